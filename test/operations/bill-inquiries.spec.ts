@@ -87,15 +87,6 @@ describe('inquiries about bills that only postbacks name', () => {
     expect(await world.inquire()).toBe(1);
   });
 
-  test('a postback that an older integration has accepted causes no inquiry', async () => {
-    world.accepts = (billId) => billId === 'theirs';
-    await world.post('theirs');
-    world.accepts = () => false;
-    await world.post('theirs');
-    await world.inquireFor(DAY, HOUR);
-    expect(world.asked).toEqual([]);
-  });
-
   test('a service that does not answer is asked again; one that refuses the shop is not', async () => {
     const billId = await world.lose('while it was away');
     world.harness.clock.advance(CREATION);

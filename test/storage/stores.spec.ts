@@ -130,7 +130,6 @@ describe('stores that both databases share', () => {
     await records.delivery(event, id, 'orders', 'DEAD');
     await records.consumer('orders');
     await records.postback({ pending: true });
-    await records.postback({ pending: true, corroboration: { forwarded: 'accepted' } });
     const store = new OperatorStore(records.database);
     const counts = { unknownBills: 1, deadLetters: 1, pendingDeliveries: 0, waitingCallbacks: 1, oldestCheckMs: null };
     const statistics = statisticsOf(records);

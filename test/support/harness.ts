@@ -50,8 +50,6 @@ export interface HarnessOptions {
   /** Instances of the host application on one database. Default 1. */
   instances?: number;
   adapter?: 'express' | 'fastify';
-  /** Whether requests keep their raw body. Default `false`. */
-  rawBody?: boolean;
   /** The host's providers, with handlers and listeners. */
   providers?: Provider[];
   imports?: DynamicModule[];
@@ -228,8 +226,7 @@ async function startInstance(
   if (options.random) builder.overrideProvider(PaymentRandom).useValue(options.random);
   const module = await builder.compile();
   const adapter: AbstractHttpAdapter = options.adapter === 'fastify' ? new FastifyAdapter() : new ExpressAdapter();
-  const { rawBody = false } = options;
-  const app = module.createNestApplication(adapter, { logger: false, forceCloseConnections: true, rawBody });
+  const app = module.createNestApplication(adapter, { logger: false, forceCloseConnections: true });
   options.prepare?.(app);
   try {
     await app.listen(0, '127.0.0.1');

@@ -12,12 +12,7 @@ export * from './config/shop.errors.js';
 export type { PaymentAcceptanceOptions } from './config/options.js';
 export type { PaymentShopOptions, PaymentShopResolver } from './config/service-options.js';
 export type { PaymentAcceptanceExtras, PaymentRoutesOptions } from './config/extras.js';
-export type {
-  ForwardedPostback,
-  ForwardPostback,
-  PaymentResult,
-  PaymentResultRenderer,
-} from './config/hooks.js';
+export type { PaymentResult, PaymentResultRenderer } from './config/hooks.js';
 export type { PaymentShopSettings } from './config/resolved-options.js';
 
 export type { CreateBillRequest } from './bills/bill-request.js';

@@ -23,11 +23,11 @@ export class LostBillsWorld {
   harness!: Harness;
   /** Ids of the bills whose payments the service was asked for. */
   asked: string[] = [];
-  /** Whether an older integration accepts the postback of a bill that is not ours. */
-  accepts: (billId: string) => boolean = () => false;
 
   constructor(
-    private readonly callbacks: PaymentAcceptanceOptions['callbacks'] = { inquiriesPerHour: INQUIRIES_PER_HOUR },
+    private readonly callbacks: NonNullable<PaymentAcceptanceOptions['callbacks']> = {
+      inquiriesPerHour: INQUIRIES_PER_HOUR,
+    },
   ) {}
 
   private readonly noteRequest = (message: unknown): void => {
@@ -42,10 +42,7 @@ export class LostBillsWorld {
       providers: [EffectWriter],
       options: {
         http: { attempts: 1 },
-        callbacks: {
-          ...this.callbacks,
-          forwardUnknown: ({ billId }) => Promise.resolve(this.accepts(billId)),
-        },
+        callbacks: this.callbacks,
       },
     });
   }
@@ -56,7 +53,6 @@ export class LostBillsWorld {
     await this.query('TRUNCATE payment_acceptance.lost_bill, payment_acceptance.callback');
     await this.harness.sandbox.clearFaults();
     this.asked = [];
-    this.accepts = () => false;
   }
 
   async close(): Promise<void> {

@@ -11,7 +11,7 @@ export interface RecordedCallback {
   /** Id of the stored row. */
   id?: string;
   /** Its outcome, if the answer does not show it. */
-  outcome?: 'matched' | 'unmatched' | 'forwarded' | 'repeated' | 'turned-away';
+  outcome?: 'matched' | 'unmatched' | 'repeated' | 'turned-away';
 }
 
 /** Looking up the span to link must not delay the answer to a stored callback. */

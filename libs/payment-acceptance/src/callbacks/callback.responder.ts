@@ -16,8 +16,6 @@ import type { FieldError } from './parse-body.js';
 export interface AnyRequest {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly url?: string;
-  /** Set if the application was created with `rawBody: true`. */
-  readonly rawBody?: Buffer;
 }
 export type AnyResponse = object;
 
@@ -49,13 +47,7 @@ export class CallbackResponder {
   /** 200 only after the postback is stored; 400 names the invalid fields; 503 makes the service send it again. */
   async postback(shop: string | undefined, body: unknown, exchange: Exchange): Promise<void> {
     if (this.parserIsOff(body, exchange)) return json(exchange, 503, { message: 'The body could not be read.' });
-    const { rawBody, headers } = exchange.request;
-    const contentType = headers['content-type'];
-    const answer = await this.callbacks.postback(shop, body, {
-      bytes: bytesOf(exchange),
-      ...(rawBody && { rawBody }),
-      ...(typeof contentType === 'string' && { contentType }),
-    });
+    const answer = await this.callbacks.postback(shop, body, { bytes: bytesOf(exchange) });
     switch (answer.kind) {
       case 'stored': {
         const { replyContentType, replyBody } = this.options.callbacks;

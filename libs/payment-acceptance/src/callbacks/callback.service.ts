@@ -9,7 +9,6 @@ import { RateLimitedLog } from '../common/rate-limited-log.js';
 import { maskCards } from '../common/redact.js';
 import { cleanLine } from '../common/text.js';
 import { withTimeout } from '../common/timeout.js';
-import type { ForwardedPostback } from '../config/hooks.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import type { CallbackKind, DigestCheck } from '../domain/callback.js';
@@ -33,7 +32,6 @@ import {
 } from './callback.answers.js';
 import { PostbackDto, RedirectDto } from './callback.dto.js';
 import { postbackRow, redirectRow, type CallbackRow } from './callback-row.js';
-import { Forwarder } from './forwarder.js';
 import { CallbackJournal } from './journal.js';
 import { DroppedCallbacks } from './dropped-callbacks.js';
 import { parseBody, readableFields } from './parse-body.js';
@@ -41,11 +39,11 @@ import { intentIdOf, issueTicket, readTicket } from './result-ticket.js';
 import { checkSignature } from './signature.js';
 
 /** How a callback was transmitted. */
-export interface Transmission extends Pick<ForwardedPostback, 'rawBody' | 'contentType'> {
+export interface Transmission {
   /**
    * Length of the body in bytes, `Infinity` if it was not announced. Of more than 32,768 only the fields of the
    * specification are read and stored, without nested values (assumed): somebody else has sent it, and listing its fields
-   * would take long. Default: the length of `rawBody`; without one, everything is read.
+   * would take long. Default: everything is read.
    */
   readonly bytes?: number;
 }
@@ -66,7 +64,6 @@ export class PaymentCallbacks {
     private readonly bills: NamedBillStore,
     private readonly results: AwaitedResults,
     private readonly overload: DroppedCallbacks,
-    private readonly forwarder: Forwarder,
     private readonly watch: CallbackWatch,
     private readonly shops: ShopRegistry,
     private readonly clock: PaymentClock,
@@ -81,20 +78,14 @@ export class PaymentCallbacks {
    * Stores a postback (section 4.4). Only its `TrsId` determines the bill, among our own bills.
    * @param shop name of the shop; `undefined` for the default one
    * @param body the form or the JSON object as the host's body parser read it
-   * @param transmission `rawBody` and `contentType` are for `callbacks.forwardUnknown`
    */
-  postback(shop: string | undefined, body: unknown, transmission: Transmission = {}): Promise<PostbackAnswer> {
-    return this.receive('postback', shop, (found, seen) => this.takePostback(found, body, transmission, seen));
+  postback(shop: string | undefined, body: unknown, { bytes }: Transmission = {}): Promise<PostbackAnswer> {
+    return this.receive('postback', shop, (found, seen) =>
+      this.takePostback(found, readableFields(PostbackDto, body, bytes), seen),
+    );
   }
 
-  private async takePostback(
-    shop: Shop,
-    body: unknown,
-    transmission: Transmission,
-    seen: RecordedCallback,
-  ): Promise<PostbackAnswer> {
-    const { bytes = transmission.rawBody?.length, ...forwarded } = transmission;
-    const fields = readableFields(PostbackDto, body, bytes);
+  private async takePostback(shop: Shop, fields: unknown, seen: RecordedCallback): Promise<PostbackAnswer> {
     const parsed = parseBody(PostbackDto, fields);
     if ('errors' in parsed) return malformed(parsed.errors);
     const postback = parsed.value;
@@ -104,14 +95,20 @@ export class PaymentCallbacks {
       this.overload.count('refusedPostbacks', shop.name);
       return REFUSED;
     }
-    const row = postbackRow(shop.name, postback, digest, fields as object);
-    const raw = body as Readonly<Record<string, unknown>>;
-    const { billId, orderId } = row;
-    const offered = this.options.callbacks.forwardUnknown
-      ? await this.forwarder.offer({ shop: shop.name, billId, orderId, digest, body: raw, ...forwarded })
-      : 'own';
-    if (offered === 'failed') return NOT_STORED;
-    return this.store({ ...row, forwarded: offered === 'accepted' }, seen);
+    return this.store(postbackRow(shop.name, postback, digest, fields as object), seen);
+  }
+
+  /**
+   * Whether a bill of the shop has this id at the service, by our own records. Stores nothing. A bill whose creation is not yet
+   * answered is not among them. For a host's own controller, which hands what is not ours to another integration first.
+   * @param shop name of the shop; `undefined` for the default one
+   * @param billId the `TrsId` of a postback, as it was received
+   * @throws the database's error: answer 503, so that the postback is sent again
+   */
+  isOurs(shop: string | undefined, billId: unknown): Promise<boolean> {
+    if (!/^[^\0]+$/.test(String(billId))) return Promise.resolve(false);
+    const { storeTimeoutMs } = this.options.callbacks;
+    return withTimeout(storeTimeoutMs, this.bills.isOurs(shop ?? this.shops.defaultName, String(billId)));
   }
 
   /**
@@ -235,12 +232,6 @@ export class PaymentCallbacks {
       this.overload.count('delayedCallbacks', callback.shop);
       return TOO_MANY_AT_ONCE;
     }
-    if (recorded === 'full' && callback.forwarded) {
-      // The other integration took it. If the bill is ours after all, still being created, its schedule checks it.
-      this.overload.count('unrecordedForwards', callback.shop);
-      seen.outcome = 'forwarded';
-      return STORED;
-    }
     if (recorded === 'full') {
       this.overload.count('unmatchedPostbacks', callback.shop);
       // Anybody can cause it, so it must not look like a failure of ours.
@@ -254,7 +245,7 @@ export class PaymentCallbacks {
     }
     if (recorded === 'matched') this.wakeUps.tell('hint');
     seen.id = callback.id;
-    seen.outcome = recorded === 'unmatched' && callback.forwarded ? 'forwarded' : recorded;
+    seen.outcome = recorded;
     return STORED;
   }
 

@@ -11,10 +11,6 @@ export interface DroppedCounts {
   readonly repeatedCallbacks: number;
   /** Postbacks for unknown bills answered 503, because `callbacks.maxUnmatched` of them wait. */
   readonly unmatchedPostbacks: number;
-  /** Postbacks that the older integration accepted but that are not recorded, because `callbacks.maxUnmatched` are. */
-  readonly unrecordedForwards: number;
-  /** Postbacks answered 503 without being forwarded, because `callbacks.maxForwards` are in flight. */
-  readonly delayedForwards: number;
   /** Postbacks refused for their digest because of `callbacks.requirePostbackDigest`. */
   readonly refusedPostbacks: number;
   /** Callbacks answered 503 because too many name shops that only the shop resolver could know. Counted for no shop. */
@@ -31,9 +27,6 @@ const SENTENCES: Readonly<Record<Dropped, string>> = {
   repeatedCallbacks:
     'A bill has got callbacks.maxPerBill callbacks; those that repeat one which waits are not recorded.',
   unmatchedPostbacks: 'Too many postbacks name no bill of ours; further ones are turned away with 503.',
-  unrecordedForwards: 'Many postbacks were accepted by callbacks.forwardUnknown; of further ones no record is kept.',
-  delayedForwards:
-    'Too many postbacks are being forwarded; further ones are answered 503, so that the sender tries again.',
   refusedPostbacks: 'Postbacks are refused: their digest is absent or does not match.',
   unaskedShops:
     'Callbacks name too many shops that the shop resolver does not have; it is asked about some of them only.',
@@ -44,8 +37,6 @@ const NOTHING: DroppedCounts = {
   delayedCallbacks: 0,
   repeatedCallbacks: 0,
   unmatchedPostbacks: 0,
-  unrecordedForwards: 0,
-  delayedForwards: 0,
   refusedPostbacks: 0,
   unaskedShops: 0,
   unawaitedResults: 0,

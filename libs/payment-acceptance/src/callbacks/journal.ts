@@ -26,7 +26,7 @@ const MATCHED = { value: 'matched' } as const;
  */
 @Injectable()
 export class CallbackJournal implements BeforeApplicationShutdown, OnApplicationShutdown {
-  /** When each queue of unknown bills was last found full. */
+  /** When each shop's queue of unknown bills was last found full. */
   private readonly fullAt = new Map<string, number>();
   private readonly commits: GroupCommit<NewCallback, Recorded>;
 
@@ -55,11 +55,11 @@ export class CallbackJournal implements BeforeApplicationShutdown, OnApplication
 
   /** While a queue of unknown bills is full, it is counted once a second: refusing must cost less than accepting. */
   private async recordAlone(singles: CallbackStore, callback: NewCallback, limits: RecordLimits): Promise<Recorded> {
-    const queue = `${callback.shop} ${callback.forwarded === true}`;
+    const { shop } = callback;
     const now = this.clock.elapsed();
-    const isFull = now - (this.fullAt.get(queue) ?? -Infinity) < FULL_MS;
+    const isFull = now - (this.fullAt.get(shop) ?? -Infinity) < FULL_MS;
     const recorded = await singles.record(callback, isFull ? { ...limits, maxUnmatched: 0 } : limits);
-    if (recorded === 'full' && !isFull) this.fullAt.set(queue, now);
+    if (recorded === 'full' && !isFull) this.fullAt.set(shop, now);
     return recorded;
   }
 

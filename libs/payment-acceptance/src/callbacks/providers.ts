@@ -5,7 +5,6 @@ import { CallbackWatch } from './callback-watch.js';
 import { CallbackResponder } from './callback.responder.js';
 import { PaymentCallbacks } from './callback.service.js';
 import { DroppedCallbacks } from './dropped-callbacks.js';
-import { Forwarder } from './forwarder.js';
 import { CallbackJournal } from './journal.js';
 import { CallbackBatchStore } from './storage/callback-batch.store.js';
 import { CallbackStore } from './storage/callback.store.js';
@@ -24,7 +23,6 @@ export const CALLBACKS: readonly Provider[] = [
   CallbackWatch,
   AwaitedResults,
   DroppedCallbacks,
-  Forwarder,
   perDatabase(CallbackStore, PostgresCallbackStore, MariaCallbackStore),
   perDatabase(CallbackBatchStore, PostgresCallbackBatchStore, MariaCallbackBatchStore),
   shared(NamedBillStore),

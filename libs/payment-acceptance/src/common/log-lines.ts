@@ -97,10 +97,6 @@ export const LOG_LINES = {
     'A bound against floods, or a refused digest, concerns callbacks: `dropped` says which, as in `PaymentOperations.stats()`.',
     'Is it an attack, or real load? The option that the line names is the bound.',
   ),
-  'forward-failed': error(
-    'A postback of a bill that is not ours could not be forwarded, and got 503.',
-    'Look at `callbacks.forwardUnknown`, and at the integration behind it.',
-  ),
   'result-failed': error(
     'The page after the redirect could not be shown. The payment is not affected.',
     'Look at `error`: the database, or `resultPage`.',

@@ -48,7 +48,11 @@ describe('payment logger', () => {
 
   test('masks what looks like the number of a card, and leaves ids as they are', () => {
     const number = '4111111111111111';
-    const line = written('forward-failed', 'Not forwarded.', { shop: number, orderId: number, routes: [`/${number}`] });
+    const line = written('callback-not-stored', 'Not stored.', {
+      shop: number,
+      orderId: number,
+      routes: [`/${number}`],
+    });
     expect(line).toMatchObject({ shop: '411111******1111', orderId: number, routes: ['/411111******1111'] });
   });
 });

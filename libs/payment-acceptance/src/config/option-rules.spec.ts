@@ -68,10 +68,6 @@ describe('the groups of options', () => {
       { callbacks: { requirePostbackDigest: 'no' } },
       'callbacks.requirePostbackDigest: must be true or false (given: string).',
     ],
-    [
-      { callbacks: { forwardUnknown: 'https://old.example' } },
-      'callbacks.forwardUnknown: must be a function (given: string).',
-    ],
     [{ deliveries: [] }, 'deliveries: must be an object of options.'],
     [{ retention: true }, 'retention: must be an object of options or false.'],
     [
@@ -119,7 +115,7 @@ test('every option has a default, but for those that may be absent', () => {
       return typeof value === 'object' && value !== null ? absent(value, `${path}${name}.`) : [];
     });
   expect(absent(resolveOptions({ shops: { main: shopOptions() } }, 'test'))).toEqual([
-    'shopResolver', 'publicUrl', 'callbacks.forwardUnknown', 'judge', 'resultPage',
+    'shopResolver', 'publicUrl', 'judge', 'resultPage',
   ]); // prettier-ignore
 });
 

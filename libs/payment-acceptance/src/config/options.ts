@@ -1,6 +1,6 @@
 import type { Judge } from '../domain/payment.js';
 import type { CheckScheduleOptions } from '../domain/schedule-options.js';
-import type { ForwardPostback, PaymentResultRenderer } from './hooks.js';
+import type { PaymentResultRenderer } from './hooks.js';
 import type {
   PaymentShopOptions,
   PaymentShopResolver,
@@ -75,15 +75,14 @@ export interface CallbackOptions {
   replyContentType?: string;
   /**
    * Maximum postbacks of each shop that name an unknown bill and wait for it; further ones get a 503. They wait for 30 days;
-   * while more than half of the places are taken, only until the service says that it does not know their bill. Those that
-   * `forwardUnknown` has accepted are kept for 30 days, and as many of them; further ones leave no record. Default 20000.
+   * while more than half of the places are taken, only until the service says that it does not know their bill. Default 20000.
    */
   maxUnmatched?: number;
   /**
    * How often, at most, all instances together ask a shop's service about unknown bills that postbacks name. This limits
    * what made-up postbacks can cause, and with it how soon a genuine one among them is found: by default, 10,000 bills are
-   * asked about in seven minutes. With 0 nobody asks, and a bill whose commit was lost goes unnoticed. Postbacks that
-   * `forwardUnknown` has accepted cause no inquiry. Default 90000, which is 25 a second.
+   * asked about in seven minutes. With 0 nobody asks, and a bill whose commit was lost goes unnoticed. Default
+   * 90000, which is 25 a second.
    */
   inquiriesPerHour?: number;
   /**
@@ -103,20 +102,6 @@ export interface CallbackOptions {
   resultWaitMs?: number;
   /** Maximum result pages of this instance that wait at the same time; further ones are shown at once. Default 200. */
   maxWaitingResults?: number;
-  /**
-   * Receives postbacks whose `TrsId` is not one of our bills, on behalf of an older integration that still has open bills
-   * (assumed). The postback is answered once it resolves: 200 if it accepted or declined, 503 if it failed. An accepted
-   * postback is kept as well, and triggers a check should its bill turn out to be ours. Without this option, bills of an older
-   * integration under the same `shopId` count as lost (`lost-bills`) as soon as a postback names them. Default: none.
-   */
-  forwardUnknown?: ForwardPostback;
-  /** How long `forwardUnknown` may take before the postback is answered 503, in milliseconds. Default 10000. */
-  forwardTimeoutMs?: number;
-  /**
-   * Maximum postbacks that this instance forwards at the same time; further ones get a 503, and the service tries again. One
-   * that has timed out no longer counts. Default 20.
-   */
-  maxForwards?: number;
   /** How long storing a callback may take before it is answered 503, in milliseconds. Default 10000. */
   storeTimeoutMs?: number;
   /**

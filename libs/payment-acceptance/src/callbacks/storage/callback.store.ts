@@ -25,8 +25,6 @@ export interface NewCallback {
   readonly custom: string | null;
   /** All its fields, redacted. */
   readonly fields: object;
-  /** Another integration has accepted it. It still waits for a bill, whose creation may not have been answered yet. */
-  readonly forwarded?: boolean;
 }
 
 /**
@@ -45,8 +43,7 @@ export interface OpenedBill {
 /** How many callbacks are stored. */
 export interface RecordLimits {
   /**
-   * Per shop, while they wait for an unknown bill; counted separately for those that another integration has accepted. With 0
-   * none is stored, and none counted.
+   * Per shop, while they wait for an unknown bill. With 0 none is stored, and none counted.
    */
   readonly maxUnmatched: number;
   /** Per bill, in addition to those that wait for their check. */

@@ -1,5 +1,4 @@
 import type { FailingConsumer, FailingShop, PaymentStats, ShopState } from '../statistics.js';
-import { notAcceptedElsewhere } from '../../callbacks/storage/accepted-elsewhere.js';
 import { Database } from '../../database/database.js';
 import { ORDER_NOT_FOUND } from '../../events/storage/delivery.store.js';
 import { IS_LOST } from '../../settlement/storage/lost-bills.js';
@@ -44,7 +43,7 @@ export abstract class StatisticsStore {
          (SELECT ${dialect.msBetween('min(next_check_at)', this.now())} FROM payment_acceptance.bill
           WHERE next_check_at <= ${this.now()} AND ${shop}) AS "oldestCheckMs",
          ${counted(sql`payment_acceptance.callback c WHERE c.pending AND c.bill_id IS NULL
-          AND ${notAcceptedElsewhere(dialect, 'c.corroboration')} AND ${ofScope('c.shop', scope)}`)} AS "waitingCallbacks"`,
+          AND ${ofScope('c.shop', scope)}`)} AS "waitingCallbacks"`,
       {
         unknownBills: integer,
         lostBills: integer,

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { BillId, IntentId, OrderId } from '../../domain/ids.js';
 import { Database } from '../../database/database.js';
-import { notAcceptedElsewhere } from '../../callbacks/storage/accepted-elsewhere.js';
 import { instant, integer } from '../../database/reading.js';
 import { sql } from '../../database/statement.js';
 
@@ -84,7 +83,6 @@ export class RecoveryStore {
        WHERE c.shop = ${shop} AND c.kind = 'postback' AND c.bill_id IS NULL AND c.service_bill_id IS NOT NULL
          AND c.received_at >= ${dialect.instant(since.getTime())}
          AND (${receivedAt} > ${afterMs} OR ${receivedAt} = ${afterMs} AND c.id > ${after?.id ?? FIRST_ID})
-         AND ${notAcceptedElsewhere(dialect, 'c.corroboration')}
          AND NOT EXISTS (SELECT 1 FROM payment_acceptance.bill b
            WHERE b.shop = c.shop AND b.service_bill_id = c.service_bill_id)
        ORDER BY ${receivedAt}, c.id LIMIT ${limit}`,

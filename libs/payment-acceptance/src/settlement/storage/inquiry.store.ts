@@ -3,9 +3,8 @@ import type { BillId } from '../../domain/ids.js';
 import type { ReportedPayment } from '../../domain/payment.js';
 import { Database } from '../../database/database.js';
 import { IS_LOST, NOT_IN_LEDGER, WAITS } from './lost-bills.js';
-import { notAcceptedElsewhere } from '../../callbacks/storage/accepted-elsewhere.js';
 import { integer } from '../../database/reading.js';
-import { countWhere, join, rawSql, sql, type Statement } from '../../database/statement.js';
+import { join, rawSql, sql, type Statement } from '../../database/statement.js';
 
 /** A bill named by a postback, for which the service is to be asked. */
 export interface SoughtBill {
@@ -58,18 +57,16 @@ export class InquiryStore {
   }
 
   /**
-   * Bills that were never asked for and that nothing explains: no other integration has accepted a postback for them. Each
-   * bill counts once, however many postbacks name it.
+   * Bills that were never asked for. Each counts once, however many postbacks name it.
    * @param creationMs how long a creation may still be in flight after its postback has come
    */
   nextNew(shop: string, which: 'newest' | 'oldest', creationMs: number, limit: number): Promise<SoughtBill[]> {
-    const accepted = sql`NOT ${this.isUnaccepted()}`;
     return this.database.rows<SoughtBill>(
       sql`SELECT named.service_bill_id AS "billId", 0 AS asks FROM (
          SELECT c.shop, c.service_bill_id, min(c.received_at) AS first_at, max(c.received_at) AS last_at
          FROM payment_acceptance.callback c WHERE c.shop = ${shop} AND ${WAITS}
          GROUP BY c.shop, c.service_bill_id
-         HAVING min(c.received_at) <= ${this.now(-creationMs)} AND ${countWhere(accepted)} = 0) named
+         HAVING min(c.received_at) <= ${this.now(-creationMs)}) named
        WHERE ${isNotIn('lost_bill')} AND ${isNotIn('bill')}
        ORDER BY ${rawSql(which === 'newest' ? 'last_at DESC' : 'first_at')} LIMIT ${limit}`,
       { asks: integer },
@@ -89,7 +86,7 @@ export class InquiryStore {
   async waitMoreThan(most: number, shop: string): Promise<boolean> {
     const [row] = await this.database.rows<{ waiting: number }>(
       sql`SELECT count(*) AS waiting FROM (SELECT 1 FROM payment_acceptance.callback c WHERE c.shop = ${shop} AND ${WAITS}
-         AND ${this.isUnaccepted()} LIMIT ${most + 1}) counted`,
+         LIMIT ${most + 1}) counted`,
       { waiting: integer },
     );
     return (row?.waiting ?? 0) > most;
@@ -198,11 +195,6 @@ export class InquiryStore {
   private areThese(shop: string, bills: readonly SoughtBill[]): Statement {
     const ids = bills.map(({ billId }) => billId);
     return sql`shop = ${shop} AND service_bill_id ${this.database.dialect.oneOf(ids, 'text')}`;
-  }
-
-  /** Whether no other integration has accepted the callback `c`. */
-  private isUnaccepted(): Statement {
-    return notAcceptedElsewhere(this.database.dialect, 'c.corroboration');
   }
 
   /** Whether the next inquiry for a shop of `shop_state` is due. */

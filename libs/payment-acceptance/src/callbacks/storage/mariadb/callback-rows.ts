@@ -66,9 +66,7 @@ export function callbackRow(
         // Of a removed one there is nothing to compare with.
         ...(!(bill.redacted && bill.customGiven) && { custom: agrees(bill.custom, callback.custom) }),
       }
-    : callback.forwarded
-      ? { forwarded: 'accepted' }
-      : {};
+    : {};
   const { id, kind, shop, billId, maskedOrderId, status, digest, fields } = callback;
   return sql`(${id}, ${kind}, ${shop}, ${bill?.intentId ?? null}, ${billId}, ${maskedOrderId}, ${status}, ${digest},
     ${JSON.stringify(corroboration)}, ${JSON.stringify(bill?.redacted ? {} : fields)}, ${receivedAt}, true, ${now})`;

@@ -117,13 +117,12 @@ export class MariaCallbackStore extends CallbackStore {
     return false;
   }
 
-  private async isFull(manager: EntityManager, { shop, forwarded }: NewCallback, most: number): Promise<boolean> {
+  private async isFull(manager: EntityManager, { shop }: NewCallback, most: number): Promise<boolean> {
     if (most === 0) return true;
-    const accepted = sql`(${this.database.dialect.jsonText('c.corroboration', 'forwarded')} <=> 'accepted')`;
     const [waiting] = await this.database.rows<{ count: number }>(
       sql`SELECT count(*) AS count FROM (
          SELECT 1 FROM payment_acceptance.callback c WHERE c.pending = 1 AND c.bill_id IS NULL AND c.shop = ${shop}
-           AND ${accepted} = ${forwarded === true} LIMIT ${most}) waiting`,
+         LIMIT ${most}) waiting`,
       { count: integer },
       manager,
     );

@@ -98,8 +98,8 @@ function rowOf(callback: NewCallback, nr: number, place: number) {
 }
 
 /** Whether its texts may become parameters, which TypeORM logs and keeps in its errors. */
-function isCommon({ orderId, maskedOrderId: keptOrderId, currency, custom, forwarded }: NewCallback): boolean {
-  return !forwarded && orderId === keptOrderId && isHarmless(currency) && isHarmless(custom);
+function isCommon({ orderId, maskedOrderId: keptOrderId, currency, custom }: NewCallback): boolean {
+  return orderId === keptOrderId && isHarmless(currency) && isHarmless(custom);
 }
 
 function isHarmless(text: string | null): boolean {

@@ -30,9 +30,6 @@ function fingerprint(text: string | null): string | null {
   return text === null ? null : `\\x${hash('sha256', text, 'hex')}`;
 }
 
-/** Whether another integration has accepted a callback. */
-const ACCEPTED_ELSEWHERE = sql`(callback.corroboration ->> 'forwarded' IS NOT DISTINCT FROM 'accepted')`;
-
 const GIVEN = [
   'offsetMs',
   'id',
@@ -49,7 +46,6 @@ const GIVEN = [
   'fields',
   'maxUnmatched',
   'maskedOrderId',
-  'forwarded',
   'maxPerBill',
 ] as const;
 
@@ -83,8 +79,7 @@ const recording = (billOf: (given: Given) => Statement) =>
            due_at)
          SELECT ${given.id}, ${given.kind}, ${given.shop}, b.id, ${given.billId}, ${given.maskedOrderId}, ${given.status},
            ${given.digest},
-           CASE WHEN b.id IS NULL AND ${given.forwarded}::boolean THEN '{"forwarded":"accepted"}'::jsonb
-             WHEN b.id IS NULL THEN '{}'::jsonb ELSE ${comparedFields(sql`jsonb_build_object(
+           CASE WHEN b.id IS NULL THEN '{}'::jsonb ELSE ${comparedFields(sql`jsonb_build_object(
              'order', ${agreesHashed('b.order_id', 'v.order_id')},
              'amount', CASE WHEN v.amount = b.amount THEN 'match' ELSE 'mismatch' END,
              'currency', ${agreesHashed('b.currency', 'v.currency')}, 'custom', ${agreesHashed('b.custom', 'v.custom')})`)} END,
@@ -95,7 +90,7 @@ const recording = (billOf: (given: Given) => Statement) =>
          WHERE CASE WHEN b.id IS NOT NULL THEN NOT EXISTS (SELECT FROM repeated)
            ELSE ${given.maxUnmatched}::int > (SELECT count(*) FROM (
              SELECT 1 FROM payment_acceptance.callback
-             WHERE pending AND bill_id IS NULL AND shop = ${given.shop} AND ${ACCEPTED_ELSEWHERE} = ${given.forwarded}::boolean
+             WHERE pending AND bill_id IS NULL AND shop = ${given.shop}
              LIMIT ${given.maxUnmatched}::int) waiting) END
          RETURNING bill_id
        )
@@ -149,7 +144,6 @@ export class PostgresCallbackStore extends CallbackStore {
         fields: JSON.stringify(callback.fields),
         maxUnmatched,
         maskedOrderId,
-        forwarded: callback.forwarded === true,
         maxPerBill,
       },
       RECORDED,

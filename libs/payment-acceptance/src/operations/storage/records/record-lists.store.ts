@@ -8,7 +8,6 @@ import { isUuid } from '../../../domain/uuid.js';
 import { Database } from '../../../database/database.js';
 import { withDeliveryId } from '../../../events/storage/delivery.store.js';
 import { deadLettersOf, isDelivery } from '../dead-letters.js';
-import { notAcceptedElsewhere } from '../../../callbacks/storage/accepted-elsewhere.js';
 import { integer } from '../../../database/reading.js';
 import { ofScope } from '../../../database/scope.js';
 import type { ShopScope } from '../../../domain/shop-scope.js';
@@ -128,7 +127,7 @@ export class RecordListsStore {
       sql`SELECT c.shop, c.order_id AS "orderId", c.service_bill_id AS "trsId", c.status, c.digest,
          ${dialect.iso('c.received_at')} AS "receivedAt"
        FROM payment_acceptance.callback c WHERE c.pending AND c.bill_id IS NULL
-         AND ${notAcceptedElsewhere(dialect, 'c.corroboration')} AND ${ofScope('c.shop', scope)}
+         AND ${ofScope('c.shop', scope)}
        ORDER BY c.received_at DESC, c.id LIMIT ${PAGE}`,
       {},
     );

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { Module } from '@nestjs/common';
+import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
+import fs from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { BillInquiry } from '../../libs/payment-acceptance/src/settlement/bill-inquiry.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { postbackFields, postForm, postJson } from '../support/http.js';
+import { EffectWriter } from '../support/orders.js';
+import { CutOverController } from './support/cut-over.controller.js';
+
+@Module({ controllers: [CutOverController] })
+class CutOverModule {}
+
+const DAY = 24 * 3_600_000;
+
+describe('the controller of docs/migrating.md', () => {
+  let harness: Harness;
+  let older: Server;
+  /** What the older handler received, and how it answers. */
+  const received: Record<string, unknown>[] = [];
+  let status = 200;
+
+  beforeAll(async () => {
+    older = createServer((request, response) => {
+      let body = '';
+      request.on('data', (part) => (body += String(part)));
+      request.on('end', () => {
+        received.push(JSON.parse(body) as Record<string, unknown>);
+        response.writeHead(status).end();
+      });
+    });
+    await new Promise<void>((resolve) => older.listen(0, '127.0.0.1', resolve));
+    process.env.OLD_POSTBACK_URL = `http://127.0.0.1:${(older.address() as AddressInfo).port}/`;
+    harness = await startHarness({
+      providers: [EffectWriter],
+      imports: [{ module: CutOverModule }],
+      extras: { routes: { postback: false } },
+    });
+  });
+  afterAll(async () => {
+    delete process.env.OLD_POSTBACK_URL;
+    await harness.close();
+    older.close();
+  });
+  beforeEach(() => {
+    received.length = 0;
+    status = 200;
+  });
+
+  const url = () => `${harness.host.url}/postback/payment`;
+  const postback = (TrsId: string) => postbackFields({ InvId: `order of ${TrsId}`, OutSum: '10.00', TrsId });
+  const stored = async (billId: string) =>
+    (await harness.host.ledger()).callbacks.filter(({ trsId }) => trsId === billId);
+
+  test('is the one that runs here', () => {
+    const printed = /cut-over\.controller\.ts\n([^]*?)```/.exec(fs.readFileSync('docs/migrating.md', 'utf8'))![1];
+    expect(fs.readFileSync('test/operations/support/cut-over.controller.ts', 'utf8')).toBe(printed);
+  });
+
+  test('hands the postback of an older bill on with all its fields, and keeps nothing of it', async () => {
+    const fields = { ...postback('old-1'), PayerEmail: 'payer@example.org' };
+    const answers = [await postForm(url(), fields), await postJson(url(), fields)];
+    expect(await Promise.all(answers.map(async (answer) => [answer.status, await answer.text()]))).toEqual(
+      answers.map(() => [200, 'OK']),
+    );
+    expect(received).toEqual([fields, fields]);
+    expect(await stored('old-1')).toEqual([]);
+  });
+
+  test('a paid bill of another system is not lost; one that was lost here is found', async () => {
+    const sandboxBill = async (orderId: string) => {
+      const { billId, intentId } = await harness.host.payments.createBill({ orderId, amount: '10' });
+      const { dataSource } = harness.host;
+      await dataSource.query(`DELETE FROM payment_acceptance.bill WHERE id = $1`, [intentId]);
+      await dataSource.query(`DELETE FROM payment_acceptance.shop_order WHERE order_id = $1`, [orderId]);
+      return billId;
+    };
+    const [theirs, lost] = [await sandboxBill('theirs'), await sandboxBill('lost')];
+    await harness.sandbox.pay(theirs);
+    await harness.sandbox.settled();
+    status = 404;
+    await harness.sandbox.pay(lost);
+    await harness.sandbox.settled();
+    expect(received.map(({ TrsId }) => TrsId)).toEqual([theirs, lost]);
+    harness.clock.advance(DAY);
+    await harness.host.app.get(BillInquiry).runOnce();
+    const operations = harness.host.app.get(PaymentOperations);
+    expect((await operations.lostBills()).map(({ billId }) => billId)).toEqual([lost]);
+  });
+
+  test('the postback of our own bill goes to nobody else, and settles', async () => {
+    const { billId } = await harness.host.payments.createBill({ orderId: 'ours', amount: '10' });
+    await harness.sandbox.pay(billId);
+    await harness.settle();
+    expect(received).toEqual([]);
+    expect(await harness.effects()).toMatchObject([{ orderId: 'ours' }]);
+  });
+
+  test('one that comes before the answer to its creation waits for the bill, if the older handler declines it', async () => {
+    status = 404;
+    const hold = harness.sandbox.holdAnswers('create');
+    const creating = harness.host.payments.createBill({ orderId: 'early', amount: '10' });
+    await hold.reached();
+    const { id } = harness.sandbox.bills().find(({ orderId }) => orderId === 'early')!;
+    await harness.sandbox.pay(id);
+    await harness.sandbox.settled();
+    expect(received.map(({ TrsId }) => TrsId)).toEqual([id]);
+    hold.release();
+    await creating;
+    await harness.settle();
+    expect(await stored(id)).toMatchObject([{ pending: false, outcome: 'confirmed' }]);
+  });
+
+  test('while the older handler fails, the postback is asked for again; made-up ids ask for nothing that breaks', async () => {
+    status = 503;
+    expect((await postForm(url(), postback('old-2'))).status).toBe(500);
+    status = 404;
+    for (const TrsId of [undefined, null, 7, {}, '\0', 'x'.repeat(5_000)]) {
+      const answer = await postJson(url(), { ...postback('made-up'), TrsId });
+      expect([200, 400]).toContain(answer.status);
+    }
+  });
+});
