@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { FiguresStore } from '../../libs/payment-acceptance/src/operations/storage/records/figures.store.js';
 import { BillHistoryStore } from '../../libs/payment-acceptance/src/operations/storage/records/bill-history.store.js';
 import { RecordListsStore } from '../../libs/payment-acceptance/src/operations/storage/records/record-lists.store.js';
-import { EvidenceStore } from '../../libs/payment-acceptance/src/operations/storage/evidence.store.js';
+import { DoctorStore } from '../../libs/payment-acceptance/src/operations/storage/doctor.store.js';
 import { ImportStore } from '../../libs/payment-acceptance/src/operations/storage/import.store.js';
 import { OperatorStore } from '../../libs/payment-acceptance/src/operations/storage/operator.store.js';
 import { MariaStatisticsStore } from '../../libs/payment-acceptance/src/health/storage/mariadb/statistics.store.js';
@@ -49,30 +49,16 @@ describe('stores that both databases share', () => {
     expect(await results.ofIntents([])).toEqual(new Map());
   });
 
-  test('evidence: counts are numbers, instants are dates', async () => {
+  test('the doctor: the latest bill with a payment, digests that are numbers, and no right that is missing', async () => {
+    const store = new DoctorStore(records.database);
+    expect(await store.billWithPayments('main')).toBeUndefined();
     const id = await records.bill('A');
     await records.payment(id, 'p-1');
-    await records.payment(id, 'p-2', { amount: '9.50' });
-    await records.postback({ intentId: id, corroboration: { order: 'match', amount: 'match', custom: 'mismatch' } });
-    const evidence = new EvidenceStore(records.database);
-    expect(await evidence.billsWithPayments('main', 5)).toEqual([
-      { billId: 'service-A', currency: 'RUB', openedAt: expect.any(Date) },
-    ]);
-    expect(await evidence.postbacks('main', 5)).toEqual({
-      confirmed: 1,
-      digestMatches: 1,
-      digestAbsent: 0,
-      amountMatches: 1,
-      orderMatches: 1,
-      customGiven: 1,
-      customMatches: 0,
-    });
-    expect(await evidence.amounts('main', 5)).toEqual({
-      asBilled: 1,
-      less: 1,
-      moreWithCommission: 0,
-      moreOtherwise: 0,
-    });
+    await records.postback({ intentId: id, corroboration: { order: 'match' } });
+    expect(await store.billWithPayments('main')).toBe('service-A');
+    expect(await store.digests('main')).toEqual({ confirmed: 1, matching: 1, absent: 0 });
+    expect(await store.digests('eu')).toEqual({ confirmed: 0, matching: 0, absent: 0 });
+    expect(await store.refusedRight()).toBeUndefined();
   });
 
   test('imports: the next attempt of its order, open since its creation', async () => {

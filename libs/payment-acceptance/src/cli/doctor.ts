@@ -1,8 +1,11 @@
 import { CALLBACK_ROUTES, postedPaths, resolveRoutes, type CallbackRoutes } from '../callbacks/routes.js';
+import { PaymentClock } from '../common/clock.js';
+import { PaymentRandom } from '../common/random.js';
 import type { PaymentAcceptanceExtras } from '../config/extras.js';
 import type { PaymentAcceptanceOptions } from '../config/options.js';
 import { resolveOptions } from '../config/resolve-options.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
+import { ShopRegistry } from '../config/shop-registry.js';
 import { PaymentDoctor, type DoctorFinding, type DoctorVerdict } from '../operations/payment-doctor.service.js';
 import type { Command } from './commands.js';
 import type { Given } from './environment-file.js';
@@ -31,7 +34,8 @@ export async function doctorWithoutDatabase(
   const given: PaymentAcceptanceOptions & PaymentAcceptanceExtras = await optionsOf(values.config, env);
   const { routes = {}, role: _role, dataSource: _dataSource, routeImports: _imports, ...own } = given;
   const options = resolveOptions(own, env['NODE_ENV']);
-  const findings = await PaymentDoctor.withoutDatabase(options).examine(values.shop);
+  const shops = new ShopRegistry(options, new PaymentClock());
+  const findings = await new PaymentDoctor(null, shops, new PaymentRandom(), options).examine(values.shop);
   output.err(
     'No database is named, so only the answers of the service were examined. To have stored payments and postbacks ' +
       'examined, too, set DATABASE_URL, or --data-source FILE.\n',
@@ -58,14 +62,14 @@ function report(findings: readonly DoctorFinding[], { options, routes, json }: R
   return findings.some(({ verdict }) => verdict === 'different') ? 1 : 0;
 }
 
-/** Ends with what matters. A refused token shows in what the service says of an unknown bill, and is no fault of the service. */
+/** Ends with what matters. A refused token is no fault of the service. */
 function printSummary(findings: readonly DoctorFinding[], { out }: Output): void {
   const count = (verdict: DoctorVerdict): number => findings.filter((finding) => finding.verdict === verdict).length;
   out(
     `\n${count('confirmed')} confirmed, ${count('different')} different, ${count('not-probeable')} could not be examined.\n`,
   );
-  for (const { shop, name, verdict, detail } of findings) {
-    if (verdict === 'different' && name === 'unknown-bill' && detail.startsWith('401')) {
+  for (const { shop, name, verdict } of findings) {
+    if (verdict === 'different' && name === 'token') {
       out(`The service refuses the token of shop "${shop}": check its option apiToken.\n`);
     }
   }

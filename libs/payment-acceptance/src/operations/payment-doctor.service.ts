@@ -1,15 +1,33 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { PaymentClock } from '../common/clock.js';
+import http, { type IncomingMessage } from 'node:http';
+import https from 'node:https';
+import { TLSSocket } from 'node:tls';
+import { parseAnswer, readMessage, readPaymentList } from '../client/answers.js';
+import { errorType } from '../common/errors.js';
 import { PaymentRandom } from '../common/random.js';
+import { maskCards } from '../common/redact.js';
+import { cleanLine } from '../common/text.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
-import { EvidenceStore, NO_EVIDENCE, type Evidence } from './storage/evidence.store.js';
-import { ApiProbes } from './doctor/api-probes.js';
-import { evidenceFindings, NOT_PROBEABLE } from './doctor/evidence.js';
-import type { DoctorFinding } from './doctor/findings.js';
-import { listProbes } from './doctor/list-probes.js';
+import { DoctorStore } from './storage/doctor.store.js';
 
-export type { DoctorFinding, DoctorVerdict } from './doctor/findings.js';
+/** `confirmed`: observed as expected. `different`: observed to differ. `not-probeable`: there is nothing to observe it in yet. */
+export type DoctorVerdict = 'confirmed' | 'different' | 'not-probeable';
+
+/** One behaviour that the module relies on, and what was observed. */
+export interface DoctorFinding {
+  readonly shop: string;
+  /** Stable name, such as `unknown-bill`. */
+  readonly name: string;
+  /** Section of the specification; `-` for the database. */
+  readonly section: string;
+  /** Whether the specification documents it, or we assume it. */
+  readonly basis: 'documented' | 'assumed';
+  readonly expectation: string;
+  readonly verdict: DoctorVerdict;
+  /** What was observed, or why nothing could be. Contains no token and no personal data. */
+  readonly detail: string;
+}
 
 /** The examination of one shop. */
 export interface ShopDoctor {
@@ -17,33 +35,50 @@ export interface ShopDoctor {
   examine(): Promise<DoctorFinding[]>;
 }
 
-/** How many bills with payments are queried, and how many stored postbacks and payments are examined. */
-const SAMPLE_BILLS = 5;
-const SAMPLE_ROWS = 1_000;
+const EXPECTED = {
+  reachable: ['4.2', 'documented', 'GET {base_url}/api/v1/bill/payments is answered.'],
+  tls: ['4.2', 'assumed', 'The certificate is trusted by this machine and stays valid for 14 days or more.'],
+  clock: ['2.3', 'assumed', "The service's clock and this machine's agree within a minute."],
+  token: ['5.2', 'documented', 'The service takes the token of the shop.'],
+  'wrong-token': ['5.2', 'documented', 'A request with an invalid token is answered 401.'],
+  'unknown-bill': ['7', 'documented', 'An unknown bill is answered 403 api:error.bill_not_found.'],
+  list: [
+    '2.3',
+    'documented',
+    'The payments of a bill can be read: id, bill_id, status, amount and currency_in of each.',
+  ],
+  limits: ['8.2', 'assumed', 'A list takes at most half of http.maxAnswerBytes and of http.totalTimeoutMs.'],
+  'postback-digest': [
+    '5.6',
+    'assumed',
+    "A postback's SignatureValue is made by the redirect's formula, as requirePostbackDigest needs.",
+  ],
+  'database-rights': ['-', 'assumed', "The data source's user may change and delete rows of the module's tables."],
+} as const;
+
+type Name = keyof typeof EXPECTED;
+
+/** @param seen whether it held; `undefined` if nothing could be observed */
+type Judge = (name: Name, seen: boolean | undefined, detail: string) => DoctorFinding;
+
+const DAY_MS = 24 * 3_600_000;
+const MIN_VALIDITY_MS = 14 * DAY_MS;
+const MAX_SKEW_MS = 60_000;
+const MAX_BYTES = 4 * 1024 * 1024;
 
 /**
- * Checks whether the service behaves as the module expects. It only reads: a few `GET bill/payments` for each shop, one of
+ * Checks whether the service behaves as the module expects. It only reads: three `GET bill/payments` for each shop, one of
  * them with a token that no shop has, and the module's tables. It creates nothing at the service and changes nothing here.
  */
 @Injectable()
 export class PaymentDoctor {
   /** @internal */
   constructor(
-    @Inject(EvidenceStore) private readonly evidence: Evidence,
+    @Inject(DoctorStore) private readonly store: DoctorStore | null,
     private readonly shops: ShopRegistry,
     private readonly random: PaymentRandom,
-    private readonly clock: PaymentClock,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {}
-
-  /**
-   * A doctor without a database: it examines the service's answers alone.
-   * @internal
-   */
-  static withoutDatabase(options: ResolvedOptions): PaymentDoctor {
-    const clock = new PaymentClock();
-    return new PaymentDoctor(NO_EVIDENCE, new ShopRegistry(options, clock), new PaymentRandom(), clock, options);
-  }
 
   /**
    * The same for one shop, for an operator who may act for that shop only.
@@ -67,19 +102,179 @@ export class PaymentDoctor {
   }
 
   private async ofShop(shop: Shop): Promise<DoctorFinding[]> {
-    const probes = new ApiProbes(shop, this.options.http.totalTimeoutMs);
-    const api = await probes.run(this.random.uuid());
-    const reachable = api.some(({ name, verdict }) => name === 'reachable' && verdict === 'confirmed');
-    const bills = reachable ? await this.evidence.billsWithPayments(shop.name, SAMPLE_BILLS) : [];
-    const findings = [
-      ...api,
-      ...(await listProbes(probes, shop, bills, this.clock.now())),
-      ...evidenceFindings(
-        await this.evidence.postbacks(shop.name, SAMPLE_ROWS),
-        await this.evidence.amounts(shop.name, SAMPLE_ROWS),
-      ),
-      ...NOT_PROBEABLE,
-    ];
-    return findings.map((finding) => ({ shop: shop.name, ...finding }));
+    const judge: Judge = (name, seen, detail) => {
+      const [section, basis, expectation] = EXPECTED[name];
+      const verdict = seen === undefined ? 'not-probeable' : seen ? 'confirmed' : 'different';
+      return { shop: shop.name, name, section, basis, expectation, verdict, detail: withoutTokens(shop, detail) };
+    };
+    const nobody = this.random.uuid();
+    const unknown = await this.ask(shop, nobody, shop.token.reveal());
+    const service =
+      'failure' in unknown
+        ? unreachable(unknown.failure, judge)
+        : [
+            judge('reachable', true, shown(unknown)),
+            tls(unknown, judge),
+            clock(unknown, judge),
+            judge('token', unknown.status !== 401, shown(unknown)),
+            await this.refused(shop, nobody, judge),
+            judge('unknown-bill', unknown.status === 403 && unknown.text.includes('bill_not_found'), shown(unknown)),
+            ...(await this.listed(shop, judge)),
+          ];
+    return [...service, ...(await this.stored(shop, judge))];
   }
+
+  private async refused(shop: Shop, nobody: string, judge: Judge): Promise<DoctorFinding> {
+    const answer = await this.ask(shop, nobody, nobody);
+    return 'failure' in answer
+      ? judge('wrong-token', undefined, answer.failure)
+      : judge('wrong-token', answer.status === 401, shown(answer));
+  }
+
+  /** A real list, as the module reads it. */
+  private async listed(shop: Shop, judge: Judge): Promise<DoctorFinding[]> {
+    const billId = await this.store?.billWithPayments(shop.name);
+    const nothing = 'no bill with a payment is known here yet';
+    if (billId === undefined) return [judge('list', undefined, nothing), judge('limits', undefined, nothing)];
+    const began = performance.now();
+    const answer = await this.ask(shop, billId, shop.token.reveal());
+    const tookMs = Math.round(performance.now() - began);
+    if ('failure' in answer) return [judge('list', false, answer.failure), judge('limits', undefined, answer.failure)];
+    const { maxAnswerBytes, totalTimeoutMs } = this.options.http;
+    const bytes = Buffer.byteLength(answer.text);
+    const isSmall = bytes <= maxAnswerBytes / 2 && tookMs <= totalTimeoutMs / 2;
+    return [
+      judge('list', isUnderstood(answer, shop, billId), redacted(answer)),
+      judge('limits', isSmall, `${bytes} bytes in ${tookMs} ms`),
+    ];
+  }
+
+  private async stored(shop: Shop, judge: Judge): Promise<DoctorFinding[]> {
+    if (!this.store)
+      return [judge('postback-digest', undefined, 'no database'), judge('database-rights', undefined, 'no database')];
+    const { confirmed, matching, absent } = await this.store.digests(shop.name);
+    const refused = await this.store.refusedRight();
+    return [
+      judge(
+        'postback-digest',
+        confirmed === 0 ? undefined : matching === confirmed,
+        `of ${confirmed} confirmed postbacks ${matching} match, ${absent} have no digest`,
+      ),
+      judge('database-rights', refused === undefined, refused ?? 'nothing is refused'),
+    ];
+  }
+
+  private async ask(shop: Shop, id: string, token: string): Promise<RawAnswer | Unanswered> {
+    const url = `${shop.apiBaseUrl}/api/v1/bill/payments?id=${encodeURIComponent(id)}`;
+    try {
+      return await rawGet(url, token, this.options.http.totalTimeoutMs);
+    } catch (error) {
+      return { failure: errorType(error) };
+    }
+  }
+}
+
+function unreachable(failure: string, judge: Judge): DoctorFinding[] {
+  const distrusted = /CERT|SELF_SIGNED|UNABLE_TO|TLS|SSL|EPROTO/.test(failure);
+  const rest = ['clock', 'token', 'wrong-token', 'unknown-bill', 'list', 'limits'] as const;
+  return [
+    judge('reachable', false, `no answer (${failure})`),
+    judge('tls', distrusted ? false : undefined, failure),
+    ...rest.map((name) => judge(name, undefined, 'the service is not reachable')),
+  ];
+}
+
+function tls({ certificate }: RawAnswer, judge: Judge): DoctorFinding {
+  if (!certificate) return judge('tls', undefined, 'apiBaseUrl is an http address');
+  const leftMs = certificate.validTo.getTime() - Date.now();
+  const detail = `${certificate.protocol ?? 'TLS'}, valid for ${Math.floor(leftMs / DAY_MS)} days`;
+  return judge('tls', leftMs >= MIN_VALIDITY_MS, detail);
+}
+
+function clock({ aheadMs }: RawAnswer, judge: Judge): DoctorFinding {
+  if (Number.isNaN(aheadMs)) return judge('clock', undefined, 'the answer has no Date');
+  const seconds = Math.round(aheadMs / 1_000);
+  const detail = `the service is ${Math.abs(seconds)} s ${seconds < 0 ? 'behind' : 'ahead'}`;
+  return judge('clock', Math.abs(aheadMs) <= MAX_SKEW_MS, detail);
+}
+
+/** The answer's status and message. */
+function shown({ status, text }: RawAnswer): string {
+  return `${status} ${readMessage(text) ?? 'without a message'}`;
+}
+
+function isUnderstood({ status, text }: RawAnswer, { timeZone }: Shop, billId: string): boolean {
+  const fields = status === 200 ? parseAnswer(text) : undefined;
+  if (!fields || !Array.isArray(fields.data)) return false;
+  const { payments, flaws } = readPaymentList(fields, timeZone);
+  return (
+    flaws.length === 0 &&
+    payments.every(
+      (payment) =>
+        payment.billId === billId &&
+        payment.status !== 'UNKNOWN' &&
+        payment.amount !== null &&
+        payment.currency !== null,
+    )
+  );
+}
+
+/** Fields of the specification whose values say nothing of a payer. */
+const HARMLESS = ['success', 'bill_id', 'status', 'amount', 'amount_received', 'currency_in', 'created_at'];
+
+/** The list as it came. Of every other text only the form is left: 9 for a digit, x for a letter. */
+function redacted({ text }: RawAnswer): string {
+  const shape = (value: string): string => value.replace(/\d/g, '9').replace(/\p{L}/gu, 'x');
+  const fields = parseAnswer(text);
+  const kept = JSON.stringify(fields, (name, value: unknown) =>
+    typeof value === 'string' && !HARMLESS.includes(name) ? shape(value) : value,
+  );
+  return cleanLine(maskCards(fields ? kept : shape(text.slice(0, 200)))).slice(0, 2_000);
+}
+
+function withoutTokens({ token, previousTokens }: Shop, text: string): string {
+  return [token, ...previousTokens].reduce((line, each) => line.replaceAll(each.reveal(), '[secret]'), text);
+}
+
+/** Why there is no answer. */
+interface Unanswered {
+  readonly failure: string;
+}
+
+/** An answer, with details that the module's client does not read. */
+interface RawAnswer {
+  readonly status: number;
+  readonly text: string;
+  /** How far its `Date` was ahead of our clock on arrival; `NaN` without a `Date`. */
+  readonly aheadMs: number;
+  /** `undefined` over http. */
+  readonly certificate: { readonly protocol: string | null; readonly validTo: Date } | undefined;
+}
+
+/** Sends one GET on a new connection. Follows no redirects, uses no proxy, limits time and size. */
+function rawGet(url: string, token: string, timeoutMs: number): Promise<RawAnswer> {
+  return new Promise((resolve, reject) => {
+    const headers = { accept: 'application/json', authorization: `Bearer ${token}` };
+    const { get } = url.startsWith('https:') ? https : http;
+    get(url, { agent: false, headers, signal: AbortSignal.timeout(timeoutMs) }, (answer) => {
+      readAnswer(answer).then(resolve, reject);
+    }).on('error', reject);
+  });
+}
+
+async function readAnswer(answer: IncomingMessage): Promise<RawAnswer> {
+  const { socket, headers, statusCode: status = 0 } = answer;
+  const certificate =
+    socket instanceof TLSSocket
+      ? { protocol: socket.getProtocol(), validTo: new Date(socket.getPeerCertificate().valid_to) }
+      : undefined;
+  const aheadMs = Date.parse(headers.date ?? '') - Date.now();
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > MAX_BYTES) throw Object.assign(new Error('The answer is too large.'), { code: 'TOO_LARGE' });
+    chunks.push(chunk);
+  }
+  return { status, text: Buffer.concat(chunks).toString('utf8'), aheadMs, certificate };
 }

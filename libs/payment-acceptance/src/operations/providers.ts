@@ -11,7 +11,7 @@ import { PaymentRecords } from './payment-records.service.js';
 import { PaymentRecovery } from './payment-recovery.service.js';
 import { PaymentReviews } from './payment-reviews.service.js';
 import { ErasureStore } from './storage/erasure.store.js';
-import { EvidenceStore } from './storage/evidence.store.js';
+import { DoctorStore } from './storage/doctor.store.js';
 import { ImportStore } from './storage/import.store.js';
 import { LostBillStore } from './storage/lost-bill.store.js';
 import { OperatorStore } from './storage/operator.store.js';
@@ -36,7 +36,7 @@ export const OPERATIONS: readonly Provider[] = [
   CreationLogs,
   shared(BillHistoryStore),
   shared(ErasureStore),
-  shared(EvidenceStore),
+  shared(DoctorStore),
   shared(FiguresStore),
   shared(ImportStore),
   shared(LostBillStore),

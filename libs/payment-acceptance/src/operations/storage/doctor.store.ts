@@ -1,0 +1,59 @@
+import { Injectable } from '@nestjs/common';
+import { QueryFailedError } from 'typeorm';
+import { Database } from '../../database/database.js';
+import { integer } from '../../database/reading.js';
+import { countWhere, rawSql, sql } from '../../database/statement.js';
+import type { BillId } from '../../domain/ids.js';
+
+/** The digests of genuine postbacks: those that the service's list has confirmed. */
+export interface DigestEvidence {
+  readonly confirmed: number;
+  readonly matching: number;
+  readonly absent: number;
+}
+
+const WRITTEN = ['bill', 'payment', 'callback', 'event', 'review'];
+
+/** What the doctor reads in the tables. Changes nothing. */
+@Injectable()
+export class DoctorStore {
+  constructor(private readonly database: Database) {}
+
+  /** The bill with the latest payment, for which the service is known to list some. */
+  async billWithPayments(shop: string): Promise<BillId | undefined> {
+    const [bill] = await this.database.rows<{ billId: BillId }>(
+      sql`SELECT b.service_bill_id AS "billId" FROM payment_acceptance.payment p
+       JOIN payment_acceptance.bill b ON b.id = p.bill_id
+       WHERE p.shop = ${shop} AND p.service_status IS NOT NULL AND b.service_bill_id IS NOT NULL
+       ORDER BY p.first_seen_at DESC LIMIT 1`,
+      {},
+    );
+    return bill?.billId;
+  }
+
+  /** Of the latest confirmed postbacks. */
+  async digests(shop: string): Promise<DigestEvidence> {
+    const [evidence] = await this.database.rows<DigestEvidence>(
+      sql`SELECT count(*) AS confirmed, ${countWhere(sql`digest = 'match'`)} AS matching,
+         ${countWhere(sql`digest = 'absent'`)} AS absent
+       FROM (SELECT digest FROM payment_acceptance.callback
+         WHERE shop = ${shop} AND kind = 'postback' AND outcome = 'confirmed' ORDER BY received_at DESC LIMIT 1000) latest`,
+      { confirmed: integer, matching: integer, absent: integer },
+    );
+    return evidence ?? { confirmed: 0, matching: 0, absent: 0 };
+  }
+
+  /** What the database refuses to the user of this data source; `undefined` if nothing. Tries to change and delete no row. */
+  async refusedRight(): Promise<string | undefined> {
+    try {
+      for (const table of WRITTEN.map((name) => rawSql(`payment_acceptance.${name}`))) {
+        await this.database.change(sql`UPDATE ${table} SET shop = shop WHERE 1 = 0`);
+        await this.database.change(sql`DELETE FROM ${table} WHERE 1 = 0`);
+      }
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof QueryFailedError)) throw error;
+      return error.message;
+    }
+  }
+}
