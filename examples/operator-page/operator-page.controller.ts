@@ -1,5 +1,10 @@
 import { Controller, Get, Header, NotFoundException, Param, Query, UseGuards } from '@nestjs/common';
-import { PaymentOperations, PaymentRecords, type BillSummary } from 'nestjs-payment-acceptance/operations';
+import {
+  PaymentOperations,
+  PaymentRecords,
+  PaymentReviews,
+  type BillSummary,
+} from 'nestjs-payment-acceptance/operations';
 import { OperatorGuard } from './operator.guard.js';
 
 /** A page for operators in an application's own look: what needs somebody, the newest bills, and each bill's story. */
@@ -8,6 +13,7 @@ import { OperatorGuard } from './operator.guard.js';
 export class OperatorPageController {
   constructor(
     private readonly records: PaymentRecords,
+    private readonly reviews: PaymentReviews,
     private readonly operations: PaymentOperations,
   ) {}
 
@@ -16,12 +22,12 @@ export class OperatorPageController {
   async overview(@Query('q') sought = '', @Query('before') before?: string): Promise<string> {
     const [stats, reviews, bills] = await Promise.all([
       this.operations.stats(),
-      this.records.openReviews(),
+      this.reviews.list(),
       sought === '' ? this.records.bills(before === undefined ? {} : { before }) : this.found(sought),
     ]);
     return page(
       `${stats.openReviews} reviews, ${stats.deadLetters} dead letters, ${stats.unknownBills} unknown outcomes`,
-      list(reviews.rows.map(({ orderId, reason }) => `${escape(orderId)}: ${escape(reason)}`)),
+      list(reviews.map(({ orderId, reason }) => `${escape(orderId)}: ${escape(reason)}`)),
       list(bills.rows.map(billLine)),
       bills.more ? `<a href="?before=${bills.rows.at(-1)?.intentId}">Older</a>` : '',
     );

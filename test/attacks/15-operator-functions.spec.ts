@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { PaymentUnknownShopError } from 'nestjs-payment-acceptance';
-import { PaymentOperations, PaymentReviews } from 'nestjs-payment-acceptance/operations';
+import { PaymentOperations, PaymentRecords, PaymentReviews } from 'nestjs-payment-acceptance/operations';
 import { startHarness, type Harness } from '../support/harness.js';
 import { watchRoutes } from '../support/routes.js';
 import { ADAPTERS } from '../support/adapters.js';
@@ -155,8 +155,13 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
 
     test('a view of one shop cannot be widened, and does not exist for an unknown shop', () => {
       const { app } = harness.host;
-      expect('forShop' in app.get(PaymentOperations).forShop('eu')).toBe(false);
-      expect('forShop' in app.get(PaymentReviews).forShop('eu')).toBe(false);
+      for (const service of [PaymentOperations, PaymentRecords, PaymentReviews]) {
+        const scoped = app.get<{ forShop(name: string): { forShop(name: string): object } }>(service).forShop('eu');
+        for (const name of ['main', 'us', '__proto__', '']) {
+          expect(() => scoped.forShop(name)).toThrow(PaymentUnknownShopError);
+        }
+        expect(scoped.forShop('eu')).toBeInstanceOf(service);
+      }
       for (const name of ['us', '', '__proto__', 'EU']) {
         expect(() => app.get(PaymentOperations).forShop(name)).toThrow(PaymentUnknownShopError);
         expect(() => app.get(PaymentReviews).forShop(name)).toThrow(PaymentUnknownShopError);

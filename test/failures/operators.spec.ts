@@ -9,7 +9,7 @@ import {
   type PaymentFailedEvent,
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
-import { PaymentOperatorActionError, PaymentOperations } from 'nestjs-payment-acceptance/operations';
+import { PaymentOperatorActionError, PaymentOperations, PaymentRecords } from 'nestjs-payment-acceptance/operations';
 import { onPostgres } from '../support/database.js';
 import { Effect, startHarness, type Harness } from '../support/harness.js';
 
@@ -61,7 +61,8 @@ describe('operators', () => {
       const { intentId, billId } = await unknown('attached');
       await harness.sandbox.pay(billId);
       await harness.settle();
-      expect(await operations.unknownOutcomes()).toMatchObject([{ intentId, orderId: 'attached' }]);
+      const { rows } = await harness.host.app.get(PaymentRecords).bills({ states: ['UNKNOWN'] });
+      expect(rows).toMatchObject([{ intentId, orderId: 'attached' }]);
       await operations.attachBill(intentId, billId, 'ann');
       await harness.settle();
       expect(await billOf('attached')).toMatchObject({ state: 'PAID', billId });

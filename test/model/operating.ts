@@ -30,7 +30,7 @@ export const attach = step(
   'attach',
   fc.record(who),
   async (model, world, { which, ...how }) => {
-    const unknown = await world.operations(0).unknownOutcomes();
+    const unknown = await world.unknown();
     if (unknown.length === 0) return;
     const intent = pick(unknown, which);
     const isKnown = (id: string) => model.bills.some(({ billId }) => billId === id);
@@ -64,7 +64,7 @@ export const voidIntent = step(
   'void',
   fc.record(who),
   async (model, world, { which, ...how }) => {
-    const unknown = await world.operations(0).unknownOutcomes();
+    const unknown = await world.unknown();
     if (unknown.length === 0) return;
     const { intentId } = pick(unknown, which);
     expect(await act(world, how, (at) => world.operations(at).voidBill(intentId, OPERATOR))).toBe(true);

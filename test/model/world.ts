@@ -1,5 +1,10 @@
 import type { Callback, FaultDocument, PaymentSandbox } from 'nestjs-payment-sandbox';
-import { PaymentOperations, PaymentReviews } from 'nestjs-payment-acceptance/operations';
+import {
+  PaymentOperations,
+  PaymentRecords,
+  PaymentReviews,
+  type BillDetails,
+} from 'nestjs-payment-acceptance/operations';
 import type { PaymentLedger } from '../support/ledger.js';
 import { setCallbacks, startHarness, type Harness, type Instance } from '../support/harness.js';
 import { preparingDriver } from '../support/prepared-statements.js';
@@ -146,6 +151,13 @@ export class World {
 
   reviews(index: number): PaymentReviews {
     return this.free(index).instance.app.get(PaymentReviews);
+  }
+
+  /** Creations of unknown outcome. */
+  async unknown(): Promise<BillDetails[]> {
+    const records = this.slots[0].instance.app.get(PaymentRecords);
+    const { rows } = await records.bills({ states: ['UNKNOWN'] });
+    return (await Promise.all(rows.map(({ intentId }) => records.bill(intentId)))).filter((bill) => bill !== undefined);
   }
 
   ledger(): Promise<PaymentLedger> {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { BILL_STATES } from 'nestjs-payment-acceptance/operations';
+import { BILL_STATES, type RecordPage } from 'nestjs-payment-acceptance/operations';
 import { filterOf } from './common/filter.js';
 import { AGES, delaysOf } from './pages/overview.js';
 import { billPage } from './pages/bill.page.js';
@@ -54,18 +54,18 @@ export class ConsolePages {
   }
 
   async reviews(context: PageContext): Promise<Page> {
-    const reviews = await context.records.openReviews(context.query.get('after') ?? undefined);
-    return reviewsPage(context, reviews, doneMessage(context));
+    const reviews = await context.reviews.list(PAGE + 1, context.query.get('after') ?? undefined);
+    return reviewsPage(context, pageOf(reviews), doneMessage(context));
   }
 
   async deadLetters(context: PageContext): Promise<Page> {
-    const { records, query } = context;
+    const { operations, records, query } = context;
     const filter = filterOf(query);
     const [letters, total] = await Promise.all([
-      records.deadLetters(filter, query.get('after') ?? undefined),
+      operations.deadLetters(filter, PAGE + 1, query.get('after') ?? undefined),
       records.countDeadLetters(filter),
     ]);
-    return deadLettersPage(context, letters, total, filter, doneMessage(context));
+    return deadLettersPage(context, pageOf(letters), total, filter, doneMessage(context));
   }
 
   async unknownOutcomes(context: PageContext): Promise<Page> {
@@ -79,9 +79,8 @@ export class ConsolePages {
   }
 
   async lostBills(context: PageContext): Promise<Page> {
-    const { records, query } = context;
-    const bills = await records.lostBills(query.get('after') ?? undefined);
-    return lostBillsPage(context, bills, doneMessage(context));
+    const bills = await context.operations.lostBills(PAGE + 1, context.query.get('after') ?? undefined);
+    return lostBillsPage(context, pageOf(bills), doneMessage(context));
   }
 
   /** Covers all shops, so only operators who see all of them may read it. */
@@ -89,4 +88,12 @@ export class ConsolePages {
     if (context.scope !== null) throw notHere('page');
     return logPage(context, await context.records.actions(context.query.get('before') ?? undefined));
   }
+}
+
+/** Rows of a page: as many as `PaymentRecords` gives. */
+const PAGE = 20;
+
+/** Of rows that were asked for with one more than a page shows. */
+function pageOf<Row>(rows: readonly Row[]): RecordPage<Row> {
+  return { rows: rows.slice(0, PAGE), more: rows.length > PAGE };
 }

@@ -18,6 +18,7 @@ import {
 import {
   PaymentOperatorActionError,
   PaymentOperations,
+  PaymentRecords,
   PaymentReviews,
   type DeadLetterFilter,
 } from 'nestjs-payment-acceptance/operations';
@@ -52,6 +53,7 @@ class DeskController {
   constructor(
     private readonly operations: PaymentOperations,
     private readonly reviews: PaymentReviews,
+    private readonly records: PaymentRecords,
   ) {}
 
   @Get('stats')
@@ -66,7 +68,10 @@ class DeskController {
 
   @Get('unknown')
   unknown(@OwnShop() shop: string) {
-    return this.operations.forShop(shop).unknownOutcomes();
+    return this.records
+      .forShop(shop)
+      .bills({ states: ['UNKNOWN'] })
+      .then(({ rows }) => rows);
   }
 
   @Get('dead-letters')

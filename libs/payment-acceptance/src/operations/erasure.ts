@@ -32,7 +32,7 @@ const OPERATORS: ErasureRemainder = {
 };
 
 /**
- * See `OperationsView.eraseOrder`. The order is locked, so that no settlement and no creation is under way; each bill is
+ * See `PaymentOperations.eraseOrder`. The order is locked, so that no settlement and no creation is under way; each bill is
  * marked in the same transaction, so that what comes later is stored without personal data.
  */
 export async function eraseOrder(

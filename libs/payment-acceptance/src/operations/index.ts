@@ -1,6 +1,4 @@
-export { PaymentOperations } from './payment-operations.service.js';
-export { OperationsView } from './operations-view.js';
-export type { KnownShop } from './operations-tools.js';
+export { PaymentOperations, type KnownShop } from './payment-operations.service.js';
 export type { PaymentErasureOptions } from './erasure.js';
 export type { PaymentTakeInOptions } from './lost-bills.js';
 export type { PaymentWorkload } from '../health/workload.js';
@@ -8,11 +6,9 @@ export type { CheckWorkload } from '../client/check-requests.js';
 export type { DeliveryWorkload } from '../events/delivery.worker.js';
 export type { DroppedCounts } from '../callbacks/dropped-callbacks.js';
 
-export { PaymentReviews } from './payment-reviews.service.js';
-export { ReviewsView, type PaymentAcceptReviewOptions } from './reviews-view.js';
+export { PaymentReviews, type PaymentAcceptReviewOptions } from './payment-reviews.service.js';
 
 export { PaymentRecords } from './payment-records.service.js';
-export { RecordsView } from './records-view.js';
 export { BILL_STATES } from '../domain/bill.js';
 export type * from './records/bill-history.js';
 export type { DeadLetter, DeadLetterFilter } from './records/dead-letter.js';

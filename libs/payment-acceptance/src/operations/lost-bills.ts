@@ -37,7 +37,11 @@ export class LostBills {
     return this.store.list(limit, scope, after);
   }
 
-  /** See `OperationsView.takeInLostBill`. */
+  byId(id: string, scope: ShopScope): Promise<LostBill | undefined> {
+    return this.store.byId(id, scope);
+  }
+
+  /** See `PaymentOperations.takeInLostBill`. */
   async takeIn(id: string, { operator, note = '', ...known }: PaymentTakeInOptions, scope: ShopScope): Promise<void> {
     const lost = await this.find(id, scope);
     const { shop, billId } = lost;
@@ -48,7 +52,7 @@ export class LostBills {
     if (refused[0]) throw new PaymentOperatorActionError(refused[0].problems.join(' '));
   }
 
-  /** See `OperationsView.dismissLostBill`. */
+  /** See `PaymentOperations.dismissLostBill`. */
   async dismiss(id: string, operator: string, note: string, scope: ShopScope): Promise<void> {
     if (note.trim() === '') throw new PaymentOperatorActionError('Say in a note why the bill is not yours.');
     const { shop, billId } = await this.find(id, scope);
@@ -61,7 +65,7 @@ export class LostBills {
   }
 
   private async find(id: string, scope: ShopScope): Promise<LostBill> {
-    const lost = await this.store.byId(id, scope);
+    const lost = await this.byId(id, scope);
     if (!lost) throw notLost(id);
     return lost;
   }

@@ -1,69 +1,332 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { DroppedCallbacks } from '../callbacks/dropped-callbacks.js';
-import { CallbackStore } from '../callbacks/storage/callback.store.js';
-import { PaymentServiceClient } from '../client/payment-service.client.js';
-import { PaymentRandom } from '../common/random.js';
-import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
-import { ShopRegistry } from '../config/shop-registry.js';
-import { BillStore } from '../bills/storage/bill.store.js';
-import { DeliveryStore } from '../events/storage/delivery.store.js';
-import { ErasureStore } from './storage/erasure.store.js';
-import { PastEventsStore } from './storage/past-events.store.js';
-import { OperatorStore } from './storage/operator.store.js';
-import { RecordListsStore } from './storage/records/record-lists.store.js';
-import { StatisticsStore } from '../health/storage/statistics.store.js';
-import { LostBills } from './lost-bills.js';
-import { OperationsView } from './operations-view.js';
-import { Workload } from '../health/workload.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EntityManager } from 'typeorm';
+import { linkLateCallbacks } from '../callbacks/late-callbacks.js';
+import type { DroppedCounts } from '../callbacks/dropped-callbacks.js';
+import { databaseText } from '../common/text.js';
+import { statedPageAddress } from '../common/web-address.js';
+import { readPieces } from '../common/pieces.js';
+import { PaymentShopError } from '../config/shop.errors.js';
+import type { BillRecord } from '../domain/bill.js';
+import type { BillId, IntentId, OrderId } from '../domain/ids.js';
+import type { DeadLetter, DeadLetterFilter } from './records/dead-letter.js';
+import type { PaymentErasure } from './records/erasure.js';
+import type { LostBill } from './records/lost-bill.js';
+import type { PastEventFilter } from './records/past-events.js';
+import type { PaymentStats, ShopState } from '../health/statistics.js';
+import { isUuid } from '../domain/uuid.js';
+import { isUniqueViolation } from '../database/query-errors.js';
+import type { ShopScope } from '../domain/shop-scope.js';
+import { eraseOrder, noBill, type PaymentErasureOptions } from './erasure.js';
+import type { PaymentTakeInOptions } from './lost-bills.js';
+import type { OperationsParts } from './operations-parts.js';
+import type { DeliveryToReplay } from './storage/operator.store.js';
+import type { PastEvent } from './storage/past-events.store.js';
+import { PaymentActionInterruptedError, PaymentOperatorActionError } from './operator.errors.js';
+import { fitsNothing } from './payment-records.service.js';
+import type { PaymentWorkload } from '../health/workload.js';
 
-/** {@link OperationsView} of all shops. */
-@Injectable()
-export class PaymentOperations extends OperationsView {
+/** Whether a shop in the records still exists. */
+export interface KnownShop {
+  /** Whether the options or the shop resolver have the shop; `null` while the resolver is failing. */
+  readonly known: boolean | null;
+}
+
+/**
+ * What operators see and do, for one shop or for all. `PaymentOperations` covers all shops; its `forShop(name)` covers one,
+ * and treats records of other shops as if they did not exist. Nothing here checks who is calling: keep it behind your own
+ * guard.
+ */
+export class PaymentOperations {
   /** @internal */
   constructor(
-    store: OperatorStore,
-    statistics: StatisticsStore,
-    lists: RecordListsStore,
-    bills: BillStore,
-    callbacks: CallbackStore,
-    deliveries: DeliveryStore,
-    pastEvents: PastEventsStore,
-    erasures: ErasureStore,
-    client: PaymentServiceClient,
-    shops: ShopRegistry,
-    random: PaymentRandom,
-    overload: DroppedCallbacks,
-    workload: Workload,
-    lostBills: LostBills,
-    @Inject(RESOLVED_OPTIONS) { production }: ResolvedOptions,
-  ) {
-    super(
-      {
-        store,
-        statistics,
-        lists,
-        bills,
-        callbacks,
-        deliveries,
-        pastEvents,
-        erasures,
-        client,
-        shops,
-        random,
-        overload,
-        workload,
-        lostBills,
-        production,
+    private readonly parts: OperationsParts,
+    private readonly scope: ShopScope,
+  ) {}
+
+  /**
+   * The same for one shop, for an operator who may act for that shop only. That of one shop refuses every other.
+   * @throws PaymentUnknownShopError
+   */
+  forShop(name: string): PaymentOperations {
+    return new PaymentOperations(this.parts, this.parts.narrowed(this.scope, name));
+  }
+
+  /** Counts and ages that show whether somebody has to act, and what this instance has dropped since it started. */
+  async stats(): Promise<PaymentStats & { readonly dropped: DroppedCounts }> {
+    return { ...(await this.parts.statistics.stats(this.scope)), dropped: this.parts.overload.counts(this.scope) };
+  }
+
+  /** What this process is doing right now, and its current limits, which follow from the service and the pool. */
+  workload(): PaymentWorkload {
+    return this.parts.workload.read(this.scope);
+  }
+
+  /**
+   * The shops, which of them the service refuses (401, or the merchant unknown or blocked), and which are no longer in the
+   * options or at the shop resolver: their bills are kept but not checked.
+   */
+  async shopStates(): Promise<(ShopState & KnownShop)[]> {
+    const [states, names] = await Promise.all([this.parts.statistics.shops(this.scope), this.names()]);
+    return states.map((state) => ({ ...state, known: names === undefined ? null : names.includes(state.shop) }));
+  }
+
+  private async names(): Promise<string[] | undefined> {
+    try {
+      return await this.parts.shops.list();
+    } catch (error) {
+      if (!(error instanceof PaymentShopError)) throw error;
+      return undefined;
+    }
+  }
+
+  /**
+   * Attaches the service's bill to an unknown outcome. Asks the service for the bill first. The bill is then checked at
+   * once, and settles like any other.
+   * @param intentId id of our intent, which was sent as `custom` unless the shop gave its own
+   * @param linkPageUrl the payment page, http or https, in production https; without it `createBill` cannot return the bill
+   * @throws PaymentOperatorActionError, and PaymentServiceError if the service does not show the bill
+   */
+  async attachBill(
+    intentId: IntentId,
+    billId: BillId,
+    operator: string,
+    linkPageUrl?: string,
+    note = '',
+  ): Promise<void> {
+    const { callbacks, client, shops, store } = this.parts;
+    const { production } = this.parts.options;
+    const page = linkPageUrl === undefined ? null : statedPageAddress(linkPageUrl, production);
+    if (linkPageUrl !== undefined && page === null) {
+      throw new PaymentOperatorActionError(
+        `The address of the payment page must be ${production ? 'https' : 'http or https'}.`,
+      );
+    }
+    if (!/^[\x21-\x7e]{1,128}$/.test(billId)) {
+      throw new PaymentOperatorActionError('A bill id has 1 to 128 visible characters and no space.');
+    }
+    const bill = await this.unknownBill(intentId);
+    await client.listPayments(await shops.get(bill.shop), billId);
+    try {
+      await this.act(operator, 'attach-bill', intentId, { serviceBillId: billId, note }, async (manager) => {
+        if (!(await store.attach(manager, intentId, billId, page))) throw notUnknown(intentId);
+      });
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+      throw new PaymentOperatorActionError(`Bill ${billId} already belongs to another order.`);
+    }
+    await linkLateCallbacks(callbacks, { ...bill, billId });
+  }
+
+  /**
+   * Records that an unknown outcome created no bill.
+   * @throws PaymentOperatorActionError
+   */
+  async voidBill(intentId: IntentId, operator: string, note = ''): Promise<void> {
+    await this.unknownBill(intentId);
+    await this.act(operator, 'void-bill', intentId, { note }, async (manager) => {
+      if (!(await this.parts.store.void(manager, intentId))) throw notUnknown(intentId);
+    });
+  }
+
+  /**
+   * Bills that exist at the service but not in the ledger, in the order in which they were found, at most `limit`: postbacks
+   * named them, and the service lists their payments.
+   * @param after id of the last bill of the previous page
+   */
+  lostBills(limit = 1_000, after?: string): Promise<LostBill[]> {
+    return this.parts.lostBills.list(limit, this.scope, after);
+  }
+
+  /**
+   * Imports a lost bill into the ledger, for the order that a person has found out. The bill is checked at once, and settles
+   * like any other. Recorded as `import-bill`.
+   * @param id the lost bill's id, as {@link lostBills} returns it
+   * @throws PaymentOperatorActionError if there is no such lost bill, or it cannot be imported
+   */
+  takeInLostBill(id: string, options: PaymentTakeInOptions): Promise<void> {
+    return this.parts.lostBills.takeIn(id, options, this.scope);
+  }
+
+  /**
+   * Records that a lost bill is not ours: it no longer counts, and the service is not asked about it again.
+   * @param note the reason; required
+   * @throws PaymentOperatorActionError
+   */
+  dismissLostBill(id: string, operator: string, note: string): Promise<void> {
+    return this.parts.lostBills.dismiss(id, operator, note, this.scope);
+  }
+
+  /**
+   * Dead letters that match the filter, in settlement order, at most `limit`.
+   * @param after id of the last dead letter of the previous page
+   */
+  async deadLetters(filter: DeadLetterFilter = {}, limit = 1_000, after?: string): Promise<DeadLetter[]> {
+    return fitsNothing(filter) ? [] : this.parts.lists.deadLetters(this.scope, filter, limit, after);
+  }
+
+  /**
+   * Retries now, with a full set of attempts, what no longer has to wait: dead letters, and deliveries whose handler threw a
+   * `PaymentOrderNotFoundError`, once their orders are there. One (`deliveryId`), those that match the filter, or all with
+   * `{}`. An event that later events of its bill have overtaken says `late: true`. Many are retried in pieces, those of the
+   * oldest events first.
+   * @returns how many are retried
+   * @throws PaymentActionInterruptedError if a piece fails: those before it are retried. Call again for the others
+   */
+  async replay(filter: DeadLetterFilter, operator: string, note = ''): Promise<number> {
+    if (fitsNothing(filter)) return 0;
+    const detail = this.detailOf(filter, note);
+    const { store, deliveries } = this.parts;
+    const only = filter.deliveryId === undefined ? undefined : await store.toReplay(filter, this.scope);
+    const target = only?.[0]?.intentId ?? 'dead letters';
+    const pieces = only ? [only] : readPieces<DeliveryToReplay>((after) => store.toReplay(filter, this.scope, after));
+    return this.actInPieces(operator, 'replay', target, detail, pieces, async (manager, piece) => {
+      const ids = piece.map(({ id }) => id);
+      const replayed = await store.replay(manager, ids);
+      await deliveries.free(piece, [], manager);
+      return replayed;
+    });
+  }
+
+  /** How many deliveries {@link replay} would retry now. */
+  async replayable(filter: DeadLetterFilter): Promise<number> {
+    return fitsNothing(filter) ? 0 : this.parts.store.replayable(filter, this.scope);
+  }
+
+  /** How many deliveries {@link deliverPastEvents} would create now. */
+  pastEvents(filter: PastEventFilter): Promise<number> {
+    return this.parts.pastEvents.count(filter, this.scope);
+  }
+
+  /**
+   * Delivers events to a consumer that did not exist, or did not take their shop, when they were settled: for example to a
+   * handler that a release has added. Each event is delivered once, in settlement order within its bill, with a full set of
+   * attempts; one that later events of its bill have overtaken says `late: true`. What the consumer has
+   * had it does not get again, however long ago that was. A consumer of another name is another one. Many are created in
+   * pieces, those of the oldest events first.
+   * @returns how many deliveries were created
+   * @throws PaymentOperatorActionError if no instance has ever hosted the consumer: start one first
+   * @throws PaymentActionInterruptedError if a piece fails: those before it are created. Call again for the others
+   */
+  async deliverPastEvents(filter: PastEventFilter, operator: string, note = ''): Promise<number> {
+    const { pastEvents, deliveries } = this.parts;
+    if (!(await pastEvents.isRegistered(filter.consumer))) {
+      throw new PaymentOperatorActionError(
+        `No instance has hosted a consumer "${filter.consumer}" yet. Start one with its handler, then call again.`,
+        'not-found',
+      );
+    }
+    const detail = this.detailOf(filter, note);
+    const pieces = readPieces<PastEvent>((after) => pastEvents.missing(filter, this.scope, after));
+    return this.actInPieces(
+      operator,
+      'deliver-past-events',
+      filter.consumer,
+      detail,
+      pieces,
+      async (manager, piece) => {
+        const made = await pastEvents.deliver(manager, filter, this.scope, piece);
+        await deliveries.free(piece, [], manager);
+        return made;
       },
-      null,
     );
   }
 
   /**
-   * The same for one shop, for an operator who may act for that shop only.
-   * @throws PaymentUnknownShopError
+   * Removes the personal data recorded about an order at once, whatever its age: see `retention.redactBillsAfterMs` for
+   * which. The bills stay marked, so that a later check, callback or payment stores none again, and later deliveries say
+   * `redacted: true`. A bill that is created for the order afterwards has new data. Recorded as `erase`. Idempotent.
+   *
+   * Does not reach what has left the module: your own tables, events already delivered, brokers, logs, backups, and the
+   * service itself. Call it once every instance runs a release that has it.
+   * @param order `shop` is by default the view's shop, or the default shop
+   * @throws PaymentOperatorActionError if the shop has no bill of the order, or if one of its bills is being created, has an
+   *   unknown outcome, or has an open review
    */
-  forShop(name: string): OperationsView {
-    return new OperationsView(this.tools, this.tools.shops.named(name));
+  async eraseOrder(
+    {
+      orderId,
+      shop = this.scope ?? this.parts.shops.defaultName,
+    }: { readonly orderId: OrderId; readonly shop?: string },
+    options: PaymentErasureOptions,
+  ): Promise<PaymentErasure> {
+    const order = { shop, orderId };
+    const isForeign = this.scope !== null && shop !== this.scope;
+    if (isForeign || databaseText(shop + orderId) !== shop + orderId) throw noBill(order);
+    return eraseOrder(this.parts, order, options);
   }
+
+  /** The order and its shop stand apart: an erasure finds the notes of its order by them. */
+  private detailOf(filter: { readonly orderId?: OrderId; readonly shop?: string }, note: string): object {
+    const { orderId, shop = this.scope } = filter;
+    const order = orderId !== undefined && { orderId, ...(shop !== null && { shop }) };
+    return { filter, note, ...(this.scope !== null && { forShop: this.scope }), ...order };
+  }
+
+  private async unknownBill(intentId: IntentId): Promise<BillRecord> {
+    const bill = isUuid(intentId) ? await this.parts.bills.byId(intentId, this.scope) : undefined;
+    if (bill?.state !== 'UNKNOWN') throw notUnknown(intentId);
+    return bill;
+  }
+
+  private act<T>(
+    operator: string,
+    action: string,
+    target: string,
+    detail: object,
+    work: (manager: EntityManager) => Promise<T>,
+  ): Promise<T> {
+    const { store, random } = this.parts;
+    return store.transaction(async (manager) => {
+      const result = await work(manager);
+      await store.record(manager, { id: random.uuid(), operator, action, target, detail });
+      return result;
+    });
+  }
+
+  /**
+   * Each piece in a transaction of its own, so that none holds its locks for long, and what is done stays done. After it as
+   * long a rest, so that an action takes half of what the database can do at most.
+   */
+  private async actInPieces<T>(
+    operator: string,
+    action: string,
+    target: string,
+    detail: object,
+    pieces: Iterable<readonly T[]> | AsyncIterable<readonly T[]>,
+    work: (manager: EntityManager, piece: readonly T[]) => Promise<number>,
+  ): Promise<number> {
+    const { store, random } = this.parts;
+    const id = random.uuid();
+    let isRecorded = false;
+    let done = 0;
+    const act = (piece: readonly T[]): Promise<number> =>
+      store.transaction(async (manager) => {
+        const count = piece.length === 0 ? 0 : await work(manager, piece);
+        const now = { id, detail: { ...detail, count: done + count } };
+        if (isRecorded) await store.amend(manager, now);
+        else await store.record(manager, { ...now, operator, action, target });
+        return count;
+      });
+    try {
+      let tookMs = 0;
+      for await (const piece of pieces) {
+        await sleep(tookMs);
+        const began = performance.now();
+        done += await act(piece);
+        tookMs = performance.now() - began;
+        isRecorded = true;
+      }
+      if (!isRecorded) await act([]);
+    } catch (error) {
+      if (!isRecorded) throw error;
+      throw new PaymentActionInterruptedError(done, error);
+    }
+    return done;
+  }
+}
+
+function notUnknown(intentId: IntentId): PaymentOperatorActionError {
+  return new PaymentOperatorActionError(
+    `Intent ${intentId.slice(0, 64)} is not an unknown outcome, or is no longer one.`,
+  );
 }

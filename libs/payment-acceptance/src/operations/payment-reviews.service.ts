@@ -1,30 +1,139 @@
-import { Injectable } from '@nestjs/common';
-import { PaymentRandom } from '../common/random.js';
-import { ShopRegistry } from '../config/shop-registry.js';
-import { SettlementService } from '../settlement/settlement.service.js';
-import { RecordListsStore } from './storage/records/record-lists.store.js';
-import { OperatorStore } from './storage/operator.store.js';
-import { ReviewsView } from './reviews-view.js';
+import { decideAccepted } from '../domain/decide.js';
+import { parseAmount, type DecimalAmount } from '../domain/money.js';
+import { isUuid } from '../domain/uuid.js';
+import type { RecordedReview } from './records/bill-history.js';
+import type { OperatorStore, ReviewRow } from './storage/operator.store.js';
+import type { ShopScope } from '../domain/shop-scope.js';
+import { assertAcceptable, listedIn } from './acceptance.js';
+import type { OperationsParts } from './operations-parts.js';
+import { PaymentOperatorActionError } from './operator.errors.js';
+import type { BillId, PaymentId } from '../domain/ids.js';
 
-/** {@link ReviewsView} of all shops. */
-@Injectable()
-export class PaymentReviews extends ReviewsView {
+export interface PaymentAcceptReviewOptions {
+  readonly operator: string;
+  readonly note?: string;
+  /** The paid amount, if the service did not say it: an exact decimal. */
+  readonly amount?: DecimalAmount;
+  /** The payment, if the review is about the bill as a whole. */
+  readonly paymentId?: PaymentId;
+  /**
+   * For such a payment that the ledger has as FAIL: confirms that the service shows it as SUCCESS by now but refuses to list
+   * its bill, so that it cannot count by itself. Default `false`.
+   */
+  readonly hadFailed?: boolean;
+}
+
+/**
+ * Decisions about mismatches, for one shop or for all. `PaymentReviews` covers all shops; its `forShop(name)` covers one,
+ * and treats reviews of other shops as if they did not exist. Keep it behind your own guard.
+ */
+export class PaymentReviews {
   /** @internal */
   constructor(
-    lists: RecordListsStore,
-    store: OperatorStore,
-    settlement: SettlementService,
-    shops: ShopRegistry,
-    random: PaymentRandom,
-  ) {
-    super({ lists, store, settlement, shops, random }, null);
+    private readonly parts: OperationsParts,
+    private readonly scope: ShopScope,
+  ) {}
+
+  /**
+   * The same for one shop, for an operator who may act for that shop only. That of one shop refuses every other.
+   * @throws PaymentUnknownShopError
+   */
+  forShop(name: string): PaymentReviews {
+    return new PaymentReviews(this.parts, this.parts.narrowed(this.scope, name));
   }
 
   /**
-   * The same for one shop, for an operator who may act for that shop only.
-   * @throws PaymentUnknownShopError
+   * Open reviews, oldest first, at most `limit`.
+   * @param after id of the last review of the previous page
    */
-  forShop(name: string): ReviewsView {
-    return new ReviewsView(this.tools, this.tools.shops.named(name));
+  list(limit = 1_000, after?: string): Promise<RecordedReview[]> {
+    return this.parts.lists.reviews(this.scope, limit, after);
   }
+
+  /**
+   * Accepts what a review is about. If the payment has had no `payment.succeeded`, that event is created with the operator's
+   * name in `acceptedBy`, and the bill is paid. Otherwise (overpaid, second payment, a later change) the review is only
+   * closed.
+   * @throws PaymentOperatorActionError if the review is not open, or says too little to be accepted; or if, as far as is known by
+   *   now, the payment has failed, belongs to another bill, or has since been listed differently
+   */
+  async accept(reviewId: string, options: PaymentAcceptReviewOptions): Promise<void> {
+    const { settlement, store } = this.parts;
+    const review = await this.open(reviewId);
+    await settlement.settleByOperator(review, async (manager, bill, firstPaymentId) => {
+      await this.close(manager, reviewId, 'ACCEPTED', options);
+      const paymentId = paymentOf(review, options);
+      const known = await settlement.payments(manager, bill, [paymentId]);
+      const row = known.find((one) => one.paymentId === paymentId);
+      if (row?.intentId === bill.intentId && row.verdict === 'succeeded') return undefined;
+      const newest = await store.newestReview(manager, bill.intentId, paymentId);
+      const orderOf = (billId: BillId) => store.orderOfBill(manager, bill.shop, billId);
+      const { hadFailed = false } = options;
+      await assertAcceptable({ bill, review, paymentId, row, newest, orderOf, hadFailed });
+      const amount = amountOf(review, bill.currency, options);
+      return decideAccepted(bill, firstPaymentId, known, { paymentId, amount, operator: options.operator });
+    });
+  }
+
+  /**
+   * Closes a review without any further effect.
+   * @throws PaymentOperatorActionError if it is not open
+   */
+  async dismiss(reviewId: string, options: { readonly operator: string; readonly note?: string }): Promise<void> {
+    await this.open(reviewId);
+    await this.parts.store.transaction((manager) => this.close(manager, reviewId, 'DISMISSED', options));
+  }
+
+  private async open(reviewId: string): Promise<ReviewRow> {
+    const review = isUuid(reviewId) ? await this.parts.store.review(reviewId, this.scope) : undefined;
+    if (review?.state !== 'OPEN') throw notOpen(reviewId);
+    return review;
+  }
+
+  private async close(
+    manager: Parameters<OperatorStore['closeReview']>[0],
+    reviewId: string,
+    state: 'ACCEPTED' | 'DISMISSED',
+    { operator, note = '', paymentId, hadFailed }: PaymentAcceptReviewOptions,
+  ): Promise<void> {
+    const { store, random } = this.parts;
+    const review = await store.review(reviewId, this.scope, manager);
+    if (review?.state !== 'OPEN') throw notOpen(reviewId);
+    await store.closeReview(manager, reviewId, state, operator);
+    const action = state === 'ACCEPTED' ? 'accept-review' : 'dismiss-review';
+    const named = review.paymentId ?? paymentId ?? null;
+    const detail = { note, reason: review.reason, paymentId: named, ...(hadFailed === true && { hadFailed }) };
+    await store.record(manager, { id: random.uuid(), operator, action, target: reviewId, detail });
+  }
+}
+
+/** The payment that the review is about, else the one that the operator names. */
+function paymentOf(review: ReviewRow, options: PaymentAcceptReviewOptions): string {
+  const paymentId = review.paymentId ?? options.paymentId;
+  if (paymentId === undefined) {
+    throw new PaymentOperatorActionError(
+      'The review is about the whole bill: say which payment to accept with "paymentId".',
+    );
+  }
+  if (!/^[\x21-\x7e]{1,128}$/.test(paymentId)) {
+    throw new PaymentOperatorActionError('A payment id has 1 to 128 visible characters and no space.');
+  }
+  return paymentId;
+}
+
+/** The operator's amount, else the review's. */
+function amountOf(review: ReviewRow, currency: string, options: PaymentAcceptReviewOptions): DecimalAmount {
+  const listed = listedIn(review);
+  const stated = listed?.currency === currency && listed.amount !== null ? listed.amount : '';
+  const amount = parseAmount(options.amount ?? stated);
+  if (amount === null || /^-|^0\.00$/.test(amount)) {
+    throw new PaymentOperatorActionError(
+      `The service states no usable amount in ${currency}: say what counts with "amount", as in "100.05".`,
+    );
+  }
+  return amount;
+}
+
+function notOpen(reviewId: string): PaymentOperatorActionError {
+  return new PaymentOperatorActionError(`Review ${reviewId.slice(0, 64)} is not open, or is no longer open.`);
 }

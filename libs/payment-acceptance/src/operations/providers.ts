@@ -1,7 +1,9 @@
-import type { Provider } from '@nestjs/common';
+import type { FactoryProvider, Provider, Type } from '@nestjs/common';
+import type { ShopScope } from '../domain/shop-scope.js';
 import { shared } from '../database/stores.js';
 import { CreationLogs } from './creation-logs.js';
 import { LostBills } from './lost-bills.js';
+import { OperationsParts } from './operations-parts.js';
 import { PaymentChecks } from './payment-checks.service.js';
 import { PaymentDoctor } from './payment-doctor.service.js';
 import { PaymentImport } from './payment-import.service.js';
@@ -24,9 +26,10 @@ import { RecoveryStore } from './storage/recovery.store.js';
 
 /** What people do. */
 export const OPERATIONS: readonly Provider[] = [
-  PaymentOperations,
-  PaymentReviews,
-  PaymentRecords,
+  ofAllShops(PaymentOperations),
+  ofAllShops(PaymentReviews),
+  ofAllShops(PaymentRecords),
+  OperationsParts,
   PaymentChecks,
   PaymentReconciliation,
   PaymentDoctor,
@@ -46,3 +49,11 @@ export const OPERATIONS: readonly Provider[] = [
   shared(RecordListsStore),
   shared(RecoveryStore),
 ];
+
+function ofAllShops<T>(service: new (parts: OperationsParts, scope: ShopScope) => T): FactoryProvider<T> {
+  return {
+    provide: service as Type<T>,
+    inject: [OperationsParts],
+    useFactory: (parts: OperationsParts) => new service(parts, null),
+  };
+}

@@ -128,8 +128,8 @@ export class OperatorActions {
 
   private async replay(context: PageContext, deliveryId: string) {
     if (!UUID.test(deliveryId)) throw notHere('dead letter');
-    const { rows } = await context.records.deadLetters({ deliveryId });
-    return replayOne(context, rows[0]);
+    const [letter] = await context.operations.deadLetters({ deliveryId }, 1);
+    return replayOne(context, letter);
   }
 
   private async replayAll(context: PageContext) {

@@ -1,4 +1,4 @@
-import type { OperationsView, RecordsView, ReviewsView } from 'nestjs-payment-acceptance/operations';
+import type { PaymentOperations, PaymentRecords, PaymentReviews } from 'nestjs-payment-acceptance/operations';
 import type { Html } from './html.js';
 import type { CsrfTokens } from './csrf-tokens.js';
 
@@ -8,9 +8,9 @@ export interface PageContext {
   readonly operator: string | undefined;
   /** The only visible shop; `null` for all. */
   readonly scope: string | null;
-  readonly operations: OperationsView;
-  readonly reviews: ReviewsView;
-  readonly records: RecordsView;
+  readonly operations: PaymentOperations;
+  readonly reviews: PaymentReviews;
+  readonly records: PaymentRecords;
   readonly query: URLSearchParams;
   readonly link: Link;
   readonly csrf: CsrfTokens;

@@ -159,14 +159,6 @@ export abstract class BillStore {
     );
   }
 
-  /** Creations of unknown outcome, oldest first. */
-  async unknown(limit: number, scope: ShopScope): Promise<BillRecord[]> {
-    return this.read(
-      sql`SELECT ${this.columns()} FROM payment_acceptance.bill WHERE state = 'UNKNOWN' AND ${ofScope('shop', scope)}
-       ORDER BY created_at LIMIT ${limit}`,
-    );
-  }
-
   /** By the id of our intent. */
   async byId(id: string, scope: ShopScope = null): Promise<BillRecord | undefined> {
     const [bill] = await this.read(

@@ -1,0 +1,55 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { BillStore } from '../bills/storage/bill.store.js';
+import { DroppedCallbacks } from '../callbacks/dropped-callbacks.js';
+import { CallbackStore } from '../callbacks/storage/callback.store.js';
+import { PaymentServiceClient } from '../client/payment-service.client.js';
+import { PaymentRandom } from '../common/random.js';
+import { PaymentUnknownShopError } from '../config/configuration.error.js';
+import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
+import { ShopRegistry } from '../config/shop-registry.js';
+import type { ShopScope } from '../domain/shop-scope.js';
+import { DeliveryStore } from '../events/storage/delivery.store.js';
+import { StatisticsStore } from '../health/storage/statistics.store.js';
+import { Workload } from '../health/workload.js';
+import { SettlementService } from '../settlement/settlement.service.js';
+import { LostBills } from './lost-bills.js';
+import { ErasureStore } from './storage/erasure.store.js';
+import { OperatorStore } from './storage/operator.store.js';
+import { PastEventsStore } from './storage/past-events.store.js';
+import { BillHistoryStore } from './storage/records/bill-history.store.js';
+import { FiguresStore } from './storage/records/figures.store.js';
+import { RecordListsStore } from './storage/records/record-lists.store.js';
+
+/** What the services of operators are built on, whichever shop they are for. */
+@Injectable()
+export class OperationsParts {
+  constructor(
+    readonly store: OperatorStore,
+    readonly statistics: StatisticsStore,
+    readonly lists: RecordListsStore,
+    readonly histories: BillHistoryStore,
+    readonly figuresOfToday: FiguresStore,
+    readonly bills: BillStore,
+    readonly callbacks: CallbackStore,
+    readonly deliveries: DeliveryStore,
+    readonly pastEvents: PastEventsStore,
+    readonly erasures: ErasureStore,
+    readonly lostBills: LostBills,
+    readonly settlement: SettlementService,
+    readonly client: PaymentServiceClient,
+    readonly shops: ShopRegistry,
+    readonly random: PaymentRandom,
+    readonly overload: DroppedCallbacks,
+    readonly workload: Workload,
+    @Inject(RESOLVED_OPTIONS) readonly options: ResolvedOptions,
+  ) {}
+
+  /**
+   * The scope of one shop, within another scope.
+   * @throws PaymentUnknownShopError also for every shop that is not in the scope
+   */
+  narrowed(scope: ShopScope, name: string): ShopScope {
+    if (scope !== null && name !== scope) throw new PaymentUnknownShopError(name, [scope], false);
+    return this.shops.named(name);
+  }
+}
