@@ -48,7 +48,6 @@ describe('cli --json', () => {
     'doctor',
     'import @bills.json',
     'erase --order first',
-    'erase --order first --dry-run',
     `recover --since ${today}T00:00:00Z`,
     '--help',
   ];

@@ -52,8 +52,6 @@ describe('erase', () => {
     expect(out).toMatch(
       /^Removed from the records of 1 bills of order "A-1":\nbills: description, name, custom, .* 1\n/,
     );
-    expect(out).toMatch(/\nStays: ids of the order, .*: the books need them/);
-    expect(out).toMatch(/\nStays: 1 deliveries that wait or are dead letters: .*"redacted": true\.\n/);
     expect(await places()).toEqual([]);
     expect(await placesOf(harness.host.dataSource, 'of another shop')).toEqual(['bill.description']);
     expect(await actions()).toEqual([{ operator: 'ann' }]);
@@ -61,15 +59,10 @@ describe('erase', () => {
     expect(bill).toMatchObject({ orderId: 'A-1', state: 'PAID', amount: '10.00' });
   });
 
-  test('says beforehand what it would remove, and does nothing more when it is repeated', async () => {
+  test('does nothing more when it is repeated', async () => {
     await paidWithTraces(harness, 'A-1');
-    const before = await places();
-    const dry = await commands.json('erase', '--order', 'A-1', '--dry-run');
-    expect(dry).toMatchObject({ code: 0, document: { dryRun: true, removed: { bills: 1, notes: 1, payments: 1 } } });
-    expect([await places(), await actions()]).toEqual([before, []]);
     const done = await commands.json('erase', '--order', 'A-1');
-    const { removed } = dry.document as { removed: object };
-    expect(done).toMatchObject({ document: { dryRun: false, removed, undelivered: 1 } });
+    expect(done).toMatchObject({ code: 0, document: { removed: { bills: 1, notes: 1, payments: 1 } } });
     expect(await commands.json('erase', '--order', 'A-1')).toMatchObject({ code: 0, document: { removed: NOTHING } });
     expect(await actions()).toHaveLength(1);
   });
@@ -82,7 +75,7 @@ describe('erase', () => {
     const { document } = await commands.json('erase', '--order', 'A-1');
     expect(document).toMatchObject({
       removed: { ...NOTHING, bills: 2, waitingCallbacks: 1 },
-      bills: [{ followed: true }, { followed: true }],
+      bills: [{ state: 'OPEN' }, { state: 'OPEN' }],
     });
     expect(await places()).toEqual([]);
   });
@@ -138,7 +131,7 @@ describe('erase', () => {
     expect(await places()).toEqual([]);
   });
 
-  test('takes what was a lost bill of the order, and names one that only its postback ties to it', async () => {
+  test('takes what was a lost bill of the order, and leaves one that only its postback ties to it', async () => {
     const billId = await billOf(harness, 'A-1');
     const lost = (bill: string, order: string) =>
       harness.host.dataSource.query(
@@ -151,9 +144,6 @@ describe('erase', () => {
     await lost('still-lost', 'A-1');
     const { document } = await commands.json('erase', '--order', 'A-1');
     expect(document).toMatchObject({ removed: { lostBills: 1 } });
-    expect((document as { stays: { what: string }[] }).stays.at(-1)).toMatchObject({
-      what: '1 lost bills whose postback names the order',
-    });
     const left = await harness.host.dataSource.query<object[]>(
       'SELECT service_bill_id AS id FROM payment_acceptance.lost_bill WHERE payments IS NOT NULL',
     );

@@ -41,7 +41,6 @@ export const HELP = `Usage: payment-acceptance <command> [options]
   erase --order ID         removes the personal data recorded about an order; ids, amounts and states stay
       -s, --shop NAME      the order's shop; default: the default shop
       --operator NAME      who does it, for the record; default: the user's name
-      --dry-run            only reports what would be removed
   recover --since TIME     after a restore, or a failover that lost commits: schedules new checks of known bills, and
                            searches for bills that the tables have lost; TIME is as in 2026-11-21T00:00:00Z
       -s, --shop NAME      only this shop; default: every shop
@@ -123,7 +122,7 @@ const COMMANDS = {
   reconcile: { options: ['shop', 'day', 'followed', 'against'], operand: undefined },
   doctor: { options: ['shop'], operand: undefined },
   import: { options: ['shop', 'operator', 'dry-run'], operand: 'FILE' },
-  erase: { options: ['order', 'shop', 'operator', 'dry-run'], operand: undefined },
+  erase: { options: ['order', 'shop', 'operator'], operand: undefined },
   recover: { options: ['since', 'shop', 'from-log', 'out', 'operator', 'dry-run'], operand: undefined },
 } as const satisfies Record<string, { options: readonly string[]; operand: string | undefined }>;
 

@@ -19,29 +19,23 @@ const LABELS: Readonly<Record<ErasedPart, string>> = {
 const ELSEWHERE =
   'Not reached from here: your own tables, events that were delivered before, brokers, logs, backups, and the service.\n';
 
-/** Says what is removed, what stays, and why. */
+/** Says from how many records of each kind something was removed. */
 export const erase: Command = async (context, { values }, output) => {
   const { order, shop } = values;
   if (order === undefined || order === '') throw new UsageError('Say which order: --order ID.');
   const erased = await context
     .get(PaymentOperations)
-    .eraseOrder(
-      { orderId: order, ...(shop !== undefined && { shop }) },
-      { operator: operatorOf(values.operator), dryRun: values['dry-run'] === true },
-    );
+    .eraseOrder({ orderId: order, ...(shop !== undefined && { shop }) }, { operator: operatorOf(values.operator) });
   if (values.json) {
     printJson(output, erased);
     return 0;
   }
-  const { dryRun, removed, bills, stays } = erased;
-  output.out(
-    `${dryRun ? 'Would be removed' : 'Removed'} from the records of ${bills.length} bills of order "${shownText(order)}":\n`,
-  );
+  const { removed, bills } = erased;
+  output.out(`Removed from the records of ${bills.length} bills of order "${shownText(order)}":\n`);
   printFields(
     output,
     Object.fromEntries(Object.entries(LABELS).map(([part, label]) => [label, removed[part as ErasedPart]])),
   );
-  for (const { what, why } of stays) output.out(`Stays: ${shownText(what)}: ${why}.\n`);
   output.out(ELSEWHERE);
   return 0;
 };

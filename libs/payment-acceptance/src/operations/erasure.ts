@@ -1,7 +1,6 @@
-import type { EntityManager } from 'typeorm';
 import type { PaymentRandom } from '../common/random.js';
 import { shownText } from '../common/text.js';
-import type { ErasedBill, ErasureRemainder, PaymentErasure } from './records/erasure.js';
+import type { ErasedBill, PaymentErasure } from './records/erasure.js';
 import type { BillStore } from '../bills/storage/bill.store.js';
 import type { ErasureStore, OrderKey } from './storage/erasure.store.js';
 import type { OperatorStore } from './storage/operator.store.js';
@@ -10,8 +9,6 @@ import { PaymentOperatorActionError } from './operator.errors.js';
 export interface PaymentErasureOptions {
   /** Who does it, for the record. */
   readonly operator: string;
-  /** Only reports what would be removed. Default `false`. */
-  readonly dryRun?: boolean;
 }
 
 /** Dependencies of an erasure. */
@@ -22,15 +19,6 @@ export interface ErasureTools {
   readonly random: PaymentRandom;
 }
 
-const BOOKS: ErasureRemainder = {
-  what: 'ids of the order, its bills, payments and events, amounts, currencies, states and times',
-  why: 'the books need them, and a payment that comes later could not be told without them',
-};
-const OPERATORS: ErasureRemainder = {
-  what: 'who decided what about the order, by name',
-  why: 'it is the record of decisions about money',
-};
-
 /**
  * See `PaymentOperations.eraseOrder`. The order is locked, so that no settlement and no creation is under way; each bill is
  * marked in the same transaction, so that what comes later is stored without personal data.
@@ -38,7 +26,7 @@ const OPERATORS: ErasureRemainder = {
 export async function eraseOrder(
   { erasures, bills, store, random }: ErasureTools,
   order: OrderKey,
-  { operator, dryRun = false }: PaymentErasureOptions,
+  { operator }: PaymentErasureOptions,
 ): Promise<PaymentErasure> {
   // Asked before the order is locked, which would create its row.
   if ((await erasures.billsOf(order)).length === 0) throw noBill(order);
@@ -47,19 +35,15 @@ export async function eraseOrder(
     const own = await erasures.billsOf(order, manager);
     const ids = own.map(({ intentId }) => intentId);
     assertErasable(order, own, await erasures.openReviews(manager, ids));
-    const { removed, marked } = dryRun
-      ? { removed: await erasures.counts(manager, order, own), marked: 0 }
-      : await erasures.erase(manager, order, own);
+    const { removed, marked } = await erasures.erase(manager, order, own);
     // A repetition that finds nothing is not an action of its own.
-    if (marked > 0 || (!dryRun && Object.values(removed).some((number) => number > 0))) {
+    if (marked > 0 || Object.values(removed).some((number) => number > 0)) {
       for (const target of ids) {
         const detail = { shop: order.shop, orderId: order.orderId, removed };
         await store.record(manager, { id: random.uuid(), operator, action: 'erase', target, detail });
       }
     }
-    const undelivered = await erasures.undelivered(manager, ids);
-    const stays = await remainders(erasures, manager, order, own, undelivered);
-    return { ...order, dryRun, bills: own, removed, undelivered, stays };
+    return { ...order, bills: own, removed };
   });
 }
 
@@ -88,39 +72,4 @@ function assertErasable({ orderId }: OrderKey, bills: readonly ErasedBill[], rev
         'first, then erase.',
     );
   }
-}
-
-async function remainders(
-  erasures: ErasureStore,
-  manager: EntityManager,
-  order: OrderKey,
-  bills: readonly ErasedBill[],
-  undelivered: number,
-): Promise<ErasureRemainder[]> {
-  const followed = bills.filter((bill) => bill.followed).map(({ billId, intentId }) => billId ?? intentId);
-  const lost = await erasures.lostBills(manager, order);
-  return [
-    BOOKS,
-    OPERATORS,
-    ...followed.map((bill) => ({
-      what: `checks of bill ${bill}`,
-      why: 'a payment may still come; what the service lists from now on is stored without personal data',
-    })),
-    ...(undelivered > 0
-      ? [
-          {
-            what: `${undelivered} deliveries that wait or are dead letters`,
-            why: 'their consumers get the events, with "redacted": true',
-          },
-        ]
-      : []),
-    ...(lost > 0
-      ? [
-          {
-            what: `${lost} lost bills whose postback names the order`,
-            why: 'anybody can send one: take them in or dismiss them, then erase again',
-          },
-        ]
-      : []),
-  ];
 }

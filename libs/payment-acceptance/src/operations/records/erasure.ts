@@ -15,27 +15,13 @@ export interface ErasedBill {
   readonly intentId: IntentId;
   readonly billId: BillId | null;
   readonly state: BillState;
-  /** Whether the service is still asked about it. What it lists from now on is stored without personal data. */
-  readonly followed: boolean;
-}
-
-/** What an erasure leaves, and why. */
-export interface ErasureRemainder {
-  readonly what: string;
-  readonly why: string;
 }
 
 /** The result of `PaymentOperations.eraseOrder`. */
 export interface PaymentErasure {
   readonly shop: string;
   readonly orderId: OrderId;
-  /** True if nothing was changed; `removed` then says what would be. */
-  readonly dryRun: boolean;
   readonly bills: readonly ErasedBill[];
   /** The number of records from which something was removed; all 0 if it had been done before. */
   readonly removed: Readonly<Record<ErasedPart, number>>;
-  /** Deliveries that wait or are dead letters: their consumers get the event with `redacted: true`. */
-  readonly undelivered: number;
-  /** For people to read. */
-  readonly stays: readonly ErasureRemainder[];
 }

@@ -3,12 +3,9 @@ import type { EntityManager } from 'typeorm';
 import type { IntentId, OrderId } from '../../domain/ids.js';
 import type { ErasedBill, ErasedPart } from '../records/erasure.js';
 import { Database } from '../../database/database.js';
-import { IS_LOST } from '../../settlement/storage/lost-bills.js';
-import { flag, integer } from '../../database/reading.js';
 import { redactedCallbacks } from '../../callbacks/storage/redaction.js';
 import { remove, type Redactable } from '../../database/redactable.js';
 import { markRedacted, redactedNotes, redactedParts } from '../../retention/storage/redaction.js';
-import { LONG_STATEMENT_MS } from '../../database/statement-limit.js';
 import { sql, type Statement } from '../../database/statement.js';
 
 /** An order to erase. */
@@ -29,9 +26,9 @@ export class ErasureStore {
   /** First attempt first. */
   billsOf({ shop, orderId }: OrderKey, manager?: EntityManager): Promise<ErasedBill[]> {
     return this.database.rows<ErasedBill>(
-      sql`SELECT b.id AS "intentId", b.service_bill_id AS "billId", b.state, b.next_check_at IS NOT NULL AS followed
+      sql`SELECT b.id AS "intentId", b.service_bill_id AS "billId", b.state
        FROM payment_acceptance.bill b WHERE b.shop = ${shop} AND b.order_id = ${orderId} ORDER BY b.attempt`,
-      { followed: flag },
+      {},
       manager,
     );
   }
@@ -40,26 +37,6 @@ export class ErasureStore {
     return this.ids(
       manager,
       sql`SELECT id FROM payment_acceptance.review WHERE ${this.of(intentIds)} AND state = 'OPEN'`,
-    );
-  }
-
-  /** How many deliveries of these bills wait or are dead letters. */
-  undelivered(manager: EntityManager, intentIds: readonly IntentId[]): Promise<number> {
-    return this.count(manager, sql`payment_acceptance.delivery WHERE ${this.of(intentIds)} AND state <> 'DONE'`);
-  }
-
-  /** How many lost bills there are whose first postback named the order. Only a person can tell whether it is theirs. */
-  lostBills(manager: EntityManager, { shop, orderId }: OrderKey): Promise<number> {
-    return this.count(
-      manager,
-      sql`payment_acceptance.lost_bill l WHERE l.shop = ${shop} AND l.order_id = ${orderId} AND ${IS_LOST}`,
-    );
-  }
-
-  /** How many records of each part hold personal data. */
-  counts(manager: EntityManager, order: OrderKey, bills: readonly ErasedBill[]): Promise<Record<ErasedPart, number>> {
-    return this.each(manager, order, bills, ({ table, condition }) =>
-      this.count(manager, sql`${table} WHERE ${condition}`),
     );
   }
 
@@ -72,22 +49,25 @@ export class ErasureStore {
     const ids = bills.map(({ intentId }) => intentId);
     // First, since it locks the bills: what is written meanwhile comes before or after the removal, not beside it.
     const marked = await markRedacted(this.database, ids, manager);
-    return { removed: await this.each(manager, order, bills, (part) => remove(this.database, part, manager)), marked };
+    const numbers: [string, number][] = [];
+    for (const [name, part] of Object.entries(await this.partsOf(manager, order, bills))) {
+      numbers.push([name, await remove(this.database, part, manager)]);
+    }
+    return { removed: Object.fromEntries(numbers) as Record<ErasedPart, number>, marked };
   }
 
-  private async each(
+  private async partsOf(
     manager: EntityManager,
     { shop, orderId }: OrderKey,
     bills: readonly ErasedBill[],
-    work: (part: Redactable) => Promise<number>,
-  ): Promise<Record<ErasedPart, number>> {
+  ): Promise<Record<ErasedPart, Redactable>> {
     const { dialect } = this.database;
     const intentIds = bills.map(({ intentId }) => intentId);
     const billIds = bills.flatMap(({ billId }) => billId ?? []);
     const targets = [...intentIds, ...(await this.targets(manager, intentIds))];
     const named = dialect.jsonText('detail', 'shop');
     const ofOrder = sql`${dialect.jsonText('detail', 'orderId')} = ${orderId} AND coalesce(${named}, ${shop}) = ${shop}`;
-    const parts: Record<ErasedPart, Redactable> = {
+    return {
       ...redactedParts(dialect, intentIds),
       waitingCallbacks: redactedCallbacks(
         sql`shop = ${shop} AND order_id = ${orderId} AND pending = TRUE AND bill_id IS NULL`,
@@ -99,9 +79,6 @@ export class ErasureStore {
       },
       notes: redactedNotes(dialect, sql`(target ${dialect.oneOf(targets, 'text')} OR ${ofOrder})`),
     };
-    const numbers: [string, number][] = [];
-    for (const [name, part] of Object.entries(parts)) numbers.push([name, await work(part)]);
-    return Object.fromEntries(numbers) as Record<ErasedPart, number>;
   }
 
   /** The reviews and deliveries of these bills: operators' actions name them. */
@@ -118,12 +95,5 @@ export class ErasureStore {
 
   private async ids(manager: EntityManager, statement: Statement): Promise<string[]> {
     return (await this.database.rows<{ id: string }>(statement, {}, manager)).map(({ id }) => id);
-  }
-
-  /** @param from the statement from its first table on */
-  private async count(manager: EntityManager, from: Statement): Promise<number> {
-    const statement = sql`SELECT count(*) AS count FROM ${from}`.withTime(LONG_STATEMENT_MS);
-    const [row] = await this.database.rows<{ count: number }>(statement, { count: integer }, manager);
-    return row?.count ?? 0;
   }
 }
