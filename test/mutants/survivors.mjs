@@ -45,12 +45,6 @@ const ACCEPTED = [
     mutants: ["const digits = (minor <= 0n ? -minor : minor).toString().padStart(SCALE + 1, '0');"],
   },
   {
-    file: 'callbacks/parse-body.ts',
-    reason: 'A shortcut: class-validator comes to the same, as callback.rules.spec.ts shows.',
-    code: 'if (valid) return { value: valid as T };',
-    mutants: ['if (false) return { value: valid as T };'],
-  },
-  {
     file: 'callbacks/result-ticket.ts',
     reason: 'Without an encoding Node takes UTF-8.',
     code: ".update(`${PURPOSE}\\0${shop}\\0`, 'utf8')",

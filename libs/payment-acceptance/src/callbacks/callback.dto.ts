@@ -13,26 +13,12 @@ const NOT_DECIMAL = '$property must be a decimal such as 100.05';
 
 type Reader = (given: unknown) => unknown;
 
-const READERS = new Map<object, Map<string | symbol, Reader>>();
-
-/** How the DTO converts a field's raw value. */
-export function readerOf(type: new () => object, field: string): Reader | undefined {
-  for (let own = type.prototype as object | null; own; own = Object.getPrototypeOf(own) as object | null) {
-    const reader = READERS.get(own)?.get(field);
-    if (reader) return reader;
-  }
-  return undefined;
-}
-
-/** Registers the reader with class-transformer and for the compiled rules. `parseBody` wraps nested values. */
+/** Converts a field's raw value. `parseBody` wraps nested ones in a function. */
 function readBy(read: Reader): PropertyDecorator {
-  return (target, field) => {
-    READERS.set(target, (READERS.get(target) ?? new Map<string | symbol, Reader>()).set(field, read));
-    Transform(({ obj, key }: { obj: Record<string, unknown>; key: string }) => {
-      const given = obj[key];
-      return read(typeof given === 'function' ? (given as () => unknown)() : given);
-    })(target, field);
-  };
+  return Transform(({ obj, key }: { obj: Record<string, unknown>; key: string }) => {
+    const given = obj[key];
+    return read(typeof given === 'function' ? (given as () => unknown)() : given);
+  });
 }
 
 const isAbsent = (given: unknown): boolean => given === undefined || given === null || given === '';
@@ -80,9 +66,13 @@ function Anything(): PropertyDecorator {
   };
 }
 
-/** Whether the DTO accepts any value in a field. */
-export function takesAnything(type: new () => object, field: string): boolean {
-  return readerOf(type, field) === readAnything;
+/** A DTO of callbacks, with what `parseBody` has to know of it. */
+export interface CallbackType<T extends object = object> {
+  new (): T;
+  /** The fields that are read. */
+  readonly fields: readonly string[];
+  /** Those of them that accept any value. */
+  readonly acceptingAnything: readonly string[];
 }
 
 /** The common fields of redirects and postbacks. */
@@ -105,6 +95,11 @@ export abstract class CallbackDto {
 
 /** The payer's redirect to the Success URL or the Fail URL: section 2.4 of the specification. */
 export class RedirectDto extends CallbackDto {
+  /** @internal */
+  static readonly fields = ['InvId', 'OutSum', 'CurrencyIn', 'custom', 'SignatureValue'];
+  /** @internal */
+  static readonly acceptingAnything: readonly string[] = [];
+
   /** Currency in which the bill was paid. */
   @Text()
   @IsIn(REDIRECT_CURRENCIES)
@@ -129,6 +124,11 @@ export class RedirectDto extends CallbackDto {
  * required; assumed: those that name the bill, the order, the amount and the result. An unknown `Status` is no error.
  */
 export class PostbackDto extends CallbackDto {
+  /** @internal */
+  static readonly acceptingAnything = ['custom', 'Commission', 'CurrencyIn', 'SignatureValue'];
+  /** @internal */
+  static readonly fields = ['InvId', 'OutSum', 'Status', 'TrsId', ...PostbackDto.acceptingAnything];
+
   /** `SUCCESS` or `FAIL`; other values are stored and count as neither. */
   @Text()
   @IsString()

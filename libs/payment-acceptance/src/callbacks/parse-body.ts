@@ -1,7 +1,6 @@
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
-import { isTooDeep, MAX_DEPTH, takesAnything } from './callback.dto.js';
-import { CallbackRules } from './callback.rules.js';
+import { isTooDeep, MAX_DEPTH, type CallbackType } from './callback.dto.js';
 
 /** One unusable field of a callback, as the 400 answer names it. */
 export interface FieldError {
@@ -22,34 +21,30 @@ const TOO_DEEP = Array.from({ length: MAX_DEPTH + 1 }).reduce((inner: unknown): 
  * The fields of a body that are read: of a large one only those of the DTO, and none that is nested, since listing the
  * members of an object takes as long as there are many.
  */
-export function readableFields(type: new () => object, body: unknown, bytes = 0): unknown {
+export function readableFields({ fields, acceptingAnything }: CallbackType, body: unknown, bytes = 0): unknown {
   if (bytes <= MAX_BYTES || !isNested(body) || Array.isArray(body)) return body;
-  const given = CallbackRules.of(type).fields.map((field) => [field, own(body, field)] as const);
+  const given = fields.map((field) => [field, own(body, field)] as const);
   const present = given.filter(([, value]) => value !== undefined);
   return Object.fromEntries(
     present.map(([field, value]) => [
       field,
-      isNested(value) ? (takesAnything(type, field) ? NOT_READ : TOO_DEEP) : value,
+      isNested(value) ? (acceptingAnything.includes(field) ? NOT_READ : TOO_DEEP) : value,
     ]),
   );
 }
 
 /**
  * Parses a callback with its DTO, the only definition of what is valid. Not a pipe, because a host's global pipe would
- * refuse the unknown fields that genuine callbacks carry. Compiled rules accept the common case; class-validator judges
- * and explains the rest. Only the DTO's own fields are read, so `__proto__` and the like have no effect. Nested values
+ * refuse the unknown fields that genuine callbacks carry. Only the DTO's own fields are read, so `__proto__` and the like have no effect. Nested values
  * are wrapped in a function: class-transformer would descend into them and call a member that a sender named
  * `constructor`.
  */
-export function parseBody<T extends object>(type: new () => T, body: unknown): Parsed<T> {
+export function parseBody<T extends object>(type: CallbackType<T>, body: unknown): Parsed<T> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     return { errors: [{ field: 'body', errors: ['must be a form or a JSON object'] }] };
   }
-  const rules = CallbackRules.of(type);
-  const valid = rules.read(body);
-  if (valid) return { value: valid as T };
-  const given = Object.fromEntries(rules.fields.map((field) => [field, own(body, field)]));
-  const deep = Object.keys(given).filter((field) => isTooDeep(given[field]) && !takesAnything(type, field));
+  const given = Object.fromEntries(type.fields.map((field) => [field, own(body, field)]));
+  const deep = Object.keys(given).filter((field) => isTooDeep(given[field]) && !type.acceptingAnything.includes(field));
   if (deep.length > 0) return { errors: deep.map((field) => ({ field, errors: [`${field} is nested too deeply`] })) };
   const known = Object.entries(given).map(([field, item]) => [field, isNested(item) ? () => item : item] as const);
   const value = plainToInstance(type, Object.fromEntries(known));
