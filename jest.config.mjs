@@ -5,12 +5,12 @@ const WORKER_BYTES = 1.5 * 1024 ** 3;
 
 /** ES modules throughout: run through `npm test`, which passes node the flag that Jest needs for them. */
 export default {
-  testEnvironment: '<rootDir>/scripts/lib/jest-environment.mjs',
+  testEnvironment: '<rootDir>/test/support/jest-environment.mjs',
   // Libraries resolve to their sources, so a test never runs against an old build.
   testEnvironmentOptions: { customExportConditions: ['payment-source', 'node', 'node-addons'] },
   globalSetup: '<rootDir>/test/support/database-setup.mjs',
   globalTeardown: '<rootDir>/test/support/database-teardown.mjs',
-  reporters: ['default', '<rootDir>/scripts/lib/jest-reporter.mjs'],
+  reporters: ['default', '<rootDir>/test/support/jest-reporter.mjs'],
   maxWorkers: Math.max(1, Math.min(os.availableParallelism(), Math.floor(os.freemem() / WORKER_BYTES))),
   // One that holds on to more than this after a file gives way to a new one.
   workerIdleMemoryLimit: WORKER_BYTES / 2,

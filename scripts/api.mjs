@@ -17,7 +17,7 @@ const [check] = argumentsOf(
 await command(async () => {
   await prepare();
   const { apiReport } = await import('./lib/api-report.mjs');
-  const { contractFiles, SCHEMAS } = await import('./lib/contract/files.mjs');
+  const { contractFiles, SCHEMAS } = await import('../test/contract/files.mjs');
   const { format, resolveConfig } = await import('prettier');
   const libraries = fs.readdirSync(path.join(root, 'libs'));
   const written = [

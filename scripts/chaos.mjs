@@ -1,7 +1,7 @@
 // npm run test:chaos: everything that tries to lose or double a payment; see docs/chaos.md.
 import './lib/node-version.mjs';
-import { readArguments, usage } from './lib/chaos/arguments.mjs';
-import { runPhases } from './lib/chaos/phases.mjs';
+import { readArguments, usage } from '../test/chaos/arguments.mjs';
+import { runPhases } from '../test/chaos/phases.mjs';
 import { command } from './lib/lifecycle.mjs';
 import { prepare } from './lib/prepare.mjs';
 import { argumentsOf } from './lib/usage.mjs';

@@ -7,11 +7,11 @@ import path from 'node:path';
 import { beforeExit, command, CommandError } from './lib/lifecycle.mjs';
 import { startTemporaryPostgres } from './lib/postgres.mjs';
 import { prepare } from './lib/prepare.mjs';
-import { checkHost } from './lib/hosts/check.mjs';
-import { EXAMPLES, tryExamples } from './lib/hosts/examples.mjs';
-import { tryInstallation } from './lib/hosts/installation.mjs';
-import { makeHost } from './lib/hosts/make.mjs';
-import { counts, show } from './lib/hosts/report.mjs';
+import { checkHost } from '../test/hosts/check.mjs';
+import { EXAMPLES, tryExamples } from '../test/hosts/examples.mjs';
+import { tryInstallation } from '../test/hosts/installation.mjs';
+import { makeHost } from '../test/hosts/make.mjs';
+import { counts, show } from '../test/hosts/report.mjs';
 import { argumentsOf } from './lib/usage.mjs';
 
 /**

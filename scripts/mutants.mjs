@@ -6,9 +6,9 @@ import { leaveCounts } from './lib/counts.mjs';
 import { messageOf } from './lib/errors.mjs';
 import { ensureInstalled } from './lib/install.mjs';
 import { command, CommandError } from './lib/lifecycle.mjs';
-import { copyOfProject } from './lib/mutants/copy.mjs';
-import { runHand } from './lib/mutants/hand.mjs';
-import { runPure } from './lib/mutants/pure.mjs';
+import { copyOfProject } from '../test/mutants/copy.mjs';
+import { runHand } from '../test/mutants/hand.mjs';
+import { runPure } from '../test/mutants/pure.mjs';
 import { argumentsOf } from './lib/usage.mjs';
 
 /** @import { Counts } from './lib/counts.mjs' */

@@ -2,9 +2,9 @@
 import './lib/node-version.mjs';
 import { command } from './lib/lifecycle.mjs';
 import { prepare } from './lib/prepare.mjs';
-import { readArguments, usage } from './lib/upgrade/arguments.mjs';
-import { makePreviousRelease } from './lib/upgrade/release.mjs';
-import { runUpgrade } from './lib/upgrade/run.mjs';
+import { readArguments, usage } from '../test/upgrade/arguments.mjs';
+import { makePreviousRelease } from '../test/upgrade/release.mjs';
+import { runUpgrade } from '../test/upgrade/run.mjs';
 import { argumentsOf } from './lib/usage.mjs';
 
 process.env.NODE_ENV = 'development'; // with the sandbox it is nothing else, whatever the shell says

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { incompatibleChanges } from '../../scripts/lib/contract/changes.mjs';
-import type { Schema } from '../../scripts/lib/contract/event-schemas.mjs';
+import { incompatibleChanges } from './changes.mjs';
+import type { Schema } from './event-schemas.mjs';
 import { publishedFiles, releasedFiles } from './support/contract.js';
 
 describe('the contract of the events', () => {

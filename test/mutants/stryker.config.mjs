@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { PURE_FILES } from './pure-files.mjs';
 
-/** Run in a copy of the project (scripts/lib/mutants/pure.mjs): the mutants are written into the files themselves. */
+/** Run in a copy of the project (test/mutants/pure.mjs): the mutants are written into the files themselves. */
 export default {
   mutate: PURE_FILES,
   inPlace: true,

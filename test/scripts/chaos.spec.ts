@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
-import { account, type Accounted } from '../../scripts/lib/chaos/account.mjs';
-import { readArguments } from '../../scripts/lib/chaos/arguments.mjs';
-import { phases, runPhases } from '../../scripts/lib/chaos/phases.mjs';
+import { account, type Accounted } from '../chaos/account.mjs';
+import { readArguments } from '../chaos/arguments.mjs';
+import { phases, runPhases } from '../chaos/phases.mjs';
 
 /** One order of 10.00, paid and settled as it should be, with one postback; and a creation without a known outcome. */
 function truth(): Accounted {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { readArguments } from '../../scripts/lib/upgrade/arguments.mjs';
-import { between, type Phase, problemsOf } from '../../scripts/lib/upgrade/phases.mjs';
-import { refusedStatements } from '../../scripts/lib/upgrade/refused.mjs';
+import { readArguments } from '../upgrade/arguments.mjs';
+import { between, type Phase, problemsOf } from '../upgrade/phases.mjs';
+import { refusedStatements } from '../upgrade/refused.mjs';
 
 describe('a phase', () => {
   const before = { orders: { previous: 5, present: 0 }, payments: 4, events: 3, migrations: 8 };

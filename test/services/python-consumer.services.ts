@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { PaymentRabbitMqModule } from 'nestjs-payment-acceptance/rabbitmq';
-import { SCHEMAS } from '../../scripts/lib/contract/files.mjs';
+import { SCHEMAS } from '../contract/files.mjs';
 import { FLOW_EVENTS, wholeFlow } from '../contract/support/whole-flow.js';
 import { closing } from '../support/closing.js';
 import { startHarness } from '../support/harness.js';

@@ -2,7 +2,7 @@ import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { SCHEMAS } from '../../../scripts/lib/contract/files.mjs';
+import { SCHEMAS } from '../files.mjs';
 
 const root = resolve(import.meta.dirname, '../../..');
 
