@@ -79,7 +79,7 @@ describe('cli --json', () => {
     ['reconcile --day today', {}, 'operator-action'],
     ['reconcile --against @missing.csv', {}, 'usage'],
     ['reconcile --against @bills.json', {}, 'usage'],
-    [`recover --since ${today}T00:00:00Z --from-log @missing.log`, {}, 'usage'],
+    ['import @missing.log --from-log', {}, 'usage'],
   ];
 
   test('is the error, with its code and the next step, when a command fails', async () => {

@@ -12,7 +12,7 @@ import { paymentAcceptance } from './commands.mjs';
 
 /** @typedef {AnyWorld<AnyDatabase>} World */
 /** @typedef {{ lost: BillView[]; named: Named[]; folder: string; problems: string[] }} Recovering */
-/** @typedef {{ billId: string; orderId?: string; amount?: string; currency?: string; verified?: boolean; source?: string }} Named a bill, by recover */
+/** @typedef {{ billId: string; orderId?: string; amount?: string; currency?: string; verified?: boolean }} Named a bill, by the log or by recover */
 
 const UNFINISHED = new Set(['CREATING', 'UNKNOWN']);
 
@@ -37,32 +37,62 @@ export async function recoverLostCommits(world, { since, promotedAt, logs, folde
   if (!(await showsLostBills(world, lost, promotedAt)))
     problems.push(`health does not show lost-bills within ${NOTICED_S} s`);
 
+  const logged = await importFromLogs(world, { lost, logs, bills, problems });
   const file = path.join(folder, 'bills.jsonl');
-  const args = ['--since', new Date(since).toISOString(), '--out', file, ...logs.flatMap((log) => ['--from-log', log])];
-  const { document: report } = await paymentAcceptance(world, 'recover', ...args);
+  const args = ['--since', new Date(since).toISOString()];
+  const { document: report } = await paymentAcceptance(world, 'recover', ...args, '--out', file);
   /** @type {Named[]} */
   const named = report.bills;
   problems.push(...wrongClaims(named, bills, lost));
   await importBills(world, { lost, named, folder, name: 'confirmed', problems });
 
-  const gone = await importFromStatement(world, { lost, named, folder, problems });
+  const known = [...logged, ...named];
+  const gone = await importFromStatement(world, { lost, named: known, folder, problems });
   await restoreOtherOrders(world, gone);
-  const again = await paymentAcceptance(world, 'recover', ...args.filter((arg) => arg !== '--out' && arg !== file));
+  const again = await paymentAcceptance(world, 'recover', ...args);
   /** @type {Named[]} */
   const namedAgain = again.document.bills;
   const still = namedAgain.filter(({ billId }) => lost.some(({ id }) => id === billId));
   if (still.length > 0) problems.push(`recover still names ${still.length} bills that were imported`);
-  /** @param {string} source */
-  const found = (source) =>
-    named.filter((each) => each.source === source && indexBy(lost, ({ id }) => id).has(each.billId));
+  const isLost = indexBy(lost, ({ id }) => id);
+  const [byLog, byPostback] = [logged, named].map((found) => found.filter(({ billId }) => isLost.has(billId)).length);
   return {
     lost: lost.length,
-    byLog: found('log').length,
-    byPostback: found('postback').length,
-    byStatement: lost.length - found('log').length - found('postback').length - gone.length,
+    byLog: byLog ?? 0,
+    byPostback: byPostback ?? 0,
+    byStatement: lost.length - (byLog ?? 0) - (byPostback ?? 0) - gone.length,
     gone,
     problems,
   };
+}
+
+/**
+ * Imports what the surviving logs have, once the orders are restored that a dry run names.
+ * @param {World} world
+ * @param {{ lost: BillView[]; logs: string[]; bills: BillView[]; problems: string[] }} recovering
+ */
+async function importFromLogs(world, { lost, logs, bills, problems }) {
+  /** @type {Named[]} */
+  const found = [];
+  for (const log of logs) {
+    const dry = await paymentAcceptance(world, 'import', log, '--from-log', '--dry-run');
+    /** @type {Named[]} */
+    const named = dry.document.bills.map((/** @type {Named} */ bill) => ({ ...bill, verified: true }));
+    problems.push(...wrongClaims(named, bills, lost, await unknownOutcomes(world)));
+    const names = new Set(named.map(({ billId }) => billId));
+    await restoreOrders(
+      world,
+      lost.filter(({ id }) => names.has(id)),
+    );
+    const { document } = await paymentAcceptance(world, 'import', log, '--from-log');
+    const refused = document.refused.length;
+    if (document.imported < named.length)
+      problems.push(`of ${named.length} bills in a log ${document.imported} were imported`);
+    if (refused > 0)
+      problems.push(`${refused} lines of a log were refused: ${JSON.stringify(document.refused.slice(0, 3))}`);
+    found.push(...named);
+  }
+  return found;
 }
 
 /**
@@ -99,7 +129,7 @@ async function showsLostBills(world, lost, promotedAt) {
  * @param {BillView[]} bills
  * @param {BillView[]} lost
  */
-function wrongClaims(named, bills, lost) {
+function wrongClaims(named, bills, lost, unfinished = new Set()) {
   const real = indexBy(bills, ({ id }) => id);
   const missing = new Set(lost.map(({ id }) => id));
   return named.flatMap(({ billId, orderId, amount, currency, verified }) => {
@@ -108,7 +138,7 @@ function wrongClaims(named, bills, lost) {
     const right = bill.orderId === orderId && bill.amount === amount && bill.currency === currency;
     return [
       ...(verified && !right ? [`recover vouches for a wrong order or amount of bill ${billId}`] : []),
-      ...(missing.has(billId) ? [] : [`recover names bill ${billId}, which is on record`]),
+      ...(missing.has(billId) || unfinished.has(billId) ? [] : [`recover names bill ${billId}, which is on record`]),
     ];
   });
 }
@@ -218,7 +248,7 @@ async function importFromStatement(world, { lost, named, folder, problems }) {
 
 /**
  * Bills whose creation is an unknown outcome on record, or will be when its lease has run out: the commit that opened it is
- * lost, that of its intent is not. `recover` attaches them by the log, else a person does; until then nobody here knows them.
+ * lost, that of its intent is not. An import of the log attaches them, else a person does; until then nobody here knows them.
  * @param {World} world
  */
 export async function unknownOutcomes({ control, database }) {

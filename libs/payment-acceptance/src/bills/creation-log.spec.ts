@@ -4,18 +4,14 @@ import { createRequire } from 'node:module';
 import { Writable } from 'node:stream';
 import { resolved } from '../../../../test/support/units.js';
 import { Secret } from '../common/secret.js';
-import {
-  CREATION_PREFIX,
-  creationLine,
-  isSealed,
-  readCreationLine,
-  type CreationRecord,
-  type LoggedCreation,
-} from './creation-log.js';
+import { creationLine, readCreationLine, type CreationRecord } from './creation-log.js';
 
+const PREFIX = 'payment-acceptance bill created:';
 const TOKEN = new Secret('token-0123456789');
 const lineOf = (orderId: string): string => creationLine(record(orderId), TOKEN);
-const SHOP = resolved().shops.get('main')!;
+const SHOP = { ...resolved().shops.get('main')!, token: new Secret('a-newer-token'), previousTokens: [TOKEN] };
+const read = (line: string, shop = SHOP) =>
+  readCreationLine(line, (name) => Promise.resolve(name === 'main' ? shop : undefined));
 const record = (orderId: string): CreationRecord => ({
   shop: 'main',
   orderId,
@@ -29,7 +25,7 @@ const record = (orderId: string): CreationRecord => ({
 });
 
 /** Ends the line, starts another record, colours, closes strings and objects, reverses the text direction. */
-const HOSTILE = `A\n${CREATION_PREFIX} {"version":1}\u001b[31m"}\\u000a{\u2028\u202e%s%o\ud800`;
+const HOSTILE = `A\n${PREFIX} x: ZQ.${'0'.repeat(64)} \u001b[31m"}\\u000a{\u2028\u202e%s%o\ud800`;
 const ORDERS = ['A-1', 'say "10,5" {x}', HOSTILE];
 
 /** What Nest's console logger writes. */
@@ -87,9 +83,9 @@ const FORMS: [string, (message: string) => string | Promise<string>][] = [
 describe.each(FORMS)('in a log of %s', (_name, written) => {
   test.each(ORDERS)('the record of order %j is one line, and read again', async (orderId) => {
     const text = await written(lineOf(orderId));
-    const lines = text.split('\n').filter((line) => line.includes(CREATION_PREFIX));
+    const lines = text.split('\n').filter((line) => line.includes(PREFIX));
     expect(lines.length).toBe(1);
-    expect(readCreationLine(lines[0]!)).toEqual({ record: record(orderId), seal: expect.any(String) });
+    expect(await read(lines[0]!)).toEqual(record(orderId));
   });
 });
 
@@ -97,24 +93,18 @@ test('nothing in it is obeyed by a terminal', () => {
   expect(lineOf(HOSTILE)).not.toMatch(/[\p{Cc}\u202e\u2028]/u);
 });
 
-test('one that a stranger had logged has no seal of the shop: each of its fields is under it', () => {
-  const shop = { ...SHOP, token: new Secret('another-token'), previousTokens: [TOKEN] };
-  const read = (line: string) => readCreationLine(line) as LoggedCreation;
-  const own = read(lineOf('A-1'));
-  expect(isSealed(own, shop)).toBe(true);
-  expect(isSealed(own, { ...shop, previousTokens: [] })).toBe(false);
-  expect(isSealed({ ...own, seal: '' }, shop)).toBe(false);
-  for (const name of Object.keys(own.record) as (keyof CreationRecord)[]) {
-    const value = name === 'payerPaysCommission' ? true : 'another';
-    expect(isSealed({ ...own, record: { ...own.record, [name]: value } }, shop)).toBe(false);
-  }
+test('one that a stranger had logged has no seal of the shop', async () => {
+  const line = lineOf('A-1');
+  expect(await read(line)).toEqual(record('A-1'));
+  expect(await read(line, { ...SHOP, previousTokens: [] })).toBe('unsealed');
+  const [, text = ''] = / ([\w-]+)\.[0-9a-f]{64}$/.exec(line)!;
+  const changed = Buffer.from(JSON.stringify({ ...record('A-1'), orderId: 'expensive' })).toString('base64url');
+  expect(await read(line.replace(text, changed))).toBe('unsealed');
+  expect(await read(creationLine({ ...record('A-1'), shop: 'nobody' }, TOKEN))).toBe('unsealed');
 });
 
-test('other lines have none; one that is cut off, or of a later release, is said to be unreadable', () => {
+test('other lines have none; one that is cut off is not trusted', async () => {
   const line = lineOf('A-1');
-  expect(readCreationLine('LOG [PaymentBills] something else {"a":1}')).toBeUndefined();
-  expect(readCreationLine(line.slice(0, -20))).toBe('unreadable');
-  expect(readCreationLine(`{"msg":${JSON.stringify(line).slice(0, -20)}`)).toBe('unreadable');
-  expect(readCreationLine(line.replace('"version":1', '"version":2'))).toBe('unreadable');
-  expect(readCreationLine(line.replace('"amount":"100.05"', '"amount":100.05'))).toBe('unreadable');
+  expect(await read('LOG [PaymentBills] something else {"a":1}')).toBeUndefined();
+  for (const cut of [line.slice(0, -20), line.slice(0, -70), `${PREFIX} `]) expect(await read(cut)).toBe('unsealed');
 });

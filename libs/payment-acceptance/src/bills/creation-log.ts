@@ -2,14 +2,14 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { CreatedBill } from '../client/answers.js';
 import type { BillFields } from '../client/payment-service.client.js';
 import type { Secret } from '../common/secret.js';
-import { NON_PRINTING } from '../common/text.js';
+import { shownText } from '../common/text.js';
 import type { Shop } from '../config/resolved-options.js';
 import type { BillId, IntentId, OrderId } from '../domain/ids.js';
 import type { DecimalAmount } from '../domain/money.js';
 
 /**
- * The log record of a bill that the service created: everything needed to recover it if the database loses it. It omits
- * the shop's `custom`, which may be personal data.
+ * A bill that the service created, as the log has it: in the format of an import, with the id of its intent. It omits the shop's
+ * `custom`, which may be personal data.
  */
 export interface CreationRecord {
   readonly shop: string;
@@ -24,20 +24,14 @@ export interface CreationRecord {
   /** When the service's answer came: ISO 8601, UTC. */
   readonly createdAt: string;
   /** The payment page. Not a secret: the payer has it, and it can be derived from the bill id. */
-  readonly linkPageUrl: string | null;
+  readonly linkPageUrl?: string;
 }
 
 /** Marks the start of a record, whatever the logger writes before it. */
-export const CREATION_PREFIX = 'payment-acceptance bill created:';
+const PREFIX = 'payment-acceptance bill created:';
 
-/** Changes with the format, so that an older release does not misread a newer record. */
-const VERSION = 1;
-
-/** A record as read from a log line. Anyone who can get text into the log can forge one: see {@link isSealed}. */
-export interface LoggedCreation {
-  readonly record: CreationRecord;
-  readonly seal: string;
-}
+/** In base64url, which no logger and no collector escapes, and its seal. The last one, since an order's id may look like one. */
+const SEALED = /bill created:.* ([\w-]+)\.([0-9a-f]{64})/;
 
 export function creationRecord(
   shop: string,
@@ -46,112 +40,47 @@ export function creationRecord(
   { billId, linkPageUrl }: CreatedBill,
   now: Date,
 ): CreationRecord {
-  const createdAt = now.toISOString();
-  return { shop, orderId, billId, intentId, amount, currency, payerPaysCommission, createdAt, linkPageUrl };
+  const bill = { shop, orderId, billId, intentId, amount, currency, payerPaysCommission, createdAt: now.toISOString() };
+  return { ...bill, ...(linkPageUrl !== null && { linkPageUrl }) };
 }
 
-/** One line, in which shop data can neither start another line nor send control codes to a terminal. */
+/** One line: what a person looks for, then the record. */
 export function creationLine(record: CreationRecord, token: Secret): string {
-  const json = JSON.stringify({ version: VERSION, ...record, seal: sealOf(record, token) });
-  // JSON escapes only the control characters below the space.
-  const escaped = json.replace(NON_PRINTING, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`);
-  return `${CREATION_PREFIX} ${escaped}`;
+  const { shop, orderId, billId } = record;
+  const text = Buffer.from(JSON.stringify(record)).toString('base64url');
+  return `${PREFIX} ${shownText(`bill ${billId} of order ${orderId} of shop ${shop}`)}: ${text}.${sealOf(text, token)}`;
 }
 
 /**
- * Whether the record was written with one of the shop's current tokens. Logs also contain text that strangers send,
- * which may look like a record.
+ * The record in a line of a log.
+ * @param find gives the shop of a name, whose tokens may have sealed it
+ * @returns `undefined` for a line without a record, `unsealed` for one that somebody else may have written, or that is cut off
  */
-export function isSealed({ record, seal }: LoggedCreation, { token, previousTokens }: Shop): boolean {
-  const given = Buffer.from(seal);
-  return [token, ...previousTokens].some((each) => {
-    const expected = Buffer.from(sealOf(record, each));
-    return given.length === expected.length && timingSafeEqual(given, expected);
-  });
+export async function readCreationLine(
+  line: string,
+  find: (name: string) => Promise<Shop | undefined>,
+): Promise<CreationRecord | 'unsealed' | undefined> {
+  if (!line.includes(PREFIX)) return undefined;
+  const [, text = '', seal = ''] = SEALED.exec(line) ?? [];
+  const shop = await find(shopIn(text));
+  const tokens = shop ? [shop.token, ...shop.previousTokens] : [];
+  const isOurs = tokens.some((token) => timingSafeEqual(Buffer.from(seal), Buffer.from(sealOf(text, token))));
+  return isOurs ? recordIn(text) : 'unsealed';
 }
 
-function sealOf(record: CreationRecord, token: Secret): string {
-  const { shop, orderId, billId, intentId, amount, currency, payerPaysCommission, createdAt, linkPageUrl } = record;
-  const fields = [shop, orderId, billId, intentId, amount, currency, payerPaysCommission, createdAt, linkPageUrl];
-  return createHmac('sha256', token.reveal())
-    .update(`${CREATION_PREFIX}${VERSION}${JSON.stringify(fields)}`)
-    .digest('hex');
-}
-
-/**
- * Finds the record in a log line: plain text, coloured or not, as Nest's console logger writes it, or JSON with the
- * text anywhere inside, as Nest, pino and log collectors write it.
- * @returns `undefined` for a line without a record, `unreadable` for one whose record cannot be parsed
- */
-export function readCreationLine(line: string): LoggedCreation | 'unreadable' | undefined {
-  if (!line.includes(CREATION_PREFIX)) return undefined;
-  const text = messageIn(line);
-  if (text === undefined) return 'unreadable';
-  const json = firstObject(text.slice(text.indexOf(CREATION_PREFIX) + CREATION_PREFIX.length));
-  const value = json === undefined ? undefined : parsed(json);
-  return isRecord(value) ? loggedOf(value) : 'unreadable';
-}
-
-/** The text with the prefix: the line itself, or a string inside the JSON that the line is or ends with. */
-function messageIn(line: string): string | undefined {
-  const start = line.indexOf('{');
-  if (start > line.indexOf(CREATION_PREFIX)) return line;
-  const found = stringIn(parsed(line.slice(start, line.lastIndexOf('}') + 1)));
-  // An unrelated brace before the prefix, such as one in a collector's tags.
-  if (found === undefined) return line;
-  // A collector wrapped a line that is itself JSON.
-  return found.trimStart().startsWith('{') ? messageIn(found) : found;
-}
-
-function stringIn(value: unknown): string | undefined {
-  if (typeof value === 'string') return value.includes(CREATION_PREFIX) ? value : undefined;
-  if (typeof value !== 'object' || value === null) return undefined;
-  for (const each of Object.values(value)) {
-    const found = stringIn(each);
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
-
-/** The JSON object at the start of a text. What follows it, such as a colour reset, comes from the logger. */
-function firstObject(text: string): string | undefined {
-  const start = text.search(/\S/);
-  if (text[start] !== '{') return undefined;
-  const strings = /"(?:[^"\\]|\\.)*"|\}/g;
-  strings.lastIndex = start;
-  // Records contain no nested objects, so the first brace outside a string closes the record.
-  for (let found = strings.exec(text); found; found = strings.exec(text)) {
-    if (found[0] === '}') return text.slice(start, strings.lastIndex);
-  }
-  return undefined;
-}
-
-function parsed(json: string): unknown {
+function shopIn(text: string): string {
   try {
-    return JSON.parse(json);
+    return recordIn(text).shop;
   } catch {
-    return undefined;
+    return '';
   }
 }
 
-type Given = Readonly<Record<keyof CreationRecord | 'version' | 'seal', unknown>>;
-
-function isRecord(value: unknown): value is CreationRecord & Pick<LoggedCreation, 'seal'> {
-  if (typeof value !== 'object' || value === null) return false;
-  const given = value as Given;
-  const texts = [given.shop, given.orderId, given.billId, given.intentId, given.amount, given.currency, given.seal];
-  return (
-    given.version === VERSION &&
-    texts.every((text) => typeof text === 'string' && text !== '') &&
-    typeof given.payerPaysCommission === 'boolean' &&
-    typeof given.createdAt === 'string' &&
-    !Number.isNaN(Date.parse(given.createdAt)) &&
-    (given.linkPageUrl === null || typeof given.linkPageUrl === 'string')
-  );
+function recordIn(text: string): CreationRecord {
+  return JSON.parse(Buffer.from(text, 'base64url').toString()) as CreationRecord;
 }
 
-function loggedOf({ seal, ...given }: CreationRecord & Pick<LoggedCreation, 'seal'>): LoggedCreation {
-  const { shop, orderId, billId, intentId, amount, currency, payerPaysCommission, createdAt, linkPageUrl } = given;
-  const record = { shop, orderId, billId, intentId, amount, currency, payerPaysCommission, createdAt, linkPageUrl };
-  return { record, seal };
+/** Logs also contain text that strangers send, which may look like a record. */
+function sealOf(text: string, token: Secret): string {
+  return createHmac('sha256', token.reveal()).update(`${PREFIX}${text}`).digest('hex');
 }

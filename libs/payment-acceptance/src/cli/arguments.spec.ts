@@ -6,7 +6,7 @@ const [, commands = '', common = ''] = HELP.split('\n\n');
 const optionsOf = (text: string): string[] => Array.from(text.matchAll(/(?<=--)[a-z][a-z-]*/g), ([name]) => name);
 /** Each command with its lines of the help. */
 const BLOCKS = commands.split(/\n(?= {2}\w)/).map((block) => [/[\w-]+/.exec(block)![0], block] as const);
-const FLAGS = ['json', 'all', 'followed', 'dry-run', 'no-env-file'];
+const FLAGS = ['json', 'all', 'followed', 'dry-run', 'from-log'];
 
 function takes(command: string, block: string, option: string): boolean {
   const operand = /^ +[\w-]+ [A-Z]/.test(block) ? ['x'] : [];

@@ -35,7 +35,8 @@ export const HELP = `Usage: payment-acceptance <command> [options]
                            exit code 1 if it does not
       -s, --shop NAME      asks as this shop; default: as each shop in turn
   import FILE              imports open bills of an older integration: a JSON array, or one JSON object per line
-      -s, --shop NAME      the shop of bills that name none; default: the default shop
+      -s, --shop NAME      the shop of bills that name none; default: the default shop; of a log: only this shop
+      --from-log           the file is an application's log, of which the lines of created bills are imported
       --operator NAME      who does it, for the record; default: the user's name
       --dry-run            only reports what would happen
   erase --order ID         removes the personal data recorded about an order; ids, amounts and states stay
@@ -44,7 +45,6 @@ export const HELP = `Usage: payment-acceptance <command> [options]
   recover --since TIME     after a restore, or a failover that lost commits: schedules new checks of known bills, and
                            searches for bills that the tables have lost; TIME is as in 2026-11-21T00:00:00Z
       -s, --shop NAME      only this shop; default: every shop
-      --from-log FILE      an application log to search for creations; may be given several times
       --out FILE           writes the bills that are not known here to a new file, in the format of import
       --operator NAME      who does it, for the record; default: the user's name
       --dry-run            only reports what would happen; writes no file
@@ -96,7 +96,7 @@ const OPTIONS = {
   followed: { type: 'boolean' },
   against: { type: 'string' },
   since: { type: 'string' },
-  'from-log': { type: 'string', multiple: true },
+  'from-log': { type: 'boolean' },
   out: { type: 'string' },
   'dry-run': { type: 'boolean' },
 } satisfies ParseArgsConfig['options'];
@@ -121,9 +121,9 @@ const COMMANDS = {
   },
   reconcile: { options: ['shop', 'day', 'followed', 'against'], operand: undefined },
   doctor: { options: ['shop'], operand: undefined },
-  import: { options: ['shop', 'operator', 'dry-run'], operand: 'FILE' },
+  import: { options: ['shop', 'from-log', 'operator', 'dry-run'], operand: 'FILE' },
   erase: { options: ['order', 'shop', 'operator'], operand: undefined },
-  recover: { options: ['since', 'shop', 'from-log', 'out', 'operator', 'dry-run'], operand: undefined },
+  recover: { options: ['since', 'shop', 'out', 'operator', 'dry-run'], operand: undefined },
 } as const satisfies Record<string, { options: readonly string[]; operand: string | undefined }>;
 
 export type CommandName = keyof typeof COMMANDS;

@@ -1,5 +1,5 @@
 import type { INestApplicationContext } from '@nestjs/common';
-import { readFile } from 'node:fs/promises';
+import { open, readFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { shownText } from '../common/text.js';
 import type { BillToImport } from '../operations/bill-to-import.js';
@@ -101,13 +101,16 @@ export function instantOf(option: string, text: string | undefined): Date | unde
 
 /** Exits with 1 if a bill is refused. */
 export const importFile: Command = async (context, { operand, values }, output) => {
-  const bills = (await readBills(operand)).map((bill) =>
-    values.shop === undefined ? bill : inShop(bill, values.shop),
-  );
-  const report = await context.get(PaymentImport).importBills(bills, {
-    operator: operatorOf(values.operator),
-    dryRun: values['dry-run'] === true,
-  });
+  const { shop, 'from-log': isLog } = values;
+  const imports = context.get(PaymentImport);
+  const options = { operator: operatorOf(values.operator), dryRun: values['dry-run'] === true };
+  const logged = isLog
+    ? await (shop === undefined ? imports : imports.forShop(shop)).importLog(await linesOf(operand), options)
+    : undefined;
+  const bills = isLog ? [] : await readBills(operand);
+  const report =
+    logged ??
+    (await imports.importBills(shop === undefined ? bills : bills.map((bill) => inShop(bill, shop)), options));
   if (values.json) printJson(output, report);
   else {
     const { dryRun, imported, present, refused } = report;
@@ -117,6 +120,9 @@ export const importFile: Command = async (context, { operand, values }, output) 
     for (const { index, billId, orderId, problems } of refused) {
       output.out(`${shownText(`bill ${index + 1} (${billId}, order ${orderId}): ${problems.join(' ')}`)}\n`);
     }
+    for (const { shop: of, orderId, billId } of logged?.bills ?? []) {
+      output.out(`${shownText(`bill ${billId} of order ${orderId} of shop ${of}`)}\n`);
+    }
   }
   return report.refused.length > 0 ? 1 : 0;
 };
@@ -124,6 +130,14 @@ export const importFile: Command = async (context, { operand, values }, output) 
 /** Sets the shop of a bill that names none. */
 function inShop(bill: BillToImport, shop: string): BillToImport {
   return typeof bill === 'object' && (bill as object | null) !== null ? { shop, ...bill } : bill;
+}
+
+async function linesOf(file: string): Promise<AsyncIterable<string>> {
+  try {
+    return (await open(file)).readLines();
+  } catch (error) {
+    throw new UsageError(`${file}: ${(error as Error).message}`);
+  }
 }
 
 async function readBills(file: string): Promise<BillToImport[]> {

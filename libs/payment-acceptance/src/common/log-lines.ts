@@ -46,7 +46,7 @@ export const LOG_LINES = {
 
   // Creating bills
   'bill-created': log(
-    'The second record of a bill, which `recover --from-log` reads: its text is the record, without a code or fields.',
+    'The second record of a bill, which `import --from-log` reads: its text is the record, without a code or fields.',
     'Keep it.',
   ),
   'bill-created-in-transaction': warn(

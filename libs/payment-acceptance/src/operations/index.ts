@@ -43,6 +43,8 @@ export {
   PaymentImport,
   type PaymentImportOptions,
   type ImportReport,
+  type LogImportReport,
+  type LoggedBill,
   type RefusedBill,
   type ShopImport,
 } from './payment-import.service.js';
@@ -52,7 +54,6 @@ export {
   type RecoveryReport,
   type ShopRecovery,
 } from './payment-recovery.service.js';
-export type { AttachedBill } from './creation-logs.js';
 export type { RecoveredBill } from './recovery.js';
 
 export { PaymentActionInterruptedError, PaymentOperatorActionError } from './operator.errors.js';

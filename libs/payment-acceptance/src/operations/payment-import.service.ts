@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { readCreationLine, type CreationRecord } from '../bills/creation-log.js';
 import { linkLateCallbacks } from '../callbacks/late-callbacks.js';
 import { CallbackStore } from '../callbacks/storage/callback.store.js';
 import { PaymentClock } from '../common/clock.js';
@@ -9,6 +10,8 @@ import { BillStore } from '../bills/storage/bill.store.js';
 import { isUniqueViolation } from '../database/query-errors.js';
 import { ImportStore, type ForeignBill, type KnownBill } from './storage/import.store.js';
 import { OperatorStore } from './storage/operator.store.js';
+import type { BillId, OrderId } from '../domain/ids.js';
+import type { DecimalAmount } from '../domain/money.js';
 import type { ShopScope } from '../domain/shop-scope.js';
 import { readBillToImport, type BillToImport } from './bill-to-import.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
@@ -41,7 +44,28 @@ export interface ImportReport {
   readonly refused: readonly RefusedBill[];
 }
 
+/** A bill that a log has. */
+export interface LoggedBill {
+  readonly shop: string;
+  readonly orderId: OrderId;
+  readonly billId: BillId;
+  readonly amount: DecimalAmount;
+  readonly currency: string;
+}
+
+/** What was found in a log. */
+export interface LogImportReport extends ImportReport {
+  /** The bills that were (with `dryRun`: would be) imported: their orders may be lost, too. */
+  readonly bills: readonly LoggedBill[];
+}
+
 type Importing = Pick<PaymentImportOptions, 'operator' | 'note'>;
+
+/** A list has the problems of a bill that is refused. */
+type Outcome = 'imported' | 'present' | 'skipped' | string[];
+
+const UNSEALED =
+  'The line is cut off, or has no seal of a current token of its shop: the token has changed since, or somebody forged it.';
 
 /** The import of one shop's bills. */
 export interface ShopImport {
@@ -50,6 +74,8 @@ export interface ShopImport {
     bills: Iterable<BillToImport> | AsyncIterable<BillToImport>,
     options: PaymentImportOptions,
   ): Promise<ImportReport>;
+  /** As {@link PaymentImport.importLog}; lines about other shops are skipped. */
+  importLog(lines: AsyncIterable<string>, options: PaymentImportOptions): Promise<LogImportReport>;
 }
 
 /** Imports open bills of an older integration, so that they are checked and settled here. */
@@ -73,7 +99,10 @@ export class PaymentImport {
    */
   forShop(name: string): ShopImport {
     const shop = this.shops.named(name);
-    return { importBills: (bills, options) => this.importInto(shop, bills, options) };
+    return {
+      importBills: (bills, options) => this.importInto(shop, bills, options),
+      importLog: (lines, options) => this.importLogInto(shop, lines, options),
+    };
   }
 
   /**
@@ -91,9 +120,83 @@ export class PaymentImport {
     return this.importInto(null, bills, options);
   }
 
-  private async importInto(
+  /**
+   * The same for the lines of an application's log: imports the bills of whose creation `createBill` has written a line that are not
+   * known here, as after a failover that lost commits. A creation that has an unknown outcome here gets its bill. Only a line
+   * that a current token of the shop has sealed counts; `index` is that of the line.
+   * @throws PaymentOperatorActionError if `operator` is empty
+   * @throws PaymentShopResolverError, PaymentInvalidShopError if a shop cannot be resolved; bills stored before that remain
+   */
+  importLog(lines: AsyncIterable<string>, options: PaymentImportOptions): Promise<LogImportReport> {
+    return this.importLogInto(null, lines, options);
+  }
+
+  private async importLogInto(
+    scope: ShopScope,
+    lines: AsyncIterable<string>,
+    options: PaymentImportOptions,
+  ): Promise<LogImportReport> {
+    const bills: CreationRecord[] = [];
+    const report = await this.importEach(
+      this.recordsIn(lines, scope),
+      async (record, how, planned) => {
+        if (record === undefined) return 'skipped';
+        if (record === 'unsealed') return [UNSEALED];
+        const outcome = await this.importLogged(scope, record, how, planned);
+        if (outcome === 'imported') bills.push(record);
+        return outcome;
+      },
+      options,
+    );
+    return {
+      ...report,
+      bills: bills.map(({ shop, orderId, billId, amount, currency }) => ({ shop, orderId, billId, amount, currency })),
+    };
+  }
+
+  private async *recordsIn(lines: AsyncIterable<string>, scope: ShopScope) {
+    for await (const line of lines) {
+      const record = await readCreationLine(line, (name) => this.shops.find(name));
+      yield typeof record === 'object' && scope !== null && record.shop !== scope ? undefined : record;
+    }
+  }
+
+  private async importLogged(
+    scope: ShopScope,
+    record: CreationRecord,
+    how: Importing,
+    planned: Map<string, KnownBill> | undefined,
+  ): Promise<Outcome> {
+    const { intentId, shop, billId, linkPageUrl = null } = record;
+    const intent = await this.bills.byId(intentId, shop);
+    if (!intent || intent.billId === billId) return this.importOne(scope, record, how, planned);
+    const known = await this.store.known(shop, billId);
+    if (known) return compare(known, record);
+    if (intent.state === 'CREATING') return ['It is still being created: import the log again in some minutes.'];
+    if (intent.state !== 'UNKNOWN')
+      return [`Its intent ${intentId} is ${intent.state} here: look it up in the account.`];
+    if (planned) return 'imported';
+    const detail = { serviceBillId: billId, note: how.note ?? 'Found in the log.' };
+    const action = { id: this.random.uuid(), operator: how.operator, action: 'attach-bill', target: intentId, detail };
+    await this.operator.transaction(async (manager) => {
+      await this.operator.attach(manager, intentId, billId, linkPageUrl);
+      await this.operator.record(manager, action);
+    });
+    await linkLateCallbacks(this.callbacks, { ...intent, billId });
+    return 'imported';
+  }
+
+  private importInto(
     scope: ShopScope,
     bills: Iterable<BillToImport> | AsyncIterable<BillToImport>,
+    options: PaymentImportOptions,
+  ): Promise<ImportReport> {
+    return this.importEach(bills, (given, how, planned) => this.importOne(scope, given, how, planned), options);
+  }
+
+  private async importEach<T>(
+    all: Iterable<T> | AsyncIterable<T>,
+    importOne: (given: T, how: Importing, planned: Map<string, KnownBill> | undefined) => Promise<Outcome>,
     { operator, note, dryRun = false }: PaymentImportOptions,
   ): Promise<ImportReport> {
     const how = { operator, ...(note !== undefined && { note }) };
@@ -102,12 +205,13 @@ export class PaymentImport {
     /** What a dry run would have stored so far. */
     const planned = new Map<string, KnownBill>();
     let index = -1;
-    for await (const given of bills) {
+    for await (const given of all) {
       index += 1;
-      const outcome = await this.importOne(scope, given, how, dryRun ? planned : undefined);
+      const outcome = await importOne(given, how, dryRun ? planned : undefined);
+      if (outcome === 'skipped') continue;
       if (typeof outcome === 'string') report[outcome] += 1;
       else {
-        const { orderId, billId } = (given as Partial<Record<keyof BillToImport, unknown>> | null) ?? {};
+        const { orderId, billId } = (given ?? {}) as Partial<Record<keyof BillToImport, unknown>>;
         report.refused.push({ index, orderId: shown(orderId), billId: shown(billId), problems: outcome });
       }
     }
@@ -120,7 +224,7 @@ export class PaymentImport {
     given: BillToImport,
     how: Importing,
     planned: Map<string, KnownBill> | undefined,
-  ): Promise<'imported' | 'present' | string[]> {
+  ): Promise<Outcome> {
     if (typeof given !== 'object' || (given as object | null) === null) return ['It is not an object.'];
     const shop = await this.shopOf(scope, given.shop);
     if (!shop) return [`There is no shop "${shown(given.shop)}".`];
@@ -167,7 +271,7 @@ export class PaymentImport {
   }
 }
 
-function compare(known: KnownBill, bill: ForeignBill): 'present' | string[] {
+function compare(known: KnownBill, bill: Pick<ForeignBill, 'orderId' | 'amount' | 'currency'>): 'present' | string[] {
   const same = known.orderId === bill.orderId && known.amount === bill.amount && known.currency === bill.currency;
   if (same) return 'present';
   const { orderId, amount, currency, state } = known;

@@ -5,7 +5,6 @@ import { ShopRegistry } from '../config/shop-registry.js';
 import type { BillId } from '../domain/ids.js';
 import { OperatorStore } from './storage/operator.store.js';
 import { RecoveryStore, type BillToRecheck, type UnknownBillPostback } from './storage/recovery.store.js';
-import { billKey, CreationLogs, type AttachedBill } from './creation-logs.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 import { PostbackEvidence, type RecoveredBill } from './recovery.js';
 
@@ -19,8 +18,6 @@ export interface PaymentRecoveryOptions {
   readonly operator: string;
   /** Name of the only shop. Default: all shops. */
   readonly shop?: string;
-  /** Log lines to search for creations since then. Default: none. */
-  readonly log?: AsyncIterable<string>;
   /** Only report what would be done. Default `false`. */
   readonly dryRun?: boolean;
 }
@@ -29,27 +26,15 @@ export interface RecoveryReport {
   readonly dryRun: boolean;
   /** For each shop, how many known bills are checked again, and within how many seconds. */
   readonly shops: readonly { readonly shop: string; readonly rechecked: number; readonly withinSeconds: number }[];
-  /** Unknown outcomes for which the log has the bill. */
-  readonly attached: readonly AttachedBill[];
-  /** Bills that are not known here: those in the log, then those that only postbacks name. */
+  /** Bills that are not known here and that only postbacks name. */
   readonly bills: readonly RecoveredBill[];
-  /** Creations in the log that are still in progress here, or were a moment ago: run the recovery again in some minutes. */
-  readonly underWay: number;
   /** Creations whose outcome remains unknown: somebody has to look for them at the service. */
   readonly unknownOutcomes: number;
-  /** What was in the log. */
-  readonly log: {
-    readonly lines: number;
-    /** Creations since that time. */
-    readonly creations: number;
-    /** Numbers of the first hundred lines with an unreadable creation, counted from 1 over the whole input. */
-    readonly unreadable: readonly number[];
-  };
 }
 
 /** The recovery of one shop. */
 export interface ShopRecovery {
-  /** As {@link PaymentRecovery.recover}, for that shop; log lines about others are skipped. */
+  /** As {@link PaymentRecovery.recover}, for that shop. */
   recover(options: Omit<PaymentRecoveryOptions, 'shop'>): Promise<RecoveryReport>;
 }
 
@@ -70,7 +55,6 @@ export class PaymentRecovery {
   constructor(
     private readonly store: RecoveryStore,
     private readonly operator: OperatorStore,
-    private readonly creationLogs: CreationLogs,
     private readonly shops: ShopRegistry,
     private readonly random: PaymentRandom,
   ) {}
@@ -86,8 +70,8 @@ export class PaymentRecovery {
 
   /**
    * Schedules a new check for every known bill that is open or has changed since, whatever its state, at no more than half
-   * of the shop's rate limit. Attaches the log's bills to their unknown outcomes. Returns the bills that are not known here,
-   * for `PaymentImport`: those in the log, which are our own record, and those in postbacks, which a person has to confirm.
+   * of the shop's rate limit. Returns the bills that are not known here and that postbacks name, for `PaymentImport`: a person has to
+   * confirm them. Import the log first (`PaymentImport.importLog`): it is our own record.
    * It imports none by itself. A bill that is in neither shows only in the merchant's account: see
    * `PaymentReconciliation.against`.
    * @throws PaymentOperatorActionError if `operator` is empty
@@ -98,18 +82,15 @@ export class PaymentRecovery {
     if (operator.trim() === '') throw new PaymentOperatorActionError('Say who recovers with "operator".');
     const names = shop === undefined ? await this.shops.list() : [(await this.shops.get(shop)).name];
     const since = new Date(options.since.getTime() - MARGIN_MS);
-    const found = await this.creationLogs.read({ ...options, names, since });
     const shops: RecoveryReport['shops'][number][] = [];
-    const postbacks: RecoveredBill[] = [];
+    const bills: RecoveredBill[] = [];
     let unknownOutcomes = 0;
     for (const name of names) {
       shops.push(await this.recheck(await this.shops.get(name), since, options));
-      postbacks.push(...(await this.ofPostbacks(name, since, found.bills)));
+      bills.push(...(await this.ofPostbacks(name, since)));
       unknownOutcomes += await this.store.unknownOutcomes(name);
     }
-    const { attached, underWay, lines, creations, unreadable } = found;
-    const bills = [...found.bills.values(), ...postbacks];
-    return { dryRun, shops, attached, bills, underWay, unknownOutcomes, log: { lines, creations, unreadable } };
+    return { dryRun, shops, bills, unknownOutcomes };
   }
 
   private async recheck(
@@ -137,17 +118,12 @@ export class PaymentRecovery {
     return { shop, rechecked, withinSeconds: seconds };
   }
 
-  private async ofPostbacks(
-    shop: string,
-    since: Date,
-    logged: ReadonlyMap<string, RecoveredBill>,
-  ): Promise<RecoveredBill[]> {
+  private async ofPostbacks(shop: string, since: Date): Promise<RecoveredBill[]> {
     const evidence = new Map<BillId, PostbackEvidence>();
     let last: UnknownBillPostback | undefined;
     do {
       const page = await this.store.postbacksOfUnknownBills(shop, since, last, PAGE);
       for (const postback of page) {
-        if (logged.has(billKey(shop, postback.billId))) continue;
         const bill = evidence.get(postback.billId) ?? new PostbackEvidence(shop, postback);
         bill.add(postback);
         evidence.set(bill.billId, bill);

@@ -1,7 +1,6 @@
 import type { FactoryProvider, Provider, Type } from '@nestjs/common';
 import type { ShopScope } from '../domain/shop-scope.js';
 import { shared } from '../database/stores.js';
-import { CreationLogs } from './creation-logs.js';
 import { LostBills } from './lost-bills.js';
 import { OperationsParts } from './operations-parts.js';
 import { PaymentChecks } from './payment-checks.service.js';
@@ -36,7 +35,6 @@ export const OPERATIONS: readonly Provider[] = [
   PaymentImport,
   PaymentRecovery,
   LostBills,
-  CreationLogs,
   shared(BillHistoryStore),
   shared(ErasureStore),
   shared(DoctorStore),

@@ -1,4 +1,3 @@
-import type { CreationRecord } from '../bills/creation-log.js';
 import type { BillId, OrderId } from '../domain/ids.js';
 import { parseAmount } from '../domain/money.js';
 import type { UnknownBillPostback } from './storage/recovery.store.js';
@@ -7,25 +6,11 @@ import type { BillToImport } from './bill-to-import.js';
 /** A bill that is not known here, in the format of `import`, which refuses it while `verified` is `false`. */
 export interface RecoveredBill extends BillToImport {
   readonly shop: string;
-  /** Whether order and amount are our own record; if `false`, a person has to confirm them. */
+  /** Order and amount are not our own record: a person has to confirm them, and set `true`. */
   readonly verified: boolean;
   readonly createdAt: string;
-  /** Where it was found. */
-  readonly source: 'log' | 'postback';
   /** What a person has to know about the bill. */
   readonly note: string;
-}
-
-/** The bill of a log record. @param doubt why a person has to confirm it, if so */
-export function billOfRecord(record: CreationRecord, doubt?: string): RecoveredBill {
-  const { linkPageUrl, intentId, ...bill } = record;
-  return {
-    verified: doubt === undefined,
-    source: 'log',
-    note: doubt ?? `Our own record of the creation, intent ${intentId}.`,
-    ...bill,
-    ...(linkPageUrl !== null && { linkPageUrl }),
-  };
 }
 
 /** Collects what all postbacks say about a bill that is not known here. */
@@ -52,7 +37,6 @@ export class PostbackEvidence {
     const orders = this.orders.size > 1 ? ` They name several orders: ${[...this.orders].join(', ')}.` : '';
     return {
       verified: false,
-      source: 'postback',
       note:
         `Only postbacks name this bill (${this.count}; the first: ${status ?? 'no status'}, digest ${digest}), and anybody can send one.${orders} ` +
         'Look up the bill in the account, and its order. The amount is what was billed, without a commission.',
