@@ -13,6 +13,7 @@ export default class CountingReporter {
     /** @type {Error | undefined} */
     this.error = undefined;
     this.filtered = Boolean(config.testNamePattern);
+    this.isCutOff = false;
     /** @type {Set<string>} */
     this.running = new Set();
     process.once('SIGTERM', () => this.endEarly());
@@ -30,6 +31,7 @@ export default class CountingReporter {
 
   /** A run that is cut off says at what; the tests' environments name the test. */
   endEarly() {
+    this.isCutOff = true;
     console.error(`\nCut off while these files ran:\n${[...this.running].map((file) => `  ${file}`).join('\n')}`);
     setTimeout(() => process.exit(143), 1_000);
   }
@@ -47,8 +49,8 @@ export default class CountingReporter {
     }
     const counts = {
       passed: results.numPassedTests,
-      // A file that does not load holds tests that nobody counted.
-      failed: results.numFailedTests + results.numRuntimeErrorTestSuites,
+      // A file that does not load holds tests that nobody counted; one whose process is stopped with the whole run has not failed.
+      failed: results.numFailedTests + (this.isCutOff ? 0 : results.numRuntimeErrorTestSuites),
       skipped: results.numPendingTests + results.numTodoTests,
     };
     if (process.env.TEST_TIMES) printSlowest(process.env.TEST_TIMES);
