@@ -37,6 +37,8 @@ export interface Dialect {
   readonly listHas: (list: Expression, value: Expression) => Statement;
   /** End of a subquery that must be evaluated per row: otherwise the planner might join whole tables. */
   readonly rowByRow: Statement;
+  /** After the table of an UPDATE by ids: no other row is locked on the way, as one of a small table might be. */
+  readonly byPrimaryKey: Statement;
   /** Whether the server is read-only: 1 or 0. */
   readonly readOnly: Statement;
   /** At the end of a SELECT: nobody may write these rows until the transaction ends. */

@@ -170,11 +170,12 @@ export class OperatorStore {
     const these = dialect.oneOf(ids, 'bigint');
     // An attempt in flight finds the order, or is retried by itself.
     const orderless = await this.database.change(
-      sql`UPDATE payment_acceptance.delivery d SET attempts = 0, due_at = ${dialect.now(0)} WHERE d.id ${these} AND ${isOrderless('d')}`,
+      sql`UPDATE payment_acceptance.delivery d ${dialect.byPrimaryKey} SET attempts = 0, due_at = ${dialect.now(0)}
+       WHERE d.id ${these} AND ${isOrderless('d')}`,
       manager,
     );
     const dead = await this.database.change(
-      sql`UPDATE payment_acceptance.delivery SET state = 'PENDING', attempts = 0, replays = replays + 1, behind = TRUE,
+      sql`UPDATE payment_acceptance.delivery ${dialect.byPrimaryKey} SET state = 'PENDING', attempts = 0, replays = replays + 1, behind = TRUE,
          due_at = ${dialect.now(0)}, ended_at = NULL, lease_token = NULL, lease_until = NULL
        WHERE id ${these} AND state = 'DEAD'`,
       manager,
