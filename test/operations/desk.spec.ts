@@ -2,10 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   PaymentOperatorActionError,
   PaymentChecks,
+  PaymentOperations,
   PaymentReconciliation,
   type ReconciledPayment,
   type PaymentReconciliationOptions,
 } from 'nestjs-payment-acceptance/operations';
+import { RESOLVED_OPTIONS, type ResolvedOptions } from '../../libs/payment-acceptance/src/config/resolved-options.js';
+import { Database } from '../../libs/payment-acceptance/src/database/database.js';
+import { integer } from '../../libs/payment-acceptance/src/database/reading.js';
+import { sql } from '../../libs/payment-acceptance/src/database/statement.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { EffectWriter } from '../support/orders.js';
 
@@ -57,6 +62,37 @@ describe('desk', () => {
       );
       await expect(checks.check(billId)).rejects.toThrow(/under way/);
       await harness.host.dataSource.query(`UPDATE payment_acceptance.bill SET lease_until = NULL`);
+    });
+
+    test('is one like those of the schedule: it has their lease, and takes a place among the requests of the shop', async () => {
+      const billId = await paidUnseen('held');
+      const hold = harness.sandbox.holdAnswers('payments');
+      const checking = checks.check(billId);
+      await hold.reached();
+      const database = harness.host.app.get(Database, { strict: false });
+      const [lease] = await database.rows<{ until: number }>(
+        sql`SELECT ${database.dialect.epochMs('max(lease_until)')} AS until FROM payment_acceptance.bill`,
+        { until: integer },
+      );
+      const { leaseMs } = harness.host.app.get<ResolvedOptions>(RESOLVED_OPTIONS).confirmer;
+      expect(Math.abs(lease!.until - harness.clock.now().getTime() - leaseMs)).toBeLessThan(20_000);
+      const operations = harness.host.app.get(PaymentOperations);
+      expect(operations.workload().checks).toContainEqual(expect.objectContaining({ shop: 'main', running: 1 }));
+      hold.release();
+      expect((await checking).stateAfter).toBe('PAID');
+      expect(operations.workload().checks).toContainEqual(expect.objectContaining({ shop: 'main', running: 0 }));
+    });
+
+    test('accepts a shop again whose error proves it', async () => {
+      const billId = await paidUnseen('accepted again');
+      const { dataSource } = harness.host;
+      await dataSource.query(`UPDATE payment_acceptance.shop_state SET refused_since = now() WHERE shop = 'main'`);
+      await harness.sandbox.setFaults({ requests: { billNotFound: 1 } });
+      await expect(checks.check(billId)).rejects.toMatchObject({ code: 'bill-not-found' });
+      await harness.sandbox.clearFaults();
+      const states = await harness.host.app.get(PaymentOperations).shopStates();
+      expect(states.find(({ shop }) => shop === 'main')).toMatchObject({ refusedSince: null });
+      expect((await checks.check(billId)).stateAfter).toBe('PAID');
     });
 
     test("without an answer leaves the bill's place in the schedule", async () => {

@@ -6,7 +6,7 @@ const ORDER_NOT_FOUND_MARK = Symbol.for('nestjs-payment-acceptance/order-not-fou
  * and payments one after the other, or where a condition of the handler's, such as the amount, does not hold. The delivery is
  * retried with a backoff from 5 seconds to an hour for at least a day, however small `deliveries.maxAttempts` is, and then
  * becomes a dead letter like any other. Health counts these deliveries (`failingConsumers`, `ordersNotFound`), and
- * `PaymentOperations.release` retries them at once.
+ * `PaymentOperations.replay` retries them at once.
  */
 export class PaymentOrderNotFoundError extends Error {
   readonly [ORDER_NOT_FOUND_MARK] = true;

@@ -1,17 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { PaymentServiceClient } from '../client/payment-service.client.js';
-import { PaymentTooManyPaymentsError } from '../client/service.errors.js';
+import { CheckRequests } from '../client/check-requests.js';
 import { GroupCommitTimeoutError } from '../common/group-commit.js';
-import { WakeUps } from '../common/wake-ups.js';
 import { PaymentRandom } from '../common/random.js';
-import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
+import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import type { BillState } from '../domain/bill.js';
 import type { ClaimedBill } from '../domain/claim.js';
-import type { PaymentList, ReportedPayment } from '../domain/payment.js';
-import { SettlementService, type Settled } from '../settlement/settlement.service.js';
+import type { ReportedPayment } from '../domain/payment.js';
+import { BillChecks, type CheckedBill } from '../settlement/bill-checks.js';
 import { CheckStore } from '../settlement/storage/check.store.js';
-import { ShopStore } from '../settlement/storage/shop.store.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 import type { BillId, IntentId, OrderId } from '../domain/ids.js';
 
@@ -42,11 +39,9 @@ export interface ShopChecks {
 export class PaymentChecks {
   /** @internal */
   constructor(
-    private readonly checks: CheckStore,
-    private readonly rows: ShopStore,
-    private readonly client: PaymentServiceClient,
-    private readonly settlement: SettlementService,
-    private readonly wakeUps: WakeUps,
+    private readonly store: CheckStore,
+    private readonly checks: BillChecks,
+    private readonly requests: CheckRequests,
     private readonly shops: ShopRegistry,
     private readonly random: PaymentRandom,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
@@ -72,41 +67,32 @@ export class PaymentChecks {
    */
   async check(bill: string, shop: string = this.shops.defaultName): Promise<BillCheck> {
     const of = await this.shops.get(shop);
-    // The request may be retried, and repeated with each token.
-    const { leaseMs } = this.options.creation;
-    const claim = await this.checks.claimOne(of.name, bill, this.random.uuid(), leaseMs);
+    const claim = await this.store.claimOne(of.name, bill, this.random.uuid(), this.options.confirmer.leaseMs);
     if (claim === 'unknown')
       throw new PaymentOperatorActionError(`Shop "${of.name}" has no bill ${bill.slice(0, 128)}.`, 'not-found');
     if (claim === 'busy')
       throw new PaymentOperatorActionError('Another check of the bill is under way. Ask again in a moment.', 'busy');
-    const { shop: name, orderId, billId, intentId, state: stateBefore } = claim;
-    const checked = { shop: name, orderId, billId, intentId, stateBefore };
-    let list: PaymentList;
-    let settled: Settled;
-    try {
-      list = await this.client.readPaymentList(of, claim.billId);
-      if (claim.shopRefused) await this.rows.accept(of.name);
-      settled = await this.settlement.settle(claim, list);
-    } catch (error) {
-      await this.giveBack(claim, error);
-      throw error;
-    }
+    const { listed, settled } = await this.run(of, claim);
     if (settled.stale)
       throw new PaymentOperatorActionError('Another check has taken the bill over. Ask again in a moment.', 'busy');
-    if (settled.events.length > 0) this.wakeUps.tell('event');
-    const { payments } = list;
-    return { ...checked, stateAfter: settled.state, payments, events: settled.events.map(({ name: event }) => event) };
+    const { shop: name, orderId, billId, intentId, state: stateBefore } = claim;
+    const events = settled.events.map(({ name: event }) => event);
+    const { payments } = listed;
+    return { shop: name, orderId, billId, intentId, stateBefore, stateAfter: settled.state, payments, events };
   }
 
-  /** Releases the lease, so that the bill can be checked again before the lease expires. */
-  private async giveBack(claim: ClaimedBill, error: unknown): Promise<void> {
-    // The transaction may still commit and holds the bill's lock: a write to the bill here would block.
-    if (error instanceof GroupCommitTimeoutError) return;
+  /** Takes a place among the requests of the shop, so that the schedule counts it, too. */
+  private async run(shop: Shop, claim: ClaimedBill): Promise<CheckedBill> {
+    this.requests.perSecond(shop);
+    this.requests.take(shop.name);
     try {
-      if (error instanceof PaymentTooManyPaymentsError) await this.settlement.reviewUnlistable(claim);
+      return await this.checks.run(claim, new AbortController().signal);
+    } catch (error) {
+      // A transaction that may still commit holds the bill's lock. Otherwise the bill need not wait for the end of the lease.
+      if (!(error instanceof GroupCommitTimeoutError)) await this.store.release(claim);
+      throw error;
     } finally {
-      // No effect if settlement has already ended the claim.
-      await this.checks.release(claim);
+      this.requests.leave(shop.name);
     }
   }
 }

@@ -10,23 +10,18 @@ import { Throttle } from '../common/throttle.js';
 import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
-import { ShopRegistry } from '../config/shop-registry.js';
 import type { ClaimedBill } from '../domain/claim.js';
-import type { PaymentList } from '../domain/payment.js';
 import { afterFailure } from '../domain/schedule.js';
 import { CallbackStore } from '../callbacks/storage/callback.store.js';
 import { CheckStore } from './storage/check.store.js';
-import { ShopStore } from './storage/shop.store.js';
-import { WakeUps } from '../common/wake-ups.js';
-import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry, type ActiveSpan } from '../telemetry/telemetry.js';
-import { isWithoutAnswer, provesShopIsAccepted } from './check-errors.js';
-import { fieldsOf, logTimeout, warnOfFlaws } from './check-log.js';
+import { BillChecks } from './bill-checks.js';
+import { isWithoutAnswer } from './check-errors.js';
+import { fieldsOf, logTimeout } from './check-log.js';
 import { CheckRequests, retryAfter } from '../client/check-requests.js';
 import { FollowedShops } from './followed-shops.js';
-import { recordLags } from './lags.js';
-import { PROBE_MS, RefusedShops } from './refused-shops.js';
-import { SettlementService, type Settled } from './settlement.service.js';
+import { PROBE_MS } from './refused-shops.js';
+import { SettlementService } from './settlement.service.js';
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -53,22 +48,18 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   private readonly logger = new PaymentLogger('PaymentConfirmer');
   private readonly worker: LeasedWorker<ClaimedBill>;
   private readonly housekeeping: Throttle;
-  private readonly refusedShops: RefusedShops;
 
   constructor(
     private readonly checks: CheckStore,
-    rows: ShopStore,
+    private readonly billChecks: BillChecks,
     private readonly settlement: SettlementService,
     private readonly bills: BillService,
     private readonly callbacks: CallbackStore,
     private readonly requests: CheckRequests,
-    private readonly shops: ShopRegistry,
     private readonly followed: FollowedShops,
     private readonly random: PaymentRandom,
-    private readonly clock: PaymentClock,
+    clock: PaymentClock,
     private readonly telemetry: Telemetry,
-    private readonly metrics: PaymentMetrics,
-    private readonly wakeUps: WakeUps,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
     this.worker = new LeasedWorker(
@@ -77,7 +68,6 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
       this.logger,
     );
     this.housekeeping = new Throttle(clock, HOUSEKEEPING_MS);
-    this.refusedShops = new RefusedShops(rows, this.logger);
   }
 
   /** @internal Registers the shops for all instances, at start. */
@@ -157,9 +147,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     };
     try {
       await this.telemetry.span('payment.check', { attributes, parent: claim.traceparent }, async (span) => {
-        const outcome = await this.check(claim, stopping, span);
-        span.set({ 'payment.outcome': outcome });
-        this.metrics.check(claim.shop, outcome);
+        span.set({ 'payment.outcome': await this.check(claim, stopping, span) });
       });
     } finally {
       this.requests.leave(claim.shop);
@@ -173,45 +161,23 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
 
   /** How it ended: `settled`, `unchanged`, `stale`, `released`, or the code of the error. */
   private async check(claim: ClaimedBill, stopping: AbortSignal, span: ActiveSpan): Promise<string> {
-    let listed: PaymentList;
-    let settled: Settled;
     try {
-      const shop = await this.shops.get(claim.shop);
-      listed = await this.requests.read(shop, claim, stopping);
-      await this.refusedShops.accept(claim);
-      await this.hasten(claim.shop);
-      settled = await this.settlement.settle(claim, listed);
+      return (await this.billChecks.run(claim, stopping)).outcome;
     } catch (error) {
-      // The settlement may still commit, and holds the bill's lock: another write to the bill would wait for it.
       if (error instanceof GroupCommitTimeoutError) return logTimeout(this.logger, claim, error);
       if (stopping.aborted) {
         await this.checks.release(claim);
         return 'released';
       }
       span.fail(error);
-      if (provesShopIsAccepted(error)) await this.refusedShops.accept(claim);
-      if (error instanceof PaymentTooManyPaymentsError) await this.settlement.reviewUnlistable(claim);
-      else await this.postpone(claim, error);
+      if (!(error instanceof PaymentTooManyPaymentsError)) await this.postpone(claim, error);
       return errorType(error);
     }
-    if (listed.flaws.length > 0) warnOfFlaws(this.logger, claim, listed.flaws);
-    if (settled.stale) {
-      this.logger.write(
-        'check-stale',
-        `A later check of bill ${claim.billId} made this answer stale.`,
-        fieldsOf(claim),
-      );
-      return 'stale';
-    }
-    if (settled.events.length === 0) return 'unchanged';
-    this.wakeUps.tell('event');
-    recordLags(this.metrics, claim, listed.payments, settled.events, this.clock.now());
-    return 'settled';
   }
 
   private async postpone(claim: ClaimedBill, error: unknown): Promise<void> {
     const reason = describeError(error);
-    const refused = await this.refusedShops.refusedBy(error, claim, reason);
+    const refused = await this.billChecks.refusedShops.refusedBy(error, claim, reason);
     const { retryBaseMs, retryCapMs } = this.options.schedule;
     const pause = backoff(claim.failedChecks, retryBaseMs, retryCapMs, this.random.fraction());
     // Longer than the probe interval, so that the next probe checks another bill, if there is one.
@@ -233,19 +199,6 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
         outcome: asserts && ('unconfirmed' as const),
       }));
       await this.checks.answerHints({ consumed, again: [] });
-    }
-  }
-
-  /** The service of a shop is back: bills postponed during the outage need not wait for their backoff. */
-  private async hasten(shop: string): Promise<void> {
-    const bills = this.requests.takePutOff(shop);
-    if (bills.length === 0) return;
-    try {
-      await this.checks.hasten(bills);
-      this.worker.wake();
-    } catch (error) {
-      const line = `Could not hasten the postponed bills of shop "${shop}"; they wait for their backoff. ${describeError(error)}`;
-      this.logger.write('checks-not-hastened', line, { shop, error: errorType(error) });
     }
   }
 }

@@ -1,5 +1,6 @@
 import type { Provider } from '@nestjs/common';
 import { perDatabase, shared } from '../database/stores.js';
+import { BillChecks } from './bill-checks.js';
 import { BillInquiry } from './bill-inquiry.js';
 import { Confirmer } from './confirmer.js';
 import { FollowedShops } from './followed-shops.js';
@@ -25,6 +26,7 @@ import { ShopIdentityStore, ShopStore } from './storage/shop.store.js';
 export const SETTLEMENT: readonly Provider[] = [
   FollowedShops,
   Confirmer,
+  BillChecks,
   BillInquiry,
   SettlementService,
   perDatabase(CheckStore, PostgresCheckStore, MariaCheckStore),

@@ -1,0 +1,102 @@
+import { Injectable } from '@nestjs/common';
+import { CheckRequests } from '../client/check-requests.js';
+import { PaymentTooManyPaymentsError } from '../client/service.errors.js';
+import { PaymentClock } from '../common/clock.js';
+import { describeError, errorType } from '../common/errors.js';
+import { GroupCommitTimeoutError } from '../common/group-commit.js';
+import { PaymentLogger } from '../common/payment-logger.js';
+import { WakeUps } from '../common/wake-ups.js';
+import { ShopRegistry } from '../config/shop-registry.js';
+import type { ClaimedBill } from '../domain/claim.js';
+import type { PaymentList } from '../domain/payment.js';
+import { PaymentMetrics } from '../telemetry/payment-metrics.js';
+import { provesShopIsAccepted } from './check-errors.js';
+import { fieldsOf, warnOfFlaws } from './check-log.js';
+import { recordLags } from './lags.js';
+import { RefusedShops } from './refused-shops.js';
+import { SettlementService, type Settled } from './settlement.service.js';
+import { CheckStore } from './storage/check.store.js';
+import { ShopStore } from './storage/shop.store.js';
+
+/** A check that was answered. */
+export interface CheckedBill {
+  readonly listed: PaymentList;
+  readonly settled: Settled;
+  readonly outcome: 'settled' | 'unchanged' | 'stale';
+}
+
+/** The check of a claimed bill: asks the service, and settles its answer. The same for the schedule as for a person who asks. */
+@Injectable()
+export class BillChecks {
+  readonly refusedShops: RefusedShops;
+  private readonly logger = new PaymentLogger('PaymentConfirmer');
+
+  constructor(
+    rows: ShopStore,
+    private readonly checks: CheckStore,
+    private readonly settlement: SettlementService,
+    private readonly requests: CheckRequests,
+    private readonly shops: ShopRegistry,
+    private readonly clock: PaymentClock,
+    private readonly metrics: PaymentMetrics,
+    private readonly wakeUps: WakeUps,
+  ) {
+    this.refusedShops = new RefusedShops(rows, this.logger);
+  }
+
+  /**
+   * Asks once, within the shop's limits; the caller has taken a place, and leaves it.
+   * @throws PaymentServiceError, GroupCommitTimeoutError, and what the database or a judge of the host's throws. Ending the claim is
+   *   left to the caller then, unless the service has too many payments of the bill to list any: that is in review.
+   */
+  async run(claim: ClaimedBill, signal: AbortSignal): Promise<CheckedBill> {
+    let outcome = 'released';
+    try {
+      const checked = await this.check(claim, signal);
+      outcome = checked.outcome;
+      return checked;
+    } catch (error) {
+      // The settlement may still commit, and holds the bill's lock: another write to the bill would wait for it.
+      const isOpen = error instanceof GroupCommitTimeoutError;
+      if (isOpen || !signal.aborted) outcome = errorType(error);
+      if (!isOpen && !signal.aborted) {
+        if (provesShopIsAccepted(error)) await this.refusedShops.accept(claim);
+        if (error instanceof PaymentTooManyPaymentsError) await this.settlement.reviewUnlistable(claim);
+      }
+      throw error;
+    } finally {
+      this.metrics.check(claim.shop, outcome);
+    }
+  }
+
+  private async check(claim: ClaimedBill, signal: AbortSignal): Promise<CheckedBill> {
+    const shop = await this.shops.get(claim.shop);
+    const listed = await this.requests.read(shop, claim, signal);
+    await this.refusedShops.accept(claim);
+    await this.hasten(claim.shop);
+    const settled = await this.settlement.settle(claim, listed);
+    if (listed.flaws.length > 0) warnOfFlaws(this.logger, claim, listed.flaws);
+    if (settled.stale) {
+      const line = `A later check of bill ${claim.billId} made this answer stale.`;
+      this.logger.write('check-stale', line, fieldsOf(claim));
+      return { listed, settled, outcome: 'stale' };
+    }
+    if (settled.events.length === 0) return { listed, settled, outcome: 'unchanged' };
+    this.wakeUps.tell('event');
+    recordLags(this.metrics, claim, listed.payments, settled.events, this.clock.now());
+    return { listed, settled, outcome: 'settled' };
+  }
+
+  /** The service of a shop is back: bills postponed during the outage need not wait for their backoff. */
+  private async hasten(shop: string): Promise<void> {
+    const bills = this.requests.takePutOff(shop);
+    if (bills.length === 0) return;
+    try {
+      await this.checks.hasten(bills);
+      this.wakeUps.tell('hint');
+    } catch (error) {
+      const line = `Could not hasten the postponed bills of shop "${shop}"; they wait for their backoff. ${describeError(error)}`;
+      this.logger.write('checks-not-hastened', line, { shop, error: errorType(error) });
+    }
+  }
+}
