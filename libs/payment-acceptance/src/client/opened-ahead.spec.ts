@@ -71,7 +71,7 @@ describe('opened ahead', () => {
 
     test('an unused one is closed at its age, and nothing is opened for it: an idle instance holds none', async () => {
       service.ahead.close();
-      service.use(40);
+      service.use(500);
       const waiting = await service.ready(2);
       const count = service.connections.length;
       await Promise.all(waiting.map(({ socket }) => seen(() => socket.destroyed)));
