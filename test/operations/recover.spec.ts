@@ -1,9 +1,12 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { PaymentRecovery, type RecoveryReport } from 'nestjs-payment-acceptance/operations';
+import { PaymentImport, PaymentRecovery, type RecoveryReport } from 'nestjs-payment-acceptance/operations';
 import { readFileSync } from 'node:fs';
+import { Readable } from 'node:stream';
 import { commandsOf, type Commands } from '../support/commands.js';
+import { ON_MARIADB } from '../support/database.js';
 import { startHarness, type Harness } from '../support/harness.js';
+import { until } from '../support/until.js';
 import { EffectWriter } from '../support/orders.js';
 import { postbackFields, postJson } from '../support/http.js';
 
@@ -22,6 +25,10 @@ const recover = async (...more: string[]) => {
 };
 const sql = (text: string) => harness.host.dataSource.query(text);
 const paidOrders = async () => (await harness.effects()).map(({ orderId }) => orderId).sort();
+
+const updateWaiting = ON_MARIADB
+  ? `SELECT id FROM information_schema.processlist WHERE db = current_database() AND info LIKE 'UPDATE%service_bill_id%UNKNOWN%'`
+  : `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
 
 /** A bill whose commits the database then loses: all of them, or only the last. */
 async function lost(orderId: string, which: 'all' | 'last' = 'all'): Promise<string> {
@@ -124,6 +131,67 @@ describe('recovering what a database has lost', () => {
     expect(await paidOrders()).toEqual(['gone', 'half']);
     // The found bill keeps its payment page, so createBill returns it for the order.
     expect((await harness.host.payments.createBill({ orderId: 'kept', amount: '10' })).attempt).toBe(1);
+  });
+
+  test.each([
+    ['attached meanwhile', `state = 'OPEN', service_bill_id = '$'`, { present: 1 }],
+    ['voided meanwhile', `state = 'VOIDED'`, { refused: [{ problems: [expect.stringContaining('no longer one')] }] }],
+  ])(
+    'an unknown outcome that is %s is not said to be imported, and the bills after it are',
+    async (_how, change, said) => {
+      const half = await lost('half', 'last');
+      const after = await lost('after');
+      await sql(`UPDATE payment_acceptance.bill SET state = 'UNKNOWN' WHERE state = 'CREATING'`);
+      const person = harness.host.dataSource.createQueryRunner();
+      await person.startTransaction();
+      await person.query(
+        `UPDATE payment_acceptance.bill SET ${change.replace('$', half)} WHERE order_id = 'half' AND state = 'UNKNOWN'`,
+      );
+      const imported = harness.host.app
+        .get(PaymentImport)
+        .importLog(Readable.from(log) as AsyncIterable<string>, { operator: 'ann' });
+      await until(
+        () => sql(updateWaiting) as Promise<unknown[]>,
+        (rows) => rows.length === 1,
+      );
+      await person.commitTransaction();
+      await person.release();
+      expect(await imported).toMatchObject({
+        imported: 1,
+        bills: [{ billId: after }],
+        present: 0,
+        refused: [],
+        ...said,
+      });
+      expect(await sql(`SELECT action FROM payment_acceptance.operator_action`)).toEqual([{ action: 'import-bill' }]);
+    },
+  );
+
+  test('a bill that another unknown outcome gets meanwhile is refused, and the bills after it are imported', async () => {
+    const half = await lost('half', 'last');
+    const after = await lost('after');
+    await lost('rival', 'last');
+    await sql(`UPDATE payment_acceptance.bill SET state = 'UNKNOWN' WHERE state = 'CREATING'`);
+    const person = harness.host.dataSource.createQueryRunner();
+    await person.startTransaction();
+    await person.query(
+      `UPDATE payment_acceptance.bill SET state = 'OPEN', service_bill_id = '${half}' WHERE order_id = 'rival'`,
+    );
+    const lines = log.filter((line) => !line.includes('order rival'));
+    const imported = harness.host.app
+      .get(PaymentImport)
+      .importLog(Readable.from(lines) as AsyncIterable<string>, { operator: 'ann' });
+    await until(
+      () => sql(updateWaiting) as Promise<unknown[]>,
+      (rows) => rows.length === 1,
+    );
+    await person.commitTransaction();
+    await person.release();
+    expect(await imported).toMatchObject({
+      imported: 1,
+      bills: [{ billId: after }],
+      refused: [{ problems: [expect.stringContaining('order "rival"')] }],
+    });
   });
 
   test('a bill that only a postback names is refused until a person has confirmed it; a file is never overwritten', async () => {

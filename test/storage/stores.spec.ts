@@ -13,6 +13,7 @@ import { ReconciliationStore } from '../../libs/payment-acceptance/src/operation
 import { RefusalStore } from '../../libs/payment-acceptance/src/health/storage/refusal.store.js';
 import { ResultStore } from '../../libs/payment-acceptance/src/callbacks/storage/result.store.js';
 import { MariaDatabase } from '../../libs/payment-acceptance/src/database/mariadb/maria.database.js';
+import { PaymentRandom } from '../../libs/payment-acceptance/src/common/random.js';
 import { sql } from '../../libs/payment-acceptance/src/database/statement.js';
 import { LedgerReader } from '../support/ledger.js';
 import { Records } from './support/records.js';
@@ -116,7 +117,7 @@ describe('stores that both databases share', () => {
     await records.delivery(event, id, 'orders', 'DEAD');
     await records.consumer('orders');
     await records.postback({ pending: true });
-    const store = new OperatorStore(records.database);
+    const store = new OperatorStore(records.database, new PaymentRandom());
     const counts = { unknownBills: 1, deadLetters: 1, pendingDeliveries: 0, waitingCallbacks: 1, oldestCheckMs: null };
     const statistics = statisticsOf(records);
     expect(await statistics.stats('main')).toMatchObject(counts);
@@ -191,10 +192,10 @@ describe('stores that both databases share', () => {
       expect(await store.search('main', text)).toMatchObject([{ intentId: newest, attempt: 1, amount: '10.50' }]);
     }
     expect(await store.review(null, review)).toMatchObject({ succeeded: true, newest: { listed: { amount: '1.00' } } });
-    const operator = new OperatorStore(records.database);
+    const operator = new OperatorStore(records.database, new PaymentRandom());
     for (const target of [review, newest, 'dead letters', randomUUID()]) {
-      const action = { id: randomUUID(), operator: 'olga', action: 'note', target, detail: { note: 'why' } };
-      await operator.transaction((manager) => operator.record(manager, action));
+      const action = { operator: 'olga', action: 'note', target, detail: { note: 'why' } };
+      await operator.record(action);
       records.clock.advance(1_000);
     }
     const actions = await store.actions();

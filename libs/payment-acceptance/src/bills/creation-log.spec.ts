@@ -103,6 +103,16 @@ test('one that a stranger had logged has no seal of the shop', async () => {
   expect(await read(creationLine({ ...record('A-1'), shop: 'nobody' }, TOKEN))).toBe('unsealed');
 });
 
+test.each([null, {}, ['main'], 7, undefined])('no shop is looked up for %j', async (shop) => {
+  const forged = shop === null ? null : { ...record('A-1'), shop };
+  const line = creationLine(record('A-1'), TOKEN);
+  const [, text = ''] = / ([\w-]+)\.[0-9a-f]{64}$/.exec(line)!;
+  const asked: unknown[] = [];
+  const find = (name: string) => Promise.resolve(void asked.push(name));
+  const found = readCreationLine(line.replace(text, Buffer.from(JSON.stringify(forged)).toString('base64url')), find);
+  expect([await found, asked]).toEqual(['unsealed', []]);
+});
+
 test('other lines have none; one that is cut off is not trusted', async () => {
   const line = lineOf('A-1');
   expect(await read('LOG [PaymentBills] something else {"a":1}')).toBeUndefined();

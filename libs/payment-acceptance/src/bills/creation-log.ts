@@ -31,7 +31,7 @@ export interface CreationRecord {
 const PREFIX = 'payment-acceptance bill created:';
 
 /** In base64url, which no logger and no collector escapes, and its seal. The last one, since an order's id may look like one. */
-const SEALED = /bill created:.* ([\w-]+)\.([0-9a-f]{64})/;
+const SEALED = new RegExp(`${PREFIX}.* ([\\w-]+)\\.([0-9a-f]{64})`);
 
 export function creationRecord(
   shop: string,
@@ -62,22 +62,21 @@ export async function readCreationLine(
 ): Promise<CreationRecord | 'unsealed' | undefined> {
   if (!line.includes(PREFIX)) return undefined;
   const [, text = '', seal = ''] = SEALED.exec(line) ?? [];
-  const shop = await find(shopIn(text));
+  const record = recordIn(text);
+  const shop = record && (await find(record.shop));
   const tokens = shop ? [shop.token, ...shop.previousTokens] : [];
   const isOurs = tokens.some((token) => timingSafeEqual(Buffer.from(seal), Buffer.from(sealOf(text, token))));
-  return isOurs ? recordIn(text) : 'unsealed';
+  return isOurs ? record : 'unsealed';
 }
 
-function shopIn(text: string): string {
+/** Anybody may have written it, until its seal is checked. */
+function recordIn(text: string): CreationRecord | undefined {
   try {
-    return recordIn(text).shop;
+    const record = JSON.parse(Buffer.from(text, 'base64url').toString()) as CreationRecord | null;
+    return typeof record?.shop === 'string' ? record : undefined;
   } catch {
-    return '';
+    return undefined;
   }
-}
-
-function recordIn(text: string): CreationRecord {
-  return JSON.parse(Buffer.from(text, 'base64url').toString()) as CreationRecord;
 }
 
 /** Logs also contain text that strangers send, which may look like a record. */

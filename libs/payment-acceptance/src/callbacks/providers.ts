@@ -1,5 +1,5 @@
 import type { Provider } from '@nestjs/common';
-import { perDatabase, shared } from '../database/stores.js';
+import { perDatabase } from '../database/stores.js';
 import { AwaitedResults } from './awaited-results.js';
 import { CallbackWatch } from './callback-watch.js';
 import { CallbackResponder } from './callback.responder.js';
@@ -25,6 +25,6 @@ export const CALLBACKS: readonly Provider[] = [
   DroppedCallbacks,
   perDatabase(CallbackStore, PostgresCallbackStore, MariaCallbackStore),
   perDatabase(CallbackBatchStore, PostgresCallbackBatchStore, MariaCallbackBatchStore),
-  shared(NamedBillStore),
-  shared(ResultStore),
+  NamedBillStore,
+  ResultStore,
 ];

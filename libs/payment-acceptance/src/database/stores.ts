@@ -6,11 +6,6 @@ import { PostgresDatabase } from './postgres/postgres.database.js';
 
 type Made<S, D> = new (database: D) => S;
 
-/** A store whose statements are the same on both databases, apart from the dialect. */
-export function shared<S>(store: Made<S, Database>): FactoryProvider<S> {
-  return { provide: store, inject: [Database], useFactory: (database: Database) => new store(database) };
-}
-
 /** A store with a class of its own for each database. */
 export function perDatabase<S>(
   token: abstract new (...given: never[]) => S,

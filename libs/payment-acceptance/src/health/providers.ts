@@ -1,5 +1,5 @@
 import type { Provider } from '@nestjs/common';
-import { perDatabase, shared } from '../database/stores.js';
+import { perDatabase } from '../database/stores.js';
 import { PaymentGauges } from './payment-gauges.js';
 import { PaymentHealthIndicator } from './payment-health.indicator.js';
 import { Snapshots } from './snapshot.js';
@@ -16,5 +16,5 @@ export const HEALTH: readonly Provider[] = [
   Snapshots,
   Workload,
   perDatabase(StatisticsStore, PostgresStatisticsStore, MariaStatisticsStore),
-  shared(RefusalStore),
+  RefusalStore,
 ];

@@ -1,4 +1,3 @@
-import type { PaymentRandom } from '../common/random.js';
 import { shownText } from '../common/text.js';
 import type { ErasedBill, PaymentErasure } from './records/erasure.js';
 import type { BillStore } from '../bills/storage/bill.store.js';
@@ -16,7 +15,6 @@ export interface ErasureTools {
   readonly erasures: ErasureStore;
   readonly bills: BillStore;
   readonly store: OperatorStore;
-  readonly random: PaymentRandom;
 }
 
 /**
@@ -24,7 +22,7 @@ export interface ErasureTools {
  * marked in the same transaction, so that what comes later is stored without personal data.
  */
 export async function eraseOrder(
-  { erasures, bills, store, random }: ErasureTools,
+  { erasures, bills, store }: ErasureTools,
   order: OrderKey,
   { operator }: PaymentErasureOptions,
 ): Promise<PaymentErasure> {
@@ -40,7 +38,7 @@ export async function eraseOrder(
     if (marked > 0 || Object.values(removed).some((number) => number > 0)) {
       for (const target of ids) {
         const detail = { shop: order.shop, orderId: order.orderId, removed };
-        await store.record(manager, { id: random.uuid(), operator, action: 'erase', target, detail });
+        await store.record({ operator, action: 'erase', target, detail }, manager);
       }
     }
     return { ...order, bills: own, removed };

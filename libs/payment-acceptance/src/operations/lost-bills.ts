@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { PaymentRandom } from '../common/random.js';
 import type { OrderId } from '../domain/ids.js';
 import type { DecimalAmount } from '../domain/money.js';
 import { LostBillStore } from './storage/lost-bill.store.js';
@@ -30,7 +29,6 @@ export class LostBills {
     private readonly store: LostBillStore,
     private readonly operator: OperatorStore,
     private readonly importer: PaymentImport,
-    private readonly random: PaymentRandom,
   ) {}
 
   list(limit: number, scope: ShopScope, after?: string): Promise<LostBill[]> {
@@ -56,11 +54,9 @@ export class LostBills {
   async dismiss(id: string, operator: string, note: string, scope: ShopScope): Promise<void> {
     if (note.trim() === '') throw new PaymentOperatorActionError('Say in a note why the bill is not yours.');
     const { shop, billId } = await this.find(id, scope);
-    await this.operator.transaction(async (manager) => {
+    const detail = { shop, serviceBillId: billId, note };
+    await this.operator.act({ operator, action: 'dismiss-lost-bill', target: id, detail }, async (manager) => {
       if (!(await this.store.dismiss(manager, id))) throw notLost(id);
-      const detail = { shop, serviceBillId: billId, note };
-      const action = { id: this.random.uuid(), operator, action: 'dismiss-lost-bill', target: id, detail };
-      await this.operator.record(manager, action);
     });
   }
 

@@ -3,7 +3,6 @@ import { BillStore } from '../bills/storage/bill.store.js';
 import { DroppedCallbacks } from '../callbacks/dropped-callbacks.js';
 import { CallbackStore } from '../callbacks/storage/callback.store.js';
 import { PaymentServiceClient } from '../client/payment-service.client.js';
-import { PaymentRandom } from '../common/random.js';
 import { PaymentUnknownShopError } from '../config/configuration.error.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
@@ -38,7 +37,6 @@ export class OperationsParts {
     readonly settlement: SettlementService,
     readonly client: PaymentServiceClient,
     readonly shops: ShopRegistry,
-    readonly random: PaymentRandom,
     readonly overload: DroppedCallbacks,
     readonly workload: Workload,
     @Inject(RESOLVED_OPTIONS) readonly options: ResolvedOptions,

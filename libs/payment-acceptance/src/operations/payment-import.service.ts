@@ -13,6 +13,7 @@ import { OperatorStore } from './storage/operator.store.js';
 import type { BillId, OrderId } from '../domain/ids.js';
 import type { DecimalAmount } from '../domain/money.js';
 import type { ShopScope } from '../domain/shop-scope.js';
+import { attachBill } from './attach-bill.js';
 import { readBillToImport, type BillToImport } from './bill-to-import.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 
@@ -176,13 +177,14 @@ export class PaymentImport {
     if (intent.state !== 'UNKNOWN')
       return [`Its intent ${intentId} is ${intent.state} here: look it up in the account.`];
     if (planned) return 'imported';
-    const detail = { serviceBillId: billId, note: how.note ?? 'Found in the log.' };
-    const action = { id: this.random.uuid(), operator: how.operator, action: 'attach-bill', target: intentId, detail };
-    await this.operator.transaction(async (manager) => {
-      await this.operator.attach(manager, intentId, billId, linkPageUrl);
-      await this.operator.record(manager, action);
-    });
-    await linkLateCallbacks(this.callbacks, { ...intent, billId });
+    const found = { note: 'Found in the log.', ...how, billId, linkPageUrl };
+    try {
+      await attachBill(this.operator, this.callbacks, intent, found);
+    } catch (error) {
+      if (!(error instanceof PaymentOperatorActionError)) throw error;
+      const rival = await this.store.known(shop, billId);
+      return rival ? compare(rival, record) : [error.message];
+    }
     return 'imported';
   }
 
@@ -257,11 +259,9 @@ export class PaymentImport {
   private async insert(bill: ForeignBill, { operator, ...note }: Importing): Promise<void> {
     const { shop, orderId, billId: serviceBillId, amount } = bill;
     const detail = { shop, orderId, serviceBillId, amount, ...note };
-    await this.operator.transaction(async (manager) => {
-      await this.bills.lockOrder(manager, bill.shop, bill.orderId);
+    await this.operator.act({ operator, action: 'import-bill', target: bill.intentId, detail }, async (manager) => {
+      await this.bills.lockOrder(manager, shop, orderId);
       await this.store.insert(manager, bill);
-      const action = { id: this.random.uuid(), operator, action: 'import-bill', target: bill.intentId, detail };
-      await this.operator.record(manager, action);
     });
   }
 

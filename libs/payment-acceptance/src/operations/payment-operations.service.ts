@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EntityManager } from 'typeorm';
-import { linkLateCallbacks } from '../callbacks/late-callbacks.js';
 import type { DroppedCounts } from '../callbacks/dropped-callbacks.js';
 import { databaseText } from '../common/text.js';
 import { statedPageAddress } from '../common/web-address.js';
@@ -14,12 +13,12 @@ import type { LostBill } from './records/lost-bill.js';
 import type { PastEventFilter } from './records/past-events.js';
 import type { PaymentStats, ShopState } from '../health/statistics.js';
 import { isUuid } from '../domain/uuid.js';
-import { isUniqueViolation } from '../database/query-errors.js';
 import type { ShopScope } from '../domain/shop-scope.js';
+import { attachBill, notUnknown } from './attach-bill.js';
 import { eraseOrder, noBill, type PaymentErasureOptions } from './erasure.js';
 import type { PaymentTakeInOptions } from './lost-bills.js';
 import type { OperationsParts } from './operations-parts.js';
-import type { DeliveryToReplay } from './storage/operator.store.js';
+import type { DeliveryToReplay, OperatorAction } from './storage/operator.store.js';
 import type { PastEvent } from './storage/past-events.store.js';
 import { PaymentActionInterruptedError, PaymentOperatorActionError } from './operator.errors.js';
 import { fitsNothing } from './payment-records.service.js';
@@ -106,15 +105,7 @@ export class PaymentOperations {
     }
     const bill = await this.unknownBill(intentId);
     await client.listPayments(await shops.get(bill.shop), billId);
-    try {
-      await this.act(operator, 'attach-bill', intentId, { serviceBillId: billId, note }, async (manager) => {
-        if (!(await store.attach(manager, intentId, billId, page))) throw notUnknown(intentId);
-      });
-    } catch (error) {
-      if (!isUniqueViolation(error)) throw error;
-      throw new PaymentOperatorActionError(`Bill ${billId} already belongs to another order.`);
-    }
-    await linkLateCallbacks(callbacks, { ...bill, billId });
+    await attachBill(store, callbacks, bill, { billId, linkPageUrl: page, operator, note });
   }
 
   /**
@@ -123,8 +114,9 @@ export class PaymentOperations {
    */
   async voidBill(intentId: IntentId, operator: string, note = ''): Promise<void> {
     await this.unknownBill(intentId);
-    await this.act(operator, 'void-bill', intentId, { note }, async (manager) => {
-      if (!(await this.parts.store.void(manager, intentId))) throw notUnknown(intentId);
+    const { store } = this.parts;
+    await store.act({ operator, action: 'void-bill', target: intentId, detail: { note } }, async (manager) => {
+      if (!(await store.void(manager, intentId))) throw notUnknown(intentId);
     });
   }
 
@@ -179,7 +171,7 @@ export class PaymentOperations {
     const only = filter.deliveryId === undefined ? undefined : await store.toReplay(filter, this.scope);
     const target = only?.[0]?.intentId ?? 'dead letters';
     const pieces = only ? [only] : readPieces<DeliveryToReplay>((after) => store.toReplay(filter, this.scope, after));
-    return this.actInPieces(operator, 'replay', target, detail, pieces, async (manager, piece) => {
+    return this.actInPieces({ operator, action: 'replay', target, detail }, pieces, async (manager, piece) => {
       const ids = piece.map(({ id }) => id);
       const replayed = await store.replay(manager, ids);
       await deliveries.free(piece, [], manager);
@@ -217,18 +209,12 @@ export class PaymentOperations {
     }
     const detail = this.detailOf(filter, note);
     const pieces = readPieces<PastEvent>((after) => pastEvents.missing(filter, this.scope, after));
-    return this.actInPieces(
-      operator,
-      'deliver-past-events',
-      filter.consumer,
-      detail,
-      pieces,
-      async (manager, piece) => {
-        const made = await pastEvents.deliver(manager, filter, this.scope, piece);
-        await deliveries.free(piece, [], manager);
-        return made;
-      },
-    );
+    const action = { operator, action: 'deliver-past-events', target: filter.consumer, detail };
+    return this.actInPieces(action, pieces, async (manager, piece) => {
+      const made = await pastEvents.deliver(manager, filter, this.scope, piece);
+      await deliveries.free(piece, [], manager);
+      return made;
+    });
   }
 
   /**
@@ -268,65 +254,41 @@ export class PaymentOperations {
     return bill;
   }
 
-  private act<T>(
-    operator: string,
-    action: string,
-    target: string,
-    detail: object,
-    work: (manager: EntityManager) => Promise<T>,
-  ): Promise<T> {
-    const { store, random } = this.parts;
-    return store.transaction(async (manager) => {
-      const result = await work(manager);
-      await store.record(manager, { id: random.uuid(), operator, action, target, detail });
-      return result;
-    });
-  }
-
   /**
    * Each piece in a transaction of its own, so that none holds its locks for long, and what is done stays done. After it as
    * long a rest, so that an action takes half of what the database can do at most.
    */
   private async actInPieces<T>(
-    operator: string,
-    action: string,
-    target: string,
-    detail: object,
+    action: OperatorAction,
     pieces: Iterable<readonly T[]> | AsyncIterable<readonly T[]>,
     work: (manager: EntityManager, piece: readonly T[]) => Promise<number>,
   ): Promise<number> {
-    const { store, random } = this.parts;
-    const id = random.uuid();
-    let isRecorded = false;
+    const { store } = this.parts;
+    let recorded: string | undefined;
     let done = 0;
-    const act = (piece: readonly T[]): Promise<number> =>
+    const act = (piece: readonly T[]) =>
       store.transaction(async (manager) => {
         const count = piece.length === 0 ? 0 : await work(manager, piece);
-        const now = { id, detail: { ...detail, count: done + count } };
-        if (isRecorded) await store.amend(manager, now);
-        else await store.record(manager, { ...now, operator, action, target });
-        return count;
+        const detail = { ...action.detail, count: done + count };
+        if (recorded === undefined) return { count, id: await store.record({ ...action, detail }, manager) };
+        await store.amend(manager, { id: recorded, detail });
+        return { count, id: recorded };
       });
     try {
       let tookMs = 0;
       for await (const piece of pieces) {
         await sleep(tookMs);
         const began = performance.now();
-        done += await act(piece);
+        const { count, id } = await act(piece);
         tookMs = performance.now() - began;
-        isRecorded = true;
+        done += count;
+        recorded = id;
       }
-      if (!isRecorded) await act([]);
+      if (recorded === undefined) await act([]);
     } catch (error) {
-      if (!isRecorded) throw error;
+      if (recorded === undefined) throw error;
       throw new PaymentActionInterruptedError(done, error);
     }
     return done;
   }
-}
-
-function notUnknown(intentId: IntentId): PaymentOperatorActionError {
-  return new PaymentOperatorActionError(
-    `Intent ${intentId.slice(0, 64)} is not an unknown outcome, or is no longer one.`,
-  );
 }

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { PaymentRandom } from '../common/random.js';
 import type { Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import type { BillId } from '../domain/ids.js';
@@ -56,7 +55,6 @@ export class PaymentRecovery {
     private readonly store: RecoveryStore,
     private readonly operator: OperatorStore,
     private readonly shops: ShopRegistry,
-    private readonly random: PaymentRandom,
   ) {}
 
   /**
@@ -112,8 +110,7 @@ export class PaymentRecovery {
     } while (last);
     if (!dryRun) {
       const detail = { since: since.toISOString(), rechecked };
-      const action = { id: this.random.uuid(), operator, action: 'recover', target: shop, detail };
-      await this.operator.transaction((manager) => this.operator.record(manager, action));
+      await this.operator.record({ operator, action: 'recover', target: shop, detail });
     }
     return { shop, rechecked, withinSeconds: seconds };
   }

@@ -96,14 +96,14 @@ export class PaymentReviews {
     state: 'ACCEPTED' | 'DISMISSED',
     { operator, note = '', paymentId, hadFailed }: PaymentAcceptReviewOptions,
   ): Promise<void> {
-    const { store, random } = this.parts;
+    const { store } = this.parts;
     const review = await store.review(reviewId, this.scope, manager);
     if (review?.state !== 'OPEN') throw notOpen(reviewId);
     await store.closeReview(manager, reviewId, state, operator);
     const action = state === 'ACCEPTED' ? 'accept-review' : 'dismiss-review';
     const named = review.paymentId ?? paymentId ?? null;
     const detail = { note, reason: review.reason, paymentId: named, ...(hadFailed === true && { hadFailed }) };
-    await store.record(manager, { id: random.uuid(), operator, action, target: reviewId, detail });
+    await store.record({ operator, action, target: reviewId, detail }, manager);
   }
 }
 

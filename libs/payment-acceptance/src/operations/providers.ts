@@ -1,6 +1,5 @@
 import type { FactoryProvider, Provider, Type } from '@nestjs/common';
 import type { ShopScope } from '../domain/shop-scope.js';
-import { shared } from '../database/stores.js';
 import { LostBills } from './lost-bills.js';
 import { OperationsParts } from './operations-parts.js';
 import { PaymentChecks } from './payment-checks.service.js';
@@ -35,17 +34,17 @@ export const OPERATIONS: readonly Provider[] = [
   PaymentImport,
   PaymentRecovery,
   LostBills,
-  shared(BillHistoryStore),
-  shared(ErasureStore),
-  shared(DoctorStore),
-  shared(FiguresStore),
-  shared(ImportStore),
-  shared(LostBillStore),
-  shared(OperatorStore),
-  shared(PastEventsStore),
-  shared(ReconciliationStore),
-  shared(RecordListsStore),
-  shared(RecoveryStore),
+  BillHistoryStore,
+  ErasureStore,
+  DoctorStore,
+  FiguresStore,
+  ImportStore,
+  LostBillStore,
+  OperatorStore,
+  PastEventsStore,
+  ReconciliationStore,
+  RecordListsStore,
+  RecoveryStore,
 ];
 
 function ofAllShops<T>(service: new (parts: OperationsParts, scope: ShopScope) => T): FactoryProvider<T> {

@@ -1,5 +1,5 @@
 import type { Provider } from '@nestjs/common';
-import { perDatabase, shared } from '../database/stores.js';
+import { perDatabase } from '../database/stores.js';
 import { BillChecks } from './bill-checks.js';
 import { BillInquiry } from './bill-inquiry.js';
 import { Confirmer } from './confirmer.js';
@@ -34,6 +34,6 @@ export const SETTLEMENT: readonly Provider[] = [
   perDatabase(SettlementStore, PostgresSettlementStore, MariaSettlementStore),
   perDatabase(SettlementWriter, PostgresSettlementWriter, MariaSettlementWriter),
   perDatabase(ShopStore, PostgresShopStore, MariaShopStore),
-  shared(InquiryStore),
-  shared(ShopIdentityStore),
+  InquiryStore,
+  ShopIdentityStore,
 ];

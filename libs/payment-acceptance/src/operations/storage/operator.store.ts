@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { READ_AT_ONCE } from '../../common/pieces.js';
+import { PaymentRandom } from '../../common/random.js';
 import { databaseText } from '../../common/text.js';
 import type { BillId, IntentId, OrderId, PaymentId } from '../../domain/ids.js';
 import type { DeadLetterFilter } from '../records/dead-letter.js';
@@ -29,6 +30,14 @@ export interface ReviewRow {
 /** A review of a payment. */
 export type PaymentReview = Pick<ReviewRow, 'id' | 'reason' | 'state' | 'detail'>;
 
+/** What is recorded of an operator's action. */
+export interface OperatorAction {
+  readonly operator: string;
+  readonly action: string;
+  readonly target: string;
+  readonly detail: object;
+}
+
 /** A delivery that a replay makes due, with its place among all. */
 export interface DeliveryToReplay extends DeliveryQueue {
   readonly id: string;
@@ -38,22 +47,33 @@ export interface DeliveryToReplay extends DeliveryQueue {
 /** The statements of operators' actions, each recorded with who did it. */
 @Injectable()
 export class OperatorStore {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly random: PaymentRandom,
+  ) {}
 
   transaction<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
     return this.database.transaction(work);
   }
 
-  async record(
-    manager: EntityManager,
-    action: { id: string; operator: string; action: string; target: string; detail: object },
-  ): Promise<void> {
+  /** Does the work and records it, both or neither. */
+  act<T>(action: OperatorAction, work: (manager: EntityManager) => Promise<T>): Promise<T> {
+    return this.transaction(async (manager) => {
+      const result = await work(manager);
+      await this.record(action, manager);
+      return result;
+    });
+  }
+
+  /** @returns the id of the record */
+  async record({ operator, action, target, detail }: OperatorAction, manager?: EntityManager): Promise<string> {
+    const id = this.random.uuid();
     await this.database.change(
       sql`INSERT INTO payment_acceptance.operator_action (id, at, operator, action, target, detail)
-       VALUES (${action.id}, ${this.now()}, ${databaseText(action.operator)}, ${action.action}, ${action.target},
-         ${storable(action.detail)})`,
+       VALUES (${id}, ${this.now()}, ${databaseText(operator)}, ${action}, ${target}, ${storable(detail)})`,
       manager,
     );
+    return id;
   }
 
   /** Replaces the detail of an action that goes on. */

@@ -1,0 +1,44 @@
+import { linkLateCallbacks } from '../callbacks/late-callbacks.js';
+import type { CallbackStore } from '../callbacks/storage/callback.store.js';
+import { isUniqueViolation } from '../database/query-errors.js';
+import type { BillRecord } from '../domain/bill.js';
+import type { BillId, IntentId } from '../domain/ids.js';
+import { PaymentOperatorActionError } from './operator.errors.js';
+import type { OperatorStore } from './storage/operator.store.js';
+
+/** What somebody has found out about a creation of unknown outcome. */
+export interface FoundBill {
+  readonly billId: BillId;
+  readonly linkPageUrl: string | null;
+  readonly operator: string;
+  readonly note: string;
+}
+
+/**
+ * Attaches the service's bill to a creation of unknown outcome, to be checked at once with the postbacks that wait for it.
+ * @throws PaymentOperatorActionError if the outcome is no longer unknown, or the bill belongs to another order
+ */
+export async function attachBill(
+  store: OperatorStore,
+  callbacks: CallbackStore,
+  bill: BillRecord,
+  { billId, linkPageUrl, operator, note }: FoundBill,
+): Promise<void> {
+  const { intentId } = bill;
+  const action = { operator, action: 'attach-bill', target: intentId, detail: { serviceBillId: billId, note } };
+  try {
+    await store.act(action, async (manager) => {
+      if (!(await store.attach(manager, intentId, billId, linkPageUrl))) throw notUnknown(intentId);
+    });
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error;
+    throw new PaymentOperatorActionError(`Bill ${billId} already belongs to another order.`);
+  }
+  await linkLateCallbacks(callbacks, { ...bill, billId });
+}
+
+export function notUnknown(intentId: IntentId): PaymentOperatorActionError {
+  return new PaymentOperatorActionError(
+    `Intent ${intentId.slice(0, 64)} is not an unknown outcome, or is no longer one.`,
+  );
+}
