@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { HttpService } from '@nestjs/axios';
 import axios, { type AxiosInstance } from 'axios';
 import { fork, type ChildProcess } from 'node:child_process';
@@ -19,10 +19,33 @@ import { WHOLE_FORM } from '../support/forms.js';
 import { SEED } from '../support/seed.js';
 import { resolved } from '../support/units.js';
 
-/** The full run uses production timings; the short one is faster in everything. */
-const FORM = WHOLE_FORM
-  ? { creations: 100_000, waves: 40, abreast: 16, openAheadMs: 2_000, idleMs: 5_000 }
-  : { creations: 600, waves: 12, abreast: 8, openAheadMs: 80, idleMs: 200 };
+/** How a service treats connections; see resetting-service.mjs. */
+interface Service {
+  readonly idleMs?: number;
+  readonly silent?: boolean;
+  readonly restartMs?: number;
+  readonly resets?: boolean;
+}
+
+/** `most`: how many more creations than on new connections may cross an end that is under way, by chance. */
+const FORM = WHOLE_FORM ? { creations: 20_000, waves: 1_000, most: 200 } : { creations: 240, waves: 12, most: 12 };
+
+const SERVICES: readonly (readonly [string, Service])[] = [
+  ['closes idle connections after 0.2 s', { idleMs: 200 }],
+  ['closes them after 0.5 s', { idleMs: 500 }],
+  ['closes them after 1 s', { idleMs: 1_000 }],
+  ['closes them after 2 s', { idleMs: 2_000 }],
+  ['closes them after 5 s', { idleMs: 5_000 }],
+  ['closes them after each answer, without a word', { silent: true }],
+  ['restarts', { restartMs: WHOLE_FORM ? 5_000 : 700 }],
+  ['resets some at random', { resets: true }],
+];
+
+/** Creations at once. */
+const ABREAST = 4;
+
+/** The longest pause between two waves: longer than any connection is kept. */
+const PAUSE_MS = 1_200;
 
 /** No request takes longer than this to arrive on this machine. Later, its port may belong to another connection. */
 const CROSSING_MS = 2_000;
@@ -30,10 +53,10 @@ const CROSSING_MS = 2_000;
 /** How a creation ended, and what its last connection was. */
 interface Creation {
   outcome: 'made' | 'none' | 'unknown';
+  /** When it began, in milliseconds of the machine's clock. */
+  readonly begunAt: number;
   port?: number;
-  /** When the connection was assigned to it, in milliseconds of the machine's clock. */
-  givenAt?: number;
-  openedAhead?: boolean;
+  kept?: boolean;
 }
 
 /** What the service knows; see resetting-service.mjs. */
@@ -57,113 +80,128 @@ function watchedAxios(creations: ReadonlyMap<string, Creation>): AxiosInstance {
   instance.interceptors.request.use((config) => {
     type Request = (options: RequestOptions, onAnswer: () => void) => ClientRequest;
     const { request } = config.transport as { request: Request };
-    const creation = creations.get((config.data as FormData).get('order_id') as string)!;
-    const watched: Request = (options, onAnswer) =>
-      request(options, onAnswer).once('socket', (socket) => {
-        Object.assign(creation, { givenAt: milliseconds(), openedAhead: !socket.connecting, port: socket.localPort });
-        socket.once('connect', () => (creation.port = socket.localPort));
+    const [, orderId = ''] = /name="order_id"\r\n\r\n([^\r]+)/.exec(String(config.data)) ?? [];
+    const creation = creations.get(orderId)!;
+    const watched: Request = (options, onAnswer) => {
+      const sent = request(options, onAnswer);
+      return sent.once('socket', (socket) => {
+        Object.assign(creation, { kept: sent.reusedSocket, port: socket.localPort });
+        if (socket.connecting) socket.once('connect', () => (creation.port = socket.localPort));
       });
+    };
     return { ...config, transport: { request: watched } };
   });
   return instance;
 }
 
-describe('creations while the service closes idle connections and resets others at random', () => {
-  const services: ChildProcess[] = [];
-  afterEach(() => {
-    for (const service of services.splice(0)) service.disconnect();
-  });
-
-  async function run(openAheadMs: number): Promise<Run> {
-    const env = { ...process.env, SERVICE_OPTIONS: JSON.stringify({ idleMs: FORM.idleMs, seed: SEED }) };
-    const program = fileURLToPath(new URL('../support/resetting-service.mjs', import.meta.url));
-    const service = fork(program, { env, execArgv: [] });
-    services.push(service);
-    const [{ port }] = (await once(service, 'message')) as [{ port: number }];
-    const http = { openAheadMs, retryBaseMs: 1, retryCapMs: 1 };
-    const options = resolved({ apiBaseUrl: `http://127.0.0.1:${port}` }, { http });
-    const creations = new Map<string, Creation>();
-    const clock = new PaymentClock();
-    const client = new PaymentServiceClient(
-      new HttpService(watchedAxios(creations)),
-      ...([options, clock, new PaymentRandom(), new PaymentProbe(), new ShopRegistry(options, clock)] as const),
-      new PaymentMetrics(new Telemetry()),
-    );
-    const create = async (): Promise<void> => {
-      const orderId = `order-${creations.size}`;
-      const creation: Creation = { outcome: 'made' };
-      creations.set(orderId, creation);
-      const fields = {
-        amount: '1.00',
-        orderId,
-        type: 'normal',
-        currency: 'RUB',
-        custom: 'c',
-        payerPaysCommission: false,
-      };
-      try {
-        await client.createBill(options.shops.get('main')!, fields);
-      } catch (error) {
-        if (!(error instanceof PaymentServiceError)) throw error;
-        creation.outcome = mayHaveMadeABill(error) ? 'unknown' : 'none';
-      }
-    };
-    const inWave = FORM.creations / FORM.waves;
-    for (let wave = 1; wave <= FORM.waves; wave += 1) {
-      const end = wave * inWave;
-      const caller = async (): Promise<void> => {
-        while (creations.size < end) await create();
-      };
-      await Promise.all(Array.from({ length: FORM.abreast }, caller));
-      // Connections of every age, and some that no creation uses.
-      await pause((openAheadMs * 1.5 * wave) / FORM.waves);
+async function createAll(port: number): Promise<ReadonlyMap<string, Creation>> {
+  const options = resolved({ apiBaseUrl: `http://127.0.0.1:${port}` }, { http: { retryBaseMs: 1, retryCapMs: 1 } });
+  const creations = new Map<string, Creation>();
+  const clock = new PaymentClock();
+  const client = new PaymentServiceClient(
+    new HttpService(watchedAxios(creations)),
+    ...([options, clock, new PaymentRandom(), new PaymentProbe(), new ShopRegistry(options, clock)] as const),
+    new PaymentMetrics(new Telemetry()),
+  );
+  const create = async (): Promise<void> => {
+    const orderId = `order-${creations.size}`;
+    const creation: Creation = { outcome: 'made', begunAt: milliseconds() };
+    creations.set(orderId, creation);
+    const money = { amount: '1.00', currency: 'RUB', payerPaysCommission: false };
+    try {
+      await client.createBill(options.shops.get('main')!, { ...money, orderId, type: 'normal', custom: 'c' });
+    } catch (error) {
+      if (!(error instanceof PaymentServiceError)) throw error;
+      creation.outcome = mayHaveMadeABill(error) ? 'unknown' : 'none';
     }
-    client.onApplicationShutdown();
-    service.send('the truth');
-    const [truth] = (await once(service, 'message')) as [Truth];
-    const unread = [...creations].flatMap(([orderId, creation]) =>
-      creation.outcome === 'unknown' && truth.reads[orderId] === undefined ? [creation] : [],
-    );
-    return { creations, truth, unread };
+  };
+  for (let wave = 1; wave <= FORM.waves; wave += 1) {
+    const caller = async (): Promise<void> => {
+      while (creations.size < (wave * FORM.creations) / FORM.waves) await create();
+    };
+    await Promise.all(Array.from({ length: ABREAST }, caller));
+    // Connections of every age.
+    await pause(Math.random() * PAUSE_MS);
   }
+  client.onApplicationShutdown();
+  return creations;
+}
 
-  function told({ creations, unread }: Run): string {
-    const all = [...creations.values()];
-    const count = (outcome: Creation['outcome']): number => all.filter((each) => each.outcome === outcome).length;
-    const ahead = all.filter(({ openedAhead }) => openedAhead).length;
-    const unreadAhead = unread.filter(({ openedAhead }) => openedAhead).length;
-    return (
-      `${all.length} creations, ${ahead} on connections opened ahead: ${count('made')} made, ${count('none')} none, ` +
-      `${count('unknown')} unknown. Of ${unread.length} of these the service has read nothing; ${unreadAhead} of them were ` +
-      'on connections opened ahead.'
-    );
-  }
+function told(name: string, { creations, unread }: Run): string {
+  const all = [...creations.values()];
+  const count = (outcome: Creation['outcome']): number => all.filter((each) => each.outcome === outcome).length;
+  const kept = all.filter((each) => each.kept).length;
+  return (
+    `${name}: ${all.length} creations, ${kept} on kept connections; ${count('made')} made, ${count('none')} none, ` +
+    `${count('unknown')} unknown, of ${unread.length} of these the service has read nothing`
+  );
+}
 
-  test(
-    `none is unknown that would have been known on a fresh connection (${FORM.creations}, seed ${SEED})`,
+describe(`creations while the service closes connections (${FORM.creations} for each, seed ${SEED})`, () => {
+  let service: ChildProcess | undefined;
+  /** On kept connections, and on new ones at the same service. */
+  let runs: { name: string; how: Service; kept: Run; fresh: Run }[];
+
+  beforeAll(
     async () => {
-      const ahead = await run(FORM.openAheadMs);
-      const fresh = await run(0);
-      if (WHOLE_FORM) console.log(`opened ahead: ${told(ahead)}\nfresh: ${told(fresh)}`);
-      for (const { creations, truth } of [ahead, fresh]) {
-        // Nothing is sent twice, and every reported outcome is true.
+      const services = SERVICES.flatMap(([, how]) => [how, { ...how, fresh: true }]);
+      const env = { ...process.env, SERVICE_OPTIONS: JSON.stringify({ services, seed: SEED }) };
+      const program = fileURLToPath(new URL('../support/resetting-service.mjs', import.meta.url));
+      service = fork(program, { env, execArgv: [] });
+      const [ports] = (await once(service, 'message')) as [number[]];
+      const made = await Promise.all(ports.map(createAll));
+      service.send('the truth');
+      const [truths] = (await once(service, 'message')) as [Truth[]];
+      const run = (index: number): Run => {
+        const [creations, truth] = [made[index]!, truths[index]!];
+        const unread = [...creations].flatMap(([orderId, creation]) =>
+          creation.outcome === 'unknown' && truth.reads[orderId] === undefined ? [creation] : [],
+        );
+        return { creations, truth, unread };
+      };
+      runs = SERVICES.map(([name, how], index) => ({ name, how, kept: run(2 * index), fresh: run(2 * index + 1) }));
+      if (WHOLE_FORM) {
+        for (const { name, kept, fresh } of runs) console.log(`${told(name, kept)}\n${told('fresh', fresh)}`);
+      }
+    },
+    WHOLE_FORM ? 3_600_000 : 60_000,
+  );
+  afterAll(() => service?.disconnect());
+
+  test('nothing is sent twice, and every reported outcome is true', () => {
+    for (const { kept, fresh } of runs) {
+      for (const { creations, truth } of [kept, fresh]) {
         expect(Object.values(truth.reads).filter((count) => count !== 1)).toEqual([]);
         const wrong = [...creations].filter(
           ([orderId, { outcome }]) => outcome !== 'unknown' && (outcome === 'made') !== (truth.reads[orderId] === 1),
         );
         expect(wrong).toEqual([]);
       }
-      const used = [...ahead.creations.values()].filter(({ openedAhead }) => openedAhead);
+    }
+  });
+
+  test('connections are kept, unless the service closes them after each answer', () => {
+    for (const { name, how, kept, fresh } of runs) {
+      const used = (run: Run): number => [...run.creations.values()].filter((each) => each.kept).length;
       // The number depends on the machine; without any, the rest proves nothing.
-      expect(used.length).toBeGreaterThan(FORM.creations / 20);
-      // None was sent on a connection that the service had already closed; crossing resets also hit fresh connections.
-      const crossed = ({ port, givenAt }: Creation): boolean =>
-        ahead.truth.unread.some((end) => end.port === port && end.at >= givenAt! && end.at < givenAt! + CROSSING_MS);
-      expect(ahead.unread.filter((creation) => creation.openedAhead && !crossed(creation))).toEqual([]);
-      // Crossings are as rare as on fresh connections, chance aside. Creations that opened their own used fresh ones.
-      const crossing = ahead.unread.filter(({ openedAhead }) => openedAhead);
-      expect(crossing.length).toBeLessThanOrEqual(fresh.unread.length + FORM.creations / 20_000);
-    },
-    WHOLE_FORM ? 3_600_000 : 60_000,
-  );
+      if (how.silent) expect([name, used(kept)]).toEqual([name, 0]);
+      else expect(used(kept)).toBeGreaterThan(FORM.creations / 50);
+      expect(used(fresh)).toBe(0);
+    }
+  });
+
+  test('none was sent on a connection that the service had closed before', () => {
+    for (const { kept } of runs) {
+      const crossed = ({ port, begunAt }: Creation): boolean =>
+        kept.truth.unread.some((end) => end.port === port && end.at >= begunAt && end.at < begunAt + CROSSING_MS);
+      expect(kept.unread.filter((creation) => creation.kept && !crossed(creation))).toEqual([]);
+    }
+  });
+
+  test('few cross an end that is under way, as on new connections', () => {
+    for (const { name, kept, fresh } of runs) {
+      const more = kept.unread.filter((creation) => creation.kept).length - fresh.unread.length;
+      expect([name, Math.max(0, more - FORM.most)]).toEqual([name, 0]);
+    }
+  });
 });

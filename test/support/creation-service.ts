@@ -1,9 +1,9 @@
-import { afterEach, beforeEach, expect } from '@jest/globals';
+import { beforeEach } from '@jest/globals';
+import axios from 'axios';
 import http, { type Server, type ServerResponse } from 'node:http';
 import https from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import { HttpCreationAgent, HttpsCreationAgent } from '../../libs/payment-acceptance/src/client/creation-agents.js';
-import { OpenedAhead } from '../../libs/payment-acceptance/src/client/opened-ahead.js';
+import { Transport } from '../../libs/payment-acceptance/src/client/transport.js';
 import { certificate } from './certificate.js';
 import { closing } from './closing.js';
 import { until } from './until.js';
@@ -15,7 +15,6 @@ export interface Connection {
 }
 
 const tls = certificate();
-export const LIFE_MS = 2_000;
 
 /** One turn of the event loop, for pending work on both sides. */
 export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -25,43 +24,30 @@ export const seen = (what: () => boolean): Promise<boolean> =>
     (is) => is,
   );
 
-class WatchedOpenedAhead extends OpenedAhead {
-  constructor(
-    maxAgeMs: number,
-    now: () => number,
-    private readonly opened: Socket[],
-  ) {
-    super(maxAgeMs, now);
-  }
-
-  override connect(...[name, { begin, upAt }, use]: Parameters<OpenedAhead['connect']>): Socket | undefined {
-    const watched = (): Socket => {
-      const socket = begin();
-      this.opened.push(socket);
-      return socket;
-    };
-    return super.connect(name, { begin: watched, upAt }, use);
-  }
-}
-
-/** A service that counts requests, and creations sent to it through connections opened ahead. */
+/** A service that counts the creations of each connection. */
 export class CreationService {
   readonly connections: Connection[] = [];
-  /** Every opened connection, used or not. */
-  readonly opened: Socket[] = [];
   /** Answers that a test holds back. */
   held: ServerResponse[] | undefined;
-  status = 200;
+  /** The monotonic clock of the transport, in milliseconds. */
   now = 1_000_000;
-  readonly server: Server;
-  ahead!: OpenedAhead;
-  private agent!: http.Agent;
+  /** What the transport gives its requests to. */
+  agent!: http.Agent;
+  readonly transport: Transport;
+  private readonly server: Server;
 
   constructor(private readonly protocol: 'http' | 'https') {
+    const client = axios.create();
+    client.interceptors.request.use((config) => {
+      this.agent = (protocol === 'http' ? config.httpAgent : config.httpsAgent) as http.Agent;
+      Object.assign((this.agent as https.Agent).options, { ca: tls.cert });
+      return config;
+    });
+    const limits = { connectTimeoutMs: 2_000, totalTimeoutMs: 5_000, maxAnswerBytes: 10_000 };
+    this.transport = new Transport(client, limits, () => this.now);
     const answer: http.RequestListener = (request, response) => {
       for (const each of this.connections) if (each.socket === request.socket) each.requests += 1;
       request.resume().once('end', () => {
-        response.statusCode = this.status;
         if (this.held) this.held.push(response);
         else response.end('{}');
       });
@@ -70,7 +56,6 @@ export class CreationService {
     this.server.on(protocol === 'http' ? 'connection' : 'secureConnection', (socket: Socket) => {
       this.connections.push({ socket: socket.on('error', () => undefined), requests: 0 });
     });
-    this.use(LIFE_MS);
   }
 
   listen(): Promise<void> {
@@ -78,60 +63,40 @@ export class CreationService {
   }
 
   close(): Promise<unknown> {
-    this.ahead.close();
+    this.transport.close();
     this.server.closeAllConnections();
     for (const { socket } of this.connections) socket.destroy();
     return new Promise((resolve) => this.server.close(resolve));
   }
 
-  /** Opens connections ahead anew, up to that age. */
-  use(maxAgeMs: number): void {
-    this.ahead = new WatchedOpenedAhead(maxAgeMs, () => this.now, this.opened);
-    this.agent =
-      this.protocol === 'http'
-        ? new HttpCreationAgent(this.ahead)
-        : new HttpsCreationAgent(this.ahead, { ca: tls.cert });
+  /** The connections that the agent keeps for the next creations. */
+  kept(): readonly Socket[] {
+    return Object.values(this.agent.freeSockets).flatMap((sockets) => sockets ?? []);
   }
 
-  unused(): Connection[] {
-    return this.connections.filter(({ requests, socket }) => requests === 0 && !socket.destroyed);
-  }
-
-  /** Sends one request, noted as the transport notes it; returns the status of its answer. */
-  create(): Promise<number> {
+  /** Sends one creation; returns the status of its answer. */
+  async create(): Promise<number> {
     const { port } = this.server.address() as AddressInfo;
-    const answer = new Promise<number>((resolve, reject) => {
-      const headers = { authorization: 'Bearer a-secret' };
-      const options = { host: '127.0.0.1', port, method: 'POST', agent: this.agent, headers };
-      const request = (this.protocol === 'http' ? http : https).request(options, (answer) => {
-        answer.resume().once('close', () => {
-          if (answer.statusCode === 200) this.ahead.noteSuccess(answer.socket);
-          resolve(answer.statusCode ?? 0);
-        });
-      });
-      request.once('socket', (socket) => request.once('error', () => this.ahead.noteFailure(socket)));
-      request.once('error', reject).end('a bill');
-    });
-    // A failing test may never await it.
-    answer.catch(() => undefined);
-    return answer;
+    const url = `${this.protocol}://127.0.0.1:${port}/`;
+    return (await this.transport.send({ method: 'POST', url, token: 'a-secret', fields: { order_id: 'A-1' } })).status;
   }
 
-  /** Makes that many concurrent creations, after which as many connections are ready on both sides. */
-  async ready(count: number): Promise<Connection[]> {
-    await Promise.all(Array.from({ length: count }, () => this.create()));
-    await seen(() => this.unused().length === count && this.ahead.size === count);
-    return this.unused();
+  /** Makes that many creations at once, whose connections are then kept. */
+  async keeping(count: number): Promise<Connection[]> {
+    this.held = [];
+    const creations = Array.from({ length: count }, () => this.create());
+    await seen(() => this.held?.length === count);
+    for (const response of this.held) response.end('{}');
+    this.held = undefined;
+    await Promise.all(creations);
+    await seen(() => this.kept().length === count);
+    return [...this.connections];
   }
 }
 
 /** A service of its own for each test. Call this in a `describe`. */
 export function creationServices(protocol: 'http' | 'https'): () => CreationService {
   let service: CreationService;
-  afterEach(() => {
-    // In no case did a connection carry two requests.
-    expect(service.connections.filter(({ requests }) => requests > 1)).toEqual([]);
-  });
   const close = closing();
   beforeEach(async () => {
     service = new CreationService(protocol);

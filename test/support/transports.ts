@@ -10,7 +10,6 @@ const LIMITS: TransportLimits = {
   connectTimeoutMs: 2_000,
   totalTimeoutMs: 5_000,
   maxAnswerBytes: 10_000,
-  openAheadMs: 2_000,
 };
 const sockets: Socket[] = [];
 const servers: Server[] = [];
@@ -40,9 +39,9 @@ export async function failure(
   signal?: AbortSignal,
   method: 'GET' | 'POST' = 'POST',
 ): Promise<TransportFailure> {
-  const form = method === 'POST' ? new FormData() : undefined;
+  const fields = method === 'POST' ? {} : undefined;
   const end: unknown = await transport(limits)
-    .send({ method, url, token: 'a-token', form, signal })
+    .send({ method, url, token: 'a-token', fields, signal })
     .catch((thrown: unknown) => thrown);
   if (!(end instanceof TransportFailure)) throw new Error('The request did not fail as a request.');
   return end;

@@ -1,7 +1,6 @@
 const src = 'libs/payment-acceptance/src';
 const creation = 'test/invariants/11-creation.spec.ts';
-const ahead = `${src}/client/opened-ahead.spec.ts`;
-const aheadFailures = `${src}/client/opened-ahead.failures.spec.ts`;
+const agents = `${src}/client/creation-agents.spec.ts`;
 
 /** Creating bills, and what must not get out with it. */
 export const mutants = [
@@ -89,21 +88,30 @@ export const mutants = [
   },
   {
     name: 'old-connection-used',
-    breaks: 'A connection that was opened ahead is used at its age at most.',
-    file: `${src}/client/opened-ahead.ts`,
-    find: 'age >= 0 && age <= this.maxAgeMs',
-    replace: 'age !== this.maxAgeMs',
-    tests: [ahead],
+    breaks: 'A kept connection is used at its age at most.',
+    file: `${src}/client/creation-agents.ts`,
+    find: 'this.now() - idle.since <= KEPT_MS',
+    replace: 'this.now() !== idle.since - KEPT_MS',
+    tests: [agents],
     pattern: 'too old by the clock',
   },
   {
     name: 'end-of-a-connection-unheard',
     breaks: 'What has reached this machine about a connection is heard before it is used.',
-    file: `${src}/client/opened-ahead.ts`,
-    find: 'await nextTurn();\n      await nextTurn();',
+    file: `${src}/client/creation-agents.ts`,
+    find: 'await nextTurn();\n    await nextTurn();',
     replace: 'await Promise.resolve(nextTurn);',
-    tests: [aheadFailures],
-    pattern: 'nobody has heard of yet',
+    tests: [agents],
+    pattern: 'nobody has heard of it yet',
+  },
+  {
+    name: 'connection-used-at-once',
+    breaks: 'A connection carries no other creation at once after an answer.',
+    file: `${src}/client/creation-agents.ts`,
+    find: '}, SETTLED_MS).unref();',
+    replace: '}, 0).unref();',
+    tests: [agents],
+    pattern: 'not at once after an answer',
   },
   {
     name: 'refused-write-taken-for-sent',
@@ -113,15 +121,6 @@ export const mutants = [
     replace: 'progress.left = true;',
     tests: [`${src}/client/transport.failures.spec.ts`],
     pattern: 'before anything is written',
-  },
-  {
-    name: 'opened-ahead-at-a-service-that-is-away',
-    breaks: 'After a failed opening none is opened ahead until a creation has succeeded.',
-    file: `${src}/client/opened-ahead.ts`,
-    find: 'address.isWell = false;',
-    replace: '',
-    tests: [aheadFailures],
-    pattern: 'an opening that fails',
   },
   {
     name: 'token-in-the-message',

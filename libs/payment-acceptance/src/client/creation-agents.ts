@@ -1,61 +1,81 @@
 import http from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
-import { createSecureContext, type ConnectionOptions, type SecureContext } from 'node:tls';
-import type { OpenedAhead } from './opened-ahead.js';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
-type Use = (error: Error | null, socket: Duplex) => void;
+/** By then a server that closes a connection after its answer, without saying so in it, has closed it (assumed). */
+const SETTLED_MS = 100;
 
 /**
- * The options that a connection needs. The rest of its first request, above all the token, must not be kept for later
- * ones.
+ * Nobody between here and the service closes a connection that has been silent for less than this (assumed: such limits are
+ * 5 seconds and more).
  */
-function withoutRequest<T extends http.ClientRequestArgs>(options: T): T {
-  return { ...options, headers: undefined, auth: undefined };
+const KEPT_MS = 1_000;
+
+/** How a connection was when its last answer was complete. */
+interface Idle {
+  readonly since: number;
+  readonly bytesRead: number;
 }
 
-/** Gives each request an unused connection and closes it afterwards. */
-export class HttpCreationAgent extends http.Agent {
-  readonly #ahead: OpenedAhead;
+/**
+ * Keeps the connections of creations for those that follow, so that few payers wait for the round trips of TCP and TLS. Node's
+ * own agent does this, too, but it gives a connection to the next request at once, however old it is, and without a look at
+ * what has happened on it. A server that closes it meanwhile makes the outcome of that creation unknown.
+ */
+export class CreationAgents {
+  readonly http: http.Agent;
+  readonly https: https.Agent;
+  private readonly idle = new WeakMap<Socket, Idle>();
 
-  constructor(ahead: OpenedAhead) {
-    super({ keepAlive: false });
-    this.#ahead = ahead;
+  /** @param now a monotonic clock, in milliseconds */
+  constructor(private readonly now: () => number) {
+    // Of kept connections in the order of their age, the agent passes over those that are destroyed.
+    const options = { keepAlive: true, timeout: KEPT_MS - SETTLED_MS, scheduling: 'fifo' as const };
+    this.http = this.settling(new http.Agent(options));
+    this.https = this.settling(new https.Agent(options));
   }
 
-  override createConnection(options: http.ClientRequestArgs, use?: Use): Duplex | undefined {
-    const connecting = withoutRequest(options);
-    const begin = (): Socket => super.createConnection(connecting) as Socket;
-    const name = `http ${this.getName(connecting)}`;
-    return use ? this.#ahead.connect(name, { begin, upAt: 'connect' }, use) : begin();
-  }
-}
-
-/** The same over TLS. */
-export class HttpsCreationAgent extends https.Agent {
-  readonly #ahead: OpenedAhead;
-  /** Shared by all connections: by default Node creates one for each, which was over a quarter of the opening time. */
-  readonly #context: () => SecureContext;
-
-  /** @param tls TLS options of the connections, beside Node's defaults */
-  constructor(ahead: OpenedAhead, tls: Pick<https.AgentOptions, 'ca'> = {}) {
-    super({ ...tls, keepAlive: false });
-    this.#ahead = ahead;
-    let context: SecureContext | undefined;
-    this.#context = () => (context ??= createSecureContext(tls));
+  /**
+   * Before a creation, drops the kept connections that are not as their last answers left them. First whatever this machine has
+   * received is handled: the current turn of the event loop may be past its I/O phase, hence two turns.
+   */
+  async tidy(): Promise<void> {
+    if (this.kept().length === 0) return;
+    await nextTurn();
+    await nextTurn();
+    for (const socket of this.kept()) if (!this.isUntouched(socket)) socket.destroy();
   }
 
-  override createConnection(options: https.RequestOptions, use?: Use): Duplex | undefined {
-    const connecting = withoutRequest(options);
-    const begin = (): Socket => {
-      const secure: https.RequestOptions & Pick<ConnectionOptions, 'secureContext'> = {
-        ...connecting,
-        secureContext: this.#context(),
-      };
-      return super.createConnection(secure) as Socket;
-    };
-    const name = `https ${this.getName(connecting)}`;
-    return use ? this.#ahead.connect(name, { begin, upAt: 'secureConnect' }, use) : begin();
+  close(): void {
+    this.http.destroy();
+    this.https.destroy();
+  }
+
+  private kept(): Socket[] {
+    return [this.http, this.https].flatMap((agent) =>
+      Object.values(agent.freeSockets).flatMap((sockets) => sockets ?? []),
+    );
+  }
+
+  private isUntouched(socket: Socket): boolean {
+    const idle = this.idle.get(socket);
+    return idle !== undefined && socket.bytesRead === idle.bytesRead && this.now() - idle.since <= KEPT_MS;
+  }
+
+  /** Lets the agent take a connection back only after a pause. */
+  private settling<A extends http.Agent>(agent: A): A {
+    const [takeBack] = agent.listeners('free') as [(socket: Socket, options: object) => void];
+    agent.off('free', takeBack).on('free', (socket: Socket, options: object) => {
+      this.idle.set(socket, { since: this.now(), bytesRead: socket.bytesRead });
+      // The agent handles the errors of connections that it has, and requests those of theirs.
+      const ignore = (): void => undefined;
+      socket.unref().on('error', ignore);
+      setTimeout(() => {
+        socket.off('error', ignore);
+        takeBack.call(agent, socket, options);
+      }, SETTLED_MS).unref();
+    });
+    return agent;
   }
 }

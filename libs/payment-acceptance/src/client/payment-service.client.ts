@@ -161,13 +161,12 @@ export class PaymentServiceClient implements OnApplicationShutdown {
   private async attempt<T>({ shop, token }: Credential, exchange: Exchange<T>, signal?: AbortSignal): Promise<T> {
     const { operation } = exchange;
     if (signal?.aborted) throw new PaymentRequestAbortedError({ shop: shop.name, operation }, false);
-    const { fields, ...request } = exchange.request(shop);
+    const request = exchange.request(shop);
     const begun = performance.now();
     const measure = (outcome: string): void =>
       this.metrics.request(shop.name, operation, outcome, performance.now() - begun);
     try {
-      const form = fields && formOf(fields);
-      const answer = await this.send(shop, operation, { ...request, form, token: token.reveal(), signal });
+      const answer = await this.send(shop, operation, { ...request, token: token.reveal(), signal });
       const result = this.noteAnswer(shop, () =>
         readAnswer(shop, operation, answer, (read) => exchange.read(read, shop)),
       );
@@ -233,10 +232,4 @@ function billFields(shop: Shop, fields: BillFields): Record<string, string> {
     ...(fields.payerPaysCommission && { payer_pays_commission: '1' }),
     ...(fields.name !== undefined && { name: fields.name }),
   };
-}
-
-function formOf(fields: Readonly<Record<string, string>>): FormData {
-  const form = new FormData();
-  for (const [name, value] of Object.entries(fields)) form.set(name, value);
-  return form;
 }

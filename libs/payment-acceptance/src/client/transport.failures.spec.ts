@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import axios from 'axios';
-import type { ClientRequest } from 'node:http';
+import type { Agent, ClientRequest } from 'node:http';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { closeTransports, failure, serve, transport } from '../../../../test/support/transports.js';
@@ -57,38 +57,35 @@ describe('what a failed request says of whether it left', () => {
     });
   });
 
-  describe('on a connection that was opened ahead', () => {
-    /** Sends a creation, so that a connection is opened ahead, then another one; returns how the second one ends. */
-    async function second(act: (waiting: Socket) => void, atHandOver: boolean): Promise<TransportFailure | 'answered'> {
-      const accepted: Socket[] = [];
-      let answered = false;
+  describe('on a kept connection', () => {
+    /** Sends a creation, whose connection is kept, then another one; returns how the second one ends. */
+    async function second(act: (kept: Socket) => void, atHandOver: boolean): Promise<TransportFailure | 'answered'> {
+      let kept: Socket | undefined;
       const port = await serve((socket) => {
-        accepted.push(socket);
-        socket.once('data', () => {
-          if (answered) return;
-          answered = true;
-          socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}');
-        });
-        if (!atHandOver && accepted.length === 2) act(socket);
+        kept ??= socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}'));
       });
       const client = axios.create();
+      let agent: Agent | undefined;
+      client.interceptors.request.use((config) => {
+        const { request } = config.transport as { request: (...given: unknown[]) => ClientRequest };
+        const watched = {
+          request: (...given: unknown[]) =>
+            request(...given).once('socket', () => {
+              if (agent && atHandOver) act(kept!);
+              agent = config.httpAgent as Agent;
+            }),
+        };
+        return { ...config, transport: watched };
+      });
       const sender = transport({}, client);
       const send = () =>
-        sender.send({ method: 'POST', url: `http://127.0.0.1:${port}/`, token: 'a-token', form: new FormData() });
+        sender.send({ method: 'POST', url: `http://127.0.0.1:${port}/`, token: 'a-token', fields: {} });
       await send();
       await until(
-        () => new Promise<number>((resolve) => setImmediate(() => resolve(accepted.length))),
-        (count) => count === 2,
+        () => new Promise<number>((resolve) => setImmediate(() => resolve(Object.keys(agent!.freeSockets).length))),
+        (count) => count === 1,
       );
-      if (atHandOver) {
-        client.interceptors.request.use((config) => {
-          const { request } = config.transport as { request: (...given: unknown[]) => ClientRequest };
-          const watched = {
-            request: (...given: unknown[]) => request(...given).once('socket', () => act(accepted[1]!)),
-          };
-          return { ...config, transport: watched };
-        });
-      }
+      if (!atHandOver) act(kept!);
       return send().then(
         () => 'answered' as const,
         (error: unknown) => error as TransportFailure,
@@ -96,17 +93,17 @@ describe('what a failed request says of whether it left', () => {
     }
 
     test('reset when it has just been given, before anything is written: provably never left', async () => {
-      const failed = await second((waiting) => waiting.resetAndDestroy(), true);
+      const failed = await second((kept) => kept.resetAndDestroy(), true);
       expect(failed).toMatchObject({ mayHaveLeft: false, aborted: false });
     });
 
     test('reset after something was read: may have left', async () => {
-      const failed = await second((waiting) => waiting.once('data', () => waiting.resetAndDestroy()), false);
+      const failed = await second((kept) => kept.once('data', () => kept.resetAndDestroy()), false);
       expect(failed).toMatchObject({ mayHaveLeft: true });
     });
 
     test('answered without a word, then closed: may have left', async () => {
-      const failed = await second((waiting) => waiting.once('data', () => waiting.end()), false);
+      const failed = await second((kept) => kept.once('data', () => kept.end()), false);
       expect(failed).toMatchObject({ mayHaveLeft: true });
     });
   });

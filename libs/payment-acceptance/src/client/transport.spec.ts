@@ -96,7 +96,7 @@ describe('transport', () => {
         method,
         url: `${recorder.url}/`,
         token: 'a-token',
-        form: method === 'POST' ? new FormData() : undefined,
+        fields: method === 'POST' ? {} : undefined,
       });
     for (const method of ['GET', 'GET', 'POST', 'POST'] as const) await send(method);
     expect(ports[1]).toBe(ports[0]);

@@ -1,16 +1,17 @@
 import { getAdapter, type AxiosAdapter, type AxiosInstance, type AxiosRequestConfig } from 'axios';
+import { randomBytes } from 'node:crypto';
 import http, { type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
 import { StringDecoder } from 'node:string_decoder';
-import { HttpCreationAgent, HttpsCreationAgent } from './creation-agents.js';
-import { OpenedAhead } from './opened-ahead.js';
+import { CreationAgents } from './creation-agents.js';
 
 export interface TransportRequest {
   readonly method: 'GET' | 'POST';
   readonly url: string;
   readonly token: string;
-  readonly form?: FormData;
+  /** The body of a POST, as a form. */
+  readonly fields?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
 }
 
@@ -40,8 +41,6 @@ export interface TransportLimits {
   readonly connectTimeoutMs: number;
   readonly totalTimeoutMs: number;
   readonly maxAnswerBytes: number;
-  /** See `ServiceHttpOptions.openAheadMs`. */
-  readonly openAheadMs: number;
 }
 
 /**
@@ -50,19 +49,16 @@ export interface TransportLimits {
  */
 export class Transport {
   // `#`: an agent exposes the headers of requests in flight to `util.inspect`.
-  /** Reads reuse connections. Creations never do: a stale connection would make the outcome unknown. */
-  readonly #kept = { http: new http.Agent({ keepAlive: true }), https: new https.Agent({ keepAlive: true }) };
-  readonly #unused: { readonly http: http.Agent; readonly https: https.Agent };
-  readonly #ahead: OpenedAhead;
+  readonly #ofReads = { http: new http.Agent({ keepAlive: true }), https: new https.Agent({ keepAlive: true }) };
+  readonly #ofCreations: CreationAgents;
 
-  /** @param now the clock, in milliseconds */
+  /** @param now a monotonic clock, in milliseconds */
   constructor(
     private readonly axios: AxiosInstance,
     private readonly limits: TransportLimits,
     now: () => number,
   ) {
-    this.#ahead = new OpenedAhead(limits.openAheadMs, now);
-    this.#unused = { http: new HttpCreationAgent(this.#ahead), https: new HttpsCreationAgent(this.#ahead) };
+    this.#ofCreations = new CreationAgents(now);
   }
 
   async send(request: TransportRequest): Promise<TransportAnswer> {
@@ -70,14 +66,14 @@ export class Transport {
     if (!URL.canParse(request.url)) throw new TransportFailure('ERR_INVALID_URL', false, false);
     // Assume that the other side may have seen it until our own `request` says otherwise.
     const progress = { left: true, isCut: false };
+    const form = request.fields && multipart(request.fields);
     const limit = new RequestLimit(this.limits.totalTimeoutMs, request.signal);
-    const isRead = request.method === 'GET';
-    const agents = isRead ? this.#kept : this.#unused;
+    const agents = request.method === 'GET' ? this.#ofReads : this.#ofCreations;
     const config: AxiosRequestConfig = {
       method: request.method,
       url: request.url,
-      data: request.form,
-      headers: { Accept: 'application/json', Authorization: `Bearer ${request.token}` },
+      data: form?.body,
+      headers: { Accept: 'application/json', Authorization: `Bearer ${request.token}`, 'Content-Type': form?.type },
       signal: limit.signal,
       adapter: this.reading(progress),
       httpAgent: agents.http,
@@ -89,11 +85,12 @@ export class Transport {
       transport: this.watched(progress),
     };
     try {
-      const { status, headers, data } = await this.axios.request<unknown>(config);
-      const retryAfter: unknown = headers['retry-after'];
+      if (request.method === 'POST') await this.#ofCreations.tidy();
+      const answer = await this.axios.request<unknown>(config);
+      const retryAfter: unknown = answer.headers['retry-after'];
       return {
-        status,
-        text: typeof data === 'string' ? data : '',
+        status: answer.status,
+        text: typeof answer.data === 'string' ? answer.data : '',
         isCut: progress.isCut,
         retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined,
       };
@@ -109,9 +106,9 @@ export class Transport {
   }
 
   close(): void {
-    this.#ahead.close();
-    this.#kept.http.destroy();
-    this.#kept.https.destroy();
+    this.#ofCreations.close();
+    this.#ofReads.http.destroy();
+    this.#ofReads.https.destroy();
   }
 
   /** axios's own adapter, which keeps the beginning of an answer that is too large. */
@@ -124,17 +121,6 @@ export class Transport {
     };
   }
 
-  /** Reports how a request ended to the connections that are opened ahead. */
-  private noteEnd(request: ClientRequest, socket: Socket): void {
-    request.once('error', () => this.#ahead.noteFailure(socket));
-    request.once('response', (answer) => {
-      answer.once('close', () => {
-        if (!answer.complete) this.#ahead.noteFailure(socket);
-        else if (answer.statusCode !== undefined && answer.statusCode < 300) this.#ahead.noteSuccess(socket);
-      });
-    });
-  }
-
   /** Node's own `request`, watched for the moment from which the other side may have seen something of it. */
   private watched(progress: { left: boolean }): { readonly request: Request } {
     return {
@@ -143,14 +129,13 @@ export class Transport {
         const secure = options.protocol === 'https:';
         const request = (secure ? https : http).request(options, onAnswer);
         request.once('socket', (socket) => {
-          if (request.reusedSocket) {
+          if (request.reusedSocket && options.method === 'GET') {
             progress.left = true;
             return;
           }
-          this.noteEnd(request, socket);
-          // Holds back all writes until the connection is up.
+          // Holds back all writes until the connection is known to be up.
           socket.cork();
-          if (!socket.connecting) {
+          if (request.reusedSocket) {
             process.nextTick(() => writeFirst(socket, progress));
             return;
           }
@@ -204,7 +189,7 @@ class RequestLimit {
 }
 
 /**
- * Uncorks an established, unused connection, which sends the request in one write. If the operating system already
+ * Uncorks an established connection, which sends the request in one write. If the operating system already
  * knows that the connection has ended, it refuses that write as a whole, and nothing has left. Over TLS the refusal is
  * reported later and proves nothing.
  */
@@ -212,6 +197,22 @@ function writeFirst(socket: Socket, progress: { left: boolean }): void {
   if (socket.destroyed) return;
   socket.uncork();
   progress.left = socket.errored === null;
+}
+
+/**
+ * `multipart/form-data` (RFC 7578), whole before it is sent, so that it leaves in one write. Nobody can guess the boundary, so
+ * no value contains it: that of Node's own `FormData` has 36 random bits.
+ */
+function multipart(fields: Readonly<Record<string, string>>): { body: Buffer; type: string } {
+  const boundary = `form-${randomBytes(24).toString('base64url')}`;
+  const parts = Object.entries(fields).map(([name, value]) => {
+    const lines = value.replace(/\r\n?|\n/g, '\r\n');
+    return `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${lines}\r\n`;
+  });
+  return {
+    body: Buffer.from(`${parts.join('')}--${boundary}--\r\n`),
+    type: `multipart/form-data; boundary=${boundary}`,
+  };
 }
 
 /** Leaving the loop early ends the stream, and with it the connection. */

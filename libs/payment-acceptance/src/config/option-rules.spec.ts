@@ -9,7 +9,6 @@ const SCHEMA =
 
 describe('the groups of options', () => {
   const MS = 'a whole number of milliseconds from 1 to 2147483647';
-  const UP_TO_10_S = 'a whole number of milliseconds from 0 to 10000';
   const SOME_PAUSES = 'a list of one or more whole numbers of milliseconds from 1 to 316224000000';
 
   test('are filled with defaults beside what is given', () => {
@@ -18,13 +17,6 @@ describe('the groups of options', () => {
       'test',
     );
     expect([http.attempts, http.totalTimeoutMs, deliveries.maxAttempts]).toEqual([5, 15_000, 60]);
-  });
-
-  test('connections for creations are opened ahead for two seconds, or not at all', () => {
-    const openAheadMs = (http: object): number => resolveOptions(withOptions({ http }), 'test').http.openAheadMs;
-    expect([openAheadMs({}), openAheadMs({ openAheadMs: 0 }), openAheadMs({ openAheadMs: 500 })]).toEqual([
-      2_000, 0, 500,
-    ]);
   });
 
   test('retention may be switched off, and an age of it be years, or none', () => {
@@ -39,8 +31,6 @@ describe('the groups of options', () => {
   test.each([
     [{ http: { timeout: 5 } }, 'http.timeout: there is no such option.'],
     [{ callback: {} }, 'callback: there is no such option.'],
-    [{ http: { openAheadMs: 10_001 } }, `http.openAheadMs: must be ${UP_TO_10_S} (given: 10001).`],
-    [{ http: { openAheadMs: -1 } }, `http.openAheadMs: must be ${UP_TO_10_S} (given: -1).`],
     [
       { http: { maxAnswerBytes: 0 } },
       'http.maxAnswerBytes: must be a whole number of bytes from 1 to 2147483647 (given: 0).',

@@ -85,7 +85,6 @@ export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
     totalTimeoutMs: milliseconds(15 * SECOND),
     maxAnswerBytes: wholeNumber(MIB / 2, { unit: 'bytes' }),
     // Servers may close a connection that idles for longer.
-    openAheadMs: milliseconds(2 * SECOND, { least: 0, most: 10 * SECOND }),
     attempts: wholeNumber(3),
     retryBaseMs: milliseconds(200),
     retryCapMs: milliseconds(3 * SECOND),

@@ -77,13 +77,6 @@ export interface ServiceHttpOptions {
    * 512 KiB for some 35 milliseconds, one of 1 MiB for twice as long. Default 524288, which holds the lists of 2,500 payments.
    */
   maxAnswerBytes?: number;
-  /**
-   * Maximum age, in milliseconds, of a connection that was opened ahead for a creation. With 0, each creation opens its own
-   * connection and waits for it. The age must be well below the time after which the service, or a proxy in front of it, closes
-   * idle connections: one that closes while the request is under way makes the outcome unknown. Default 2000 (assumed: such
-   * limits are 5 seconds or more).
-   */
-  openAheadMs?: number;
   /** Attempts of a read, and of a creation that provably never left. Default 3. */
   attempts?: number;
   /** First pause between attempts, in milliseconds; it doubles each time, with full jitter. Default 200. */

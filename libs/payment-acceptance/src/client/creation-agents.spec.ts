@@ -1,0 +1,87 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { Socket } from 'node:net';
+import { inspect } from 'node:util';
+import { creationServices, seen, type CreationService } from '../../../../test/support/creation-service.js';
+
+describe('kept connections of creations', () => {
+  describe.each(['http', 'https'] as const)('%s', (protocol) => {
+    const current = creationServices(protocol);
+    let service: CreationService;
+    beforeEach(() => {
+      service = current();
+    });
+    const requests = (): number[] => service.connections.map((connection) => connection.requests);
+
+    test('each carries the next creation, one at a time', async () => {
+      await service.keeping(2);
+      await service.keeping(2);
+      expect(requests()).toEqual([2, 2]);
+      await service.keeping(3);
+      expect(requests()).toEqual([3, 3, 1]);
+    });
+
+    test('not at once after an answer: a server that closes it silently does so first', async () => {
+      expect([await service.create(), await service.create()]).toEqual([200, 200]);
+      expect(requests()).toEqual([1, 1]);
+      const [first] = service.connections;
+      first!.socket.destroy();
+      await seen(() => service.kept().length === 1);
+      expect(await service.create()).toBe(200);
+      expect(requests()).toEqual([1, 2]);
+    });
+
+    test('one that is too old by the clock is not used, although its timer is late', async () => {
+      const [old] = await service.keeping(1);
+      service.now += 1_001;
+      expect(await service.create()).toBe(200);
+      expect(requests()).toEqual([1, 1]);
+      await seen(() => old?.socket.destroyed === true);
+    });
+
+    test('an unused one is closed at its age, and none is opened for it: an idle instance holds none', async () => {
+      const kept = await service.keeping(2);
+      await seen(() => kept.every(({ socket }) => socket.destroyed) && service.kept().length === 0);
+      expect(service.connections.length).toBe(2);
+    });
+
+    test('it holds no process: neither its socket nor its timer counts', async () => {
+      const keeping = (): number =>
+        process.getActiveResourcesInfo().filter((name) => ['TCPSocketWrap', 'TLSWrap'].includes(name)).length;
+      for (const { socket } of await service.keeping(3)) socket.unref();
+      const others = keeping();
+      service.transport.close();
+      expect(keeping()).toBe(others);
+    });
+
+    test('closed with the application; a creation that is late opens its own', async () => {
+      const kept = await service.keeping(2);
+      await service.create();
+      service.transport.close();
+      await seen(() => kept.every(({ socket }) => socket.destroyed));
+      expect(await service.create()).toBe(200);
+    });
+
+    test.each<[string, (socket: Socket) => void]>([
+      ['sends something', (socket) => socket.write('HTTP/1.1 408 Request Timeout\r\nContent-Length: 2\r\n\r\n{}')],
+      ['closes it', (socket) => socket.end()],
+      ['resets it', (socket) => (protocol === 'http' ? socket.resetAndDestroy() : socket.destroy())],
+    ])('where the server %s, and nobody has heard of it yet, the creation goes by another', async (_, act) => {
+      const kept = await service.keeping(3);
+      // The server runs in this process, so the client has had no chance to read.
+      for (const { socket } of kept) act(socket);
+      expect(await service.create()).toBe(200);
+      expect(requests()).toEqual([1, 1, 1, 1]);
+    });
+
+    test('nothing shows the token of a request that is under way, or of an earlier one', async () => {
+      await service.keeping(2);
+      service.held = [];
+      const creation = service.create();
+      await seen(() => service.held?.length === 1);
+      const shown = inspect(service.transport, { depth: 9 });
+      service.held[0]?.end('{}');
+      expect(await creation).toBe(200);
+      expect(shown).not.toContain('a-secret');
+    });
+  });
+});
