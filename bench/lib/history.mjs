@@ -6,7 +6,7 @@ import { spread } from './spread.mjs';
 
 /*
  * How figures went over commits: bench/results/history.json, a line for each full run of a bench, the oldest first. What is
- * kept is what the report shows, so that results of before there was a history can be added to it (seed-history.mjs).
+ * kept is what the report shows.
  */
 
 /** @typedef {[median: number, min: number, max: number]} KeptFigure */

@@ -172,7 +172,7 @@ function secondsUntil(from, isSo) {
  * Of any second, wherever it begins.
  * @param {number[]} moments
  */
-export function mostInASecond(moments) {
+function mostInASecond(moments) {
   const sorted = moments.toSorted((a, b) => a - b);
   let [most, first] = [0, 0];
   for (const [index, at] of sorted.entries()) {

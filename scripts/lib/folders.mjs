@@ -35,7 +35,7 @@ export function ourFolderIn(parents, user) {
  * @param {string} folder
  * @param {User} [user]
  */
-export function canEnter(folder, user) {
+function canEnter(folder, user) {
   return spawnSync('/bin/sh', ['-c', 'cd -- "$1"', 'sh', folder], { ...user, cwd: '/', stdio: 'ignore' }).status === 0;
 }
 

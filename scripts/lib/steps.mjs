@@ -14,10 +14,10 @@ const coloured = live && !process.env.NO_COLOR;
  * @returns {(text: string) => string}
  */
 const paint = (code) => (text) => (coloured ? `\u001b[${code}m${text}\u001b[0m` : text);
-export const bold = paint('1');
-export const dim = paint('2');
-export const green = paint('32');
-export const red = paint('31');
+const bold = paint('1');
+const dim = paint('2');
+const green = paint('32');
+const red = paint('31');
 const blue = paint('36');
 
 export const say = (text = '') => process.stdout.write(`${text}\n`);

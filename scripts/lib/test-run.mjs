@@ -20,7 +20,7 @@ const FEW = 3;
  * Jest's arguments, told apart: patterns of files, and the options.
  * @param {readonly string[]} args
  */
-export function readArguments(args) {
+function readArguments(args) {
   const patterns = [];
   const options = [];
   const left = args.values();

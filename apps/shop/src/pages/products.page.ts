@@ -4,7 +4,7 @@ import { layout, money } from './layout.js';
 import { drawn, PRODUCTS, type Product } from './products.js';
 
 /** The shops and the currencies they bill in. */
-export const SHOPS: Readonly<Record<ShopName, { readonly currency: string; readonly label: string }>> = {
+const SHOPS: Readonly<Record<ShopName, { readonly currency: string; readonly label: string }>> = {
   main: { currency: 'RUB', label: '₽ RUB' },
   eu: { currency: 'EUR', label: '€ EUR' },
 };

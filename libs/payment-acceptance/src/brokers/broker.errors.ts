@@ -1,7 +1,7 @@
 import { PaymentAcceptanceError } from '../common/errors.js';
 
 /** A broker has not accepted an event. The event is kept and sent again. */
-export class PaymentBrokerError extends PaymentAcceptanceError {
+class PaymentBrokerError extends PaymentAcceptanceError {
   readonly code: 'broker-unavailable' | 'broker-refused';
 
   constructor(code: PaymentBrokerError['code'], message: string) {

@@ -2,7 +2,7 @@ import { Transform } from 'class-transformer';
 import { IsIn, IsOptional, IsString, Length, Matches, MaxLength } from 'class-validator';
 
 /** Currencies of a redirect (section 2.4, documented). */
-export const REDIRECT_CURRENCIES = ['USD', 'RUB', 'EUR'];
+const REDIRECT_CURRENCIES = ['USD', 'RUB', 'EUR'];
 
 /** Limits for callbacks; the values we send are shorter. */
 export const MAX_CUSTOM_LENGTH = 4_000;

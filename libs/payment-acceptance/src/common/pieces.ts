@@ -1,5 +1,5 @@
 /** Small enough that neither a statement of so many rows nor writing its text takes long. */
-export const ROWS_OF_STATEMENT = 500;
+const ROWS_OF_STATEMENT = 500;
 
 /** So few rows that reading them keeps neither the event loop nor the database busy for long. */
 export const READ_AT_ONCE = 10 * ROWS_OF_STATEMENT;

@@ -31,12 +31,13 @@ export const OPTIONS_RESOLVER = Symbol.for('nestjs-payment-acceptance/options-re
 const resolveGiven: OptionsResolver = async (give) => resolveOptions(await give(), process.env.NODE_ENV);
 
 /** `forRoot`, and `forRootAsync` with useFactory, useClass or useExisting (`createPaymentAcceptanceOptions()`). */
-export const { ConfigurableModuleClass, OPTIONS_TYPE, ASYNC_OPTIONS_TYPE } =
-  new ConfigurableModuleBuilder<PaymentAcceptanceOptions>({ optionsInjectionToken: GIVEN_OPTIONS })
-    .setClassMethodName('forRoot')
-    .setFactoryMethodName('createPaymentAcceptanceOptions')
-    .setExtras(EXTRAS, shapeModule)
-    .build();
+export const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<PaymentAcceptanceOptions>({
+  optionsInjectionToken: GIVEN_OPTIONS,
+})
+  .setClassMethodName('forRoot')
+  .setFactoryMethodName('createPaymentAcceptanceOptions')
+  .setExtras(EXTRAS, shapeModule)
+  .build();
 
 /** Of what the host gives, which has the options in it, too. */
 function readExtras({

@@ -17,7 +17,7 @@ import { PaymentLogger } from '../common/payment-logger.js';
 import { readTraceparent, writeTraceparent } from './traceparent.js';
 
 /** Name of the module's tracer and meter. */
-export const INSTRUMENTATION = 'nestjs-payment-acceptance';
+const INSTRUMENTATION = 'nestjs-payment-acceptance';
 
 export type TelemetryAttributes = Readonly<Record<string, string | number | boolean>>;
 

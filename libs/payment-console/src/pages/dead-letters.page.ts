@@ -36,7 +36,7 @@ export function deadLettersPage(
   };
 }
 
-export function letters(context: PageContext, rows: readonly DeadLetter[]): Html {
+function letters(context: PageContext, rows: readonly DeadLetter[]): Html {
   return table({
     caption: 'Dead letters',
     flows: true,

@@ -20,7 +20,7 @@ export async function readBody(request: SandboxRequest): Promise<Body> {
 }
 
 /** The bytes of the body, of at most 1 MiB. */
-export async function readBytes(request: SandboxRequest): Promise<Buffer> {
+async function readBytes(request: SandboxRequest): Promise<Buffer> {
   if (request.rawBody) return request.rawBody;
   const chunks: Buffer[] = [];
   let size = 0;

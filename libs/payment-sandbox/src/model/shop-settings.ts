@@ -3,7 +3,7 @@ import { SandboxError } from '../common/errors.js';
 import { type Fields, isHttpAddress, readChoice, readFields, readFlag, readWhole } from '../common/input.js';
 import type { Shop, ShopSettings } from './entities.js';
 
-export const DEFAULTS: Omit<ShopSettings, 'apiToken'> = {
+const DEFAULTS: Omit<ShopSettings, 'apiToken'> = {
   successUrl: null,
   failUrl: null,
   resultUrl: null,

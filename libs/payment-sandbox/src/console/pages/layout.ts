@@ -5,7 +5,7 @@ import { CONSOLE_SCRIPT } from './script.js';
 
 export type Tone = 'good' | 'warn' | 'bad' | '';
 
-export const PLACES = {
+const PLACES = {
   bills: ['/sandbox', 'Bills'],
   requests: ['/sandbox/console/requests', 'Requests'],
   faults: ['/sandbox/console/faults', 'Faults'],

@@ -6,7 +6,7 @@ import { button } from './layout.js';
 const FIELDS = ['Status', 'InvId', 'OutSum', 'CurrencyIn', 'Commission', 'TrsId', 'custom', 'SignatureValue'];
 
 /** The prefix of a field's name in the form. */
-export const FIELD_PREFIX = 'field.';
+const FIELD_PREFIX = 'field.';
 
 /** Forms that send a postback again, unchanged or changed. */
 export function replayForms(callback: Callback): Html {
