@@ -1,3 +1,4 @@
+import { isObject } from '../common/objects.js';
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import { isTooDeep, MAX_DEPTH, type CallbackType } from './callback.dto.js';
@@ -22,13 +23,13 @@ const TOO_DEEP = Array.from({ length: MAX_DEPTH + 1 }).reduce((inner: unknown): 
  * members of an object takes as long as there are many.
  */
 export function readableFields({ fields, acceptingAnything }: CallbackType, body: unknown, bytes = 0): unknown {
-  if (bytes <= MAX_BYTES || !isNested(body) || Array.isArray(body)) return body;
+  if (bytes <= MAX_BYTES || !isObject(body) || Array.isArray(body)) return body;
   const given = fields.map((field) => [field, own(body, field)] as const);
   const present = given.filter(([, value]) => value !== undefined);
   return Object.fromEntries(
     present.map(([field, value]) => [
       field,
-      isNested(value) ? (acceptingAnything.includes(field) ? NOT_READ : TOO_DEEP) : value,
+      isObject(value) ? (acceptingAnything.includes(field) ? NOT_READ : TOO_DEEP) : value,
     ]),
   );
 }
@@ -46,7 +47,7 @@ export function parseBody<T extends object>(type: CallbackType<T>, body: unknown
   const given = Object.fromEntries(type.fields.map((field) => [field, own(body, field)]));
   const deep = Object.keys(given).filter((field) => isTooDeep(given[field]) && !type.acceptingAnything.includes(field));
   if (deep.length > 0) return { errors: deep.map((field) => ({ field, errors: [`${field} is nested too deeply`] })) };
-  const known = Object.entries(given).map(([field, item]) => [field, isNested(item) ? () => item : item] as const);
+  const known = Object.entries(given).map(([field, item]) => [field, isObject(item) ? () => item : item] as const);
   const value = plainToInstance(type, Object.fromEntries(known));
   const flaws = validateSync(value);
   if (flaws.length === 0) return { value };
@@ -57,8 +58,4 @@ export function parseBody<T extends object>(type: CallbackType<T>, body: unknown
 
 function own(body: object, field: string): unknown {
   return Object.getOwnPropertyDescriptor(body, field)?.value;
-}
-
-function isNested(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
 }

@@ -1,3 +1,4 @@
+import { isObject } from '../common/objects.js';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { DataSource } from 'typeorm';
@@ -53,10 +54,6 @@ async function settled(exports: readonly unknown[]): Promise<unknown[]> {
 /** By its mark: the host's file may have another copy of TypeORM. */
 function isDataSource(value: unknown): value is DataSource {
   return InstanceChecker.isDataSource(value);
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
 }
 
 /** What Node itself does not read, a loader of the host's does. tsx emits no types of decorated properties, which TypeORM may need. */

@@ -1,8 +1,9 @@
+import { isRecord } from '../common/objects.js';
 import { parse } from 'lossless-json';
 import { maskCards } from '../common/redact.js';
 import { cleanLine } from '../common/text.js';
 import { parseAmount, type DecimalAmount } from '../domain/money.js';
-import type { PaymentId } from '../domain/ids.js';
+import { isServiceId, type PaymentId } from '../domain/ids.js';
 import type { PaymentList, PaymentStatus, ReportedPayment } from '../domain/payment.js';
 import { webAddress } from '../common/web-address.js';
 import { instantOfWall } from '../config/time-zone.js';
@@ -29,7 +30,7 @@ type Fields = Readonly<Record<string, unknown>>;
 export function parseAnswer(text: string): Fields | undefined {
   try {
     const value: unknown = parse(text.replace(/^\uFEFF/, ''), undefined, { parseNumber: (digits) => digits });
-    return isFields(value) ? value : undefined;
+    return isRecord(value) ? value : undefined;
   } catch {
     return undefined;
   }
@@ -60,8 +61,8 @@ export function readPaymentList(fields: Fields, timeZone: string): PaymentList {
   const payments: ReportedPayment[] = [];
   const flaws: string[] = [];
   for (const [index, item] of (fields.data as unknown[]).entries()) {
-    const paymentId = isFields(item) ? readId(item.id) : null;
-    if (!isFields(item)) flaws.push(`data[${index}] is not an object`);
+    const paymentId = isRecord(item) ? readId(item.id) : null;
+    if (!isRecord(item)) flaws.push(`data[${index}] is not an object`);
     else if (paymentId === null) flaws.push(`data[${index}].id is missing`);
     else payments.push(readPayment(paymentId, item, timeZone));
   }
@@ -110,7 +111,7 @@ function codeOf({ error_code: code }: Fields): string | undefined {
 function firstText(value: unknown, depth = 0): string | undefined {
   if (typeof value === 'string') return /^[\s\d.+-]*$/.test(value) ? undefined : value;
   if (typeof value !== 'object' || value === null || depth > 4) return undefined;
-  const named = isFields(value) ? SAYING.map((name) => value[name]) : [];
+  const named = isRecord(value) ? SAYING.map((name) => value[name]) : [];
   for (const item of [...named, ...(Object.values(value) as unknown[])]) {
     const text = firstText(item, depth + 1);
     if (text) return text;
@@ -128,7 +129,7 @@ function readAmount(value: unknown): DecimalAmount | null {
 }
 
 function readId(value: unknown): string | null {
-  return typeof value === 'string' && /^[\x21-\x7e]{1,128}$/.test(value) ? value : null;
+  return isServiceId(value) ? value : null;
 }
 
 function readText(value: unknown, limit = 64): string | null {
@@ -152,8 +153,4 @@ function readInstant(text: string, timeZone: string): Date | null {
   const wall = Date.parse(text.replace(' ', 'T') + 'Z');
   if (Number.isNaN(wall)) return null;
   return instantOfWall(timeZone, wall);
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

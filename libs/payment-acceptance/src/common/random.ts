@@ -17,16 +17,6 @@ export class PaymentRandom {
 
 /** A random UUID (version 7) that begins with the time, so that rows inserted together are adjacent in an index. */
 export function timeOrderedUuid(random: PaymentRandom, now: Date): string {
-  return timePrefix(now.getTime()) + random.uuid().slice(15);
-}
-
-let prefix = { ms: -1, text: '' };
-
-/** Cached, since many ids are made in the same millisecond. */
-function timePrefix(ms: number): string {
-  if (prefix.ms !== ms) {
-    const digits = ms.toString(16).padStart(12, '0').slice(-12);
-    prefix = { ms, text: `${digits.slice(0, 8)}-${digits.slice(8)}-7` };
-  }
-  return prefix.text;
+  const digits = now.getTime().toString(16).padStart(12, '0').slice(-12);
+  return `${digits.slice(0, 8)}-${digits.slice(8)}-7${random.uuid().slice(15)}`;
 }

@@ -1,4 +1,5 @@
 import { memoize } from './memoize.js';
+import { isObject } from './objects.js';
 import { databaseText } from './text.js';
 
 const MAX_DEPTH = 4;
@@ -20,13 +21,9 @@ interface Budget {
 export function redactFields(body: object): object {
   const budget: Budget = { left: MAX_JSON };
   const kept = redact(body, 0, budget) as object;
-  if (budget.left >= 0 && (isShort(kept) || JSON.stringify(kept).length <= MAX_JSON)) return kept;
+  if (budget.left >= 0 && JSON.stringify(kept).length <= MAX_JSON) return kept;
   const short = fieldsOf(kept).filter(([, value]) => !isObject(value) && String(value).length <= 255);
   return { ...Object.fromEntries(short), _truncated: true };
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
 }
 
 function fieldsOf(value: object): [string, unknown][] {
@@ -34,33 +31,11 @@ function fieldsOf(value: object): [string, unknown][] {
   return names.map((name) => [name, (value as Readonly<Record<string, unknown>>)[name]]);
 }
 
-/** Whether its JSON cannot be too long, even if every character is escaped. A fast path. */
-function isShort(kept: object): boolean {
-  let length = 2;
-  for (const name of Object.keys(kept)) {
-    const value = (kept as Record<string, unknown>)[name];
-    if (isObject(value)) return false;
-    length += 6 * (name.length + String(value).length) + 6;
-  }
-  return length <= MAX_JSON;
-}
-
-/** A cache: senders use the same few names again and again. */
-const NAMES = new Map<string, string | undefined>();
-const MAX_KEPT_NAMES = 256;
-
-function keptName(name: string): string | undefined {
-  if (NAMES.has(name)) return NAMES.get(name);
-  const kept = /signature/i.test(name) ? undefined : cleanText(name, MAX_NAME);
-  if (NAMES.size < MAX_KEPT_NAMES && name.length <= MAX_NAME) NAMES.set(name, kept);
-  return kept;
-}
-
 /** `undefined` for what is left out. */
 function redact(value: unknown, depth: number, budget: Budget): unknown {
   budget.left -= typeof value === 'string' ? Math.min(value.length, MAX_TEXT) : 1;
   if (budget.left < 0) return undefined;
-  if (typeof value === 'string') return isPlain(value) ? value : cleanText(value, MAX_TEXT);
+  if (typeof value === 'string') return cleanText(value, MAX_TEXT);
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) return maskNumber(value);
   if (typeof value !== 'object' || depth >= MAX_DEPTH) return undefined;
   if (Array.isArray(value)) return value.slice(0, MAX_FIELDS).map((item) => redact(item, depth + 1, budget) ?? null);
@@ -68,8 +43,8 @@ function redact(value: unknown, depth: number, budget: Budget): unknown {
   for (const [name, given] of fieldsOf(value)) {
     budget.left -= Math.min(name.length, MAX_NAME);
     if (budget.left < 0) break;
-    const kept = keptName(name);
-    if (kept === undefined) continue;
+    if (/signature/i.test(name)) continue;
+    const kept = cleanText(name, MAX_NAME);
     const item = redact(given, depth + 1, budget);
     // A name like any other, but assigning to it would set the prototype.
     if (kept === '__proto__') Object.defineProperty(fields, kept, { value: item, enumerable: true });
@@ -138,11 +113,6 @@ function asciiDigit(digit: string): string {
   let value = 0;
   while (value < 9 && /\p{Nd}/u.test(String.fromCodePoint(code - value - 1))) value += 1;
   return String(value);
-}
-
-/** Whether the text needs no change: short, printable ASCII, too few digits for a card. A fast path. */
-function isPlain(text: string): boolean {
-  return text.length <= MAX_NAME && /^[ -~]*$/.test(text) && !hasDigitsOfCard(text);
 }
 
 /** Whether the text has enough digits for a card number. Most do not, and need no closer look. */

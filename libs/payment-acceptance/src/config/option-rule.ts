@@ -121,7 +121,3 @@ function kindOf(value: unknown): string {
   if (typeof value === 'number' || value === null) return String(value);
   return Array.isArray(value) ? 'array' : typeof value;
 }
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

@@ -1,10 +1,10 @@
+import { isRecord } from '../common/objects.js';
 import { DEFAULT_SCHEMA, isSchemaName, SCHEMA_NAME_RULE } from '../common/schema-name.js';
 import type { CheckScheduleOptions } from '../domain/schedule-options.js';
 import {
   callable,
   flag,
   group,
-  isRecord,
   listOfMilliseconds,
   milliseconds,
   millisecondsOrNull,

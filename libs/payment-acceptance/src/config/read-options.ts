@@ -1,4 +1,5 @@
-import { isRecord, type OptionContext, type OptionGroup, type OptionRule, type OptionRules } from './option-rule.js';
+import { isRecord } from '../common/objects.js';
+import type { OptionContext, OptionGroup, OptionRule, OptionRules } from './option-rule.js';
 
 /** Where the options are, and where to report problems with them. */
 export interface OptionPlace extends OptionContext {

@@ -1,5 +1,5 @@
 import { PaymentConfigurationError } from './configuration.error.js';
-import { isRecord } from './option-rule.js';
+import { isRecord } from '../common/objects.js';
 import { OPTION_RULES } from './option-rules.js';
 import type { PaymentAcceptanceOptions } from './options.js';
 import { copyOf, readOptions, valueOf } from './read-options.js';

@@ -1,5 +1,5 @@
 import { Secret } from '../common/secret.js';
-import { isRecord } from './option-rule.js';
+import { isRecord } from '../common/objects.js';
 import { SHOP_RULES } from './option-rules.js';
 import { readOptions, valueOf } from './read-options.js';
 import type { Shop } from './resolved-options.js';

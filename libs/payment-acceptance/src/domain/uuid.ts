@@ -3,6 +3,9 @@ import { createHash } from 'node:crypto';
 /** Stands before each name that is hashed. */
 export const NAME_PREFIX = 'nestjs-payment-acceptance:';
 
+/** No UUID sorts before it. */
+export const FIRST_UUID = '00000000-0000-0000-0000-000000000000';
+
 /** Derives a UUID (version 8, SHA-256) from a name, such as an event's id from its key. */
 export function uuidFromName(name: string): string {
   const bytes = createHash('sha256')

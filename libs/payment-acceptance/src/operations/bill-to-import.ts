@@ -3,7 +3,7 @@ import { PaymentInvalidBillRequestError } from '../bills/bill.errors.js';
 import { maskCards } from '../common/redact.js';
 import { statedPageAddress } from '../common/web-address.js';
 import type { Shop } from '../config/resolved-options.js';
-import type { IntentId } from '../domain/ids.js';
+import { isServiceId, type IntentId } from '../domain/ids.js';
 import type { DecimalAmount } from '../domain/money.js';
 import type { ForeignBill } from './storage/import.store.js';
 
@@ -43,7 +43,6 @@ interface ImportContext {
   readonly production: boolean;
 }
 
-const BILL_ID = /^[\x21-\x7e]{1,128}$/;
 const ZONED = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})$/;
 
 /** The bill with its defaults filled in, or one sentence per problem. */
@@ -58,7 +57,7 @@ export function readBillToImport(
   const createdAt = instantOf(given.createdAt);
   if (!createdAt) problems.push('createdAt must be an ISO 8601 time with a time zone, such as 2026-11-21T12:00:00Z.');
   else if (createdAt > now) problems.push('createdAt is in the future.');
-  if (typeof given.billId !== 'string' || !BILL_ID.test(given.billId)) {
+  if (!isServiceId(given.billId)) {
     problems.push('billId must be 1 to 128 visible characters without a space.');
   }
   const [linkUrl, linkPageUrl] = (['linkUrl', 'linkPageUrl'] as const).map((name) => {

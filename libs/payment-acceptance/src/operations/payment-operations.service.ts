@@ -6,7 +6,7 @@ import { statedPageAddress } from '../common/web-address.js';
 import { readPieces } from '../common/pieces.js';
 import { PaymentShopError } from '../config/shop.errors.js';
 import type { BillRecord } from '../domain/bill.js';
-import type { BillId, IntentId, OrderId } from '../domain/ids.js';
+import { isServiceId, type BillId, type IntentId, type OrderId } from '../domain/ids.js';
 import type { DeadLetter, DeadLetterFilter } from './records/dead-letter.js';
 import type { PaymentErasure } from './records/erasure.js';
 import type { LostBill } from './records/lost-bill.js';
@@ -100,7 +100,7 @@ export class PaymentOperations {
         `The address of the payment page must be ${production ? 'https' : 'http or https'}.`,
       );
     }
-    if (!/^[\x21-\x7e]{1,128}$/.test(billId)) {
+    if (!isServiceId(billId)) {
       throw new PaymentOperatorActionError('A bill id has 1 to 128 visible characters and no space.');
     }
     const bill = await this.unknownBill(intentId);

@@ -7,7 +7,7 @@ import type { ShopScope } from '../domain/shop-scope.js';
 import { assertAcceptable, listedIn } from './acceptance.js';
 import type { OperationsParts } from './operations-parts.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
-import type { BillId, PaymentId } from '../domain/ids.js';
+import { isServiceId, type BillId, type PaymentId } from '../domain/ids.js';
 
 export interface PaymentAcceptReviewOptions {
   readonly operator: string;
@@ -115,7 +115,7 @@ function paymentOf(review: ReviewRow, options: PaymentAcceptReviewOptions): stri
       'The review is about the whole bill: say which payment to accept with "paymentId".',
     );
   }
-  if (!/^[\x21-\x7e]{1,128}$/.test(paymentId)) {
+  if (!isServiceId(paymentId)) {
     throw new PaymentOperatorActionError('A payment id has 1 to 128 visible characters and no space.');
   }
   return paymentId;

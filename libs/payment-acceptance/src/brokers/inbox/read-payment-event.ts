@@ -1,3 +1,4 @@
+import { isRecord } from '../../common/objects.js';
 import type { PaymentCloudEvent } from '../cloud-event.js';
 
 /** The message is not one of our events, and redelivering it will not change that. */
@@ -19,7 +20,7 @@ export function readPaymentEvent(message: unknown): PaymentCloudEvent {
     throw new UnreadablePaymentEventError('The message is no CloudEvent of version 1.0.');
   const missing = ATTRIBUTES.filter((name) => typeof event[name] !== 'string' || event[name] === '');
   if (missing.length > 0) throw new UnreadablePaymentEventError(`The CloudEvent has no ${missing.join(', ')}.`);
-  if (!isObject(event['data'])) throw new UnreadablePaymentEventError('The data of the CloudEvent is no object.');
+  if (!isRecord(event['data'])) throw new UnreadablePaymentEventError('The data of the CloudEvent is no object.');
   return event as unknown as PaymentCloudEvent;
 }
 
@@ -33,10 +34,6 @@ function parsed(message: unknown): Record<string, unknown> {
       throw new UnreadablePaymentEventError('The message is no JSON.');
     }
   }
-  if (!isObject(value)) throw new UnreadablePaymentEventError('The message is no JSON object.');
+  if (!isRecord(value)) throw new UnreadablePaymentEventError('The message is no JSON object.');
   return value;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

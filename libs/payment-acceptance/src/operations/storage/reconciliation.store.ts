@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { BillState } from '../../domain/bill.js';
 import type { DecimalAmount } from '../../domain/money.js';
 import type { PaymentStatus } from '../../domain/payment.js';
+import { FIRST_UUID } from '../../domain/uuid.js';
 import { Database } from '../../database/database.js';
 import { flag, instant, type Reading } from '../../database/reading.js';
 import { LONG_STATEMENT_MS } from '../../database/statement-limit.js';
@@ -59,7 +60,6 @@ export interface ReconciliationSpan {
 const PAYMENT: Reading<PaymentToReconcile> = { firstSeenAt: instant, succeeded: flag };
 
 /** Sorts before every other id. */
-const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 /** Reads what is compared with the service's lists. Read-only. */
 @Injectable()
@@ -84,7 +84,7 @@ export class ReconciliationStore {
          ${openedAt} AS "openedAt"
        FROM payment_acceptance.bill b
        WHERE b.shop = ${span.shop} AND b.service_bill_id IS NOT NULL AND b.opened_at < ${to}
-         AND (${openedAt} > ${afterMs} OR ${openedAt} = ${afterMs} AND b.id > ${after?.intentId ?? FIRST_ID})
+         AND (${openedAt} > ${afterMs} OR ${openedAt} = ${afterMs} AND b.id > ${after?.intentId ?? FIRST_UUID})
          AND (b.state = 'OPEN' OR b.ended_at >= ${from} ${followed}
            OR EXISTS (SELECT 1 FROM payment_acceptance.payment p WHERE p.bill_id = b.id
              AND (${within('p.first_seen_at')} OR ${within('p.changed_at')}))

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { BillId, IntentId, OrderId } from '../../domain/ids.js';
+import { FIRST_UUID } from '../../domain/uuid.js';
 import { Database } from '../../database/database.js';
 import { instant, integer } from '../../database/reading.js';
 import { sql } from '../../database/statement.js';
@@ -25,7 +26,6 @@ export interface UnknownBillPostback {
 }
 
 /** Sorts before every other id. */
-const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 /** The statements that find out what the tables have lost. */
 @Injectable()
@@ -44,7 +44,7 @@ export class RecoveryStore {
     return this.database.rows<BillToRecheck>(
       sql`SELECT b.id AS "intentId", ${openedAt} AS "openedAt" FROM payment_acceptance.bill b
        WHERE b.shop = ${shop} AND b.service_bill_id IS NOT NULL
-         AND (${openedAt} > ${afterMs} OR ${openedAt} = ${afterMs} AND b.id > ${after?.intentId ?? FIRST_ID})
+         AND (${openedAt} > ${afterMs} OR ${openedAt} = ${afterMs} AND b.id > ${after?.intentId ?? FIRST_UUID})
          AND (b.state = 'OPEN' OR b.opened_at >= ${from} OR b.ended_at >= ${from} OR EXISTS (
            SELECT 1 FROM payment_acceptance.payment p WHERE p.bill_id = b.id AND p.changed_at >= ${from}))
        ORDER BY ${openedAt}, b.id LIMIT ${limit}`,
@@ -82,7 +82,7 @@ export class RecoveryStore {
        FROM payment_acceptance.callback c
        WHERE c.shop = ${shop} AND c.kind = 'postback' AND c.bill_id IS NULL AND c.service_bill_id IS NOT NULL
          AND c.received_at >= ${dialect.instant(since.getTime())}
-         AND (${receivedAt} > ${afterMs} OR ${receivedAt} = ${afterMs} AND c.id > ${after?.id ?? FIRST_ID})
+         AND (${receivedAt} > ${afterMs} OR ${receivedAt} = ${afterMs} AND c.id > ${after?.id ?? FIRST_UUID})
          AND NOT EXISTS (SELECT 1 FROM payment_acceptance.bill b
            WHERE b.shop = c.shop AND b.service_bill_id = c.service_bill_id)
        ORDER BY ${receivedAt}, c.id LIMIT ${limit}`,
