@@ -6,7 +6,6 @@ import { once } from 'node:events';
 import type { ClientRequest, RequestOptions } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { mayHaveMadeABill } from '../../libs/payment-acceptance/src/bills/outcome.js';
 import { PaymentServiceClient } from '../../libs/payment-acceptance/src/client/payment-service.client.js';
 import { PaymentServiceError } from '../../libs/payment-acceptance/src/client/service.errors.js';
 import { PaymentClock } from '../../libs/payment-acceptance/src/common/clock.js';
@@ -112,7 +111,7 @@ async function createAll(port: number): Promise<ReadonlyMap<string, Creation>> {
       await client.createBill(options.shops.get('main')!, { ...money, orderId, type: 'normal', custom: 'c' });
     } catch (error) {
       if (!(error instanceof PaymentServiceError)) throw error;
-      creation.outcome = mayHaveMadeABill(error) ? 'unknown' : 'none';
+      creation.outcome = error.mayHaveMadeABill ? 'unknown' : 'none';
     }
   };
   for (let wave = 1; wave <= FORM.waves; wave += 1) {

@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { OrderPayments } from '../../examples/nest12-esm-fastify/src/order-payments.js';
 import { Order } from '../../examples/nest12-esm-fastify/src/order.entity.js';
-import { OrderEvent } from '../../apps/shop/src/orders/order-event.entity.js';
+import { OrderEvent } from '../../apps/shop/src/orders/order.entity.js';
 import { OrderPayments as ShopPayments } from '../../apps/shop/src/orders/order-payments.js';
 import { Order as ShopOrder } from '../../apps/shop/src/orders/order.entity.js';
 import { startHarness, type Harness } from '../support/harness.js';

@@ -10,7 +10,6 @@ import { OperatorStore } from '../../libs/payment-acceptance/src/operations/stor
 import { MariaStatisticsStore } from '../../libs/payment-acceptance/src/health/storage/mariadb/statistics.store.js';
 import { PostgresStatisticsStore } from '../../libs/payment-acceptance/src/health/storage/postgres/statistics.store.js';
 import { ReconciliationStore } from '../../libs/payment-acceptance/src/operations/storage/reconciliation.store.js';
-import { RefusalStore } from '../../libs/payment-acceptance/src/health/storage/refusal.store.js';
 import { ResultStore } from '../../libs/payment-acceptance/src/callbacks/storage/result.store.js';
 import { MariaDatabase } from '../../libs/payment-acceptance/src/database/mariadb/maria.database.js';
 import { PaymentRandom } from '../../libs/payment-acceptance/src/common/random.js';
@@ -234,6 +233,6 @@ describe('stores that both databases share', () => {
          VALUES (${shop}, ${database.dialect.now(0)}, ${database.dialect.now(0)})`,
       );
     }
-    expect(await new RefusalStore(database).refused(2)).toEqual(['a', 'b']);
+    expect(await statisticsOf(records).refusedShops(2)).toEqual(['a', 'b']);
   });
 });

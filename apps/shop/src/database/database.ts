@@ -1,6 +1,6 @@
 import type { TypeOrmModuleOptions } from '@nestjs/typeorm';
 import { DataSource, type DataSourceOptions } from 'typeorm';
-import { OrderEvent } from '../orders/order-event.entity.js';
+import { OrderEvent } from '../orders/order.entity.js';
 import { Order } from '../orders/order.entity.js';
 import { CreateOrders1700000000000 } from './0001-create-orders.js';
 import { kindOf, kindOfUrl } from './kind.js';

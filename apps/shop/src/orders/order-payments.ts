@@ -9,8 +9,7 @@ import {
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
 import type { EntityManager } from 'typeorm';
-import { OrderEvent } from './order-event.entity.js';
-import { Order } from './order.entity.js';
+import { Order, OrderEvent } from './order.entity.js';
 
 /**
  * Updates orders from the payment events. Writes through the given manager commit together with the mark that the event

@@ -1,5 +1,14 @@
-import { Column, CreateDateColumn, Entity, OneToMany, PrimaryColumn, type Relation } from 'typeorm';
-import { OrderEvent } from './order-event.entity.js';
+import {
+  Column,
+  CreateDateColumn,
+  Entity,
+  JoinColumn,
+  ManyToOne,
+  OneToMany,
+  PrimaryColumn,
+  PrimaryGeneratedColumn,
+  type Relation,
+} from 'typeorm';
 
 export type OrderStatus = 'pending' | 'paid' | 'not_paid';
 export type ShopName = 'main' | 'eu';
@@ -38,4 +47,24 @@ export class Order {
 
   @OneToMany(() => OrderEvent, (event) => event.order)
   events!: Relation<OrderEvent>[];
+}
+
+/** A payment event that the order has processed. */
+@Entity('shop_order_event')
+export class OrderEvent {
+  @PrimaryGeneratedColumn({ type: 'bigint' })
+  id!: string;
+
+  @ManyToOne(() => Order, (order) => order.events)
+  @JoinColumn({ name: 'order_id' })
+  order!: Relation<Order>;
+
+  @Column('text')
+  name!: string;
+
+  @Column('text', { name: 'payment_id' })
+  paymentId!: string;
+
+  @Column()
+  at!: Date;
 }

@@ -2,10 +2,9 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { PaymentAcceptanceModule } from 'nestjs-payment-acceptance';
 import { OrdersPageController } from '../pages/orders.page.controller.js';
-import { OrderEvent } from './order-event.entity.js';
 import { OrderPayments } from './order-payments.js';
 import { OrderWatch } from './order-watch.js';
-import { Order } from './order.entity.js';
+import { Order, OrderEvent } from './order.entity.js';
 import { OrdersApiController } from './orders.api.controller.js';
 import { OrdersService } from './orders.service.js';
 

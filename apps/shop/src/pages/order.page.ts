@@ -1,4 +1,4 @@
-import type { OrderEvent } from '../orders/order-event.entity.js';
+import type { OrderEvent } from '../orders/order.entity.js';
 import { versionOf } from '../orders/order-watch.js';
 import type { Order } from '../orders/order.entity.js';
 import { html, type Html } from './html.js';

@@ -27,7 +27,6 @@ import {
 } from './bill.errors.js';
 import { creationLine, creationRecord } from './creation-log.js';
 import { IntentEnds, type Intent } from './intent-ends.js';
-import { mayHaveMadeABill } from './outcome.js';
 import { payable, type PaymentBill } from './payment-bill.js';
 import type { IntentId, OrderId } from '../domain/ids.js';
 
@@ -188,7 +187,7 @@ export class BillService implements BeforeApplicationShutdown {
     try {
       answer = await this.client.createBill(shop, fields, { signal });
     } catch (error) {
-      const unknown = !(error instanceof PaymentServiceError) || mayHaveMadeABill(error);
+      const unknown = !(error instanceof PaymentServiceError) || error.mayHaveMadeABill;
       await this.ends.close(intent, unknown ? 'UNKNOWN' : 'REJECTED', error);
       if (!(error instanceof PaymentServiceError)) throw error;
       if (!unknown) {

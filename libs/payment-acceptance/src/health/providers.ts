@@ -3,7 +3,6 @@ import { perDatabase } from '../database/stores.js';
 import { PaymentGauges } from './payment-gauges.js';
 import { PaymentHealthIndicator } from './payment-health.indicator.js';
 import { Snapshots } from './snapshot.js';
-import { RefusalStore } from './storage/refusal.store.js';
 import { MariaStatisticsStore } from './storage/mariadb/statistics.store.js';
 import { PostgresStatisticsStore } from './storage/postgres/statistics.store.js';
 import { StatisticsStore } from './storage/statistics.store.js';
@@ -16,5 +15,4 @@ export const HEALTH: readonly Provider[] = [
   Snapshots,
   Workload,
   perDatabase(StatisticsStore, PostgresStatisticsStore, MariaStatisticsStore),
-  RefusalStore,
 ];

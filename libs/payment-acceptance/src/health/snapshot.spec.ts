@@ -3,7 +3,6 @@ import { TimeoutError } from '../common/timeout.js';
 import type { Database } from '../database/database.js';
 import type { PaymentStats } from './statistics.js';
 import type { StatisticsStore } from './storage/statistics.store.js';
-import type { RefusalStore } from './storage/refusal.store.js';
 import { Snapshots } from './snapshot.js';
 
 const STATS = { openReviews: 1 } as PaymentStats;
@@ -18,12 +17,12 @@ describe('snapshot', () => {
     owed = [];
     const statistics = {
       stats: () => new Promise<PaymentStats>((resolve) => owed.push(resolve)),
+      refusedShops: () => Promise.resolve(['eu']),
       failingConsumers: () => Promise.resolve([]),
       failingShops: () => Promise.resolve([]),
     };
     snapshots = new Snapshots(
       statistics as unknown as StatisticsStore,
-      { refused: () => Promise.resolve(['eu']) } as unknown as RefusalStore,
       { verifyWritable: () => Promise.resolve() } as unknown as Database,
     );
   });

@@ -3,7 +3,6 @@ import { TimeoutError, withTimeout } from '../common/timeout.js';
 import type { FailingConsumer, FailingShop, PaymentStats } from './statistics.js';
 import { Database } from '../database/database.js';
 import { StatisticsStore } from './storage/statistics.store.js';
-import { RefusalStore } from './storage/refusal.store.js';
 
 /** The state of the module as read from its tables. */
 export interface Snapshot extends PaymentStats {
@@ -68,7 +67,6 @@ export class Snapshots {
 
   constructor(
     private readonly statistics: StatisticsStore,
-    private readonly refusals: RefusalStore,
     private readonly database: Database,
   ) {}
 
@@ -88,7 +86,7 @@ export class Snapshots {
   /** Runs its statements one after the other, so that it holds only one connection. */
   private async load(): Promise<Snapshot> {
     const stats = await this.statistics.stats(null);
-    const refusedShops = await this.refusals.refused(MAX_SHOPS);
+    const refusedShops = await this.statistics.refusedShops(MAX_SHOPS);
     const failingConsumers = await this.statistics.failingConsumers(MAX_CONSUMERS);
     return { ...stats, refusedShops, failingConsumers, failingShops: await this.statistics.failingShops(MAX_SHOPS) };
   }

@@ -1,11 +1,56 @@
 import type { PaymentLogger } from '../common/payment-logger.js';
 import type { ClaimedBill } from '../domain/claim.js';
 import { isRefusalOfBill, isRefusalOfShop } from './check-errors.js';
-import { RefusedBills } from './refused-bills.js';
 import type { ShopStore } from './storage/shop.store.js';
 
 /** How often a shop that the service refuses is probed. */
 export const PROBE_MS = 60_000;
+
+/** How many different bills must get a refusal of their shop before the shop counts as refused. */
+const BILLS_OF_REFUSED_SHOP = 3;
+
+/** Maximum bills of a shop remembered as refused alone; beyond that they are found out again. */
+const MAX_REFUSED_ALONE = 1_000;
+
+interface Refused {
+  /** Bills refused since the service last answered one of the shop. */
+  readonly recently: Set<string>;
+  /** Bills that were refused before the service answered another bill of the shop. */
+  readonly alone: Set<string>;
+}
+
+/**
+ * Bills for which the service answered that it does not know their shop, or has banned it. If it answers other bills of the
+ * shop meanwhile, the refusal concerns that bill; if it refuses several bills and answers none, it concerns the shop.
+ */
+export class RefusedBills {
+  private readonly ofShops = new Map<string, Refused>();
+
+  /** What the refusal concerns; `undecided` after too few bills. */
+  refused(shop: string, intentId: string): 'bill' | 'shop' | 'undecided' {
+    const { recently, alone } = this.of(shop);
+    if (alone.has(intentId)) return 'bill';
+    if (recently.size < BILLS_OF_REFUSED_SHOP) recently.add(intentId);
+    return recently.size >= BILLS_OF_REFUSED_SHOP ? 'shop' : 'undecided';
+  }
+
+  /** The service has answered a bill of the shop, so it accepts the shop. */
+  answered(shop: string, intentId: string): void {
+    if (!this.ofShops.has(shop)) return;
+    const { recently, alone } = this.of(shop);
+    if (alone.size >= MAX_REFUSED_ALONE) alone.clear();
+    for (const refused of recently) alone.add(refused);
+    recently.clear();
+    alone.delete(intentId);
+    if (alone.size === 0) this.ofShops.delete(shop);
+  }
+
+  private of(shop: string): Refused {
+    const known = this.ofShops.get(shop) ?? { recently: new Set(), alone: new Set() };
+    this.ofShops.set(shop, known);
+    return known;
+  }
+}
 
 /** Which shops the service refuses. Their bills wait, except for one probe a minute. */
 export class RefusedShops {

@@ -5,19 +5,23 @@ export class Html {
 
 type Part = Html | string | number | false | null | undefined | readonly Part[];
 
-/** Builds HTML. Interpolated values are escaped unless they are {@link Html}. */
+/**
+ * Builds HTML. Interpolated values are escaped unless they are {@link Html}, and cannot change the text direction around
+ * them. A value of an attribute keeps every character: a form sends it back.
+ */
 export function html(literals: TemplateStringsArray, ...parts: Part[]): Html {
-  return new Html(literals.reduce((text, literal, index) => text + render(parts[index - 1]) + literal));
+  return new Html(
+    literals.reduce((text, literal, index) => text + render(parts[index - 1], text.endsWith('="')) + literal),
+  );
 }
 
-function render(part: Part): string {
+function render(part: Part, isAttribute: boolean): string {
   if (part instanceof Html) return part.text;
   if (part === false || part === null || part === undefined) return '';
-  return typeof part === 'object' ? part.map(render).join('') : escape(String(part));
+  if (typeof part === 'object') return part.map((each) => render(each, isAttribute)).join('');
+  const text = isAttribute ? String(part) : String(part).replace(DIRECTION, '\ufffd');
+  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-
-function escape(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
-}
+const DIRECTION = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;

@@ -22,6 +22,15 @@ export abstract class StatisticsStore {
   /** For each consumer the oldest delivery that waits, and the oldest that fails; perhaps also that of each error. */
   protected abstract oldest(): Promise<OldestDelivery[]>;
 
+  /** Names of the shops that the service refuses, at most `limit`; cheap even with many shops. */
+  async refusedShops(limit: number): Promise<string[]> {
+    const rows = await this.database.rows<{ shop: string }>(
+      sql`SELECT shop FROM payment_acceptance.shop_state WHERE refused_since IS NOT NULL ORDER BY shop LIMIT ${limit}`,
+      {},
+    );
+    return rows.map(({ shop }) => shop);
+  }
+
   async stats(scope: ShopScope): Promise<PaymentStats> {
     const { dialect } = this.database;
     const shop = ofScope('shop', scope);

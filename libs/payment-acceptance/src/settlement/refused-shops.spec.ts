@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { RefusedBills } from './refused-bills.js';
+import { RefusedBills } from './refused-shops.js';
 
 describe('a bill that the service refuses for the sake of its shop', () => {
   let bills: RefusedBills;
