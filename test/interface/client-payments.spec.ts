@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { PaymentAnswerNotUnderstoodError } from 'nestjs-payment-acceptance';
+import { PaymentAnswerNotUnderstoodError, PaymentTooManyPaymentsError } from 'nestjs-payment-acceptance';
 import { MAIN_TOKEN } from '../support/harness.js';
 import { createdBill, startRecordedHarness, type RecordedHarness } from '../support/recorded-harness.js';
 
@@ -35,9 +35,61 @@ describe('client payments', () => {
       expect([...recorded.recorder.request.query]).toEqual([['id', 'a&id=b#/ü +%']]);
     });
 
-    test('pagination and ordering are not shown: the list is taken as one, in any order (assumed)', async () => {
+    test('ordering is not shown: the list is taken in any order (assumed)', async () => {
       answer(PAYMENT.replace('pay-1', 'pay-2'), PAYMENT);
       expect((await list()).map(({ paymentId }) => paymentId)).toEqual(['pay-2', 'pay-1']);
+    });
+
+    describe('pagination is not shown: a list that says that it goes on', () => {
+      const page = (number: number, paging = '') =>
+        `{"success":true,"data":[${PAYMENT.replace('pay-1', `pay-${number}`)}]${paging && `,${paging}`}}`;
+      const here = () => `${recorded.recorder.url}/api/v1/bill/payments`;
+      const queries = () => recorded.recorder.requests.slice(-3).map(({ query }) => Object.fromEntries(query));
+
+      test.each<[string, () => string, Record<string, string>]>([
+        ['meta.next_cursor', () => '"meta":{"next_cursor":"c/2"}', { cursor: 'c/2' }],
+        ['next_cursor, a number', () => '"next_cursor":17', { cursor: '17' }],
+        ['links.next', () => `"links":{"next":"${here()}?page=2"},"meta":{"last_page":2}`, { page: '2' }],
+        ['links.next, an object', () => `"links":{"next":{"href":"?page=2&limit=1"}}`, { page: '2', limit: '1' }],
+        ['next_page_url', () => `"current_page":1,"next_page_url":"/api/v1/bill/payments?page=2"`, { page: '2' }],
+        ['an address of another bill', () => `"next":"${here()}?id=foreign&page=2"`, { page: '2' }],
+      ])('by %s is read to its end, and no payment twice', async (_name, paging, query) => {
+        recorded.recorder.answer(
+          { body: page(1, paging()) },
+          { body: `{"success":true,"data":[${[1, 2].map((n) => PAYMENT.replace('pay-1', `pay-${n}`)).join()}]}` },
+        );
+        expect((await list()).map(({ paymentId }) => paymentId)).toEqual(['pay-1', 'pay-2']);
+        expect(queries().slice(-2)).toEqual([{ id: 'bill-1' }, { id: 'bill-1', ...query }]);
+      });
+
+      test.each([
+        ['has_more alone', '"has_more":true'],
+        ['a number of pages alone', '"meta":{"current_page":"1","last_page":3}'],
+        ['an address elsewhere', '"links":{"next":"https://other.example/api/v1/bill/payments?page=2"}'],
+        ['another address of the service', '"next_page_url":"/api/v1/bill/create?page=2"'],
+        ['no address', '"next_page_url":"http://["'],
+        ['the same page again', '"next":"?id=bill-1"'],
+      ])('by %s is not taken for whole, and nobody else is asked', async (_name, paging) => {
+        recorded.recorder.answer({ body: page(1, paging) });
+        await expect(list()).rejects.toThrow(PaymentTooManyPaymentsError);
+        expect(recorded.recorder.requests.map(({ query }) => query.get('id'))).toEqual(['bill-1']);
+      });
+
+      test('without an end is given up after 20 pages', async () => {
+        const pages = Array.from({ length: 20 }, (_, index) => ({ body: page(index, `"next_cursor":"c${index}"`) }));
+        recorded.recorder.answer(pages[0]!, ...pages.slice(1));
+        await expect(list()).rejects.toThrow('more than 20 pages');
+      });
+
+      test.each([
+        '"meta":{"next_cursor":null,"has_more":true,"current_page":2,"last_page":2},"has_more":false',
+        '"next_cursor":""',
+        '"next_cursor":0',
+        '"links":[{"url":null}],"next_page_url":null,"current_page":1,"last_page":1,"total":1',
+      ])('unless it does: %s', async (paging) => {
+        recorded.recorder.answer({ body: page(1, paging) });
+        expect(await list()).toHaveLength(1);
+      });
     });
 
     test.each(['true', '"true"'])('success may be %s', async (success) => {
@@ -124,6 +176,33 @@ describe('client payments', () => {
       expect((await list())[0]!.amount).toBe(read);
     });
 
+    test.each([
+      ['is read to its end', (next: string) => `"meta":{"next_cursor":"${next}"}`, 'PAID', []],
+      ['that leads nowhere is a review, and settles nothing', () => '"has_more":true', 'OPEN', ['too-many-payments']],
+    ])('4.2 a list of failed tries that goes on %s (assumed)', async (_what, paging, state, reasons) => {
+      const orderId = `L-9-${state}`;
+      recorded.recorder.answer(createdBill(`bill-${state}`));
+      await recorded.harness.host.payments.createBill({ orderId, amount: '100' });
+      const payment = PAYMENT.replaceAll('bill-1', `bill-${state}`);
+      const failed = Array.from({ length: 15 }, (_each, index) =>
+        payment.replace('pay-1', `${state}-${index}`).replace('SUCCESS', 'FAIL'),
+      );
+      recorded.recorder.answer(
+        { body: `{"success":true,"data":[${failed.join()}],${paging('c2')}}` },
+        { body: `{"success":true,"data":[${payment.replace('pay-1', `${state}-paid`)}],${paging('')}}` },
+      );
+      recorded.harness.clock.advance(60_000);
+      await recorded.harness.host.confirmer.runOnce();
+      const ledger = await recorded.harness.host.ledger();
+      expect(ledger.bills.find((bill) => bill.orderId === orderId)).toMatchObject({ state });
+      expect(ledger.reviews.filter((review) => review.orderId === orderId).map(({ reason }) => reason)).toEqual(
+        reasons,
+      );
+      const events = ledger.events.filter((event) => event.orderId === orderId).map(({ name }) => name);
+      expect(events.filter((name) => name === 'payment.succeeded').length).toBe(state === 'PAID' ? 1 : 0);
+      if (state === 'OPEN') expect(events).toEqual(['payment.review']);
+    });
+
     test('8.1 an amount that cannot be read settles nothing: a person decides (assumed)', async () => {
       recorded.recorder.answer(createdBill('bill-8'));
       await recorded.harness.host.payments.createBill({ orderId: 'L-8', amount: '100' });
@@ -131,8 +210,10 @@ describe('client payments', () => {
       recorded.harness.clock.advance(60_000);
       await recorded.harness.host.confirmer.runOnce();
       const ledger = await recorded.harness.host.ledger();
-      expect(ledger.reviews).toMatchObject([{ orderId: 'L-8', reason: 'amount-missing', state: 'OPEN' }]);
-      expect(ledger.bills).toMatchObject([{ orderId: 'L-8', state: 'OPEN' }]);
+      expect(ledger.reviews.filter(({ orderId }) => orderId === 'L-8')).toMatchObject([
+        { reason: 'amount-missing', state: 'OPEN' },
+      ]);
+      expect(ledger.bills.find(({ orderId }) => orderId === 'L-8')).toMatchObject({ state: 'OPEN' });
     });
   });
 });

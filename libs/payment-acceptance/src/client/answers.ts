@@ -69,6 +69,42 @@ export function readPaymentList(fields: Fields, timeZone: string): PaymentList {
   return { payments, flaws };
 }
 
+/** Where lists elsewhere say how they go on, beside the answer itself. */
+const PAGING = ['meta', 'pagination', 'paging', 'links'];
+
+/**
+ * How a list of payments goes on (not shown in section 4.2; assumed, after what others publish): the query that gets the next
+ * page, beside the bill's id, `null` if there is one that nothing leads to, `undefined` for the last page. A page at another host is not asked for:
+ * the request carries the token.
+ * @param asked the address of this page
+ */
+export function nextPage(fields: Fields, asked: URL): string | null | undefined {
+  const places = [fields, ...PAGING.map((name) => fields[name]).filter(isRecord)];
+  const first = (...names: string[]): unknown =>
+    names.flatMap((name) => places.map((place) => place[name])).find((value) => value !== undefined && value !== null);
+  const more = String(first('has_more', 'has_next'));
+  if (/^(false|0)$/i.test(more)) return undefined;
+  const cursor = first('next_cursor');
+  if (typeof cursor === 'string' && !/^0?$/.test(cursor)) return queryOf(asked, { cursor });
+  const next = first('next_page_url', 'next_url', 'next');
+  const address = isRecord(next) ? next.href : next;
+  if (typeof address === 'string' && address !== '') return sameHost(address, asked);
+  const [page, last] = [first('current_page', 'page'), first('last_page', 'total_pages')].map(Number);
+  return /^(true|1)$/i.test(more) || (page ?? NaN) < (last ?? NaN) ? null : undefined;
+}
+
+function queryOf({ searchParams }: URL, more: Readonly<Record<string, string>> = {}): string {
+  const query = new URLSearchParams({ ...Object.fromEntries(searchParams), ...more });
+  query.delete('id');
+  return query.toString();
+}
+
+function sameHost(address: string, asked: URL): string | null {
+  if (!URL.canParse(address, asked.href)) return null;
+  const next = new URL(address, asked);
+  return next.host === asked.host && next.pathname === asked.pathname ? queryOf(next) : null;
+}
+
 function readPayment(paymentId: PaymentId, item: Fields, timeZone: string): ReportedPayment {
   const createdAtText = readText(item.created_at);
   return {

@@ -8,7 +8,7 @@ import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/res
 import { ShopRegistry, type Credential } from '../config/shop-registry.js';
 import type { DecimalAmount } from '../domain/money.js';
 import type { PaymentList, ReportedPayment } from '../domain/payment.js';
-import { readCreatedBill, readPaymentList, readPayments, type CreatedBill } from './answers.js';
+import { nextPage, readCreatedBill, readPaymentList, readPayments, type CreatedBill } from './answers.js';
 import { errorOf, isUnavailable, readAnswer, type Fields } from './service-answer.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { ServiceContacts } from './service-contacts.js';
@@ -49,6 +49,16 @@ interface Exchange<T> {
   readonly read: (fields: Fields, shop: Shop) => T;
   readonly mayRetry: (error: unknown) => false | { afterMs: number };
 }
+
+type ReadList = (fields: Fields, timeZone: string) => PaymentList;
+
+/** A page of a list, and how it goes on; see `nextPage`. */
+interface ListPage extends PaymentList {
+  readonly next: string | null | undefined;
+}
+
+/** Most pages of a list that are read: each is a request. */
+const MAX_PAGES = 20;
 
 /** Longest list of payments that is read: a longer one would hold up everything else. */
 const MAX_LISTED = 5_000;
@@ -98,7 +108,8 @@ export class PaymentServiceClient implements OnApplicationShutdown {
    * @throws PaymentServiceError
    */
   async listPayments(shop: Shop, billId: string, control: RequestControl = {}): Promise<ReportedPayment[]> {
-    return this.list(shop, billId, control, readPayments);
+    const read = (fields: Fields, timeZone: string) => ({ payments: readPayments(fields, timeZone), flaws: [] });
+    return [...(await this.list(shop, billId, control, read)).payments];
   }
 
   /** The same, but returns the readable payments and the flaws of the others instead of throwing. */
@@ -106,24 +117,48 @@ export class PaymentServiceClient implements OnApplicationShutdown {
     return this.list(shop, billId, control, readPaymentList);
   }
 
-  private list<T>(
-    shop: Shop,
-    billId: string,
-    control: RequestControl,
-    read: (fields: Fields, timeZone: string) => T,
-  ): Promise<T> {
+  /** Page after page, where the list has several (assumed). */
+  private async list(shop: Shop, billId: string, control: RequestControl, read: ReadList): Promise<PaymentList> {
+    const tooMany = (what: string) =>
+      new PaymentTooManyPaymentsError({ shop: shop.name, operation: 'listPayments' }, what);
+    const pages: PaymentList[] = [];
+    const queries = new Set<string>();
+    for (let query: string | undefined = ''; query !== undefined;) {
+      queries.add(query);
+      const page: ListPage = await this.page(shop, billId, query, control, read);
+      pages.push(page);
+      if (page.next === null || (page.next !== undefined && queries.has(page.next))) {
+        throw tooMany('the list goes on, and nothing leads to its next page');
+      }
+      if (queries.size === MAX_PAGES && page.next !== undefined) {
+        throw tooMany(`the list has more than ${MAX_PAGES} pages`);
+      }
+      if (pages.reduce((sum, { payments }) => sum + payments.length, 0) > MAX_LISTED) {
+        throw tooMany(`the list has more than ${MAX_LISTED} payments`);
+      }
+      query = page.next;
+    }
+    return {
+      payments: withoutRepeated(pages.map(({ payments }) => payments)),
+      flaws: pages.flatMap(({ flaws }) => flaws),
+    };
+  }
+
+  private page(shop: Shop, billId: string, query: string, control: RequestControl, read: ReadList): Promise<ListPage> {
+    const address = (as: Shop): URL => {
+      const url = new URL(`${as.apiBaseUrl}/api/v1/bill/payments?id=${encodeURIComponent(billId)}`);
+      for (const [name, value] of new URLSearchParams(query)) url.searchParams.append(name, value);
+      return url;
+    };
     return this.exchange(shop, control, {
       operation: 'listPayments',
-      request: (as) => ({
-        method: 'GET',
-        url: `${as.apiBaseUrl}/api/v1/bill/payments?id=${encodeURIComponent(billId)}`,
-      }),
+      request: (as) => ({ method: 'GET', url: address(as).href }),
       read: (fields, as) => {
         if (Array.isArray(fields.data) && fields.data.length > MAX_LISTED) {
           const details = { shop: as.name, operation: 'listPayments' } as const;
           throw new PaymentTooManyPaymentsError(details, `the list has more than ${MAX_LISTED} payments`);
         }
-        return read(fields, as.timeZone);
+        return { ...read(fields, as.timeZone), next: nextPage(fields, address(as)) };
       },
       mayRetry: (error) =>
         error instanceof PaymentServiceNetworkError
@@ -217,6 +252,18 @@ export class PaymentServiceClient implements OnApplicationShutdown {
       throw error;
     }
   }
+}
+
+/** A payment that comes while a list is read moves the last one of a page to the next page. */
+function withoutRepeated(pages: readonly (readonly ReportedPayment[])[]): readonly ReportedPayment[] {
+  if (pages[0] && pages.length === 1) return pages[0];
+  const earlier = new Set<string>();
+  return pages.flatMap((page) => {
+    const texts = page.map((payment) => JSON.stringify(payment));
+    const fresh = page.filter((_payment, index) => !earlier.has(texts[index] ?? ''));
+    for (const text of texts) earlier.add(text);
+    return fresh;
+  });
 }
 
 /** The fields of section 2.1, in its order. */

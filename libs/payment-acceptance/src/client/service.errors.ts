@@ -48,7 +48,8 @@ export class PaymentUnauthenticatedError extends PaymentServiceError {
 
 /**
  * 400 `api:error.too_many_payments` (sections 7 and 8.2, documented): the bill has more payments than a list can hold; or its
- * list is larger than the option `http.maxAnswerBytes`, or has more than 5,000 payments (assumed).
+ * list is larger than the option `http.maxAnswerBytes`, has more than 5,000 payments or 20 pages, or says that it goes on, but
+ * nothing leads to its next page (assumed).
  */
 export class PaymentTooManyPaymentsError extends PaymentServiceError {
   readonly code = 'too-many-payments';
