@@ -10,7 +10,11 @@ import { OperatorDeskModule } from './support/operator-desk.js';
 import { Refusing, seed, type Seeded } from './support/operator-records.js';
 
 const CALLBACK_ROUTES = [
+  'GET /redirect/payment/fail',
+  'GET /redirect/payment/fail/:shop',
   'GET /redirect/payment/result/:ticket',
+  'GET /redirect/payment/success',
+  'GET /redirect/payment/success/:shop',
   'POST /postback/payment',
   'POST /postback/payment/:shop',
   'POST /redirect/payment/fail',

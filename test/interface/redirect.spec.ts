@@ -89,7 +89,29 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
       ]);
     });
 
-    test.each(['USD', 'RUB', 'EUR'])('CurrencyIn may be %s', async (CurrencyIn) => {
+    test.each([
+      ['a currency in small letters', { CurrencyIn: 'rub' }],
+      ['no currency', { CurrencyIn: '' }],
+      ['a decimal comma', { OutSum: '100,05' }],
+    ])('a payer sees a page, whatever is wrong: %s', async (_what, wrong) => {
+      const { signed } = await billed();
+      const headers = { accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8' };
+      const body = new URLSearchParams({ ...signed, ...wrong } as Record<string, string>);
+      const answer = await fetch(target('success'), { method: 'POST', body, headers, redirect: 'manual' });
+      expect([answer.status, answer.headers.get('content-type')]).toEqual([400, 'text/html; charset=utf-8']);
+      expect(await answer.text()).toContain('The shop will confirm your payment.');
+    });
+
+    test.each(['success', 'fail', 'success/eu', 'fail/nobody'])(
+      'GET %s shows a page that says nothing of a payment: payers go back, and reload',
+      async (path) => {
+        const answer = await fetch(target(path));
+        expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+        expect(await answer.text()).toContain('The shop will confirm your payment.');
+      },
+    );
+
+    test.each(['USD', 'RUB', 'EUR', 'KZT'])('CurrencyIn may be %s', async (CurrencyIn) => {
       const { signed } = await billed();
       expect((await postForm(target('success'), { ...signed, CurrencyIn })).status).toBe(303);
     });

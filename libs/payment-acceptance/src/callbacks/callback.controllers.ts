@@ -79,6 +79,12 @@ function createRedirectController({
       return this.take('fail', shop, body, this.exchange(request, response));
     }
 
+    @Get([...ofAnyShop(success), ...ofAnyShop(fail)])
+    @HostDecorators(decorators)
+    visited(@Req() request: unknown, @Res() response: unknown): void {
+      this.responder.neutral(this.exchange(request, response));
+    }
+
     @Get(`${result}/:ticket`)
     @HostDecorators(decorators)
     result(@Param('ticket') ticket: string, @Req() request: unknown, @Res() response: unknown): Promise<void> {

@@ -1,8 +1,5 @@
 import { Transform } from 'class-transformer';
-import { IsIn, IsOptional, IsString, Length, Matches, MaxLength } from 'class-validator';
-
-/** Currencies of a redirect (section 2.4, documented). */
-const REDIRECT_CURRENCIES = ['USD', 'RUB', 'EUR'];
+import { IsOptional, IsString, Length, Matches, MaxLength } from 'class-validator';
 
 /** Limits for callbacks; the values we send are shorter. */
 export const MAX_CUSTOM_LENGTH = 4_000;
@@ -100,9 +97,9 @@ export class RedirectDto extends CallbackDto {
   /** @internal */
   static readonly acceptingAnything: readonly string[] = [];
 
-  /** Currency in which the bill was paid. */
+  /** Currency in which the bill was paid: `USD`, `RUB` or `EUR` (section 2.4, documented), or any that a bill may have (assumed). */
   @Text()
-  @IsIn(REDIRECT_CURRENCIES)
+  @Matches(/^[A-Z]{3}$/, { message: '$property must be three capital letters' })
   readonly CurrencyIn!: string;
 
   @TextOrJson()

@@ -8,7 +8,7 @@ import { RateLimitedLog } from '../common/rate-limited-log.js';
 import type { PaymentResult } from '../config/hooks.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import type { NotStored } from './callback.answers.js';
-import { PaymentCallbacks } from './callback.service.js';
+import { PaymentCallbacks, type Transmission } from './callback.service.js';
 import { PAGE_POLICY, messagePage, neutralPage, resultPage } from './pages.js';
 import type { FieldError } from './parse-body.js';
 
@@ -47,7 +47,7 @@ export class CallbackResponder {
   /** 200 only after the postback is stored; 400 names the invalid fields; 503 makes the service send it again. */
   async postback(shop: string | undefined, body: unknown, exchange: Exchange): Promise<void> {
     if (this.parserIsOff(body, exchange)) return json(exchange, 503, { message: 'The body could not be read.' });
-    const answer = await this.callbacks.postback(shop, body, { bytes: bytesOf(exchange) });
+    const answer = await this.callbacks.postback(shop, body, transmissionOf(exchange));
     switch (answer.kind) {
       case 'stored': {
         const { replyContentType, replyBody } = this.options.callbacks;
@@ -77,7 +77,7 @@ export class CallbackResponder {
     resultPage: (deeper: number) => string,
   ): Promise<void> {
     if (this.parserIsOff(body, exchange)) return page(exchange, 503, UNREADABLE);
-    const answer = await this.callbacks.redirect(to, shop, body, { bytes: bytesOf(exchange) });
+    const answer = await this.callbacks.redirect(to, shop, body, transmissionOf(exchange));
     switch (answer.kind) {
       case 'result': {
         const deeper = (shop === undefined ? 0 : 1) + (hasTrailingSlash(exchange) ? 1 : 0);
@@ -89,7 +89,9 @@ export class CallbackResponder {
       case 'unknown-shop':
         return page(exchange, answer.status, messagePage('Unknown shop', 'There is no such shop.'));
       case 'malformed':
-        return json(exchange, answer.status, malformed(answer.errors));
+        return isBrowser(exchange)
+          ? page(exchange, answer.status, neutralPage())
+          : json(exchange, answer.status, malformed(answer.errors));
       case 'refused': {
         const text = 'This link was changed on its way. Open your order in the shop.';
         return page(exchange, answer.status, messagePage('Not accepted', text));
@@ -98,6 +100,11 @@ export class CallbackResponder {
         retryAfter(exchange, answer);
         return page(exchange, answer.status, UNREADABLE);
     }
+  }
+
+  /** For a payer who goes back, or opens the address again: nothing is known of the payment. */
+  neutral(exchange: Exchange): void {
+    page(exchange, 200, neutralPage());
   }
 
   async result(ticket: string, exchange: Exchange): Promise<void> {
@@ -149,10 +156,16 @@ const UNREADABLE = messagePage(
   'We could not take this in right now. Your payment is not affected.',
 );
 
-/** How long the body is that was parsed; unknown for one in chunks, or compressed. */
-function bytesOf({ request }: Exchange): number {
-  const { 'content-length': length, 'content-encoding': encoding = 'identity' } = request.headers;
-  return length === undefined || encoding !== 'identity' ? Infinity : Number(length);
+/** How long the body is that was parsed, unknown for one in chunks, or compressed; and what it was said to be. */
+function transmissionOf({ request }: Exchange): Transmission {
+  const { 'content-length': length, 'content-encoding': encoding = 'identity', 'content-type': type } = request.headers;
+  const bytes = length === undefined || encoding !== 'identity' ? Infinity : Number(length);
+  return { bytes, contentType: String(type ?? 'none') };
+}
+
+/** A program gets the errors. */
+function isBrowser({ request }: Exchange): boolean {
+  return /\btext\/html\b/i.test(String(request.headers.accept));
 }
 
 function hasTrailingSlash({ request }: Exchange): boolean {

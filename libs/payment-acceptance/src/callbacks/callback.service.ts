@@ -34,7 +34,7 @@ import { PostbackDto, RedirectDto } from './callback.dto.js';
 import { postbackRow, redirectRow, type CallbackRow } from './callback-row.js';
 import { CallbackJournal } from './journal.js';
 import { DroppedCallbacks } from './dropped-callbacks.js';
-import { parseBody, readableFields } from './parse-body.js';
+import { parseBody, readableFields, type FieldError } from './parse-body.js';
 import { intentIdOf, issueTicket, readTicket } from './result-ticket.js';
 import { checkSignature } from './signature.js';
 
@@ -46,6 +46,8 @@ export interface Transmission {
    * would take long. Default: everything is read.
    */
   readonly bytes?: number;
+  /** `Content-Type` of the request, for the log. Default: not known. */
+  readonly contentType?: string;
 }
 
 /**
@@ -79,15 +81,20 @@ export class PaymentCallbacks {
    * @param shop name of the shop; `undefined` for the default one
    * @param body the form or the JSON object as the host's body parser read it
    */
-  postback(shop: string | undefined, body: unknown, { bytes }: Transmission = {}): Promise<PostbackAnswer> {
+  postback(shop: string | undefined, body: unknown, sent: Transmission = {}): Promise<PostbackAnswer> {
     return this.receive('postback', shop, (found, seen) =>
-      this.takePostback(found, readableFields(PostbackDto, body, bytes), seen),
+      this.takePostback(found, readableFields(PostbackDto, body, sent.bytes), sent, seen),
     );
   }
 
-  private async takePostback(shop: Shop, fields: unknown, seen: RecordedCallback): Promise<PostbackAnswer> {
+  private async takePostback(
+    shop: Shop,
+    fields: unknown,
+    sent: Transmission,
+    seen: RecordedCallback,
+  ): Promise<PostbackAnswer> {
     const parsed = parseBody(PostbackDto, fields);
-    if ('errors' in parsed) return malformed(parsed.errors);
+    if ('errors' in parsed) return this.refuse(shop, 'postback', fields, sent, parsed.errors);
     const postback = parsed.value;
     const digest = this.checkedDigest(shop, postback) ?? (await this.checkDigestWithFreshToken(shop, postback));
     seen.digest = digest;
@@ -122,11 +129,11 @@ export class PaymentCallbacks {
     to: 'success' | 'fail',
     shop: string | undefined,
     body: unknown,
-    { bytes }: Pick<Transmission, 'bytes'> = {},
+    sent: Transmission = {},
   ): Promise<RedirectAnswer> {
     const kind = `redirect-${to}` as const;
     return this.receive(kind, shop, (found, seen) =>
-      this.takeRedirect(found, kind, readableFields(RedirectDto, body, bytes), seen),
+      this.takeRedirect(found, kind, readableFields(RedirectDto, body, sent.bytes), sent, seen),
     );
   }
 
@@ -134,10 +141,11 @@ export class PaymentCallbacks {
     shop: Shop,
     kind: 'redirect-success' | 'redirect-fail',
     body: unknown,
+    sent: Transmission,
     seen: RecordedCallback,
   ): Promise<RedirectAnswer> {
     const parsed = parseBody(RedirectDto, body);
-    if ('errors' in parsed) return malformed(parsed.errors);
+    if ('errors' in parsed) return this.refuse(shop, kind, body, sent, parsed.errors);
     const redirect = parsed.value;
     const neutral = { kind: 'neutral', status: 200, orderId: redirect.InvId } as const;
     const digest = this.checkedDigest(shop, redirect) ?? (await this.checkDigestWithFreshToken(shop, redirect));
@@ -153,6 +161,17 @@ export class PaymentCallbacks {
     // one.
     const current = this.shops.peek(shop.name) ?? shop;
     return { kind: 'result', status: 303, ticket: issueTicket(current, bill.intentId, expiresAt) };
+  }
+
+  private refuse(
+    shop: Shop,
+    kind: CallbackKind,
+    body: unknown,
+    { contentType = 'not known' }: Transmission,
+    errors: readonly FieldError[],
+  ) {
+    this.overload.refused(shop.name, kind, body, contentType, errors);
+    return malformed(errors);
   }
 
   /** What a ticket's payer is shown: stored state only. */
@@ -238,6 +257,7 @@ export class PaymentCallbacks {
       seen.outcome = 'turned-away';
       return NOT_STORED;
     }
+    this.overload.taken(callback.shop);
     if (recorded === 'repeated') {
       this.overload.count('repeatedCallbacks', callback.shop);
       seen.outcome = recorded;

@@ -2,6 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { PaymentClock } from '../common/clock.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { RateLimitedLog } from '../common/rate-limited-log.js';
+import { maskCards } from '../common/redact.js';
+import { shownText } from '../common/text.js';
+import type { CallbackKind } from '../domain/callback.js';
+import type { FieldError } from './parse-body.js';
 
 /** What this instance has dropped since its start to bound floods. All of it is sent again or is not needed. */
 export interface DroppedCounts {
@@ -11,6 +15,8 @@ export interface DroppedCounts {
   readonly repeatedCallbacks: number;
   /** Postbacks for unknown bills answered 503, because `callbacks.maxUnmatched` of them wait. */
   readonly unmatchedPostbacks: number;
+  /** Callbacks answered 400, since they are not what the specification says. The log shows what they look like. */
+  readonly malformedCallbacks: number;
   /** Postbacks refused for their digest because of `callbacks.requirePostbackDigest`. */
   readonly refusedPostbacks: number;
   /** Callbacks answered 503 because too many name shops that only the shop resolver could know. Counted for no shop. */
@@ -27,6 +33,7 @@ const SENTENCES: Readonly<Record<Dropped, string>> = {
   repeatedCallbacks:
     'A bill has got callbacks.maxPerBill callbacks; those that repeat one which waits are not recorded.',
   unmatchedPostbacks: 'Too many postbacks name no bill of ours; further ones are turned away with 503.',
+  malformedCallbacks: 'Callbacks are refused with 400: they are not what the specification says.',
   refusedPostbacks: 'Postbacks are refused: their digest is absent or does not match.',
   unaskedShops:
     'Callbacks name too many shops that the shop resolver does not have; it is asked about some of them only.',
@@ -37,6 +44,7 @@ const NOTHING: DroppedCounts = {
   delayedCallbacks: 0,
   repeatedCallbacks: 0,
   unmatchedPostbacks: 0,
+  malformedCallbacks: 0,
   refusedPostbacks: 0,
   unaskedShops: 0,
   unawaitedResults: 0,
@@ -48,11 +56,18 @@ const NO_SHOP = '';
 /** At most one line per kind and shop in this time: strangers must not be able to fill the log. */
 const PAUSE_MS = 60_000;
 
+/** So many refusals in a row of a shop, and no callback taken between them, are no longer somebody's attempt. */
+const REFUSALS_IN_A_ROW = 3;
+
+/** Names of fields that are shown of a callback, and how many characters of each. */
+const SHOWN = { names: 20, characters: 40 };
+
 /** Counts dropped callbacks and logs them at a limited rate. */
 @Injectable()
 export class DroppedCallbacks {
   private readonly byShop = new Map<string, DroppedCounts>();
   private readonly log: RateLimitedLog;
+  private readonly refusedInARow = new Map<string, number>();
 
   constructor(clock: PaymentClock) {
     this.log = new RateLimitedLog(new PaymentLogger('PaymentCallbacks'), clock, PAUSE_MS);
@@ -70,6 +85,27 @@ export class DroppedCallbacks {
     this.log.write('callbacks-bounded', `${what} ${key}`, line, fields);
   }
 
+  /** A callback was answered 400: says what it looked like, with none of its values. */
+  refused(shop: string, kind: CallbackKind, body: unknown, contentType: string, errors: readonly FieldError[]): void {
+    const before = this.counts(shop);
+    this.byShop.set(shop, { ...before, malformedCallbacks: before.malformedCallbacks + 1 });
+    this.refusedInARow.set(shop, (this.refusedInARow.get(shop) ?? 0) + 1);
+    const line = (): string =>
+      `A callback (${kind}) of shop "${shop}" was refused with 400, and nothing of it is stored: ` +
+      `${errors.flatMap((each) => each.errors.map((error) => `${each.field}: ${error}`)).join('; ')}. It came as ` +
+      `"${shownText(maskCards(contentType.slice(0, 80)))}" with ${shapeOf(body)}. Its bill is checked by the schedule, later.`;
+    this.log.write('callback-refused', `${kind} ${shop}`, line, { shop, callback: kind });
+  }
+
+  taken(shop: string): void {
+    this.refusedInARow.delete(shop);
+  }
+
+  /** Whether this instance refuses all callbacks of a shop. */
+  get refusesAll(): boolean {
+    return [...this.refusedInARow.values()].some((count) => count >= REFUSALS_IN_A_ROW);
+  }
+
   /** Counts of one shop; `null` for all shops. */
   counts(shop: string | null): DroppedCounts {
     if (shop !== null) return this.byShop.get(shop) ?? NOTHING;
@@ -77,6 +113,21 @@ export class DroppedCallbacks {
     for (const counts of this.byShop.values()) for (const what of KINDS) sum[what] += counts[what];
     return sum;
   }
+}
+
+function shapeOf(body: unknown): string {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    return Array.isArray(body) ? 'a list' : `a body of type ${body === null ? 'null' : typeof body}`;
+  }
+  const names = Object.keys(body);
+  const shown = names.slice(0, SHOWN.names).map((name) => {
+    const value: unknown = Object.getOwnPropertyDescriptor(body, name)?.value;
+    const size =
+      typeof value === 'string' ? `${value.length} characters` : Array.isArray(value) ? 'a list' : typeof value;
+    return `${shownText(maskCards(name.slice(0, SHOWN.characters)))} (${size})`;
+  });
+  const more = names.length - shown.length;
+  return `${names.length} fields${names.length > 0 ? `: ${shown.join(', ')}` : ''}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 const KINDS = Object.keys(NOTHING) as Dropped[];

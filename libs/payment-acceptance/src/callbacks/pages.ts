@@ -25,7 +25,7 @@ export function resultPage({ result, orderId, amount, currency }: PaymentResult)
 }
 
 /** For a redirect that proves nothing: acknowledges it and says nothing else. */
-export function neutralPage(orderId: string): string {
+export function neutralPage(orderId?: string): string {
   return page('Thank you', ['The shop will confirm your payment.'], orderId);
 }
 

@@ -93,6 +93,10 @@ export const LOG_LINES = {
     'A callback got 503, since it could not be stored or its shop could not be read. The sender tries again.',
     'Look at `error`: the database, or the shop resolver.',
   ),
+  'callback-refused': warn(
+    'A callback got 400, since it is not what the specification says. Nothing of it is stored.',
+    "The line shows what it looked like. Compare it with the service's settings, or ask the service.",
+  ),
   'callbacks-bounded': warn(
     'A bound against floods, or a refused digest, concerns callbacks: `dropped` says which, as in `PaymentOperations.stats()`.',
     'Is it an attack, or real load? The option that the line names is the bound.',

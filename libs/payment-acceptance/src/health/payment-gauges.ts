@@ -53,6 +53,7 @@ const REASONS: Readonly<Record<PaymentDegradation, 'process' | 'tables'>> = {
   'unknown-outcomes': 'tables',
   'lost-bills': 'tables',
   'shops-refused': 'tables',
+  'callbacks-refused': 'process',
   'backlog-unknown': 'process',
   'service-not-answering': 'process',
   'worker-stalled': 'process',

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { DroppedCallbacks } from '../callbacks/dropped-callbacks.js';
 import { PaymentServiceClient } from '../client/payment-service.client.js';
 import { errorType } from '../common/errors.js';
 import { TimeoutError, withTimeout } from '../common/timeout.js';
@@ -51,6 +52,7 @@ export type PaymentDegradation =
   | 'unknown-outcomes'
   | 'lost-bills'
   | 'shops-refused'
+  | 'callbacks-refused'
   | 'backlog-unknown'
   | 'service-not-answering'
   | 'worker-stalled';
@@ -114,6 +116,7 @@ export class PaymentHealthIndicator {
     private readonly client: PaymentServiceClient,
     private readonly confirmer: Confirmer,
     private readonly deliveries: DeliveryWorker,
+    private readonly dropped: DroppedCallbacks,
     @Inject(PAYMENT_ROLE) private readonly role: NonNullable<PaymentAcceptanceExtras['role']>,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {}
@@ -162,6 +165,7 @@ export class PaymentHealthIndicator {
     const degraded: PaymentDegradation[] = [];
     if (contacts.some(({ failuresInARow }) => failuresInARow >= serviceFailures))
       degraded.push('service-not-answering');
+    if (this.dropped.refusesAll) degraded.push('callbacks-refused');
     const isLate = this.options.autoStart && this.role !== 'callbacks';
     if (Object.values(workers).some((state) => state === 'stalled' || (isLate && state === 'not-started')))
       degraded.push('worker-stalled');
