@@ -136,18 +136,51 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
       ]);
     });
 
-    test('Status, InvId, OutSum and TrsId are required (assumed): 400 names the fields, and nothing is stored', async () => {
+    test.each([
+      ['a comma in the amount', { OutSum: '100,05' }],
+      ['spaces in the amount', { OutSum: '1 000.00' }],
+      ['an amount with a sign', { OutSum: '+100.05' }],
+      ['no amount', { OutSum: undefined }],
+      ['an amount that is none', { OutSum: { much: true } }],
+      ['no order', { InvId: undefined }],
+      ['an order longer than any of ours', { InvId: 'x'.repeat(300) }],
+      ['two orders', { InvId: ['A-1', 'A-2'] }],
+      ['no status', { Status: undefined }],
+      ['a long status', { Status: 'x'.repeat(100) }],
+    ])('one that names its bill is stored and asks for a check, with %s (assumed)', async (_what, odd) => {
       const { fields, billId } = await billed();
-      const answer = await postJson(target(), { TrsId: billId, OutSum: 'much', SignatureValue: fields.SignatureValue });
-      expect([answer.status, answer.headers.get('content-type')]).toEqual([400, 'application/json; charset=utf-8']);
-      expect(await answer.json()).toMatchObject({
-        success: false,
-        errors: [
-          { field: 'Status', errors: expect.any(Array) as unknown },
-          { field: 'InvId', errors: expect.any(Array) as unknown },
-          { field: 'OutSum', errors: ['OutSum must be a decimal such as 100.05'] },
-        ],
-      });
+      expect((await postJson(target(), { ...fields, ...odd })).status).toBe(200);
+      expect(await storedOf(billId)).toMatchObject([{ kind: 'postback', billId, pending: true }]);
+    });
+
+    test('one whose TrsId is no bill of ours asks for a check of the bill whose intent is in custom (assumed)', async () => {
+      const { fields, billId, intentId } = await billed();
+      const { fields: other, billId: foreign } = await billed();
+      for (const TrsId of ['id-of-the-payment', undefined]) {
+        expect((await postJson(target(), { ...fields, TrsId, custom: intentId })).status).toBe(200);
+      }
+      const askedOf = async () => (await harness.host.ledger()).callbacks.filter((each) => each.billId === billId);
+      const ids = (await askedOf()).map(({ trsId, pending }) => [pending, trsId]);
+      expect(ids.sort()).toEqual([
+        [true, null],
+        [true, 'id-of-the-payment'],
+      ]);
+      // A TrsId that is a bill's decides, whatever custom says; an id of nothing names nothing.
+      expect((await postJson(target(), { ...other, custom: intentId })).status).toBe(200);
+      expect(await storedOf(foreign)).toMatchObject([{ billId: foreign }]);
+      expect((await askedOf()).length).toBe(2);
+      const unknown = '00000000-0000-4000-8000-000000000001';
+      expect((await postJson(target(), { ...fields, TrsId: 'of-nobody', custom: unknown })).status).toBe(200);
+      expect((await postJson(target(), { ...fields, TrsId: undefined, custom: unknown })).status).toBe(400);
+    });
+
+    test('one that names no bill is a 400 that says so, and nothing is stored', async () => {
+      const { fields, billId } = await billed();
+      for (const TrsId of [undefined, '', 'x'.repeat(129), [billId, 'other'], { id: billId }]) {
+        const answer = await postJson(target(), { ...fields, TrsId });
+        expect([answer.status, answer.headers.get('content-type')]).toEqual([400, 'application/json; charset=utf-8']);
+        expect(await answer.json()).toMatchObject({ success: false, errors: [{ field: 'TrsId' }] });
+      }
       expect(await storedOf(billId)).toEqual([]);
     });
 

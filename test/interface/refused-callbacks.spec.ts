@@ -25,11 +25,11 @@ describe.each(['express', 'fastify'] as const)('callbacks that are refused, on %
 
   test('leave a line with names and sizes and no value, a count, and a reason of health until one is taken', async () => {
     const to = (path: string) => `${harness.host.url}/${path}`;
-    const body = { OutSum: '4111 1111', TrsId: 'secret-bill', Status: 'SUCCESS', 'evil\u202e\nname': ['x'] };
+    const body = { OutSum: '4111 1111', BillId: 'secret-bill', Status: 'SUCCESS', 'evil\u202e\nname': ['x'] };
     expect((await postJson(to('postback/payment'), body)).status).toBe(400);
     expect(log.filter((line) => line.includes('was refused with 400'))).toEqual([
       expect.stringMatching(
-        /\(postback\) of shop "main" .*InvId must be .*OutSum must be a decimal .*"application\/json.*" with 4 fields: OutSum \(9 characters\), TrsId \(11 characters\), Status \(7 characters\), evil\ufffd+name \(a list\)\./,
+        /\(postback\) of shop "main" .*TrsId must be .*"application\/json.*" with 4 fields: OutSum \(9 characters\), BillId \(11 characters\), Status \(7 characters\), evil\ufffd+name \(a list\)\./,
       ),
     ]);
     expect(log.join()).not.toMatch(/4111|secret-bill|\u202e/);

@@ -122,7 +122,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
         expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
         expect(await page.text()).toContain('H-1');
       }
-      const malformed = await postJson(`${base}/postback/payment`, { TrsId: billId });
+      const malformed = await postJson(`${base}/postback/payment`, { InvId: 'H-1' });
       expect([malformed.status, await malformed.json()]).toEqual([400, expect.objectContaining({ success: false })]);
       const forged = await postForm(`${base}/redirect/payment/fail`, {
         ...redirectFields({ InvId: 'H-1', OutSum: '1.00' }),

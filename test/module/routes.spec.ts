@@ -202,13 +202,13 @@ describe('routes', () => {
       const base = `${host.url}/billing`;
       const answers = [
         await postJson(`${base}/notify/us`, { any: 'thing' }),
-        await postJson(`${base}/notify/main`, { TrsId: billId }),
+        await postJson(`${base}/notify/main`, { InvId: orderId }),
         await postForm(`${base}/back`, { ...redirectFields({ InvId: orderId, OutSum: '1.00' }), OutSum: '2.00' }),
         await postForm(`${base}/back`, { InvId: orderId, OutSum: '1.00', CurrencyIn: 'RUB' }),
         await fetch(`${base}/result/${'A'.repeat(51)}`),
       ];
       expect(answers.map(({ status }) => status)).toEqual([404, 400, 403, 200, 404]);
-      expect(await answers[1]!.json()).toContainEqual({ field: 'InvId', errors: expect.any(Array) as unknown });
+      expect(await answers[1]!.json()).toContainEqual({ field: 'TrsId', errors: expect.any(Array) as unknown });
       const returned = await postForm(`${base}/back`, redirectFields({ InvId: orderId, OutSum: '1.00' }));
       const shown = await fetch(new URL(returned.headers.get('location')!, returned.url));
       expect(await shown.json()).toEqual({

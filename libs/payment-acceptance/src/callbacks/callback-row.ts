@@ -4,22 +4,29 @@ import type { DigestCheck } from '../domain/callback.js';
 import { parseAmount } from '../domain/money.js';
 import type { NewCallback } from './storage/callback.store.js';
 import type { NamedBill } from './storage/named-bill.store.js';
-import { MAX_CURRENCY_LENGTH, MAX_CUSTOM_LENGTH, type PostbackDto, type RedirectDto } from './callback.dto.js';
+import { DECIMAL, MAX_CURRENCY_LENGTH, MAX_CUSTOM_LENGTH, type PostbackDto, type RedirectDto } from './callback.dto.js';
 
 /** A callback as it is stored, without the id of its row. */
 export type CallbackRow = Omit<NewCallback, 'id'>;
 
-/** The row of a postback. Its `TrsId` alone says which bill it is about. */
+/** The longest `TrsId` and `Status` that are kept, and the longest order of ours. */
+const MAX_ID_LENGTH = 128;
+const MAX_STATUS_LENGTH = 64;
+const MAX_ORDER_LENGTH = 255;
+
+/** The row of a postback. Its `TrsId` says which bill it is about; `null` if it has none that could be one. */
 export function postbackRow(shop: string, postback: PostbackDto, digest: DigestCheck, body: object) {
-  const orderId = databaseText(postback.InvId);
+  const { TrsId = '', InvId, Status } = postback;
+  const orderId = comparable(InvId, MAX_ORDER_LENGTH);
+  const billId = databaseText(TrsId.slice(0, MAX_ID_LENGTH + 1));
   return {
     kind: 'postback',
     shop,
     intentId: null,
-    billId: databaseText(postback.TrsId),
+    billId: billId === '' || billId.length > MAX_ID_LENGTH ? null : billId,
     orderId,
-    maskedOrderId: maskCards(orderId),
-    status: maskCards(databaseText(postback.Status)),
+    maskedOrderId: orderId === null ? null : maskCards(orderId),
+    status: Status === undefined ? null : maskCards(databaseText(Status.slice(0, MAX_STATUS_LENGTH))),
     digest,
     ...comparedFields(postback),
     fields: redactFields(body),
@@ -50,8 +57,9 @@ export function redirectRow(
 
 /** What a callback states, for comparison with our bill. */
 function comparedFields(callback: RedirectDto | PostbackDto): Pick<NewCallback, 'amount' | 'currency' | 'custom'> {
+  const { OutSum = '' } = callback;
   return {
-    amount: parseAmount(callback.OutSum),
+    amount: DECIMAL.test(OutSum) ? parseAmount(OutSum) : null,
     currency: comparable(callback.CurrencyIn, MAX_CURRENCY_LENGTH),
     custom: comparable(callback.custom, MAX_CUSTOM_LENGTH),
   };

@@ -5,7 +5,7 @@ import { IsOptional, IsString, Length, Matches, MaxLength } from 'class-validato
 export const MAX_CUSTOM_LENGTH = 4_000;
 export const MAX_CURRENCY_LENGTH = 16;
 
-const DECIMAL = /^-?\d{1,20}(\.\d{1,10})?$/;
+export const DECIMAL = /^-?\d{1,20}(\.\d{1,10})?$/;
 const NOT_DECIMAL = '$property must be a decimal such as 100.05';
 
 type Reader = (given: unknown) => unknown;
@@ -32,6 +32,12 @@ const Text = (): PropertyDecorator =>
     if (typeof given === 'number') return String(given);
     return typeof given === 'object' ? NO_TEXT : given;
   });
+
+/** The same, but what is no text counts as absent. */
+const TextOrNothing = (): PropertyDecorator =>
+  readBy((given) =>
+    typeof given === 'number' || (typeof given === 'string' && given !== '') ? String(given) : undefined,
+  );
 
 /** The same, but other values are read as their JSON. */
 const readAsJson: Reader = (given) => {
@@ -72,8 +78,13 @@ export interface CallbackType<T extends object = object> {
   readonly acceptingAnything: readonly string[];
 }
 
-/** The common fields of redirects and postbacks. */
-export abstract class CallbackDto {
+/** The payer's redirect to the Success URL or the Fail URL: section 2.4 of the specification. */
+export class RedirectDto {
+  /** @internal */
+  static readonly fields = ['InvId', 'OutSum', 'CurrencyIn', 'custom', 'SignatureValue'];
+  /** @internal */
+  static readonly acceptingAnything: readonly string[] = [];
+
   /** The `order_id` given when the bill was created. */
   @Text()
   @IsString()
@@ -86,22 +97,12 @@ export abstract class CallbackDto {
   @Matches(DECIMAL, { message: NOT_DECIMAL })
   readonly OutSum!: string;
 
-  /** The `custom` given when the bill was created. A sender may have parsed it, if it was JSON. */
-  abstract readonly custom?: string;
-}
-
-/** The payer's redirect to the Success URL or the Fail URL: section 2.4 of the specification. */
-export class RedirectDto extends CallbackDto {
-  /** @internal */
-  static readonly fields = ['InvId', 'OutSum', 'CurrencyIn', 'custom', 'SignatureValue'];
-  /** @internal */
-  static readonly acceptingAnything: readonly string[] = [];
-
   /** Currency in which the bill was paid: `USD`, `RUB` or `EUR` (section 2.4, documented), or any that a bill may have (assumed). */
   @Text()
   @Matches(/^[A-Z]{3}$/, { message: '$property must be three capital letters' })
   readonly CurrencyIn!: string;
 
+  /** The `custom` given when the bill was created. A sender may have parsed it, if it was JSON. */
   @TextOrJson()
   @IsOptional()
   @IsString()
@@ -117,21 +118,37 @@ export class RedirectDto extends CallbackDto {
 }
 
 /**
- * The service's postback to the Result URL: section 2.5 of the specification. It does not show which fields are
- * required; assumed: those that name the bill, the order, the amount and the result. An unknown `Status` is no error.
+ * The service's postback to the Result URL: section 2.5 of the specification, which shows no field as required. It is only a
+ * hint, so whatever names a bill is taken (assumed): everything else may be missing or odd, and then matches nothing.
  */
-export class PostbackDto extends CallbackDto {
+export class PostbackDto {
   /** @internal */
-  static readonly acceptingAnything = ['custom', 'Commission', 'CurrencyIn', 'SignatureValue'];
+  static readonly fields = [
+    'InvId',
+    'OutSum',
+    'Status',
+    'TrsId',
+    'custom',
+    'Commission',
+    'CurrencyIn',
+    'SignatureValue',
+  ];
   /** @internal */
-  static readonly fields = ['InvId', 'OutSum', 'Status', 'TrsId', ...PostbackDto.acceptingAnything];
+  static readonly acceptingAnything = PostbackDto.fields;
+
+  /** The `order_id` given when the bill was created. */
+  @Anything()
+  readonly InvId?: string;
+
+  /** Payment amount, as text. */
+  @Anything()
+  readonly OutSum?: string;
 
   /** `SUCCESS` or `FAIL`; other values are stored and count as neither. */
-  @Text()
-  @IsString()
-  @Length(1, 64)
-  readonly Status!: string;
+  @Anything()
+  readonly Status?: string;
 
+  /** The `custom` given when the bill was created. A sender may have parsed it, if it was JSON. */
   @Anything()
   readonly custom?: string;
 
@@ -141,11 +158,10 @@ export class PostbackDto extends CallbackDto {
   @Anything()
   readonly CurrencyIn?: string;
 
-  /** The bill identifier, equal to `bill_id`. */
-  @Text()
-  @IsString()
-  @Length(1, 128)
-  readonly TrsId!: string;
+  /** The bill identifier, equal to `bill_id`. A value that is no text names no bill. */
+  @TextOrNothing()
+  @IsOptional()
+  readonly TrsId?: string;
 
   /** The formula is not documented, so it is compared with the redirect's, and the result is only recorded. */
   @Anything()

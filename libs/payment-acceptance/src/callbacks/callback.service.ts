@@ -77,7 +77,8 @@ export class PaymentCallbacks {
   }
 
   /**
-   * Stores a postback (section 4.4). Only its `TrsId` determines the bill, among our own bills.
+   * Stores a postback (section 4.4). Its `TrsId` determines the bill, among our own bills. Where no bill has that id, the bill is
+   * the one whose intent's random id came back in `custom`, if any (assumed): it is checked, and nothing else follows.
    * @param shop name of the shop; `undefined` for the default one
    * @param body the form or the JSON object as the host's body parser read it
    */
@@ -102,7 +103,22 @@ export class PaymentCallbacks {
       this.overload.count('refusedPostbacks', shop.name);
       return REFUSED;
     }
-    return this.store(postbackRow(shop.name, postback, digest, fields as object), seen);
+    const row = postbackRow(shop.name, postback, digest, fields as object);
+    const stored = await this.storeNamed(row, seen);
+    return stored ?? this.refuse(shop, 'postback', fields, sent, NAMES_NO_BILL);
+  }
+
+  /** `undefined` if neither `TrsId` nor `custom` can be a bill's. */
+  private async storeNamed(row: CallbackRow, seen: RecordedCallback): Promise<typeof STORED | NotStored | undefined> {
+    const { billId, custom } = row;
+    if (custom === null || !isUuid(custom)) return billId === null ? undefined : this.store(row, seen);
+    const known = billId === null ? undefined : await this.store({ ...row, onlyKnown: true }, seen);
+    if (known) return known;
+    const own = await withTimeout(this.options.callbacks.storeTimeoutMs, this.bills.byId(custom));
+    // While the service's id of our bill is not known, it may be this very one: the postback waits for it.
+    const isOurs = own?.shop === row.shop && (own.billId !== null || billId === null);
+    if (isOurs) return this.store({ ...row, intentId: own.intentId }, seen);
+    return billId === null ? undefined : this.store(row, seen);
   }
 
   /**
@@ -231,7 +247,7 @@ export class PaymentCallbacks {
   }
 
   /** `undefined` for a mismatch, which may mean that the shop's token has changed. */
-  private checkedDigest(shop: Shop, { OutSum, InvId, SignatureValue }: RedirectDto | PostbackDto) {
+  private checkedDigest(shop: Shop, { OutSum = '', InvId = '', SignatureValue }: RedirectDto | PostbackDto) {
     const check = checkSignature(shop, OutSum, InvId, SignatureValue);
     return check === 'mismatch' ? undefined : check;
   }
@@ -241,7 +257,12 @@ export class PaymentCallbacks {
     return (await this.shops.findMatching(shop, holds)) ? 'match' : 'mismatch';
   }
 
-  private async store(row: CallbackRow, seen: RecordedCallback): Promise<typeof STORED | NotStored> {
+  private store(row: CallbackRow, seen: RecordedCallback): Promise<typeof STORED | NotStored>;
+  private store(
+    row: CallbackRow & { readonly onlyKnown: true },
+    seen: RecordedCallback,
+  ): Promise<typeof STORED | NotStored | undefined>;
+  private async store(row: CallbackRow, seen: RecordedCallback): Promise<typeof STORED | NotStored | undefined> {
     const callback = { id: timeOrderedUuid(this.random, this.clock.now()), ...row };
     let recorded: Recorded;
     try {
@@ -251,6 +272,7 @@ export class PaymentCallbacks {
       this.overload.count('delayedCallbacks', callback.shop);
       return TOO_MANY_AT_ONCE;
     }
+    if (recorded === 'full' && row.onlyKnown) return undefined;
     if (recorded === 'full') {
       this.overload.count('unmatchedPostbacks', callback.shop);
       // Anybody can cause it, so it must not look like a failure of ours.
@@ -277,3 +299,7 @@ export class PaymentCallbacks {
     return InvId.includes('\0') ? undefined : this.bills.latestOfOrder(shop.name, InvId);
   }
 }
+
+const NAMES_NO_BILL: readonly FieldError[] = [
+  { field: 'TrsId', errors: ['TrsId must be 1 to 128 characters, or custom the id that was sent with the bill'] },
+];

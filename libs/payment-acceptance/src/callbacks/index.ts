@@ -1,5 +1,5 @@
 export { PaymentCallbacks, type Transmission } from './callback.service.js';
-export { PostbackDto, RedirectDto, type CallbackDto } from './callback.dto.js';
+export { PostbackDto, RedirectDto } from './callback.dto.js';
 export type { CallbackRefusal, PostbackAnswer, RedirectAnswer, ResultAnswer } from './callback.answers.js';
 export type { FieldError } from './parse-body.js';
 export { redirectSignature } from './signature.js';

@@ -14,9 +14,9 @@ export interface NewCallback {
   /** `TrsId` of a postback. */
   readonly billId: BillId | null;
   /** The order that it names, to be compared with ours. */
-  readonly orderId: OrderId;
+  readonly orderId: OrderId | null;
   /** The same, as it is stored. */
-  readonly maskedOrderId: string;
+  readonly maskedOrderId: string | null;
   readonly status: string | null;
   readonly digest: DigestCheck;
   /** `OutSum` as an exact decimal(10,2); `null` if it is not one, so that it matches no bill. */
@@ -25,6 +25,8 @@ export interface NewCallback {
   readonly custom: string | null;
   /** All its fields, redacted. */
   readonly fields: object;
+  /** It is not stored if no bill has its `billId` (`full`): its bill is then looked for in another way. */
+  readonly onlyKnown?: boolean;
 }
 
 /**

@@ -5,7 +5,7 @@ import type { BillRecord } from '../../domain/bill.js';
 import type { BillId, OrderId } from '../../domain/ids.js';
 
 /** A bill of ours that a callback names, and what its payer is shown of it. */
-export type NamedBill = Pick<BillRecord, 'intentId' | 'shop' | 'orderId' | 'amount' | 'currency'>;
+export type NamedBill = Pick<BillRecord, 'intentId' | 'shop' | 'orderId' | 'billId' | 'amount' | 'currency'>;
 
 /** Finds the bill of a callback. Only our own records say which it is. Reads without a lock. */
 @Injectable()
@@ -35,7 +35,7 @@ export class NamedBillStore {
 
   private async read(which: Statement): Promise<NamedBill | undefined> {
     const [bill] = await this.database.rows<NamedBill>(
-      sql`SELECT id AS "intentId", shop, order_id AS "orderId", ${this.database.dialect.text('amount')} AS amount, currency
+      sql`SELECT id AS "intentId", shop, order_id AS "orderId", service_bill_id AS "billId", ${this.database.dialect.text('amount')} AS amount, currency
        FROM payment_acceptance.bill ${which}`,
       {},
     );
