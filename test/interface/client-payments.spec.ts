@@ -50,6 +50,7 @@ describe('client payments', () => {
         ['meta.next_cursor', () => '"meta":{"next_cursor":"c/2"}', { cursor: 'c/2' }],
         ['next_cursor, a number', () => '"next_cursor":17', { cursor: '17' }],
         ['links.next', () => `"links":{"next":"${here()}?page=2"},"meta":{"last_page":2}`, { page: '2' }],
+        ['meta.pagination.links.next', () => `"meta":{"pagination":{"links":{"next":"?page=2"}}}`, { page: '2' }],
         ['links.next, an object', () => `"links":{"next":{"href":"?page=2&limit=1"}}`, { page: '2', limit: '1' }],
         ['next_page_url', () => `"current_page":1,"next_page_url":"/api/v1/bill/payments?page=2"`, { page: '2' }],
         ['an address of another bill', () => `"next":"${here()}?id=foreign&page=2"`, { page: '2' }],
@@ -65,6 +66,10 @@ describe('client payments', () => {
       test.each([
         ['has_more alone', '"has_more":true'],
         ['a number of pages alone', '"meta":{"current_page":"1","last_page":3}'],
+        ['a number of pages, from 0 on', '"page":0,"total_pages":2'],
+        ['a number of pages, deeper', '"meta":{"pagination":{"current_page":1,"total_pages":2}}'],
+        ['a token', '"next_page_token":"abc"'],
+        ['a total beyond the page', '"total":16,"per_page":15'],
         ['an address elsewhere', '"links":{"next":"https://other.example/api/v1/bill/payments?page=2"}'],
         ['another address of the service', '"next_page_url":"/api/v1/bill/create?page=2"'],
         ['no address', '"next_page_url":"http://["'],
@@ -85,6 +90,9 @@ describe('client payments', () => {
         '"meta":{"next_cursor":null,"has_more":true,"current_page":2,"last_page":2},"has_more":false',
         '"next_cursor":""',
         '"next_cursor":0',
+        '"page":0,"total_pages":1',
+        '"total":15,"per_page":15,"has_more":null',
+        '"total":"100.05"',
         '"links":[{"url":null}],"next_page_url":null,"current_page":1,"last_page":1,"total":1',
       ])('unless it does: %s', async (paging) => {
         recorded.recorder.answer({ body: page(1, paging) });

@@ -99,6 +99,10 @@ describe('invariant 11: creation', () => {
     const first = await create('again');
     expect(await create('again', '10.00')).toEqual(first);
     await expect(create('again', '11')).rejects.toBeInstanceOf(PaymentBillMismatchError);
+    const otherwise = { orderId: 'again', amount: '10', payerPaysCommission: true };
+    await expect(harness.host.payments.createBill(otherwise)).rejects.toThrow(
+      'an open bill asks for 10.00 RUB, not 10.00 RUB and the commission.',
+    );
     const second = await harness.host.payments.createBill({ orderId: 'again', amount: '11' }, { newAttempt: true });
     expect([second.attempt, second.amount]).toEqual([2, '11.00']);
   });

@@ -2,7 +2,7 @@ import type { PaymentBillMismatchError } from 'nestjs-payment-acceptance';
 import { html } from './html.js';
 import { layout, money } from './layout.js';
 
-type Price = PaymentBillMismatchError['asked'];
+type Price = Pick<PaymentBillMismatchError['asked'], 'amount' | 'currency'>;
 
 /** A price as this page's form submits it. */
 export function priceOf({ amount, currency }: Price): string {

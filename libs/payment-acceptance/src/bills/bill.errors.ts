@@ -51,22 +51,33 @@ export class PaymentOrderAlreadyPaidError extends PaymentBillError {
   }
 }
 
-/** The order has an open bill for another amount or currency. */
+/** What a payer is asked to pay. */
+export interface PaymentBillTerms {
+  readonly amount: string;
+  readonly currency: string;
+  readonly payerPaysCommission: boolean;
+}
+
+/** The order has an open bill for another amount or currency, or with the commission on the other side. */
 export class PaymentBillMismatchError extends PaymentBillError {
   readonly code = 'bill-mismatch';
   constructor(
     shop: string,
     orderId: string,
-    readonly open: { readonly amount: string; readonly currency: string },
-    readonly asked: { readonly amount: string; readonly currency: string },
+    readonly open: PaymentBillTerms,
+    readonly asked: PaymentBillTerms,
   ) {
     super(
       shop,
       orderId,
-      `an open bill asks for ${open.amount} ${open.currency}, not ${asked.amount} ${asked.currency}. ` +
+      `an open bill asks for ${shownTerms(open)}, not ${shownTerms(asked)}. ` +
         'Pass { newAttempt: true } to make another bill; the open one can still be paid.',
     );
   }
+}
+
+function shownTerms({ amount, currency, payerPaysCommission }: PaymentBillTerms): string {
+  return `${amount} ${currency}${payerPaysCommission ? ' and the commission' : ''}`;
 }
 
 /**

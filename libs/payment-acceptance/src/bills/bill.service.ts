@@ -172,7 +172,12 @@ export class BillService implements BeforeApplicationShutdown {
       }
       const open = bills.filter(({ state }) => state === 'OPEN');
       if (!newAttempt && open.length > 0) {
-        const same = open.findLast((each) => each.amount === amount && each.currency === currency);
+        const same = open.findLast(
+          (each) =>
+            each.amount === amount &&
+            each.currency === currency &&
+            each.payerPaysCommission === intent.payerPaysCommission,
+        );
         if (same) return same;
         throw new PaymentBillMismatchError(shop, orderId, open.at(-1) ?? intent, intent);
       }

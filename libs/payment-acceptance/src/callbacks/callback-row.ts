@@ -25,7 +25,7 @@ export function postbackRow(shop: string, postback: PostbackDto, digest: DigestC
     intentId: null,
     billId: billId === '' || billId.length > MAX_ID_LENGTH ? null : billId,
     orderId,
-    maskedOrderId: orderId === null ? null : maskCards(orderId),
+    maskedOrderId: InvId === undefined || InvId.length > MAX_ORDER_LENGTH ? null : maskCards(databaseText(InvId)),
     status: Status === undefined ? null : maskCards(databaseText(Status.slice(0, MAX_STATUS_LENGTH))),
     digest,
     ...comparedFields(postback),

@@ -59,6 +59,7 @@ export interface Transmission {
 export class PaymentCallbacks {
   private readonly logger = new PaymentLogger('PaymentCallbacks');
   private readonly rateLimited: RateLimitedLog;
+  private lookUps = 0;
 
   /** @internal */
   constructor(
@@ -104,21 +105,35 @@ export class PaymentCallbacks {
       return REFUSED;
     }
     const row = postbackRow(shop.name, postback, digest, fields as object);
-    const stored = await this.storeNamed(row, seen);
-    return stored ?? this.refuse(shop, 'postback', fields, sent, NAMES_NO_BILL);
+    const answer = await this.storeNamed(row, seen);
+    if (!answer) return this.refuse(shop, 'postback', fields, sent, NAMES_NO_BILL);
+    this.overload.taken(shop.name);
+    return answer;
   }
 
   /** `undefined` if neither `TrsId` nor `custom` can be a bill's. */
   private async storeNamed(row: CallbackRow, seen: RecordedCallback): Promise<typeof STORED | NotStored | undefined> {
     const { billId, custom } = row;
-    if (custom === null || !isUuid(custom)) return billId === null ? undefined : this.store(row, seen);
-    const known = billId === null ? undefined : await this.store({ ...row, onlyKnown: true }, seen);
-    if (known) return known;
-    const own = await withTimeout(this.options.callbacks.storeTimeoutMs, this.bills.byId(custom));
+    const answer = billId === null ? undefined : await this.store(row, seen);
+    const isUnknown = billId === null || seen.outcome === 'unmatched' || seen.outcome === 'turned-away';
+    if (!isUnknown || custom === null || !isUuid(custom)) return answer;
+    // Beside the row that waits for a bill of that id, which may be one that the ledger has lost.
+    const own = await this.ownBill(custom);
+    if (own === 'busy') return answer ?? TOO_MANY_AT_ONCE;
     // While the service's id of our bill is not known, it may be this very one: the postback waits for it.
-    const isOurs = own?.shop === row.shop && (own.billId !== null || billId === null);
-    if (isOurs) return this.store({ ...row, intentId: own.intentId }, seen);
-    return billId === null ? undefined : this.store(row, seen);
+    if (own?.shop !== row.shop || (own.billId === null && billId !== null)) return answer;
+    return this.store({ ...row, billId: null, intentId: own.intentId }, seen);
+  }
+
+  /** Anybody can ask for it, so few do at once. */
+  private async ownBill(intentId: string): Promise<NamedBill | 'busy' | undefined> {
+    if (this.lookUps >= MAX_LOOK_UPS) return 'busy';
+    this.lookUps += 1;
+    try {
+      return await withTimeout(this.options.callbacks.storeTimeoutMs, this.bills.byId(intentId));
+    } finally {
+      this.lookUps -= 1;
+    }
   }
 
   /**
@@ -163,6 +178,7 @@ export class PaymentCallbacks {
     const parsed = parseBody(RedirectDto, body);
     if ('errors' in parsed) return this.refuse(shop, kind, body, sent, parsed.errors);
     const redirect = parsed.value;
+    this.overload.taken(shop.name);
     const neutral = { kind: 'neutral', status: 200, orderId: redirect.InvId } as const;
     const digest = this.checkedDigest(shop, redirect) ?? (await this.checkDigestWithFreshToken(shop, redirect));
     seen.digest = digest;
@@ -257,12 +273,7 @@ export class PaymentCallbacks {
     return (await this.shops.findMatching(shop, holds)) ? 'match' : 'mismatch';
   }
 
-  private store(row: CallbackRow, seen: RecordedCallback): Promise<typeof STORED | NotStored>;
-  private store(
-    row: CallbackRow & { readonly onlyKnown: true },
-    seen: RecordedCallback,
-  ): Promise<typeof STORED | NotStored | undefined>;
-  private async store(row: CallbackRow, seen: RecordedCallback): Promise<typeof STORED | NotStored | undefined> {
+  private async store(row: CallbackRow, seen: RecordedCallback): Promise<typeof STORED | NotStored> {
     const callback = { id: timeOrderedUuid(this.random, this.clock.now()), ...row };
     let recorded: Recorded;
     try {
@@ -272,14 +283,12 @@ export class PaymentCallbacks {
       this.overload.count('delayedCallbacks', callback.shop);
       return TOO_MANY_AT_ONCE;
     }
-    if (recorded === 'full' && row.onlyKnown) return undefined;
     if (recorded === 'full') {
       this.overload.count('unmatchedPostbacks', callback.shop);
       // Anybody can cause it, so it must not look like a failure of ours.
       seen.outcome = 'turned-away';
       return NOT_STORED;
     }
-    this.overload.taken(callback.shop);
     if (recorded === 'repeated') {
       this.overload.count('repeatedCallbacks', callback.shop);
       seen.outcome = recorded;
@@ -299,6 +308,9 @@ export class PaymentCallbacks {
     return InvId.includes('\0') ? undefined : this.bills.latestOfOrder(shop.name, InvId);
   }
 }
+
+/** How many postbacks are looked up by their `custom` at once. */
+const MAX_LOOK_UPS = 4;
 
 const NAMES_NO_BILL: readonly FieldError[] = [
   { field: 'TrsId', errors: ['TrsId must be 1 to 128 characters, or custom the id that was sent with the bill'] },

@@ -2,8 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { PaymentClock } from '../common/clock.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { RateLimitedLog } from '../common/rate-limited-log.js';
-import { maskCards } from '../common/redact.js';
-import { shownText } from '../common/text.js';
 import type { CallbackKind } from '../domain/callback.js';
 import type { FieldError } from './parse-body.js';
 
@@ -56,20 +54,23 @@ const NO_SHOP = '';
 /** At most one line per kind and shop in this time: strangers must not be able to fill the log. */
 const PAUSE_MS = 60_000;
 
-/** So many refusals in a row of a shop, and no callback taken between them, are no longer somebody's attempt. */
+/** So many refusals in a row of a shop within an hour, and no callback understood between them, are no longer an attempt. */
 const REFUSALS_IN_A_ROW = 3;
+const REMEMBERED_MS = 3_600_000;
 
-/** Names of fields that are shown of a callback, and how many characters of each. */
-const SHOWN = { names: 20, characters: 40 };
+/** How many names of fields are shown of a callback. Others than these are not: a sender may have put anything into one. */
+const MAX_NAMES = 20;
+const PLAIN_NAME = /^[A-Za-z_][A-Za-z_.[\]-]{0,39}$/;
+const PLAIN_TYPE = /^[a-z]{1,20}\/[a-z.+-]{1,60}(?:; ?charset=[\w-]{1,20})?$/i;
 
 /** Counts dropped callbacks and logs them at a limited rate. */
 @Injectable()
 export class DroppedCallbacks {
   private readonly byShop = new Map<string, DroppedCounts>();
   private readonly log: RateLimitedLog;
-  private readonly refusedInARow = new Map<string, number>();
+  private readonly refusedInARow = new Map<string, { readonly count: number; readonly at: number }>();
 
-  constructor(clock: PaymentClock) {
+  constructor(private readonly clock: PaymentClock) {
     this.log = new RateLimitedLog(new PaymentLogger('PaymentCallbacks'), clock, PAUSE_MS);
   }
 
@@ -89,21 +90,28 @@ export class DroppedCallbacks {
   refused(shop: string, kind: CallbackKind, body: unknown, contentType: string, errors: readonly FieldError[]): void {
     const before = this.counts(shop);
     this.byShop.set(shop, { ...before, malformedCallbacks: before.malformedCallbacks + 1 });
-    this.refusedInARow.set(shop, (this.refusedInARow.get(shop) ?? 0) + 1);
+    const count = (this.recentlyRefused(shop)?.count ?? 0) + 1;
+    this.refusedInARow.set(shop, { count, at: this.clock.elapsed() });
     const line = (): string =>
       `A callback (${kind}) of shop "${shop}" was refused with 400, and nothing of it is stored: ` +
       `${errors.flatMap((each) => each.errors.map((error) => `${each.field}: ${error}`)).join('; ')}. It came as ` +
-      `"${shownText(maskCards(contentType.slice(0, 80)))}" with ${shapeOf(body)}. Its bill is checked by the schedule, later.`;
+      `${PLAIN_TYPE.test(contentType) ? `"${contentType}"` : 'another content type'} with ${shapeOf(body)}. Its bill is checked by the schedule, later.`;
     this.log.write('callback-refused', `${kind} ${shop}`, line, { shop, callback: kind });
   }
 
+  /** A callback of the shop was understood, whatever it was answered. */
   taken(shop: string): void {
     this.refusedInARow.delete(shop);
   }
 
   /** Whether this instance refuses all callbacks of a shop. */
   get refusesAll(): boolean {
-    return [...this.refusedInARow.values()].some((count) => count >= REFUSALS_IN_A_ROW);
+    return [...this.refusedInARow.keys()].some((shop) => (this.recentlyRefused(shop)?.count ?? 0) >= REFUSALS_IN_A_ROW);
+  }
+
+  private recentlyRefused(shop: string) {
+    const refused = this.refusedInARow.get(shop);
+    return refused && this.clock.elapsed() - refused.at <= REMEMBERED_MS ? refused : undefined;
   }
 
   /** Counts of one shop; `null` for all shops. */
@@ -120,11 +128,11 @@ function shapeOf(body: unknown): string {
     return Array.isArray(body) ? 'a list' : `a body of type ${body === null ? 'null' : typeof body}`;
   }
   const names = Object.keys(body);
-  const shown = names.slice(0, SHOWN.names).map((name) => {
+  const shown = names.slice(0, MAX_NAMES).map((name) => {
     const value: unknown = Object.getOwnPropertyDescriptor(body, name)?.value;
     const size =
       typeof value === 'string' ? `${value.length} characters` : Array.isArray(value) ? 'a list' : typeof value;
-    return `${shownText(maskCards(name.slice(0, SHOWN.characters)))} (${size})`;
+    return `${PLAIN_NAME.test(name) ? name : `a name of ${name.length} characters`} (${size})`;
   });
   const more = names.length - shown.length;
   return `${names.length} fields${names.length > 0 ? `: ${shown.join(', ')}` : ''}${more > 0 ? ` and ${more} more` : ''}`;

@@ -57,7 +57,7 @@ export class CallbackJournal implements BeforeApplicationShutdown, OnApplication
   private async recordAlone(singles: CallbackStore, callback: NewCallback, limits: RecordLimits): Promise<Recorded> {
     const { shop } = callback;
     const now = this.clock.elapsed();
-    const isFull = callback.onlyKnown === true || now - (this.fullAt.get(shop) ?? -Infinity) < FULL_MS;
+    const isFull = now - (this.fullAt.get(shop) ?? -Infinity) < FULL_MS;
     const recorded = await singles.record(callback, isFull ? { ...limits, maxUnmatched: 0 } : limits);
     if (recorded === 'full' && !isFull) this.fullAt.set(shop, now);
     return recorded;

@@ -115,6 +115,12 @@ const TABLE: readonly [error: Error, code: string, next: string, exitCode: numbe
   [anError(GroupCommitTimeoutError), 'timeout', `${RUN} status ${ON}`, 1],
   [new TimeoutError('late'), 'timeout', `${RUN} status ${ON}`, 1],
   [new QueryFailedError('SELECT 1', [], new Error('no')), 'database-error', AGAIN, 1],
+  [
+    new QueryFailedError('CREATE', [], Object.assign(new Error('no'), { code: '42501' })),
+    'database-error',
+    `Use a user that has the privileges of docs/getting-started.md#privileges, or have them granted, then: ${AGAIN}`,
+    1,
+  ],
   [new TypeError('a fault'), 'unexpected', `${RUN} doctor ${ON}`, 1],
   ...Object.values(service)
     .filter((type) => type !== service.PaymentServiceError)

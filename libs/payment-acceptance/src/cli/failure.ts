@@ -1,4 +1,5 @@
 import { QueryFailedError } from 'typeorm';
+import { lacksPrivilege } from '../database/query-errors.js';
 import { PaymentServiceError } from '../client/service.errors.js';
 import { describeError, errorType, PaymentAcceptanceError } from '../common/errors.js';
 import { GroupCommitTimeoutError } from '../common/group-commit.js';
@@ -107,7 +108,14 @@ const STEPS: readonly Step[] = [
   step(PaymentPoolExhaustedError, (_error, said) => command('status', said)),
   step(GroupCommitTimeoutError, (_error, said) => command('status', said), 'timeout'),
   step(TimeoutError, (_error, said) => command('status', said), 'timeout'),
-  step(QueryFailedError, (_error, said) => again(said), 'database-error'),
+  step(
+    QueryFailedError,
+    (error, said) =>
+      lacksPrivilege(error)
+        ? `Use a user that has the privileges of docs/getting-started.md#privileges, or have them granted, then: ${again(said)}`
+        : again(said),
+    'database-error',
+  ),
 ];
 
 function nextOfAction({ reason }: PaymentOperatorActionError, said: Situation): string {

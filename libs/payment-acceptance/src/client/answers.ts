@@ -70,7 +70,7 @@ export function readPaymentList(fields: Fields, timeZone: string): PaymentList {
 }
 
 /** Where lists elsewhere say how they go on, beside the answer itself. */
-const PAGING = ['meta', 'pagination', 'paging', 'links'];
+const PAGING = ['meta', 'pagination', 'paging', 'links', '_links'];
 
 /**
  * How a list of payments goes on (not shown in section 4.2; assumed, after what others publish): the query that gets the next
@@ -79,18 +79,31 @@ const PAGING = ['meta', 'pagination', 'paging', 'links'];
  * @param asked the address of this page
  */
 export function nextPage(fields: Fields, asked: URL): string | null | undefined {
-  const places = [fields, ...PAGING.map((name) => fields[name]).filter(isRecord)];
+  const places = placesOf(fields, 3);
   const first = (...names: string[]): unknown =>
     names.flatMap((name) => places.map((place) => place[name])).find((value) => value !== undefined && value !== null);
-  const more = String(first('has_more', 'has_next'));
+  const more = String(first('has_more', 'hasMore', 'has_next'));
   if (/^(false|0)$/i.test(more)) return undefined;
-  const cursor = first('next_cursor');
+  const cursor = first('next_cursor', 'nextCursor');
   if (typeof cursor === 'string' && !/^0?$/.test(cursor)) return queryOf(asked, { cursor });
   const next = first('next_page_url', 'next_url', 'next');
   const address = isRecord(next) ? next.href : next;
   if (typeof address === 'string' && address !== '') return sameHost(address, asked);
-  const [page, last] = [first('current_page', 'page'), first('last_page', 'total_pages')].map(Number);
-  return /^(true|1)$/i.test(more) || (page ?? NaN) < (last ?? NaN) ? null : undefined;
+  const token = first('next_page_token', 'nextPageToken');
+  const number = (...names: string[]): number => Number(first(...names) ?? NaN);
+  // The first page is 1, or 0.
+  const page = number('current_page', 'page') || 1;
+  const goesOn =
+    /^(true|1)$/i.test(more) ||
+    (typeof token === 'string' && token !== '') ||
+    page < number('last_page', 'total_pages', 'totalPages') ||
+    page * number('per_page', 'perPage') < number('total');
+  return goesOn ? null : undefined;
+}
+
+function placesOf(fields: Fields, depth: number): Fields[] {
+  const inner = depth === 0 ? [] : PAGING.map((name) => fields[name]).filter(isRecord);
+  return [fields, ...inner.flatMap((place) => placesOf(place, depth - 1))];
 }
 
 function queryOf({ searchParams }: URL, more: Readonly<Record<string, string>> = {}): string {

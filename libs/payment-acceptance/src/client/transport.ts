@@ -64,8 +64,7 @@ export class Transport {
   async send(request: TransportRequest): Promise<TransportAnswer> {
     if (request.signal?.aborted) throw new TransportFailure('aborted', false, true);
     if (!URL.canParse(request.url)) throw new TransportFailure('ERR_INVALID_URL', false, false);
-    // Assume that the other side may have seen it until our own `request` says otherwise.
-    const progress = { left: true, isCut: false };
+    const progress = { left: false, isCut: false };
     const form = request.fields && multipart(request.fields);
     const limit = new RequestLimit(this.limits.totalTimeoutMs, request.signal);
     const agents = request.method === 'GET' ? this.#ofReads : this.#ofCreations;
@@ -86,6 +85,8 @@ export class Transport {
     };
     try {
       if (request.method === 'POST') await this.#ofCreations.tidy();
+      // Assume that the other side may have seen it until our own `request` says otherwise; what is aborted here is not sent.
+      progress.left = !limit.signal.aborted;
       const answer = await this.axios.request<unknown>(config);
       const retryAfter: unknown = answer.headers['retry-after'];
       return {

@@ -84,7 +84,6 @@ export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
     connectTimeoutMs: milliseconds(5 * SECOND),
     totalTimeoutMs: milliseconds(15 * SECOND),
     maxAnswerBytes: wholeNumber(MIB / 2, { unit: 'bytes' }),
-    // Servers may close a connection that idles for longer.
     attempts: wholeNumber(3),
     retryBaseMs: milliseconds(200),
     retryCapMs: milliseconds(3 * SECOND),

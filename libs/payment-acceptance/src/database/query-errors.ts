@@ -57,3 +57,11 @@ export function isUniqueViolation(error: unknown): boolean {
   const { code, errno } = trouble(error);
   return code === '23505' || errno === 1062;
 }
+
+/** Insufficient privilege; on MariaDB for the database, a table, or what only an administrator may do. */
+const UNPRIVILEGED = new Set<unknown>(['42501', 1044, 1142, 1227]);
+
+/** Whether the database's user may not do what the statement does. */
+export function lacksPrivilege(error: unknown): boolean {
+  return UNPRIVILEGED.has(errorCode(error));
+}

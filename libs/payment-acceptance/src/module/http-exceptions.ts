@@ -28,7 +28,9 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
   'order-already-paid': { status: HttpStatus.CONFLICT, message: 'The order is paid already.' },
   'bill-mismatch': {
     status: HttpStatus.CONFLICT,
-    message: 'A payment of this order was started with another amount. Check the order, then try again.',
+    message:
+      'A payment of this order is open with another amount, currency or share of the commission, and can still be paid. Trying ' +
+      'again does not change that: look at the order, and confirm what it costs now.',
   },
   'creation-in-progress': { ...LATER, retryAfter: 2 },
   'bill-not-stored': { ...LATER, retryAfter: 2 },
@@ -50,7 +52,7 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
  *
  * - 503 if the service or the database does not answer, or the outcome is unknown: the order can be paid again
  * - 503 without `retryAfter` if somebody has to act first: a refused token, a banned merchant, an invalid shop
- * - 409 if the order is paid already, or an open bill is for another amount
+ * - 409 if the order is paid already, or an open bill asks for something else
  * - 404 for an unknown shop
  * - 400 for a request that cannot be sent, with a sentence for each unusable field
  */

@@ -29,11 +29,11 @@ export class PostbackEvidence {
 
   add({ orderId }: UnknownBillPostback): void {
     this.count += 1;
-    if (this.orders.size < 5) this.orders.add(orderId);
+    if (orderId !== null && this.orders.size < 5) this.orders.add(orderId);
   }
 
   bill(): RecoveredBill {
-    const { billId, orderId, amountText, currencyText, status, digest, receivedAt } = this.first;
+    const { billId, amountText, currencyText, status, digest, receivedAt } = this.first;
     const orders = this.orders.size > 1 ? ` They name several orders: ${[...this.orders].join(', ')}.` : '';
     return {
       verified: false,
@@ -41,7 +41,7 @@ export class PostbackEvidence {
         `Only postbacks name this bill (${this.count}; the first: ${status ?? 'no status'}, digest ${digest}), and anybody can send one.${orders} ` +
         'Look up the bill in the account, and its order. The amount is what was billed, without a commission.',
       shop: this.shop,
-      orderId,
+      orderId: [...this.orders][0] ?? '',
       billId,
       amount: parseAmount(amountText ?? '') ?? '',
       ...(currencyText !== null && /^[A-Z]{3}$/.test(currencyText) && { currency: currencyText }),

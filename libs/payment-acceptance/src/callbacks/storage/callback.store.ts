@@ -25,8 +25,6 @@ export interface NewCallback {
   readonly custom: string | null;
   /** All its fields, redacted. */
   readonly fields: object;
-  /** It is not stored if no bill has its `billId` (`full`): its bill is then looked for in another way. */
-  readonly onlyKnown?: boolean;
 }
 
 /**

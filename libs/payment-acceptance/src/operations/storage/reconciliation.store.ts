@@ -59,8 +59,6 @@ export interface ReconciliationSpan {
 
 const PAYMENT: Reading<PaymentToReconcile> = { firstSeenAt: instant, succeeded: flag };
 
-/** Sorts before every other id. */
-
 /** Reads what is compared with the service's lists. Read-only. */
 @Injectable()
 export class ReconciliationStore {

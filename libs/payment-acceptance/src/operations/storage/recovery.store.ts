@@ -15,8 +15,8 @@ export interface BillToRecheck {
 export interface UnknownBillPostback {
   readonly id: string;
   readonly billId: BillId;
-  /** The order that it names: anybody can send one. */
-  readonly orderId: OrderId;
+  /** The order that it names, if any: anybody can send one. */
+  readonly orderId: OrderId | null;
   readonly status: string | null;
   readonly digest: string;
   /** `OutSum` and `CurrencyIn` as received; `null` once retention has removed them. */
@@ -24,8 +24,6 @@ export interface UnknownBillPostback {
   readonly currencyText: string | null;
   readonly receivedAt: Date;
 }
-
-/** Sorts before every other id. */
 
 /** The statements that find out what the tables have lost. */
 @Injectable()
