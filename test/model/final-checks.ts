@@ -132,10 +132,12 @@ async function expectNothingLeft(model: Model, world: World): Promise<void> {
   // A postback that names no bill of its shop waits for thirty days, in which the service is asked for it.
   const known = new Set(bills.map(({ shop, billId }) => `${shop} ${billId}`));
   const namesNone = ({ kind, shop, trsId }: (typeof callbacks)[number]): boolean =>
-    kind === 'postback' && !known.has(`${shop} ${trsId}`);
+    kind === 'postback' && trsId !== null && !known.has(`${shop} ${trsId}`);
   expect(callbacks.filter((callback) => callback.pending && !namesNone(callback))).toEqual([]);
-  const count = (kind: string) => callbacks.filter((callback) => callback.kind.startsWith(kind)).length;
-  expect([count('postback'), count('redirect')]).toEqual([world.postbacksTaken(model), world.acknowledged.redirect]);
+  // Beside one that names no bill, `custom` may have asked for a check of ours, in a row without a TrsId.
+  const postbacks = callbacks.filter(({ kind, trsId }) => kind === 'postback' && trsId !== null).length;
+  const redirects = callbacks.filter(({ kind }) => kind.startsWith('redirect')).length;
+  expect([postbacks, redirects]).toEqual([world.postbacksTaken(model), world.acknowledged.redirect]);
   const leased = await world.query(
     `SELECT id::text FROM payment_acceptance.bill WHERE lease_token IS NOT NULL OR lease_until IS NOT NULL
      UNION ALL SELECT id::text FROM payment_acceptance.delivery WHERE lease_token IS NOT NULL OR lease_until IS NOT NULL`,
