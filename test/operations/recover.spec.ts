@@ -42,6 +42,23 @@ async function lost(orderId: string, which: 'all' | 'last' = 'all'): Promise<str
   return billId;
 }
 
+/** Imports a log while somebody's decision is under way, which commits when the import waits for it. */
+async function importedBeside(decision: string, lines: readonly string[]) {
+  const person = harness.host.dataSource.createQueryRunner();
+  await person.startTransaction();
+  await person.query(decision);
+  const imported = harness.host.app
+    .get(PaymentImport)
+    .importLog(Readable.from(lines) as AsyncIterable<string>, { operator: 'ann' });
+  await until(
+    () => sql(updateWaiting) as Promise<unknown[]>,
+    (rows) => rows.length === 1,
+  );
+  await person.commitTransaction();
+  await person.release();
+  return imported;
+}
+
 describe('recovering what a database has lost', () => {
   beforeEach(async () => {
     log = [];
@@ -142,21 +159,8 @@ describe('recovering what a database has lost', () => {
       const half = await lost('half', 'last');
       const after = await lost('after');
       await sql(`UPDATE payment_acceptance.bill SET state = 'UNKNOWN' WHERE state = 'CREATING'`);
-      const person = harness.host.dataSource.createQueryRunner();
-      await person.startTransaction();
-      await person.query(
-        `UPDATE payment_acceptance.bill SET ${change.replace('$', half)} WHERE order_id = 'half' AND state = 'UNKNOWN'`,
-      );
-      const imported = harness.host.app
-        .get(PaymentImport)
-        .importLog(Readable.from(log) as AsyncIterable<string>, { operator: 'ann' });
-      await until(
-        () => sql(updateWaiting) as Promise<unknown[]>,
-        (rows) => rows.length === 1,
-      );
-      await person.commitTransaction();
-      await person.release();
-      expect(await imported).toMatchObject({
+      const decision = `UPDATE payment_acceptance.bill SET ${change.replace('$', half)} WHERE order_id = 'half' AND state = 'UNKNOWN'`;
+      expect(await importedBeside(decision, log)).toMatchObject({
         imported: 1,
         bills: [{ billId: after }],
         present: 0,
@@ -172,22 +176,9 @@ describe('recovering what a database has lost', () => {
     const after = await lost('after');
     await lost('rival', 'last');
     await sql(`UPDATE payment_acceptance.bill SET state = 'UNKNOWN' WHERE state = 'CREATING'`);
-    const person = harness.host.dataSource.createQueryRunner();
-    await person.startTransaction();
-    await person.query(
-      `UPDATE payment_acceptance.bill SET state = 'OPEN', service_bill_id = '${half}' WHERE order_id = 'rival'`,
-    );
+    const decision = `UPDATE payment_acceptance.bill SET state = 'OPEN', service_bill_id = '${half}' WHERE order_id = 'rival'`;
     const lines = log.filter((line) => !line.includes('order rival'));
-    const imported = harness.host.app
-      .get(PaymentImport)
-      .importLog(Readable.from(lines) as AsyncIterable<string>, { operator: 'ann' });
-    await until(
-      () => sql(updateWaiting) as Promise<unknown[]>,
-      (rows) => rows.length === 1,
-    );
-    await person.commitTransaction();
-    await person.release();
-    expect(await imported).toMatchObject({
+    expect(await importedBeside(decision, lines)).toMatchObject({
       imported: 1,
       bills: [{ billId: after }],
       refused: [{ problems: [expect.stringContaining('order "rival"')] }],

@@ -25,13 +25,15 @@ export interface DroppedCounts {
 
 export type Dropped = keyof DroppedCounts;
 
-const SENTENCES: Readonly<Record<Dropped, string>> = {
+/** What is only counted: a refused callback has a line of its own. */
+type Counted = Exclude<Dropped, 'malformedCallbacks'>;
+
+const SENTENCES: Readonly<Record<Counted, string>> = {
   delayedCallbacks:
     'Callbacks come faster than the database stores them; further ones are answered 503, and the sender tries again.',
   repeatedCallbacks:
     'A bill has got callbacks.maxPerBill callbacks; those that repeat one which waits are not recorded.',
   unmatchedPostbacks: 'Too many postbacks name no bill of ours; further ones are turned away with 503.',
-  malformedCallbacks: 'Callbacks are refused with 400: they are not what the specification says.',
   refusedPostbacks: 'Postbacks are refused: their digest is absent or does not match.',
   unaskedShops:
     'Callbacks name too many shops that the shop resolver does not have; it is asked about some of them only.',
@@ -75,21 +77,18 @@ export class DroppedCallbacks {
   }
 
   /** @param shop name of a known shop, or `null`; never a made-up name */
-  count(what: Dropped, shop: string | null): void {
+  count(what: Counted, shop: string | null): void {
     const key = shop ?? NO_SHOP;
-    const before = this.counts(key);
-    const after = { ...before, [what]: before[what] + 1 };
-    this.byShop.set(key, after);
+    const counts = this.add(what, key);
     const whose = shop === null ? '' : `Shop "${shop}", `;
-    const line = (): string => `${SENTENCES[what]} ${whose}${after[what]} since the start.`;
+    const line = (): string => `${SENTENCES[what]} ${whose}${counts[what]} since the start.`;
     const fields = { dropped: what, ...(shop !== null && { shop }) };
     this.log.write('callbacks-bounded', `${what} ${key}`, line, fields);
   }
 
   /** A callback was answered 400: says what it looked like, with none of its values. */
   refused(shop: string, kind: CallbackKind, body: unknown, contentType: string, errors: readonly FieldError[]): void {
-    const before = this.counts(shop);
-    this.byShop.set(shop, { ...before, malformedCallbacks: before.malformedCallbacks + 1 });
+    this.add('malformedCallbacks', shop);
     const count = (this.recentlyRefused(shop)?.count ?? 0) + 1;
     this.refusedInARow.set(shop, { count, at: this.clock.elapsed() });
     const line = (): string =>
@@ -97,6 +96,13 @@ export class DroppedCallbacks {
       `${errors.flatMap((each) => each.errors.map((error) => `${each.field}: ${error}`)).join('; ')}. It came as ` +
       `${PLAIN_TYPE.test(contentType) ? `"${contentType}"` : 'another content type'} with ${shapeOf(body)}. Its bill is checked by the schedule, later.`;
     this.log.write('callback-refused', `${kind} ${shop}`, line, { shop, callback: kind });
+  }
+
+  private add(what: Dropped, key: string): DroppedCounts {
+    const before = this.counts(key);
+    const after = { ...before, [what]: before[what] + 1 };
+    this.byShop.set(key, after);
+    return after;
   }
 
   /** A callback of the shop was understood, whatever it was answered. */
