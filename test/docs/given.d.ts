@@ -5,7 +5,8 @@ declare class Order {
   id: string;
   amount: string;
   currency: string;
-  status: 'pending' | 'paid' | 'not_paid';
+  status: 'pending' | 'paid' | 'not_paid' | 'cancelled';
+  note: string | null;
 }
 
 /** The reader's whole application. */

@@ -24,15 +24,22 @@ const PRINTED = [
   'libs/payment-acceptance/src/cli/init.ts',
   'test/hosts/app/orders.service.ts',
 ];
+/** Prints one that pays failed orders, too. */
+const ONE_MORE_STATE = 'docs/events.md';
 /** The statements of the handler. `init` names the entity by a string, and some import the package as a whole. */
 const STATEMENTS = [
-  'const { orderId: id, billedAmount: amount, currency } = event;',
-  "requireOrder(event, await manager.update(Order, { id, amount, currency }, { status: 'paid' }));",
+  'const { orderId: id, billedAmount: amount, currency, paymentId } = event;',
+  'const order = { id, amount, currency };',
+  "const { affected } = await manager.update(Order, { ...order, status: 'pending' }, { status: 'paid' });",
+  'if (!affected) requireOrder(event, await manager.update(Order, order, { note: `Payment ${paymentId}` }));',
 ];
 
 describe('the handler that documents, examples and init print', () => {
   test.each(PRINTED)('is the same in %s', (file) => {
-    const printed = fs.readFileSync(path.join(root, file), 'utf8').replaceAll('payment.require', 'require');
+    const printed = fs
+      .readFileSync(path.join(root, file), 'utf8')
+      .replaceAll('payment.require', 'require')
+      .replaceAll('\\', '');
     for (const statement of STATEMENTS) expect(printed.replaceAll("'Order'", 'Order')).toContain(statement);
   });
 
@@ -48,7 +55,7 @@ describe('the handler that documents, examples and init print', () => {
       .split('\n')
       .filter(Boolean);
     expect(lines.filter((line) => !line.includes('billedAmount: amount'))).toEqual([]);
-    expect(new Set(lines.map((line) => line.split(':')[0]))).toEqual(new Set(PRINTED));
+    expect(new Set(lines.map((line) => line.split(':')[0]))).toEqual(new Set([...PRINTED, ONE_MORE_STATE]));
   });
 });
 
@@ -91,6 +98,39 @@ describe('it marks an order as paid', () => {
     await reviews().accept(review!.id, { operator: 'ann' });
     await harness.settle();
     expect(await statusOf(id)).toBe('paid');
+  });
+
+  test('but not one that was cancelled: it keeps its state, and a note for a person', async () => {
+    const { id } = await orders().save({ amount: '100.00', currency: 'RUB' });
+    const { billId } = await harness.host.payments.createBill({ orderId: id, amount: '100.00' });
+    await orders().update({ id }, { status: 'cancelled' });
+    const { payment } = await harness.sandbox.pay(billId);
+    await harness.settle();
+    expect(await orders().findOneByOrFail({ id })).toMatchObject({
+      status: 'cancelled',
+      note: `Payment ${payment.id}`,
+    });
+  });
+
+  test('nor one that was paid before: the second payment is in the note', async () => {
+    const { id } = await orders().save({ amount: '100.00', currency: 'RUB' });
+    const { billId } = await harness.host.payments.createBill({ orderId: id, amount: '100.00' });
+    const another = await harness.host.payments.createBill({ orderId: id, amount: '100.00' }, { newAttempt: true });
+    await harness.sandbox.pay(billId);
+    await harness.settle();
+    const { payment } = await harness.sandbox.pay(another.billId);
+    await harness.settle();
+    expect(await orders().findOneByOrFail({ id })).toMatchObject({ status: 'paid', note: `Payment ${payment.id}` });
+  });
+
+  test('and is not called for one that the module knows to be cancelled', async () => {
+    const { id } = await orders().save({ amount: '100.00', currency: 'RUB' });
+    const { billId } = await harness.host.payments.createBill({ orderId: id, amount: '100.00' });
+    await harness.host.payments.cancelOrder(id);
+    await harness.sandbox.pay(billId);
+    await harness.settle();
+    expect(await orders().findOneByOrFail({ id })).toMatchObject({ status: 'pending', note: null });
+    expect((await reviews().list()).find(({ orderId }) => orderId === id)).toMatchObject({ reason: 'order-cancelled' });
   });
 
   test('and says what it looked for where the price has changed since', async () => {

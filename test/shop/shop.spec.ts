@@ -59,6 +59,32 @@ describe('the sample shop, two processes on one database', () => {
     expect(await shop.order(id)).toMatchObject({ status: 'pending', events: [] });
   });
 
+  test('a cancelled order: no way to pay it, and money that comes all the same waits for a person', async () => {
+    const { id, billId } = await shop.buy({ amount: '30.00' });
+    const cancel = () => postJson(`${shop.urls[0]!}/api/orders/${id}/cancel`, {});
+    expect([(await cancel()).status, (await cancel()).status]).toEqual([200, 200]);
+    const paying = await postForm(`${shop.urls[1]!}/orders/${id}/pay`, {});
+    expect([paying.status, paying.headers.get('location')]).toEqual([303, `/orders/${id}`]);
+    await shop.sandbox.pay(billId);
+    const { reviews } = await until(shop.ledger, (ledger) => ledger.reviews.some(({ orderId }) => orderId === id));
+    expect(reviews[0]).toMatchObject({ orderId: id, reason: 'order-cancelled', state: 'OPEN' });
+    expect(await shop.order(id)).toMatchObject({ status: 'cancelled', events: [] });
+    const page = await (await fetch(`${shop.urls[0]!}/orders/${id}`)).text();
+    expect(page).toContain('Cancelled');
+    expect(page).not.toContain('<button');
+  });
+
+  test('a paid order cannot be cancelled', async () => {
+    const { id, billId } = await shop.buy({ amount: '31.00' });
+    await shop.sandbox.pay(billId);
+    await until(
+      () => shop.order(id),
+      ({ status }) => status === 'paid',
+    );
+    expect((await postJson(`${shop.urls[0]!}/api/orders/${id}/cancel`, {})).status).toBe(409);
+    expect(await shop.order(id)).toMatchObject({ status: 'paid' });
+  });
+
   test('two hundred copies of one postback at once, to both: one event, one order update', async () => {
     const { id, billId } = await shop.buy({ amount: '77.00' });
     await shop.sandbox.setFaults({ postbacks: { drop: 1 } });

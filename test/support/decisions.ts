@@ -8,6 +8,7 @@ export const run = (more: Partial<DecisionInput>): Decision =>
   decide({
     bill: lockedBill(),
     firstPaymentId: null,
+    cancelled: false,
     known: [],
     listed: [],
     judge: defaultJudge,

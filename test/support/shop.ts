@@ -11,7 +11,7 @@ import { LedgerReader, type PaymentLedger } from './ledger.js';
 
 export interface OrderView {
   id: string;
-  status: 'pending' | 'paid' | 'not_paid';
+  status: 'pending' | 'paid' | 'not_paid' | 'cancelled';
   paidAmount: string | null;
   note: string | null;
   events: { name: string; paymentId: string; at: string }[];

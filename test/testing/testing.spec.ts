@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { PaymentAcceptanceService } from 'nestjs-payment-acceptance';
 import { PaymentClock, PaymentTestingError, type PaymentTesting } from 'nestjs-payment-acceptance/testing';
 import { Checkout, Mailer } from './host.js';
 import { hostsOfTests } from './support/hosts.js';
@@ -30,6 +31,24 @@ describe('testing', () => {
       await payments.pay(orderId);
       await payments.settled();
       expect(await checkout.status(orderId)).toBe('paid');
+    });
+
+    test('an order whose id has been there before, once the ledger is empty', async () => {
+      const app = await hosts.create();
+      await payments.attach(app);
+      const createBill = () =>
+        app.get(PaymentAcceptanceService, { strict: false }).createBill({ orderId: 'again-1', amount: '10.00' });
+      await createBill();
+      await payments.pay('again-1');
+      await payments.settled();
+      await expect(createBill()).rejects.toThrow('the order is paid already');
+      await payments.clearLedger();
+      await createBill();
+      expect((await payments.fail('again-1')).payment.status).toBe('FAIL');
+      await payments.settled();
+      expect(await app.get(PaymentAcceptanceService, { strict: false }).findBills('again-1')).toMatchObject([
+        { attempt: 1, state: 'OPEN' },
+      ]);
     });
 
     test('nothing is lost with a postback: the schedule finds the payment', async () => {

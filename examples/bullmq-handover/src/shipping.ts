@@ -10,10 +10,13 @@ export class ShippingHandover {
 
   @payment.OnPaymentSucceeded({ consumer: 'shipping' })
   async paid(event: payment.PaymentSucceededEvent, { manager }: payment.PaymentEventContext): Promise<void> {
-    const { orderId: id, billedAmount: amount, currency } = event;
-    payment.requireOrder(event, await manager.update(Order, { id, amount, currency }, { status: 'paid' }));
+    const { orderId: id, billedAmount: amount, currency, paymentId } = event;
+    const order = { id, amount, currency };
+    const { affected } = await manager.update(Order, { ...order, status: 'pending' }, { status: 'paid' });
+    // Cancelled, say, or paid before: it stays as it is, and a person reads the note. Where there is none, this throws.
+    if (!affected) payment.requireOrder(event, await manager.update(Order, order, { note: `Payment ${paymentId}` }));
     // The event's id is the same in each attempt, and BullMQ adds no second job under an id.
-    await this.queue.add('ship', { id }, { jobId: event.id });
+    if (affected) await this.queue.add('ship', { id }, { jobId: event.id });
   }
 }
 

@@ -11,7 +11,10 @@ import { Order } from './order.entity.js';
 export class OrderPayments {
   @OnPaymentSucceeded({ consumer: 'orders' })
   async paid(event: PaymentSucceededEvent, { manager }: PaymentEventContext): Promise<void> {
-    const { orderId: id, billedAmount: amount, currency } = event;
-    requireOrder(event, await manager.update(Order, { id, amount, currency }, { status: 'paid' }));
+    const { orderId: id, billedAmount: amount, currency, paymentId } = event;
+    const order = { id, amount, currency };
+    const { affected } = await manager.update(Order, { ...order, status: 'pending' }, { status: 'paid' });
+    // Cancelled, say, or paid before: it stays as it is, and a person reads the note. Where there is none, this throws.
+    if (!affected) requireOrder(event, await manager.update(Order, order, { note: `Payment ${paymentId}` }));
   }
 }

@@ -9,6 +9,7 @@ import { PaymentHealthIndicator } from './health/payment-health.indicator.js';
 import { ConfigurableModuleClass } from './module/payment-acceptance.module-definition.js';
 import { PaymentAcceptanceService } from './module/payment-acceptance.service.js';
 import { PaymentShops } from './module/payment-shops.js';
+import { Database } from './database/database.js';
 import { PaymentWorkers } from './module/payment-workers.js';
 import { CORE } from './module/providers.js';
 import { getPaymentShopToken, sharedToken } from './module/tokens.js';
@@ -45,7 +46,7 @@ const PUBLIC = [
  * Also found by a token, since an application may have loaded another copy of the package, with other classes. All but the
  * first are for `nestjs-payment-acceptance/testing`.
  */
-const SHARED_BY_COPIES = [PaymentAcceptanceService, PaymentOperations, PaymentWorkers, PaymentClock];
+const SHARED_BY_COPIES = [PaymentAcceptanceService, PaymentOperations, PaymentWorkers, PaymentClock, Database];
 
 const aliases: FactoryProvider[] = SHARED_BY_COPIES.map((service) => ({
   provide: sharedToken(service.name),

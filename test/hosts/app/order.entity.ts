@@ -6,4 +6,5 @@ export class Order {
   @Column('numeric', { precision: 18, scale: 2 }) amount!: string;
   @Column() currency!: string;
   @Column({ default: 'pending' }) status!: string;
+  @Column({ type: 'text', nullable: true }) note!: string | null;
 }

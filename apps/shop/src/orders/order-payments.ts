@@ -9,7 +9,7 @@ import {
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
 import type { EntityManager } from 'typeorm';
-import { Order, OrderEvent } from './order.entity.js';
+import { isFinal, Order, OrderEvent } from './order.entity.js';
 
 /**
  * Updates orders from the payment events. Writes through the given manager commit together with the mark that the event
@@ -21,6 +21,11 @@ export class OrderPayments {
   async markPaid(event: PaymentSucceededEvent, { manager }: PaymentEventContext): Promise<void> {
     const order = await this.record(event, manager);
     if (order.status === 'paid') return;
+    if (order.status === 'cancelled') {
+      order.note = `Paid after it was cancelled: ${event.amount} ${event.currency}.`;
+      await manager.save(order);
+      return;
+    }
     // The bill was for the price when it was created. If the order has changed since, a person decides. What was paid may
     // differ from it: with a commission of the payer's, overpaid, or less that an operator has accepted.
     if (event.currency !== order.currency || compareAmounts(event.billedAmount, order.amount) < 0) {
@@ -32,11 +37,11 @@ export class OrderPayments {
     await manager.save(order);
   }
 
-  /** A failure says nothing about other payments: a paid order stays paid. */
+  /** A failure says nothing about other payments: a paid order stays paid, and a cancelled one cancelled. */
   @OnPaymentFailed({ consumer: 'orders' })
   async markNotPaid(event: PaymentFailedEvent, { manager }: PaymentEventContext): Promise<void> {
     const order = await this.record(event, manager);
-    if (order.status === 'paid') return;
+    if (isFinal(order)) return;
     order.status = 'not_paid';
     await manager.save(order);
   }

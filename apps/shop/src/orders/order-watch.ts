@@ -16,7 +16,7 @@ import {
   takeWhile,
   timer,
 } from 'rxjs';
-import type { Order } from './order.entity.js';
+import { isFinal, type Order } from './order.entity.js';
 import { OrdersService } from './orders.service.js';
 
 const LOOK_MS = 400;
@@ -52,7 +52,7 @@ export class OrderWatch implements BeforeApplicationShutdown {
   }
 
   /**
-   * The order now and after each change; completes when it is paid, or after two minutes.
+   * The order now and after each change; completes when it is paid or cancelled, or after two minutes.
    * @throws ServiceUnavailableException while too many watch
    */
   watch(id: string): Observable<Order> {
@@ -63,7 +63,7 @@ export class OrderWatch implements BeforeApplicationShutdown {
         map((orders) => orders.get(id)),
         filter((order) => order !== undefined),
         distinctUntilChanged((one, other) => versionOf(one) === versionOf(other)),
-        takeWhile(({ status }) => status !== 'paid', true),
+        takeWhile((order) => !isFinal(order), true),
         takeUntil(merge(this.closing, timer(LONGEST_MS))),
         finalize(() => this.watched.splice(this.watched.indexOf(id), 1)),
       );

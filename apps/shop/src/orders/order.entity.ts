@@ -10,7 +10,7 @@ import {
   type Relation,
 } from 'typeorm';
 
-export type OrderStatus = 'pending' | 'paid' | 'not_paid';
+export type OrderStatus = 'pending' | 'paid' | 'not_paid' | 'cancelled';
 export type ShopName = 'main' | 'eu';
 
 @Entity('shop_order')
@@ -47,6 +47,11 @@ export class Order {
 
   @OneToMany(() => OrderEvent, (event) => event.order)
   events!: Relation<OrderEvent>[];
+}
+
+/** Whether nobody has to pay it any more. */
+export function isFinal({ status }: Order): boolean {
+  return status === 'paid' || status === 'cancelled';
 }
 
 /** A payment event that the order has processed. */

@@ -1,4 +1,14 @@
-import { Body, Controller, Get, NotFoundException, Param, ParseUUIDPipe, Post } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Get,
+  HttpCode,
+  HttpStatus,
+  NotFoundException,
+  Param,
+  ParseUUIDPipe,
+  Post,
+} from '@nestjs/common';
 import { CreateOrderDto } from './create-order.dto.js';
 import type { Order } from './order.entity.js';
 import { OrdersService } from './orders.service.js';
@@ -20,9 +30,20 @@ export class OrdersApiController {
 
   @Get(':id')
   async show(@Param('id', ParseUUIDPipe) id: string) {
+    return view(await this.order(id));
+  }
+
+  @Post(':id/cancel')
+  @HttpCode(HttpStatus.OK)
+  async cancel(@Param('id', ParseUUIDPipe) id: string) {
+    await this.orders.cancel(await this.order(id));
+    return view(await this.order(id));
+  }
+
+  private async order(id: string): Promise<Order> {
     const order = await this.orders.find(id);
     if (!order) throw new NotFoundException('There is no such order.');
-    return view(order);
+    return order;
   }
 }
 

@@ -10,7 +10,7 @@ import {
 import { randomUUID } from 'node:crypto';
 import { In, Repository } from 'typeorm';
 import type { CreateOrderDto } from './create-order.dto.js';
-import { Order, type ShopName } from './order.entity.js';
+import { Order, type OrderStatus, type ShopName } from './order.entity.js';
 
 const NEWEST = 100;
 
@@ -56,6 +56,15 @@ export class OrdersService {
       if (!(newPrice && error instanceof PaymentBillMismatchError)) throw error;
       return this.shops[shop].createBill(request, { newAttempt: true });
     }
+  }
+
+  /**
+   * No further bill is made, and what is still paid waits for a person. If the process dies in between, cancel again.
+   * @throws PaymentOrderAlreadyPaidError
+   */
+  async cancel({ id, shop }: Order): Promise<void> {
+    await this.shops[shop].cancelOrder(id);
+    await this.orders.update({ id, status: In<OrderStatus>(['pending', 'not_paid']) }, { status: 'cancelled' });
   }
 
   find(id: string): Promise<Order | null> {

@@ -1,6 +1,5 @@
-import type { OrderEvent } from '../orders/order.entity.js';
+import { isFinal, type Order, type OrderEvent } from '../orders/order.entity.js';
 import { versionOf } from '../orders/order-watch.js';
-import type { Order } from '../orders/order.entity.js';
 import { html, type Html } from './html.js';
 import { layout, money, time } from './layout.js';
 import { LIVE_SCRIPT } from './live.script.js';
@@ -13,6 +12,7 @@ export const STATES: Readonly<Record<Order['status'], readonly [name: string, to
   pending: ['Waiting for payment', 'warn', 'As soon as the payment arrives, it shows here.'],
   paid: ['Paid', 'good', 'Thank you. We pack it today.'],
   not_paid: ['Not paid', 'bad', 'The payment failed, and nothing was taken. You can pay again with another card.'],
+  cancelled: ['Cancelled', 'bad', 'Please do not pay it any more. If you have, we write to you.'],
 };
 
 const EVENTS: Readonly<Record<string, readonly [name: string, tone: Tone]>> = {
@@ -64,12 +64,13 @@ export function orderPage(order: Order): string {
 /** The part that changes while the page is open. */
 export function orderState(order: Order): Html {
   const [name, tone, text] = STATES[order.status];
-  const pay = html`<form method="post" action="/orders/${order.id}/pay">
-    <button>${order.status === 'not_paid' ? 'Pay again' : 'Pay now'}</button>
-  </form>`;
+  const actions = html`<form method="post" action="/orders/${order.id}/pay">
+      <button>${order.status === 'not_paid' ? 'Pay again' : 'Pay now'}</button>
+    </form>
+    <form method="post" action="/orders/${order.id}/cancel"><button class="quiet">Cancel the order</button></form>`;
   return html`<p class="state"><span class="tag ${tone}">${name}</span> ${money(order.amount, order.currency)}</p>
     <p>${text}</p>
-    ${order.note !== null && html`<p class="bad">${order.note}</p>`} ${order.status !== 'paid' && pay}
+    ${order.note !== null && html`<p class="bad">${order.note}</p>`} ${!isFinal(order) && actions}
     <ol class="steps">
       <li>Ordered<span class="note">${time(order.createdAt)}</span></li>
       ${order.events.map(step)} ${order.status === 'pending' && html`<li class="warn">Waiting for the payment</li>`}

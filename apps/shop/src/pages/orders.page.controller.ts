@@ -15,7 +15,7 @@ import {
 import { IsIn, IsOptional, IsString } from 'class-validator';
 import { map, type Observable } from 'rxjs';
 import { OrderWatch, versionOf } from '../orders/order-watch.js';
-import type { Order, ShopName } from '../orders/order.entity.js';
+import { isFinal, type Order, type ShopName } from '../orders/order.entity.js';
 import { OrdersService } from '../orders/orders.service.js';
 import { orderPage, orderState } from './order.page.js';
 import { ordersPage } from './orders.page.js';
@@ -81,7 +81,7 @@ export class OrdersPageController {
     await this.order(id);
     return this.orderWatch.watch(id).pipe(
       map((order) => ({
-        data: { version: versionOf(order), html: orderState(order).text, final: order.status === 'paid' },
+        data: { version: versionOf(order), html: orderState(order).text, final: isFinal(order) },
       })),
     );
   }
@@ -90,10 +90,17 @@ export class OrdersPageController {
   @Redirect()
   async pay(@Param('id', ParseUUIDPipe) id: string, @Body() { price }: PayDto = {}) {
     const order = await this.order(id);
-    if (order.status === 'paid') return { url: `/orders/${id}`, statusCode: 303 };
+    if (isFinal(order)) return { url: `/orders/${id}`, statusCode: 303 };
     // The price may have changed once more since the page that asked for it.
     const bill = await this.orders.bill(order, price === priceOf(order));
     return { url: bill.linkPageUrl, statusCode: 303 };
+  }
+
+  @Post('orders/:id/cancel')
+  @Redirect()
+  async cancel(@Param('id', ParseUUIDPipe) id: string) {
+    await this.orders.cancel(await this.order(id));
+    return { url: `/orders/${id}`, statusCode: 303 };
   }
 
   private async order(id: string): Promise<Order> {

@@ -48,6 +48,7 @@ export class PageExceptionFilter implements ExceptionFilter {
 const SENTENCES: Readonly<Record<string, string>> = {
   'order-already-paid':
     'A payment for this order has arrived. Do not pay again: if it is not what the order costs, we write to you.',
+  'order-cancelled': 'This order is cancelled. Order again if you still want it.',
   'creation-in-progress': 'Your payment page is being made. Try again in a moment.',
   'bill-not-stored': 'Your payment page is being made. Try again in a moment.',
 };

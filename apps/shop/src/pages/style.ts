@@ -32,6 +32,7 @@ main { flex: 1; width: 100%; max-width: 70rem; margin: 0 auto; padding: 2rem 1re
 main > * + * { margin-top: 1.5rem; }
 footer { padding: 1.25rem 1rem; text-align: center; font-size: .88rem; color: var(--soft); border-top: 1px solid var(--line); }
 button, .button { display: inline-block; padding: .65rem 1.2rem; font: inherit; font-weight: 650; text-align: center; text-decoration: none; color: var(--on-accent); background: var(--accent); border: 0; border-radius: 10px; cursor: pointer; }
+button.quiet { color: var(--accent); background: none; border: 1px solid var(--edge); }
 button:hover, .button:hover { filter: brightness(1.1); }
 .hero { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: end; gap: 1rem 2rem; }
 .hero p { max-width: 34rem; margin-top: .4rem; color: var(--soft); }

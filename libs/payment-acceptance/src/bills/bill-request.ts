@@ -1,5 +1,8 @@
+import { types } from 'node:util';
 import type { BillFields } from '../client/payment-service.client.js';
 import type { Shop } from '../config/resolved-options.js';
+import type { BillRecord } from '../domain/bill.js';
+import type { OrderId } from '../domain/ids.js';
 import { parseAmount, type DecimalAmount } from '../domain/money.js';
 import { PaymentInvalidBillRequestError } from './bill.errors.js';
 
@@ -24,6 +27,38 @@ export interface CreateBillRequest {
   custom?: string;
   /** Whether the payer pays the commission. Default: the shop's option. */
   payerPaysCommission?: boolean;
+  /**
+   * When the order was made. If the ledger has a bill of this `orderId` that is more than a minute older, the id was given to
+   * another order before, and no bill is made or returned (ours, assumed). Default: ids of orders are taken never to come again.
+   */
+  orderedAt?: Date;
+}
+
+/** How far the clocks of the host and of its database may be apart. */
+const CLOCKS_APART_MS = 60_000;
+
+/** Whether a bill is of an earlier order that had the same id. */
+export function isOfEarlierOrder(bill: Pick<BillRecord, 'createdAt'>, orderedAt: Date | undefined): boolean {
+  return orderedAt !== undefined && bill.createdAt.getTime() < orderedAt.getTime() - CLOCKS_APART_MS;
+}
+
+const ORDER_ID = 'orderId must be a string of 1 to 255 characters on one line, well-formed and without a NUL.';
+
+/** @throws PaymentInvalidBillRequestError if no order can have this id. */
+export function requireOrderId(shop: string, orderId: unknown): asserts orderId is OrderId {
+  if (!isOrderId(orderId)) throw new PaymentInvalidBillRequestError(shop, '', [ORDER_ID]);
+}
+
+function isOrderId(orderId: unknown): orderId is OrderId {
+  return isText(orderId, 255) && orderId !== '' && !/[\r\n]/.test(orderId);
+}
+
+function isTime(value: unknown): boolean {
+  return types.isDate(value) && !Number.isNaN(value.getTime());
+}
+
+function isText(value: unknown, limit: number): value is string {
+  return typeof value === 'string' && value.length <= limit && !value.includes('\0') && value.isWellFormed();
 }
 
 /**
@@ -36,17 +71,17 @@ export function prepareBill(shop: Shop, request: CreateBillRequest, intentId: st
   if (amount === null || /^-|^0\.00$/.test(amount)) {
     problems.push('amount must be a decimal string above 0 with at most 8 digits before the point and 2 after it.');
   }
-  const text = (name: 'orderId' | 'description' | 'name' | 'type' | 'custom', limit: number): string | undefined => {
+  const text = (name: 'description' | 'name' | 'type' | 'custom', limit: number): string | undefined => {
     const value: unknown = request[name];
     if (value === undefined) return undefined;
-    if (typeof value !== 'string' || value.length > limit || value.includes('\0') || !value.isWellFormed()) {
+    if (!isText(value, limit)) {
       problems.push(`${name} must be a string of at most ${limit} characters, well-formed and without a NUL.`);
       return undefined;
     }
     return value.replace(/\r\n|\r|\n/g, '\r\n');
   };
-  const orderId = text('orderId', 255);
-  if (!orderId || /[\r\n]/.test(orderId)) problems.push('orderId must not be empty and must be one line.');
+  const { orderId } = request;
+  if (!isOrderId(orderId)) problems.push(ORDER_ID);
   const description = text('description', 1000);
   const name = text('name', 255);
   const type = text('type', 64) ?? 'normal';
@@ -54,9 +89,10 @@ export function prepareBill(shop: Shop, request: CreateBillRequest, intentId: st
   const currency = request.currency ?? shop.currency;
   if (!/^[A-Z]{3}$/.test(currency)) problems.push('currency must be three capital letters.');
   const payerPaysCommission: unknown = request.payerPaysCommission ?? shop.payerPaysCommission;
+  if (request.orderedAt !== undefined && !isTime(request.orderedAt)) problems.push('orderedAt must be a Date.');
   if (typeof payerPaysCommission !== 'boolean') problems.push('payerPaysCommission must be true or false.');
-  if (problems.length > 0 || amount === null || !orderId || typeof payerPaysCommission !== 'boolean') {
-    throw new PaymentInvalidBillRequestError(shop.name, orderId ?? '', problems);
+  if (problems.length > 0 || amount === null || typeof payerPaysCommission !== 'boolean') {
+    throw new PaymentInvalidBillRequestError(shop.name, isOrderId(orderId) ? orderId : '', problems);
   }
   return { amount, orderId, description, type, currency, custom, payerPaysCommission, name };
 }

@@ -51,6 +51,35 @@ export class PaymentOrderAlreadyPaidError extends PaymentBillError {
   }
 }
 
+/** The shop has cancelled the order: nobody may pay it any more. */
+export class PaymentOrderCancelledError extends PaymentBillError {
+  readonly code = 'order-cancelled';
+  constructor(shop: string, orderId: string) {
+    super(shop, orderId, 'the order is cancelled. Make a new order, with an id of its own.');
+  }
+}
+
+/** The order id was given to another order before, whose bills the ledger has. */
+export class PaymentOrderIdReusedError extends PaymentBillError {
+  readonly code = 'order-id-reused';
+  constructor(
+    shop: string,
+    orderId: string,
+    /** When the bill of the other order was made. */
+    readonly billedAt: Date,
+    /** When this order was made: `orderedAt` of the request. */
+    readonly orderedAt: Date,
+  ) {
+    super(
+      shop,
+      orderId,
+      `the ledger has a bill of ${billedAt.toISOString()} for an order with this id, which is older than the order itself ` +
+        `(${orderedAt.toISOString()}). Ids of orders must never come again: where numbers have begun anew, put something before ` +
+        'them that has not been there.',
+    );
+  }
+}
+
 /** What a payer is asked to pay. */
 export interface PaymentBillTerms {
   readonly amount: string;

@@ -1,5 +1,6 @@
 import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { EntityManager } from 'typeorm';
 import type { CreatedBill } from '../client/answers.js';
 import { PaymentServiceClient, type BillFields } from '../client/payment-service.client.js';
 import { PaymentServiceError } from '../client/service.errors.js';
@@ -17,12 +18,14 @@ import { ABANDONED, BillStore } from './storage/bill.store.js';
 import { Database } from '../database/database.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
-import { prepareBill, type CreateBillRequest } from './bill-request.js';
+import { isOfEarlierOrder, prepareBill, requireOrderId, type CreateBillRequest } from './bill-request.js';
 import {
   PaymentApplicationStoppingError,
   PaymentBillMismatchError,
   PaymentCreationInProgressError,
   PaymentOrderAlreadyPaidError,
+  PaymentOrderCancelledError,
+  PaymentOrderIdReusedError,
   PaymentUnknownOutcomeError,
 } from './bill.errors.js';
 import { creationLine, creationRecord } from './creation-log.js';
@@ -80,7 +83,8 @@ export class BillService implements BeforeApplicationShutdown {
    * Creates the bill of an order, or returns the open one. Concurrent calls create one bill. It uses its own
    * transactions: called inside one of the host's, it works, but survives that one's rollback and needs a second connection.
    *
-   * @throws PaymentInvalidBillRequestError, PaymentOrderAlreadyPaidError, PaymentBillMismatchError, PaymentCreationInProgressError
+   * @throws PaymentInvalidBillRequestError, PaymentOrderAlreadyPaidError, PaymentOrderCancelledError, PaymentOrderIdReusedError,
+   *   PaymentBillMismatchError, PaymentCreationInProgressError
    * @throws PaymentApplicationStoppingError while the application shuts down
    * @throws PaymentServiceError if the service refused, or the request never left: no bill was created
    * @throws PaymentUnknownOutcomeError if a bill may have been created
@@ -101,11 +105,20 @@ export class BillService implements BeforeApplicationShutdown {
       const intent: Intent = { ...fields, ...of, description, name };
       span.set({ 'payment.order_id': fields.orderId });
       if (this.stopping) throw new PaymentApplicationStoppingError(shop.name, fields.orderId);
-      const bill = await this.creations.track(this.createPrepared(shop, fields, intent, options));
+      const bill = await this.creations.track(this.createPrepared(shop, fields, intent, request.orderedAt, options));
       span.set({ 'payment.bill_id': bill.billId });
       return bill;
     });
     return this.metrics.creation(shop.name, call);
+  }
+
+  /** See `PaymentShop.cancelOrder`. A payment is settled under the same lock, so that either comes first. */
+  async cancelOrder(shop: string, orderId: string): Promise<void> {
+    requireOrderId(shop, orderId);
+    await this.store.transaction(async (manager) => {
+      const { cancelled } = await this.lockUnpaid(manager, shop, orderId);
+      if (!cancelled) await this.store.cancelOrder(manager, shop, orderId);
+    });
   }
 
   /** The order's bills, first attempt first. */
@@ -140,12 +153,13 @@ export class BillService implements BeforeApplicationShutdown {
     shop: Shop,
     fields: BillFields,
     intent: Intent,
+    orderedAt: Date | undefined,
     { newAttempt = false, signal }: CreateBillOptions,
   ): Promise<PaymentBill> {
     const deadline = performance.now() + this.options.creation.waitMs;
     for (;;) {
       await this.ends.settle(shop.name, fields.orderId);
-      const begun = await this.begin(intent, newAttempt);
+      const begun = await this.begin(intent, orderedAt, newAttempt);
       if (begun === 'stored') return payable(await this.request(shop, fields, intent, signal));
       if (begun !== 'busy') return payable(begun);
       if (performance.now() >= deadline || signal?.aborted)
@@ -155,16 +169,17 @@ export class BillService implements BeforeApplicationShutdown {
   }
 
   /** Stores an intent, or finds the open bill that satisfies the call; `busy` while another call is creating one. */
-  private async begin(intent: Intent, newAttempt: boolean): Promise<'stored' | 'busy' | BillRecord> {
+  private async begin(
+    intent: Intent,
+    orderedAt: Date | undefined,
+    newAttempt: boolean,
+  ): Promise<'stored' | 'busy' | BillRecord> {
     const { shop, orderId, amount, currency } = intent;
     const { leaseMs } = this.options.creation;
     if (await this.store.insertFirst(intent, leaseMs)) return 'stored';
     return this.store.transaction(async (manager) => {
-      const order = await this.store.lockOrder(manager, shop, orderId);
-      const bills = await this.store.ofOrder(shop, orderId, manager);
-      if (order.firstPaymentId !== null || bills.some(({ state }) => state === 'PAID')) {
-        throw new PaymentOrderAlreadyPaidError(shop, orderId, order.firstPaymentId);
-      }
+      const { cancelled, bills } = await this.lockUnpaid(manager, shop, orderId, orderedAt);
+      if (cancelled) throw new PaymentOrderCancelledError(shop, orderId);
       for (const other of bills.filter(({ state }) => state === 'CREATING')) {
         // If its own answer arrives at this moment, the next poll finds the bill open.
         if (!other.leaseEnded || !(await this.store.close(other.intentId, 'UNKNOWN', ABANDONED, manager)))
@@ -184,6 +199,18 @@ export class BillService implements BeforeApplicationShutdown {
       await this.store.insert(manager, { ...intent, attempt: (bills.at(-1)?.attempt ?? 0) + 1 }, leaseMs);
       return 'stored';
     });
+  }
+
+  /** Locks an order that nobody has paid, and reads its bills. */
+  private async lockUnpaid(manager: EntityManager, shop: string, orderId: OrderId, orderedAt?: Date) {
+    const { firstPaymentId, cancelled } = await this.store.lockOrder(manager, shop, orderId);
+    const bills = await this.store.ofOrder(shop, orderId, manager);
+    const earlier = bills.find((bill) => isOfEarlierOrder(bill, orderedAt));
+    if (earlier && orderedAt) throw new PaymentOrderIdReusedError(shop, orderId, earlier.createdAt, orderedAt);
+    if (firstPaymentId !== null || bills.some(({ state }) => state === 'PAID')) {
+      throw new PaymentOrderAlreadyPaidError(shop, orderId, firstPaymentId);
+    }
+    return { cancelled, bills };
   }
 
   /** Sends the request of a stored intent and moves the intent to the state that the answer implies. */

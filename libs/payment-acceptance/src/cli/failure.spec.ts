@@ -23,6 +23,8 @@ const OF_THE_APPLICATION = [
   'PaymentInvalidBillRequestError',
   'PaymentCreationInProgressError',
   'PaymentOrderAlreadyPaidError',
+  'PaymentOrderCancelledError',
+  'PaymentOrderIdReusedError',
   'PaymentBillMismatchError',
   'PaymentUnknownOutcomeError',
   'PaymentBillNotStoredError',

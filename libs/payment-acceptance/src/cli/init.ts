@@ -183,12 +183,15 @@ export class OrderPayments {
     return bill.linkPageUrl;
   }
 
-  // 'Order' is the name of your entity, and these are its columns: leave out currency if your orders have none. Until they are
-  // right the update throws, and the event is tried again, for a day at least.
+  // 'Order' is the name of your entity, 'pending' the state in which it may be paid, and these are its columns (note is text, for
+  // a person): leave out currency if your orders have none. Until they are right this throws, and is tried again for a day at least.
   @OnPaymentSucceeded({ consumer: 'orders' })
   async paid(event: PaymentSucceededEvent, { manager }: PaymentEventContext): Promise<void> {
-    const { orderId: id, billedAmount: amount, currency } = event;
-    requireOrder(event, await manager.update('Order', { id, amount, currency }, { status: 'paid' }));
+    const { orderId: id, billedAmount: amount, currency, paymentId } = event;
+    const order = { id, amount, currency };
+    const { affected } = await manager.update('Order', { ...order, status: 'pending' }, { status: 'paid' });
+    // Cancelled, say, or paid before: it stays as it is, and a person reads the note. Where there is none, this throws.
+    if (!affected) requireOrder(event, await manager.update('Order', order, { note: \`Payment \${paymentId}\` }));
   }
 }`;
 

@@ -1,5 +1,5 @@
 import type { DecimalAmount } from './money.js';
-import type { BillId, IntentId, OrderId } from './ids.js';
+import type { BillId, IntentId, OrderId, PaymentId } from './ids.js';
 
 /**
  * States of a bill of ours; the specification shows none (assumed). No callback ever changes one.
@@ -79,4 +79,12 @@ export interface LockedBill {
   readonly nextCheckAt: Date | null;
   /** The database's clock at the start of the transaction. */
   readonly now: Date;
+}
+
+/** What is decided about the locked order of a bill. */
+export interface LockedOrder {
+  /** The payment that paid it first, if any. */
+  readonly firstPaymentId: PaymentId | null;
+  /** Whether the shop has cancelled it: what is paid for it needs a person. */
+  readonly cancelled: boolean;
 }

@@ -1,6 +1,6 @@
-import type { BillState, LockedBill } from './bill.js';
+import type { BillState, LockedBill, LockedOrder } from './bill.js';
 import type { Hint } from './callback.js';
-import type { BillId, IntentId, OrderId, PaymentId } from './ids.js';
+import type { BillId, IntentId, OrderId } from './ids.js';
 
 /**
  * A claim is a lease on a bill for one check. It has its own token and expires on the database's clock. Whoever checks (the
@@ -30,9 +30,9 @@ export interface ClaimedBill {
   readonly hints: readonly Hint[];
 }
 
-/** A locked bill, the token of its current claim, and the payment that already paid its order, if any. */
+/** A locked bill, the token of its current claim, and its locked order. */
 export interface LockedClaim {
   readonly token: string;
   readonly bill: LockedBill;
-  readonly firstPaymentId: PaymentId | null;
+  readonly order: LockedOrder;
 }

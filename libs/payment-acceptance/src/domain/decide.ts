@@ -40,8 +40,10 @@ export function decide(input: DecisionInput): Decision {
     builder.review('payment-changed', payment, closed > 0 ? `${changeOf(payment)}:${closed}` : changeOf(payment));
   };
   const advanced = new Set<string>();
-  for (const [payment, verdict] of judged(input)) {
+  for (const [payment, judgement] of judged(input)) {
     const row = rows.get(payment.paymentId);
+    // Nobody waits for the money of a cancelled order: a person decides.
+    const verdict = input.cancelled && judgement.kind === 'succeeded' ? ORDER_CANCELLED : judgement;
     if (!isOwn(payment, bill)) {
       // The payment belongs to another bill, so it needs a person only if money arrived.
       if (payment.status === 'SUCCESS') builder.review('foreign-bill', payment);
@@ -54,7 +56,7 @@ export function decide(input: DecisionInput): Decision {
       keep({ ...payment, intentId: bill.intentId, contradiction: null, verdict: kind });
       advanced.add(payment.paymentId);
       if (!accepted) builder.take(payment, verdict);
-      else if (verdict.kind === 'review') changed(payment);
+      else if (judgement.kind === 'review') changed(payment);
     }
   }
   for (const [paymentId, entries] of ownListings(input)) {
@@ -106,6 +108,8 @@ export function decideAccepted(
   builder.accept({ ...row, billId: bill.billId, createdAt: null, amount: accepted.amount }, accepted.operator);
   return builder.decision();
 }
+
+const ORDER_CANCELLED: Verdict = { kind: 'review', reason: 'order-cancelled' };
 
 /** What an operator accepts. The amount is in the bill's currency. */
 export interface AcceptedPayment {

@@ -2,7 +2,7 @@ import { eventId } from './event-id.js';
 import { uuidFromName } from './uuid.js';
 import type { Judge, LedgerPayment, ReportedPayment, ReviewReason, Verdict } from './payment.js';
 import { paymentEvent, type EventData, type PaymentEventName } from './payment-events.js';
-import type { BillState, LockedBill } from './bill.js';
+import type { BillState, LockedBill, LockedOrder } from './bill.js';
 import type { NewReview, Settlement } from './settlement.js';
 import type { PaymentId } from './ids.js';
 
@@ -19,10 +19,8 @@ export interface Lifetime {
   readonly horizon: number;
 }
 
-export interface DecisionInput extends Lifetime {
+export interface DecisionInput extends Lifetime, LockedOrder {
   readonly bill: LockedBill;
-  /** The payment that already paid the order, if any. */
-  readonly firstPaymentId: PaymentId | null;
   readonly known: readonly (LedgerPayment & { readonly closedChanges?: number })[];
   readonly listed: readonly ReportedPayment[];
   /** Whether further parts of the list follow: until then, `known` has the payments of this part alone. */

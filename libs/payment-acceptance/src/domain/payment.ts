@@ -72,6 +72,7 @@ export type ReviewReason =
   | 'overpaid'
   | 'foreign-bill'
   | 'second-payment'
+  | 'order-cancelled'
   | 'payment-changed'
   | 'payment-moved'
   | 'too-many-payments'

@@ -25,6 +25,7 @@ const NEEDS_ACTION: Answer = {
 
 const ANSWERS: Readonly<Record<string, Answer>> = {
   'unknown-shop': { status: HttpStatus.NOT_FOUND, message: 'There is no such shop.' },
+  'order-cancelled': { status: HttpStatus.CONFLICT, message: 'The order is cancelled.' },
   'order-already-paid': { status: HttpStatus.CONFLICT, message: 'The order is paid already.' },
   'bill-mismatch': {
     status: HttpStatus.CONFLICT,
@@ -52,7 +53,7 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
  *
  * - 503 if the service or the database does not answer, or the outcome is unknown: the order can be paid again
  * - 503 without `retryAfter` if somebody has to act first: a refused token, a banned merchant, an invalid shop
- * - 409 if the order is paid already, or an open bill asks for something else
+ * - 409 if the order is paid already or cancelled, or an open bill asks for something else
  * - 404 for an unknown shop
  * - 400 for a request that cannot be sent, with a sentence for each unusable field
  */

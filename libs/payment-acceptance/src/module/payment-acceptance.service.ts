@@ -27,6 +27,11 @@ export class PaymentAcceptanceService {
     return this.shop().createBill(request, options);
   }
 
+  /** {@link PaymentShop.cancelOrder} of the default shop. */
+  cancelOrder(orderId: string): Promise<void> {
+    return this.shop().cancelOrder(orderId);
+  }
+
   /** {@link PaymentShop.listPayments} of the default shop. */
   listPayments(billId: string, control?: RequestControl): Promise<ReportedPayment[]> {
     return this.shop().listPayments(billId, control);

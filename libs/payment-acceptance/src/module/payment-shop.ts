@@ -44,8 +44,8 @@ export class PaymentShop {
    *
    * Call it outside your transactions, once the order is stored. Inside one it works, too: the bill stays if you roll back, and
    * the call needs a second connection of the pool while yours is held.
-   * @throws PaymentInvalidBillRequestError, PaymentOrderAlreadyPaidError, PaymentBillMismatchError,
-   *   PaymentCreationInProgressError
+   * @throws PaymentInvalidBillRequestError, PaymentOrderAlreadyPaidError, PaymentOrderCancelledError,
+   *   PaymentOrderIdReusedError, PaymentBillMismatchError, PaymentCreationInProgressError
    * @throws PaymentApplicationStoppingError while the application shuts down
    * @throws PaymentServiceError if the service refused, or the request never left: no bill was created
    * @throws PaymentUnknownOutcomeError if a bill may have been created
@@ -54,6 +54,21 @@ export class PaymentShop {
    */
   async createBill(request: CreateBillRequest, options?: CreateBillOptions): Promise<PaymentBill> {
     return this.bills.create(await this.shops.get(this.name), request, options);
+  }
+
+  /**
+   * Cancels an order that nobody has paid (ours, assumed: the service has no request that closes a bill). From then on
+   * `createBill` throws PaymentOrderCancelledError. A link that the payer has can still be paid: that is a review
+   * `order-cancelled` and no `payment.succeeded`, unless a person accepts it. Of this call and a payment that is
+   * being settled, one comes first: either the order is paid, or it is cancelled.
+   *
+   * It commits on its own, and may be called again. Call it before you mark the order as cancelled, with the name of the shop
+   * that made its bills. A cancelled order stays cancelled. An order without a bill can be cancelled, too.
+   * @throws PaymentOrderAlreadyPaidError if a payment of it has succeeded
+   * @throws PaymentInvalidBillRequestError if no order can have this id
+   */
+  cancelOrder(orderId: string): Promise<void> {
+    return this.bills.cancelOrder(this.name, orderId);
   }
 
   /**

@@ -60,7 +60,7 @@ export class PaymentReviews {
   async accept(reviewId: string, options: PaymentAcceptReviewOptions): Promise<void> {
     const { settlement, store } = this.parts;
     const review = await this.open(reviewId);
-    await settlement.settleByOperator(review, async (manager, bill, firstPaymentId) => {
+    await settlement.settleByOperator(review, async (manager, bill, { firstPaymentId }) => {
       await this.close(manager, reviewId, 'ACCEPTED', options);
       const paymentId = paymentOf(review, options);
       const known = await settlement.payments(manager, bill, [paymentId]);

@@ -1,5 +1,5 @@
 import type { Ended } from '../common/group-commit.js';
-import type { LockedBill } from '../domain/bill.js';
+import type { LockedBill, LockedOrder } from '../domain/bill.js';
 import type { ComparablePayment, KnownPayment } from '../domain/callback.js';
 import type { ClaimedBill, LockedClaim } from '../domain/claim.js';
 import type { Decision } from '../domain/decide.js';
@@ -8,7 +8,7 @@ import type { LedgerPayment } from '../domain/payment.js';
 import type { CheckScheduleOptions } from '../domain/schedule-options.js';
 import { nextCheck } from '../domain/schedule.js';
 import type { Settlement } from '../domain/settlement.js';
-import type { IntentId, PaymentId } from '../domain/ids.js';
+import type { IntentId } from '../domain/ids.js';
 
 /** The answer to a check, ready to be settled. */
 export interface CheckAnswer {
@@ -19,7 +19,7 @@ export interface CheckAnswer {
   readonly ends: boolean;
   /** Trace context that its events continue. */
   readonly traceparent: string | null;
-  decide(bill: LockedBill, firstPaymentId: PaymentId | null, known: readonly KnownPayment[]): Decision;
+  decide(bill: LockedBill, order: LockedOrder, known: readonly KnownPayment[]): Decision;
 }
 
 /**
@@ -43,20 +43,21 @@ export class SettlementBatch {
   }
 
   /** Decides on a locked bill. An error in the decision fails that bill alone. */
-  settle(answer: CheckAnswer, { bill, firstPaymentId }: LockedClaim): Ended<Decision> {
+  settle(answer: CheckAnswer, { bill, order: found }: LockedClaim): Ended<Decision> {
     const { claim } = answer;
-    const order = keyOf(bill.shop, bill.orderId);
+    const orderKey = keyOf(bill.shop, bill.orderId);
+    const order = { ...found, firstPaymentId: this.firstPaymentIds.get(orderKey) ?? found.firstPaymentId };
     const keys = new Set(this.ofBills.get(bill.intentId));
     for (const paymentId of answer.paymentIds) keys.add(keyOf(bill.shop, paymentId));
     const known = this.known(keys);
     let decided: Decision;
     try {
-      decided = answer.decide(bill, this.firstPaymentIds.get(order) ?? firstPaymentId, known);
+      decided = answer.decide(bill, order, known);
     } catch (error) {
       return { error };
     }
     for (const payment of decided.payments) this.keep(bill, payment);
-    if (decided.firstPaymentId !== null) this.firstPaymentIds.set(order, decided.firstPaymentId);
+    if (decided.firstPaymentId !== null) this.firstPaymentIds.set(orderKey, decided.firstPaymentId);
     const { state } = decided;
     const { scheduled } = claim;
     const nextCheckAt = nextCheck(bill, state, scheduled, this.schedule, this.fraction());

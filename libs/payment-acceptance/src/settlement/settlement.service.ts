@@ -8,7 +8,7 @@ import { RateLimitedLog } from '../common/rate-limited-log.js';
 import { PaymentClock } from '../common/clock.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
-import type { BillState, LockedBill } from '../domain/bill.js';
+import type { BillState, LockedBill, LockedOrder } from '../domain/bill.js';
 import type { ClaimedBill } from '../domain/claim.js';
 import { decide, decideUnlistable, inParts, judgingOnce, type Decision } from '../domain/decide.js';
 import { defaultJudge } from '../domain/judge.js';
@@ -27,7 +27,7 @@ import { Telemetry } from '../telemetry/telemetry.js';
 import { PaymentJudgeError } from './judge.error.js';
 import { fieldsOf } from './check-log.js';
 import { SettlementBatch, type CheckAnswer } from './settlement.batch.js';
-import type { IntentId, OrderId, PaymentId } from '../domain/ids.js';
+import type { IntentId, OrderId } from '../domain/ids.js';
 
 /** Result of a settlement; `stale` if a later claim had taken over the bill, so that nothing was written. */
 export type Settled =
@@ -93,10 +93,10 @@ export class SettlementService {
     const judgeOfPart = judgingOnce(judge, [...early.flat(), ...last]);
     const settlePart = (part: readonly ReportedPayment[], goesOn: boolean): Promise<Settled> => {
       const ids = part.map(({ paymentId }) => paymentId);
-      return this.submit(claim, ids, !goesOn, (bill, firstPaymentId, known) => {
+      return this.submit(claim, ids, !goesOn, (bill, order, known) => {
         const end = endOfLife(bill, schedule);
         const horizon = end + schedule.expiredForMs - 2 * schedule.expiredEveryMs;
-        const input = { bill, firstPaymentId, known, listed: part, goesOn, unreadable, judge: judgeOfPart };
+        const input = { bill, ...order, known, listed: part, goesOn, unreadable, judge: judgeOfPart };
         try {
           return decide({ ...input, endOfLife: end, horizon });
         } catch (error) {
@@ -152,18 +152,14 @@ export class SettlementService {
    */
   async settleByOperator(
     at: { readonly shop: string; readonly orderId: OrderId; readonly intentId: IntentId },
-    decision: (
-      manager: EntityManager,
-      bill: LockedBill,
-      firstPaymentId: PaymentId | null,
-    ) => Promise<Decision | undefined>,
+    decision: (manager: EntityManager, bill: LockedBill, order: LockedOrder) => Promise<Decision | undefined>,
   ): Promise<void> {
     await this.traced(at, (traceparent) =>
       this.transaction<Pick<Settled, 'events'>>(async (manager) => {
-        const { firstPaymentId } = await this.bills.lockOrder(manager, at.shop, at.orderId);
+        const order = await this.bills.lockOrder(manager, at.shop, at.orderId);
         const bill = await this.store.lockBill(manager, at.intentId);
         if (!bill) throw new Error(`Bill ${at.intentId} of a review does not exist.`);
-        const decided = await decision(manager, bill, firstPaymentId);
+        const decided = await decision(manager, bill, order);
         if (!decided) return { value: { events: [] }, waiting: [] };
         const { state } = decided;
         const nextCheckAt = nextCheck(bill, state, false, this.options.schedule, this.random.fraction());

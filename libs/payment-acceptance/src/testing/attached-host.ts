@@ -2,9 +2,11 @@ import type { INestApplication } from '@nestjs/common';
 import type { Server } from 'node:net';
 import { CALLBACK_ROUTES, type CallbackRoutes } from '../callbacks/routes.js';
 import { PAYMENT_ROLE, type PaymentAcceptanceExtras } from '../config/extras.js';
+import type { Database } from '../database/database.js';
 import type { PaymentWorkers } from '../module/payment-workers.js';
 import type { PaymentOperations } from '../operations/payment-operations.service.js';
 import type { DeadLetter } from '../operations/records/dead-letter.js';
+import { clearLedger } from './clear-ledger.js';
 import type { SharedClock } from './shared-clock.js';
 import type { CallbackUrls } from './tested-shops.js';
 import { PaymentTestingError } from './testing.errors.js';
@@ -64,6 +66,11 @@ export class AttachedHost {
   /** Dead letters that did not exist when the application was attached. */
   async newDeadLetters(): Promise<DeadLetter[]> {
     return (await this.deadLetters()).filter(({ deliveryId }) => !this.earlierDeadLetters.has(deliveryId));
+  }
+
+  /** See `PaymentTesting.clearLedger`. */
+  clearLedger(): Promise<void> {
+    return clearLedger(this.part('Database') as Database);
   }
 
   /** Closes the application, unless the test has done so. */

@@ -32,6 +32,10 @@ const REASONS: Readonly<Record<string, Reason>> = {
     shows: 'A second successful payment of an order that was paid already.',
     advice: 'Return one of the two at the service, then dismiss.',
   },
+  'order-cancelled': {
+    shows: 'A successful payment of an order that the shop had cancelled.',
+    advice: 'Return it at the service, then dismiss. Or accept it, and deliver after all.',
+  },
   'payment-changed': {
     shows: 'A successful payment that now shows something else than before. Nothing was taken back.',
     advice:

@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
-import type { BillRecord } from '../../domain/bill.js';
-import type { BillId, IntentId, OrderId, PaymentId } from '../../domain/ids.js';
+import type { BillRecord, LockedOrder } from '../../domain/bill.js';
+import type { BillId, IntentId, OrderId } from '../../domain/ids.js';
 import type { DecimalAmount } from '../../domain/money.js';
 import type { Database } from '../../database/database.js';
 import type { Dialect } from '../../database/dialect.js';
@@ -83,25 +83,30 @@ export abstract class BillStore {
     return this.database.transaction(work);
   }
 
-  /** Locks the order until the transaction ends; returns the payment that paid it first, if any. */
-  async lockOrder(
-    manager: EntityManager,
-    shop: string,
-    orderId: OrderId,
-  ): Promise<{ firstPaymentId: PaymentId | null }> {
+  /** Locks the order, which need not have a bill, until the transaction ends. */
+  async lockOrder(manager: EntityManager, shop: string, orderId: OrderId): Promise<LockedOrder> {
     await this.database.change(
       sql`INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES (${shop}, ${orderId})
        ${this.database.dialect.unlessThere('shop')}`,
       manager,
     );
-    const [order] = await this.database.rows<{ firstPaymentId: PaymentId | null }>(
-      sql`SELECT first_payment_id AS "firstPaymentId" FROM payment_acceptance.shop_order
-       WHERE shop = ${shop} AND order_id = ${orderId} FOR UPDATE`,
-      {},
+    const [order] = await this.database.rows<LockedOrder>(
+      sql`SELECT first_payment_id AS "firstPaymentId", cancelled_at IS NOT NULL AS cancelled
+       FROM payment_acceptance.shop_order WHERE shop = ${shop} AND order_id = ${orderId} FOR UPDATE`,
+      { cancelled: flag },
       manager,
     );
     if (!order) throw new Error('The row of an order disappeared while it was being locked.');
     return order;
+  }
+
+  /** Keeps that the shop has cancelled an order. The order must be locked. */
+  async cancelOrder(manager: EntityManager, shop: string, orderId: OrderId): Promise<void> {
+    await this.database.change(
+      sql`UPDATE payment_acceptance.shop_order SET cancelled_at = ${this.now()}
+       WHERE shop = ${shop} AND order_id = ${orderId} AND cancelled_at IS NULL`,
+      manager,
+    );
   }
 
   /** Stores an intent, before its request is sent. The order must be locked. */

@@ -4,6 +4,7 @@ import type { Migration } from '../migration.js';
 import { flag } from '../../reading.js';
 import { rawSql, sql } from '../../statement.js';
 import { assertedEvents } from './asserted-events.js';
+import { cancelledOrders } from './cancelled-orders.js';
 import { contradictedPayments } from './contradicted-payments.js';
 import { waitingDeliveries } from './waiting-deliveries.js';
 import { deliveryErrorCodes } from './delivery-error-codes.js';
@@ -29,6 +30,7 @@ export const MARIA_MIGRATIONS: readonly Migration[] = [
   shopIds,
   contradictedPayments,
   waitingDeliveries,
+  cancelledOrders,
 ];
 
 const LOCK_SECONDS = 120;

@@ -20,6 +20,7 @@ import { redactedBills } from './0017-redacted-bills.js';
 import { shopIds } from './0018-shop-ids.js';
 import { contradictedPayments } from './0019-contradicted-payments.js';
 import { waitingDeliveries } from './0020-waiting-deliveries.js';
+import { cancelledOrders } from './0021-cancelled-orders.js';
 import { flag } from '../../reading.js';
 import { rawSql, sql } from '../../statement.js';
 
@@ -43,6 +44,7 @@ export const POSTGRES_MIGRATIONS: readonly Migration[] = [
   shopIds,
   contradictedPayments,
   waitingDeliveries,
+  cancelledOrders,
 ];
 
 /** An arbitrary constant: instances that start together take turns. */

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { LockedBill } from '../../../domain/bill.js';
+import type { LockedBill, LockedOrder } from '../../../domain/bill.js';
 import type { KnownPayment } from '../../../domain/callback.js';
 import type { LockedClaim } from '../../../domain/claim.js';
-import type { IntentId, OrderId, PaymentId } from '../../../domain/ids.js';
+import type { IntentId, OrderId } from '../../../domain/ids.js';
 import {
   confirmed,
   knownPayment,
@@ -17,14 +17,14 @@ import {
   type PaymentRow,
 } from '../settlement.store.js';
 import { inPieces } from '../../../common/pieces.js';
+import { flag } from '../../../database/reading.js';
 import { join, sql } from '../../../database/statement.js';
 import { mariadb } from '../../../database/mariadb/dialect.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
 
-interface HeldOrder {
+interface HeldOrder extends LockedOrder {
   readonly shop: string;
   readonly orderId: OrderId;
-  readonly firstPaymentId: PaymentId | null;
 }
 
 @Injectable()
@@ -44,13 +44,14 @@ export class MariaSettlementStore extends SettlementStore {
     const key = (shop: string, orderId: OrderId): string => `${shop} ${orderId}`;
     const keys = claims.map(({ shop, orderId }) => sql`(${shop}, ${orderId})`);
     const orders = await this.database.rows<HeldOrder>(
-      sql`SELECT o.shop, o.order_id AS "orderId", o.first_payment_id AS "firstPaymentId"
+      sql`SELECT o.shop, o.order_id AS "orderId", o.first_payment_id AS "firstPaymentId",
+         o.cancelled_at IS NOT NULL AS cancelled
        FROM payment_acceptance.shop_order o FORCE INDEX (PRIMARY)
        WHERE (o.shop, o.order_id) IN (${join(keys, ', ')}) ORDER BY o.shop, o.order_id ${lock}`,
-      {},
+      { cancelled: flag },
       manager,
     );
-    const held = new Map(orders.map((order) => [key(order.shop, order.orderId), order.firstPaymentId]));
+    const held = new Map(orders.map(({ shop, orderId, ...order }) => [key(shop, orderId), order]));
     const near = claims.filter(({ shop, orderId }) => held.has(key(shop, orderId)));
     const claimed = new Set(near.map(({ intentId, token }) => key(intentId, token)));
     const ids = [...new Set(near.map(({ intentId }) => intentId))];
@@ -60,11 +61,10 @@ export class MariaSettlementStore extends SettlementStore {
       LOCKED_BILL,
       manager,
     );
-    return rows.flatMap(({ token, ...bill }) =>
-      token === null || !claimed.has(key(bill.intentId, token))
-        ? []
-        : [{ bill, token, firstPaymentId: held.get(key(bill.shop, bill.orderId)) ?? null }],
-    );
+    return rows.flatMap(({ token, ...bill }) => {
+      const order = held.get(key(bill.shop, bill.orderId));
+      return order && token !== null && claimed.has(key(bill.intentId, token)) ? [{ bill, token, order }] : [];
+    });
   }
 
   override async payments(

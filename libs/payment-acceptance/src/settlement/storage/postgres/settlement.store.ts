@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import type { LockedBill, LockedOrder } from '../../../domain/bill.js';
 import type { KnownPayment } from '../../../domain/callback.js';
 import type { LockedClaim } from '../../../domain/claim.js';
 import type { IntentId } from '../../../domain/ids.js';
@@ -14,6 +15,7 @@ import {
   type ClaimKey,
   type PaymentKey,
 } from '../settlement.store.js';
+import { flag } from '../../../database/reading.js';
 import { sql, type Statement } from '../../../database/statement.js';
 import { postgres } from '../../../database/postgres/dialect.js';
 import { givenRows, opaque } from '../../../database/postgres/planner.js';
@@ -38,11 +40,11 @@ const lockClaimed = (orders: Statement, bills: Statement) =>
       offsetMs,
       claims,
     }) => sql`WITH claimed AS ${givenRows(claims, 'id uuid, token uuid, shop text, order_id text')}, held AS (
-        SELECT o.shop, o.order_id, o.first_payment_id FROM payment_acceptance.shop_order o
+        SELECT o.shop, o.order_id, o.first_payment_id, o.cancelled_at IS NOT NULL AS cancelled FROM payment_acceptance.shop_order o
         WHERE (o.shop, o.order_id) IN (SELECT shop, order_id FROM claimed) ORDER BY o.shop, o.order_id ${orders}
       )
       SELECT ${lockedBill(postgres, postgres.now(offsetMs))}, claimed.token::text AS token,
-        held.first_payment_id AS "firstPaymentId"
+        held.first_payment_id AS "firstPaymentId", held.cancelled
       FROM claimed JOIN held USING (shop, order_id)
       JOIN payment_acceptance.bill b ON b.id = claimed.id AND b.lease_token = claimed.token
       ORDER BY b.id ${bills}`,
@@ -61,7 +63,7 @@ export class PostgresSettlementStore extends SettlementStore {
     claims: readonly ClaimKey[],
     wait: boolean,
   ): Promise<LockedClaim[]> {
-    const rows = await this.database.execute<LockedClaim['bill'] & Omit<LockedClaim, 'bill'>, 'offsetMs' | 'claims'>(
+    const rows = await this.database.execute<LockedBill & LockedOrder & { token: string }, 'offsetMs' | 'claims'>(
       wait ? LOCK_WAITING : LOCK_FREE,
       {
         offsetMs: this.database.offsetMs,
@@ -69,10 +71,14 @@ export class PostgresSettlementStore extends SettlementStore {
           claims.map(({ intentId, token, shop, orderId }) => ({ id: intentId, token, shop, order_id: orderId })),
         ),
       },
-      LOCKED_BILL,
+      { ...LOCKED_BILL, cancelled: flag },
       manager,
     );
-    return rows.map(({ token, firstPaymentId, ...bill }) => ({ bill, token, firstPaymentId }));
+    return rows.map(({ token, firstPaymentId, cancelled, ...bill }) => ({
+      bill,
+      token,
+      order: { firstPaymentId, cancelled },
+    }));
   }
 
   override async payments(

@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import {
+  PaymentInvalidBillRequestError,
+  PaymentOrderAlreadyPaidError,
+  PaymentOrderCancelledError,
+  PaymentOrderIdReusedError,
+  type PaymentEvent,
+} from 'nestjs-payment-acceptance';
+import { PaymentReviews } from 'nestjs-payment-acceptance/operations';
+import { randomUUID } from 'node:crypto';
+import { Database } from '../../libs/payment-acceptance/src/database/database.js';
+import { clearLedger } from '../../libs/payment-acceptance/src/testing/clear-ledger.js';
+import { startHarness, type Harness } from '../support/harness.js';
+
+describe('a cancelled order', () => {
+  let harness: Harness;
+  beforeAll(async () => {
+    harness = await startHarness();
+  });
+  afterAll(() => harness.close());
+
+  const payments = () => harness.host.payments;
+  const bill = (orderId: string) => payments().createBill({ orderId, amount: '100.00' });
+  const eventsOf = async (orderId: string): Promise<PaymentEvent[]> => {
+    const events = await harness.host.dataSource.query<{ payload: PaymentEvent | string }[]>(
+      'SELECT payload FROM payment_acceptance.event ORDER BY seq',
+    );
+    return events
+      .map(({ payload }) => (typeof payload === 'string' ? (JSON.parse(payload) as PaymentEvent) : payload))
+      .filter((event) => event.orderId === orderId);
+  };
+  const namesOf = async (orderId: string) => (await eventsOf(orderId)).map(({ name }) => name);
+  const reviewsOf = async (orderId: string) =>
+    (await harness.host.app.get(PaymentReviews).list()).filter((review) => review.orderId === orderId);
+
+  test('gets no further bill, and its open one is not given out again', async () => {
+    const orderId = randomUUID();
+    await bill(orderId);
+    await payments().cancelOrder(orderId);
+    await payments().cancelOrder(orderId);
+    await expect(bill(orderId)).rejects.toThrow(PaymentOrderCancelledError);
+    const another = payments().createBill({ orderId, amount: '100.00' }, { newAttempt: true });
+    await expect(another).rejects.toThrow(`Bill of order "${orderId}" of shop "main": the order is cancelled.`);
+    expect(await payments().findBills(orderId)).toHaveLength(1);
+  });
+
+  test('may never have had one', async () => {
+    const orderId = randomUUID();
+    await payments().cancelOrder(orderId);
+    await expect(bill(orderId)).rejects.toThrow(PaymentOrderCancelledError);
+  });
+
+  test.each(['', 'two\nlines', 'x'.repeat(256), 7 as unknown as string])(
+    'has an id that an order may have: %j',
+    async (id) => {
+      await expect(payments().cancelOrder(id)).rejects.toThrow(PaymentInvalidBillRequestError);
+    },
+  );
+
+  test('is one of its shop alone', async () => {
+    const orderId = randomUUID();
+    await payments().shop('eu').cancelOrder(orderId);
+    expect(await bill(orderId)).toMatchObject({ orderId, attempt: 1 });
+  });
+
+  test.each([
+    ['as it was billed', {}],
+    ['with more than was billed', { amount: '120.00' }],
+  ])('that is paid all the same, %s, is a review and no payment.succeeded', async (_how, paid) => {
+    const orderId = randomUUID();
+    const { billId } = await bill(orderId);
+    await payments().cancelOrder(orderId);
+    await harness.sandbox.pay(billId, paid);
+    await harness.settle();
+    expect(await namesOf(orderId)).toEqual(['payment.review']);
+    expect(await reviewsOf(orderId)).toMatchObject([{ reason: 'order-cancelled' }]);
+    await expect(bill(orderId)).rejects.toThrow(PaymentOrderCancelledError);
+  });
+
+  test('that was paid with another amount has the review that says so', async () => {
+    const orderId = randomUUID();
+    const { billId } = await bill(orderId);
+    await payments().cancelOrder(orderId);
+    await harness.sandbox.pay(billId, { amount: '60.00' });
+    await harness.settle();
+    expect(await reviewsOf(orderId)).toMatchObject([{ reason: 'underpaid' }]);
+  });
+
+  test('whose payment a person accepts is paid', async () => {
+    const orderId = randomUUID();
+    const { billId } = await bill(orderId);
+    await payments().cancelOrder(orderId);
+    await harness.sandbox.pay(billId);
+    await harness.settle();
+    const [review] = await reviewsOf(orderId);
+    await harness.host.app.get(PaymentReviews).accept(review!.id, { operator: 'ann' });
+    await harness.settle();
+    expect(await eventsOf(orderId)).toMatchObject([
+      { name: 'payment.review' },
+      { name: 'payment.succeeded', acceptedBy: 'ann', firstForOrder: true, bill: 'PAID' },
+    ]);
+    await expect(bill(orderId)).rejects.toThrow(PaymentOrderAlreadyPaidError);
+    await expect(payments().cancelOrder(orderId)).rejects.toThrow(PaymentOrderAlreadyPaidError);
+  });
+
+  test('can no longer be one once it is paid', async () => {
+    const orderId = randomUUID();
+    const { billId } = await bill(orderId);
+    await harness.sandbox.pay(billId);
+    await harness.settle();
+    await expect(payments().cancelOrder(orderId)).rejects.toThrow(PaymentOrderAlreadyPaidError);
+    expect(await namesOf(orderId)).toEqual(['payment.succeeded']);
+  });
+
+  test('is either paid or cancelled, when both happen at the same moment', async () => {
+    const orders = Array.from({ length: 30 }, () => randomUUID());
+    const bills = await Promise.all(orders.map(bill));
+    for (const { billId } of bills) await harness.sandbox.pay(billId);
+    const [, ...cancelled] = await Promise.all([
+      harness.settle(),
+      ...orders.map((orderId) =>
+        payments()
+          .cancelOrder(orderId)
+          .then(
+            () => true,
+            (error: unknown) => {
+              expect(error).toBeInstanceOf(PaymentOrderAlreadyPaidError);
+              return false;
+            },
+          ),
+      ),
+    ]);
+    await harness.settle();
+    for (const [index, orderId] of orders.entries()) {
+      expect(await namesOf(orderId)).toEqual([cancelled[index] ? 'payment.review' : 'payment.succeeded']);
+    }
+  });
+});
+
+describe('an order id that comes again', () => {
+  let harness: Harness;
+  beforeAll(async () => {
+    harness = await startHarness();
+  });
+  afterAll(() => harness.close());
+
+  const later = () => new Date(Date.now() + 3_600_000);
+  const bill = (orderId: string, orderedAt: Date) =>
+    harness.host.payments.createBill({ orderId, amount: '100.00', orderedAt });
+
+  test('does not get the link of the order that had it before', async () => {
+    const orderId = randomUUID();
+    const { billId } = await bill(orderId, new Date());
+    expect(await bill(orderId, new Date(Date.now() - 3_600_000))).toMatchObject({ billId });
+    await expect(bill(orderId, later())).rejects.toThrow(PaymentOrderIdReusedError);
+    await expect(bill(orderId, later())).rejects.toThrow('Ids of orders must never come again');
+  });
+
+  test('is not taken as paid', async () => {
+    const orderId = randomUUID();
+    const { billId } = await bill(orderId, new Date());
+    await harness.sandbox.pay(billId);
+    await harness.settle();
+    await expect(bill(orderId, later())).rejects.toThrow(PaymentOrderIdReusedError);
+    await expect(bill(orderId, new Date())).rejects.toThrow(PaymentOrderAlreadyPaidError);
+  });
+
+  test('is a new order once the ledger is empty', async () => {
+    const orderId = randomUUID();
+    const { billId } = await bill(orderId, new Date());
+    await harness.sandbox.pay(billId);
+    await harness.settle();
+    await clearLedger(harness.host.app.get(Database, { strict: false }));
+    expect(await bill(orderId, new Date())).toMatchObject({ attempt: 1 });
+    expect(await harness.host.payments.findBills(orderId)).toHaveLength(1);
+  });
+
+  test.each([new Date(NaN), '2026-01-01' as unknown as Date])('needs a time that is one: %s', async (orderedAt) => {
+    await expect(bill(randomUUID(), orderedAt)).rejects.toThrow('orderedAt must be a Date.');
+  });
+});
