@@ -70,7 +70,6 @@ test.each([
 
 describe('texts', () => {
   test.each([
-    ['orderId', 255],
     ['name', 255],
     ['description', 1_000],
     ['custom', 2_000],
@@ -84,8 +83,26 @@ describe('texts', () => {
     }
   });
 
-  test.each(['', 'two\nlines', 'two\r\nlines', undefined])('orderId %j is refused', (orderId) => {
-    expect(problems({ orderId })).toContain('orderId must not be empty and must be one line.');
+  const NO_ORDER_IDS = [
+    '',
+    'two\nlines',
+    'two\r\nlines',
+    undefined,
+    'я'.repeat(256),
+    'a\0b',
+    '\ud800',
+    7,
+    null,
+    {},
+    ['a'],
+  ];
+  test.each(NO_ORDER_IDS)('orderId %j is refused', (orderId) => {
+    const sentence = 'orderId must be a string of 1 to 255 characters on one line, well-formed and without a NUL.';
+    expect(problems({ orderId })).toEqual([sentence]);
+  });
+
+  test('orderId has up to 255 characters', () => {
+    expect(problems({ orderId: 'я'.repeat(255) })).toEqual([]);
   });
 
   test('lines end as a multipart form sends them', () => {
