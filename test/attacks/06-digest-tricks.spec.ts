@@ -145,8 +145,8 @@ describe.each(ADAPTERS)('tricks with digests, on %s', (adapter) => {
     ];
     for (const [attack, trick] of tricks) {
       const { status, location } = await tell(await redirect(trick));
-      // A server that does not parse brackets sees no digest there, and shows the neutral page.
-      const expected = adapter === 'fastify' && /^SignatureValue\[/.test(attack) ? 200 : 400;
+      // Brackets mean nothing: there is no digest, so the page is neutral.
+      const expected = attack.startsWith('SignatureValue[') ? 200 : 400;
       expect([attack, status, location]).toEqual([attack, expected, null]);
     }
     expect(await callbacks()).toEqual([]);

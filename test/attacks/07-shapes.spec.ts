@@ -8,6 +8,7 @@ import {
   type Fields,
   HINTS,
   json,
+  MISNAMED,
   nested,
   packed,
   REFUSED,
@@ -78,6 +79,10 @@ describe.each(ADAPTERS)('shapes of bodies, on %s', (adapter) => {
     });
   });
 
+  test.each(MISNAMED)('that are genuine under another name are taken for what they are: %s', async (_name, shape) => {
+    expect(Object.values(await answers(shape))).toEqual([200, 303, 303]);
+  });
+
   describe('that resemble a genuine callback: a hint at most', () => {
     test.each(HINTS)('%s', async (_name, shape) => {
       const taken = (status: number): boolean => status === 200 || status === 303;
@@ -102,7 +107,8 @@ describe.each(ADAPTERS)('shapes of bodies, on %s', (adapter) => {
     const kinds = [
       [small, { ...stored, note: 'x', custom: { cart: 7 } }],
       [large, { ...stored, custom: {} }],
-      [new Response(small).body, { ...stored, custom: {} }],
+      [new Response(small).body, { ...stored, note: 'x', custom: { cart: 7 } }],
+      [new Response(large).body, { ...stored, custom: {} }],
     ] as const;
     for (const [body, kept] of kinds) {
       await shop.dataSource.query('DELETE FROM payment_acceptance.callback');

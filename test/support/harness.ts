@@ -49,7 +49,7 @@ export const HOST_TABLES: DatabaseTemplate = {
 export interface HarnessOptions {
   /** Instances of the host application on one database. Default 1. */
   instances?: number;
-  adapter?: 'express' | 'fastify';
+  adapter?: 'express' | 'fastify' | (() => AbstractHttpAdapter);
   /** The host's providers, with handlers and listeners. */
   providers?: Provider[];
   imports?: DynamicModule[];
@@ -190,6 +190,11 @@ export function moduleOptions(
 @Module({})
 class HostModule {}
 
+function adapterOf(adapter: HarnessOptions['adapter']): AbstractHttpAdapter {
+  if (typeof adapter === 'function') return adapter();
+  return adapter === 'fastify' ? new FastifyAdapter() : new ExpressAdapter();
+}
+
 async function startInstance(
   options: HarnessOptions,
   databaseUrl: string,
@@ -225,7 +230,7 @@ async function startInstance(
     .useValue(clock);
   if (options.random) builder.overrideProvider(PaymentRandom).useValue(options.random);
   const module = await builder.compile();
-  const adapter: AbstractHttpAdapter = options.adapter === 'fastify' ? new FastifyAdapter() : new ExpressAdapter();
+  const adapter = adapterOf(options.adapter);
   const app = module.createNestApplication(adapter, { logger: false, forceCloseConnections: true });
   options.prepare?.(app);
   try {

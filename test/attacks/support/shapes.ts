@@ -74,14 +74,6 @@ export const REFUSED: readonly Attack[] = [
   ['a form of 10 MB', (fields) => form(fields, `&more=${'x'.repeat(10_000_000)}`)],
   ['bytes that are no text', () => ({ body: Buffer.from([0xff, 0xfe, 0x80, 0, 0xc0, 0xaf]), type: JSON_TYPE })],
   ['JSON in UTF-16', (fields) => ({ body: Buffer.from(JSON.stringify(fields), 'utf16le'), type: JSON_TYPE })],
-  ['JSON of another type', (fields) => text(JSON.stringify(fields), 'application/json-patch+json')],
-  ['JSON as text', (fields) => text(JSON.stringify(fields), 'text/plain')],
-  ['JSON as XML', (fields) => text(JSON.stringify(fields), 'application/xml')],
-  ['JSON as bytes', (fields) => text(JSON.stringify(fields), 'application/octet-stream')],
-  ['JSON without a type', (fields) => ({ body: JSON.stringify(fields) })],
-  ['JSON of a type that is none', (fields) => text(JSON.stringify(fields), ';;,=')],
-  ['JSON as a form', (fields) => text(JSON.stringify(fields), FORM_TYPE)],
-  ['a form as JSON', (fields) => text(String(form(fields).body))],
   ['a multipart form', () => text('--x\r\nContent-Disposition: form-data; name="InvId"\r\n\r\n1\r\n--x--', 'multipart/form-data; boundary=x')],
   ['lists for fields of a form', () => form({}, 'InvId=1&InvId=2&OutSum=1&OutSum=2')],
   ['indexed fields of a form', () => form({}, 'InvId[0]=1&OutSum[9999999]=2&TrsId[]=3')],
@@ -96,6 +88,18 @@ export const REFUSED: readonly Attack[] = [
   ['a gzip bomb in a gzip bomb', () => packed('gzip, gzip', gzipSync(BOMBS.gzip))],
   ['a gzip bomb for a form', () => packed('gzip', BOMBS.form, FORM_TYPE)],
 ]; // prettier-ignore
+
+/** What the service itself sends, under another name: taken for what it is. */
+export const MISNAMED: readonly Attack[] = [
+  ['JSON of another type', (fields) => text(JSON.stringify(fields), 'application/json-patch+json')],
+  ['JSON as text', (fields) => text(JSON.stringify(fields), 'text/plain')],
+  ['JSON as XML', (fields) => text(JSON.stringify(fields), 'application/xml')],
+  ['JSON as bytes', (fields) => text(JSON.stringify(fields), 'application/octet-stream')],
+  ['JSON without a type', (fields) => ({ body: JSON.stringify(fields) })],
+  ['JSON of a type that is none', (fields) => text(JSON.stringify(fields), ';;,=')],
+  ['JSON as a form', (fields) => text(JSON.stringify(fields), FORM_TYPE)],
+  ['a form as JSON', (fields) => text(String(form(fields).body))],
+];
 
 /** Bodies that resemble a genuine callback: recorded as a hint, or refused. */
 export const HINTS: readonly Attack[] = [

@@ -1,5 +1,4 @@
 import {
-  Body,
   Controller,
   Get,
   HttpCode,
@@ -18,8 +17,7 @@ import { relativePath, type CallbackRoutes } from './routes.js';
 
 /**
  * Creates the callback controllers for one registration of the module: the routes are known before any factory runs,
- * and no metadata changes afterwards. Bodies are typed `unknown`, so that a host's strict global pipe lets them
- * through.
+ * and no metadata changes afterwards. No parameter is a body, so that a host's strict global pipe has none to refuse.
  */
 export function createCallbackControllers({ redirect, postback }: CallbackRoutes): Type[] {
   return [
@@ -58,25 +56,15 @@ function createRedirectController({
     @Post(ofAnyShop(success))
     @HttpCode(303)
     @HostDecorators(decorators)
-    success(
-      @Param('shop') shop: string | undefined,
-      @Body() body: unknown,
-      @Req() request: unknown,
-      @Res() response: unknown,
-    ): Promise<void> {
-      return this.take('success', shop, body, this.exchange(request, response));
+    success(@Param('shop') shop: string | undefined, @Req() request: unknown, @Res() response: unknown): Promise<void> {
+      return this.take('success', shop, this.exchange(request, response));
     }
 
     @Post(ofAnyShop(fail))
     @HttpCode(303)
     @HostDecorators(decorators)
-    fail(
-      @Param('shop') shop: string | undefined,
-      @Body() body: unknown,
-      @Req() request: unknown,
-      @Res() response: unknown,
-    ): Promise<void> {
-      return this.take('fail', shop, body, this.exchange(request, response));
+    fail(@Param('shop') shop: string | undefined, @Req() request: unknown, @Res() response: unknown): Promise<void> {
+      return this.take('fail', shop, this.exchange(request, response));
     }
 
     @Get([...ofAnyShop(success), ...ofAnyShop(fail)])
@@ -91,9 +79,9 @@ function createRedirectController({
       return this.responder.result(ticket, this.exchange(request, response));
     }
 
-    private take(to: 'success' | 'fail', shop: string | undefined, body: unknown, exchange: Exchange): Promise<void> {
+    private take(to: 'success' | 'fail', shop: string | undefined, exchange: Exchange): Promise<void> {
       const resultPage = (deeper: number) => relativePath(to === 'success' ? success : fail, result, deeper);
-      return this.responder.redirect(to, shop, body, exchange, resultPage);
+      return this.responder.redirect(to, shop, exchange, resultPage);
     }
   }
   return PaymentRedirectController;
@@ -108,11 +96,10 @@ function createPostbackController({ path, decorators }: NonNullable<CallbackRout
     @HostDecorators(decorators)
     postback(
       @Param('shop') shop: string | undefined,
-      @Body() body: unknown,
       @Req() request: unknown,
       @Res() response: unknown,
     ): Promise<void> {
-      return this.responder.postback(shop, body, this.exchange(request, response));
+      return this.responder.postback(shop, this.exchange(request, response));
     }
   }
   return PaymentPostbackController;

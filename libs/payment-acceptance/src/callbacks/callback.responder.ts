@@ -8,13 +8,13 @@ import { RateLimitedLog } from '../common/rate-limited-log.js';
 import type { PaymentResult } from '../config/hooks.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import type { NotStored } from './callback.answers.js';
-import { PaymentCallbacks, type Transmission } from './callback.service.js';
+import { CallbackBodies, type CallbackBody, type ReceivedRequest } from './callback-bodies.js';
+import { PaymentCallbacks } from './callback.service.js';
 import { PAGE_POLICY, messagePage, neutralPage, resultPage } from './pages.js';
 import type { FieldError } from './parse-body.js';
 
 /** The parts that Express's and Fastify's requests and responses share and that are used here. */
-export interface AnyRequest {
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+export interface AnyRequest extends ReceivedRequest {
   readonly url?: string;
 }
 export type AnyResponse = object;
@@ -38,6 +38,7 @@ export class CallbackResponder {
 
   constructor(
     private readonly callbacks: PaymentCallbacks,
+    private readonly bodies: CallbackBodies,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
     clock: PaymentClock,
   ) {
@@ -45,9 +46,10 @@ export class CallbackResponder {
   }
 
   /** 200 only after the postback is stored; 400 names the invalid fields; 503 makes the service send it again. */
-  async postback(shop: string | undefined, body: unknown, exchange: Exchange): Promise<void> {
-    if (this.parserIsOff(body, exchange)) return json(exchange, 503, { message: 'The body could not be read.' });
-    const answer = await this.callbacks.postback(shop, body, transmissionOf(exchange));
+  async postback(shop: string | undefined, exchange: Exchange): Promise<void> {
+    const taken = this.take(exchange);
+    if (!taken) return json(exchange, 503, { message: 'The body could not be read.' });
+    const answer = await this.callbacks.postback(shop, taken.body, taken.sent);
     switch (answer.kind) {
       case 'stored': {
         const { replyContentType, replyBody } = this.options.callbacks;
@@ -72,12 +74,12 @@ export class CallbackResponder {
   async redirect(
     to: 'success' | 'fail',
     shop: string | undefined,
-    body: unknown,
     exchange: Exchange,
     resultPage: (deeper: number) => string,
   ): Promise<void> {
-    if (this.parserIsOff(body, exchange)) return page(exchange, 503, UNREADABLE);
-    const answer = await this.callbacks.redirect(to, shop, body, transmissionOf(exchange));
+    const taken = this.take(exchange);
+    if (!taken) return page(exchange, 503, UNREADABLE);
+    const answer = await this.callbacks.redirect(to, shop, taken.body, taken.sent);
     switch (answer.kind) {
       case 'result': {
         const deeper = (shop === undefined ? 0 : 1) + (hasTrailingSlash(exchange) ? 1 : 0);
@@ -137,17 +139,16 @@ export class CallbackResponder {
     }
   }
 
-  /** A body was sent but is missing: the host has disabled its body parser. */
-  private parserIsOff(body: unknown, { request }: Exchange): boolean {
-    const { 'content-length': length, 'transfer-encoding': chunked } = request.headers;
-    if (body !== undefined || !(Number(length) > 0 || chunked !== undefined)) return false;
-    const type = String(request.headers['content-type'] ?? '');
-    if (!/^application\/(json|x-www-form-urlencoded)\s*(;|$)/i.test(type)) return false;
-    const line = (): string =>
-      'A callback arrived with a body, but the application parsed none. Leave the body parser on: NestFactory.create(AppModule) ' +
-      'without { bodyParser: false }, or register parsers for JSON and forms on the callback routes.';
-    this.log.write('body-parser-off', 'callback', line, {});
-    return true;
+  /** `undefined` if there was a body that something else has read, and left nowhere. */
+  private take({ request }: Exchange): CallbackBody | undefined {
+    const taken = this.bodies.take(request);
+    if (!taken) {
+      const line = (): string =>
+        'A callback arrived with a body that something in the application or before it has read, and put neither into the ' +
+        "request's body nor its rawBody. Let it leave callbacks alone, or put the bytes there.";
+      this.log.write('body-parser-off', 'callback', line, {});
+    }
+    return taken;
   }
 }
 
@@ -155,13 +156,6 @@ const UNREADABLE = messagePage(
   'Please try again',
   'We could not take this in right now. Your payment is not affected.',
 );
-
-/** How long the body is that was parsed, unknown for one in chunks, or compressed; and what it was said to be. */
-function transmissionOf({ request }: Exchange): Transmission {
-  const { 'content-length': length, 'content-encoding': encoding = 'identity', 'content-type': type } = request.headers;
-  const bytes = length === undefined || encoding !== 'identity' ? Infinity : Number(length);
-  return { bytes, contentType: String(type ?? 'none') };
-}
 
 /** A program gets the errors. */
 function isBrowser({ request }: Exchange): boolean {

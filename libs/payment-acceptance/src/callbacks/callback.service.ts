@@ -15,6 +15,7 @@ import type { CallbackKind, DigestCheck } from '../domain/callback.js';
 import { isUuid } from '../domain/uuid.js';
 import type { Recorded } from './storage/callback.store.js';
 import { NamedBillStore, type NamedBill } from './storage/named-bill.store.js';
+import type { Transmission } from './callback-bodies.js';
 import { AwaitedResults } from './awaited-results.js';
 import { CallbackWatch, type RecordedCallback } from './callback-watch.js';
 import {
@@ -30,25 +31,14 @@ import {
   type RedirectAnswer,
   type ResultAnswer,
 } from './callback.answers.js';
-import { PostbackDto, RedirectDto } from './callback.dto.js';
+import { PostbackDto, RedirectDto, type CallbackType } from './callback.dto.js';
 import { postbackRow, redirectRow, type CallbackRow } from './callback-row.js';
 import { CallbackJournal } from './journal.js';
 import { DroppedCallbacks } from './dropped-callbacks.js';
 import { parseBody, readableFields, type FieldError } from './parse-body.js';
+import { parseBytes } from './read-body.js';
 import { intentIdOf, issueTicket, readTicket } from './result-ticket.js';
 import { checkSignature } from './signature.js';
-
-/** How a callback was transmitted. */
-export interface Transmission {
-  /**
-   * Length of the body in bytes, `Infinity` if it was not announced. Of more than 32,768 only the fields of the
-   * specification are read and stored, without nested values (assumed): somebody else has sent it, and listing its fields
-   * would take long. Default: everything is read.
-   */
-  readonly bytes?: number;
-  /** `Content-Type` of the request, for the log. Default: not known. */
-  readonly contentType?: string;
-}
 
 /**
  * Receives redirects and postbacks from the callback routes, or from the host's own controllers if those routes are
@@ -81,11 +71,11 @@ export class PaymentCallbacks {
    * Stores a postback (section 4.4). Its `TrsId` determines the bill, among our own bills. Where no bill has that id, the bill is
    * the one whose intent's random id came back in `custom`, if any (assumed): it is checked, and nothing else follows.
    * @param shop name of the shop; `undefined` for the default one
-   * @param body the form or the JSON object as the host's body parser read it
+   * @param body the form or the JSON object as the host's body parser read it, or the text or the bytes of either
    */
   postback(shop: string | undefined, body: unknown, sent: Transmission = {}): Promise<PostbackAnswer> {
-    return this.receive('postback', shop, (found, seen) =>
-      this.takePostback(found, readableFields(PostbackDto, body, sent.bytes), sent, seen),
+    return this.receive('postback', shop, async (found, seen) =>
+      this.takePostback(found, await fieldsOf(PostbackDto, body, sent), sent, seen),
     );
   }
 
@@ -154,7 +144,7 @@ export class PaymentCallbacks {
    * intent's random id came back in `custom`, else the order's latest. Without a digest, nothing is looked up.
    * @param to whether it came to the shop's Success URL or Fail URL
    * @param shop name of the shop; `undefined` for the default one
-   * @param body the form as the host's body parser read it
+   * @param body the form as the host's body parser read it, or its text or bytes
    */
   redirect(
     to: 'success' | 'fail',
@@ -163,8 +153,8 @@ export class PaymentCallbacks {
     sent: Transmission = {},
   ): Promise<RedirectAnswer> {
     const kind = `redirect-${to}` as const;
-    return this.receive(kind, shop, (found, seen) =>
-      this.takeRedirect(found, kind, readableFields(RedirectDto, body, sent.bytes), sent, seen),
+    return this.receive(kind, shop, async (found, seen) =>
+      this.takeRedirect(found, kind, await fieldsOf(RedirectDto, body, sent), sent, seen),
     );
   }
 
@@ -307,6 +297,12 @@ export class PaymentCallbacks {
     }
     return InvId.includes('\0') ? undefined : this.bills.latestOfOrder(shop.name, InvId);
   }
+}
+
+async function fieldsOf(type: CallbackType, body: unknown, sent: Transmission): Promise<unknown> {
+  if (typeof body !== 'string' && !(body instanceof Uint8Array)) return readableFields(type, body, sent.bytes);
+  const { fields, bytes } = await parseBytes(body, sent);
+  return readableFields(type, fields, bytes);
 }
 
 /** How many postbacks are looked up by their `custom` at once. */

@@ -4,6 +4,7 @@ import { PaymentLogger } from '../common/payment-logger.js';
 import { RateLimitedLog } from '../common/rate-limited-log.js';
 import type { CallbackKind } from '../domain/callback.js';
 import type { FieldError } from './parse-body.js';
+import { UnreadableBody } from './read-body.js';
 
 /** What this instance has dropped since its start to bound floods. All of it is sent again or is not needed. */
 export interface DroppedCounts {
@@ -13,6 +14,8 @@ export interface DroppedCounts {
   readonly repeatedCallbacks: number;
   /** Postbacks for unknown bills answered 503, because `callbacks.maxUnmatched` of them wait. */
   readonly unmatchedPostbacks: number;
+  /** Callbacks answered by the application before they reached the module, by a guard or a rate limit, say. Counted for no shop. */
+  readonly unseenCallbacks: number;
   /** Callbacks answered 400, since they are not what the specification says. The log shows what they look like. */
   readonly malformedCallbacks: number;
   /** Postbacks refused for their digest because of `callbacks.requirePostbackDigest`. */
@@ -25,8 +28,8 @@ export interface DroppedCounts {
 
 export type Dropped = keyof DroppedCounts;
 
-/** What is only counted: a refused callback has a line of its own. */
-type Counted = Exclude<Dropped, 'malformedCallbacks'>;
+/** What is only counted: others have a line of their own. */
+type Counted = Exclude<Dropped, 'malformedCallbacks' | 'unseenCallbacks'>;
 
 const SENTENCES: Readonly<Record<Counted, string>> = {
   delayedCallbacks:
@@ -44,6 +47,7 @@ const NOTHING: DroppedCounts = {
   delayedCallbacks: 0,
   repeatedCallbacks: 0,
   unmatchedPostbacks: 0,
+  unseenCallbacks: 0,
   malformedCallbacks: 0,
   refusedPostbacks: 0,
   unaskedShops: 0,
@@ -89,13 +93,28 @@ export class DroppedCallbacks {
   /** A callback was answered 400: says what it looked like, with none of its values. */
   refused(shop: string, kind: CallbackKind, body: unknown, contentType: string, errors: readonly FieldError[]): void {
     this.add('malformedCallbacks', shop);
-    const count = (this.recentlyRefused(shop)?.count ?? 0) + 1;
-    this.refusedInARow.set(shop, { count, at: this.clock.elapsed() });
+    this.remember(shop);
     const line = (): string =>
       `A callback (${kind}) of shop "${shop}" was refused with 400, and nothing of it is stored: ` +
       `${errors.flatMap((each) => each.errors.map((error) => `${each.field}: ${error}`)).join('; ')}. It came as ` +
       `${PLAIN_TYPE.test(contentType) ? `"${contentType}"` : 'another content type'} with ${shapeOf(body)}. Its bill is checked by the schedule, later.`;
     this.log.write('callback-refused', `${kind} ${shop}`, line, { shop, callback: kind });
+  }
+
+  /** A callback was answered with an error before it reached its route at `path`. */
+  answeredByApplication(path: string, status: number): void {
+    this.add('unseenCallbacks', NO_SHOP);
+    this.remember(NO_SHOP);
+    const line = (): string =>
+      `A callback to /${path} was answered ${status} by the application itself, before it reached the module: by a guard, a ` +
+      'middleware or a filter, such as a login, a protection against forged forms (CSRF) or a rate limit. Exempt the ' +
+      'callbacks from it. Their bills are checked by the schedule, later.';
+    this.log.write('callback-refused', `${status} ${path}`, line, { dropped: 'unseenCallbacks' });
+  }
+
+  private remember(key: string): void {
+    const count = (this.recentlyRefused(key)?.count ?? 0) + 1;
+    this.refusedInARow.set(key, { count, at: this.clock.elapsed() });
   }
 
   private add(what: Dropped, key: string): DroppedCounts {
@@ -108,6 +127,7 @@ export class DroppedCallbacks {
   /** A callback of the shop was understood, whatever it was answered. */
   taken(shop: string): void {
     this.refusedInARow.delete(shop);
+    this.refusedInARow.delete(NO_SHOP);
   }
 
   /** Whether this instance refuses all callbacks of a shop. */
@@ -130,6 +150,7 @@ export class DroppedCallbacks {
 }
 
 function shapeOf(body: unknown): string {
+  if (body instanceof UnreadableBody) return 'a body that could not be read';
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     return Array.isArray(body) ? 'a list' : `a body of type ${body === null ? 'null' : typeof body}`;
   }

@@ -1,6 +1,7 @@
 import { isObject } from '../common/objects.js';
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
+import { UnreadableBody } from './read-body.js';
 import { isTooDeep, MAX_DEPTH, type CallbackType } from './callback.dto.js';
 
 /** One unusable field of a callback, as the 400 answer names it. */
@@ -23,7 +24,7 @@ const TOO_DEEP = Array.from({ length: MAX_DEPTH + 1 }).reduce((inner: unknown): 
  * members of an object takes as long as there are many.
  */
 export function readableFields({ fields, acceptingAnything }: CallbackType, body: unknown, bytes = 0): unknown {
-  if (bytes <= MAX_BYTES || !isObject(body) || Array.isArray(body)) return body;
+  if (bytes <= MAX_BYTES || !isObject(body) || Array.isArray(body) || body instanceof UnreadableBody) return body;
   const given = fields.map((field) => [field, own(body, field)] as const);
   const present = given.filter(([, value]) => value !== undefined);
   return Object.fromEntries(
@@ -41,6 +42,7 @@ export function readableFields({ fields, acceptingAnything }: CallbackType, body
  * `constructor`.
  */
 export function parseBody<T extends object>(type: CallbackType<T>, body: unknown): Parsed<T> {
+  if (body instanceof UnreadableBody) return { errors: [{ field: 'body', errors: [`body ${body.flaw}`] }] };
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     return { errors: [{ field: 'body', errors: ['must be a form or a JSON object'] }] };
   }

@@ -1,6 +1,7 @@
 import type { Provider } from '@nestjs/common';
 import { perDatabase } from '../database/stores.js';
 import { AwaitedResults } from './awaited-results.js';
+import { CallbackBodies } from './callback-bodies.js';
 import { CallbackWatch } from './callback-watch.js';
 import { CallbackResponder } from './callback.responder.js';
 import { PaymentCallbacks } from './callback.service.js';
@@ -19,6 +20,7 @@ import { ResultStore } from './storage/result.store.js';
 export const CALLBACKS: readonly Provider[] = [
   PaymentCallbacks,
   CallbackResponder,
+  CallbackBodies,
   CallbackJournal,
   CallbackWatch,
   AwaitedResults,

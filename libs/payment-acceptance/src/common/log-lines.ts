@@ -28,8 +28,8 @@ export const LOG_LINES = {
     'Change what it names.',
   ),
   'body-parser-off': error(
-    "The application's body parser is off, so callbacks cannot be read.",
-    'Leave it on, or add parsers for JSON and forms.',
+    'A callback came with a body that something has read before the module could, and has left nowhere. It got 503.',
+    'Let what the line names leave the callbacks alone, or keep the bytes in `rawBody`.',
   ),
   'callback-misaddressed': error(
     'Callbacks come to an address without the global prefix, and get 404.',
@@ -94,8 +94,8 @@ export const LOG_LINES = {
     'Look at `error`: the database, or the shop resolver.',
   ),
   'callback-refused': warn(
-    'A callback got 400, since it is not what the specification says. Nothing of it is stored.',
-    "The line shows what it looked like. Compare it with the service's settings, or ask the service.",
+    'A callback got 400, since it is not what the specification says; or the application itself answered it (`dropped`). Nothing of it is stored.',
+    "The line shows what it looked like: compare it with the service's settings. Exempt callbacks from what answers them.",
   ),
   'callbacks-bounded': warn(
     'A bound against floods, or a refused digest, concerns callbacks: `dropped` says which, as in `PaymentOperations.stats()`.',

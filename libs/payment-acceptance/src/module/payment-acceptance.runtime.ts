@@ -6,7 +6,6 @@ import {
   type OnModuleInit,
 } from '@nestjs/common';
 import { DiscoveryService, HttpAdapterHost } from '@nestjs/core';
-import { rejectsForms } from '../callbacks/body-parser.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { VERSION } from '../common/version.js';
 import { PaymentConfigurationError } from '../config/configuration.error.js';
@@ -20,7 +19,7 @@ import { Confirmer } from '../settlement/confirmer.js';
 import { Database } from '../database/database.js';
 import { DestroyableTransaction } from '../database/destroyable-transaction.js';
 import { poolSizeOf } from '../database/pool.js';
-import { CallbackAddresses } from './callback-addresses.js';
+import { CallbackRequests } from './callback-requests.js';
 import { PaymentWorkers } from './payment-workers.js';
 import { ShopIdentities } from './shop-identities.js';
 import { sharedToken } from './tokens.js';
@@ -46,7 +45,7 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
     private readonly workers: PaymentWorkers,
     private readonly transactions: DestroyableTransaction,
     private readonly http: HttpAdapterHost,
-    private readonly addresses: CallbackAddresses,
+    private readonly requests: CallbackRequests,
     private readonly discovery: DiscoveryService,
   ) {}
 
@@ -61,13 +60,6 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    if (this.role !== 'workers' && rejectsForms(this.http.httpAdapter)) {
-      this.logger.write(
-        'body-parser-off',
-        "The application's body parser is off, so Fastify answers the payer's redirects with 415. Leave the body parser on: " +
-          'NestFactory.create(AppModule, adapter) without { bodyParser: false }, or add a parser for forms.',
-      );
-    }
     await this.identities.verify();
     if (this.role !== 'callbacks') {
       await this.confirmer.prepare();
@@ -98,7 +90,7 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
 
   private logStart(): void {
     const { role, options } = this;
-    const routes = this.addresses.addresses();
+    const routes = this.requests.addresses();
     const more = options.shopResolver ? ' Further shops come from the shop resolver.' : '';
     const hint = routes.length > 0 && !options.publicUrl ? ' Set the option publicUrl to see full URLs here.' : '';
     const fields = { version: VERSION, role, shops: options.shops.size, ...(routes.length > 0 && { routes }) };

@@ -10,7 +10,7 @@ import { HEALTH } from '../health/providers.js';
 import { RETENTION } from '../retention/providers.js';
 import { SETTLEMENT } from '../settlement/providers.js';
 import { TELEMETRY } from '../telemetry/providers.js';
-import { CallbackAddresses } from './callback-addresses.js';
+import { CallbackRequests } from './callback-requests.js';
 import { PaymentAcceptanceRuntime } from './payment-acceptance.runtime.js';
 import { PaymentAcceptanceService } from './payment-acceptance.service.js';
 import { PaymentShops } from './payment-shops.js';
@@ -34,6 +34,6 @@ export const CORE: readonly Provider[] = [
   PaymentShops,
   PaymentWorkers,
   ShopIdentities,
-  CallbackAddresses,
+  CallbackRequests,
   PaymentAcceptanceRuntime,
 ];

@@ -1,0 +1,82 @@
+import { Injectable } from '@nestjs/common';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { parseBytes, readBytes, UnreadableBody } from './read-body.js';
+
+/** The parts that Express's and Fastify's requests share and that are used here. */
+export interface ReceivedRequest {
+  readonly headers: IncomingHttpHeaders;
+  /** The message, on Fastify. */
+  readonly raw?: IncomingMessage;
+  body?: unknown;
+  rawBody?: unknown;
+}
+
+/** How a callback was transmitted. */
+export interface Transmission {
+  /**
+   * Length of the body in bytes, `Infinity` if it was not announced. Of more than 32,768 only the fields of the
+   * specification are read and stored, without nested values (assumed): somebody else has sent it, and listing its fields
+   * would take long. Default: everything is read.
+   */
+  readonly bytes?: number;
+  /** `Content-Type` of the request: the charset of a body in bytes, and for the log. Default: not known. */
+  readonly contentType?: string;
+}
+
+/** A callback's body, and how it came. */
+export interface CallbackBody {
+  readonly body: unknown;
+  readonly sent: Transmission;
+}
+
+/** Reads the bodies of callbacks before the application's parsers do, and keeps them for the routes. */
+@Injectable()
+export class CallbackBodies {
+  private readonly bodies = new WeakMap<object, CallbackBody>();
+  private readonly taken = new WeakSet<object>();
+
+  /**
+   * Reads the body off a request. The headers that describe it go with it, so that no parser waits for a body that is not there
+   * any more. Guards and interceptors of the host find it in `body` and `rawBody`, as they would without this.
+   */
+  async read(request: ReceivedRequest, raw: IncomingMessage): Promise<void> {
+    // Something before us has read it: a platform that hands over requests in one piece, say.
+    if (request.body !== undefined || raw.readableEnded || raw.destroyed) return;
+    const { headers } = raw;
+    const contentType = headers['content-type'];
+    const contentEncoding = headers['content-encoding'];
+    const bytes = await readBytes(raw);
+    if (bytes === undefined) return;
+    for (const name of DESCRIBING) Reflect.deleteProperty(headers, name);
+    if (bytes instanceof UnreadableBody) {
+      this.bodies.set(raw, { body: bytes, sent: { contentType: contentType ?? 'none' } });
+      return;
+    }
+    const parsed = await parseBytes(bytes, { contentType, contentEncoding });
+    this.bodies.set(raw, { body: parsed.fields, sent: { bytes: parsed.bytes, contentType: contentType ?? 'none' } });
+    request.rawBody = bytes;
+    if (!(parsed.fields instanceof UnreadableBody)) request.body = parsed.fields;
+  }
+
+  /** The body of a request that has reached its route: as we have read it, or else as the application has. */
+  take(request: ReceivedRequest): CallbackBody | undefined {
+    const raw = request.raw ?? request;
+    this.taken.add(raw);
+    const own = this.bodies.get(raw);
+    if (own) return own;
+    const { body = request.rawBody, headers } = request;
+    const { 'content-length': length, 'content-encoding': encoding = 'identity', 'content-type': type } = headers;
+    const isMissing = body === undefined && (Number(length) > 0 || headers['transfer-encoding'] !== undefined);
+    if (isMissing) return undefined;
+    // The length of one in chunks, or compressed, is not known.
+    const bytes = length === undefined || encoding !== 'identity' ? Infinity : Number(length);
+    return { body, sent: { bytes, contentType: type ?? 'none' } };
+  }
+
+  /** Whether a request has reached its route. */
+  wasTaken(raw: IncomingMessage): boolean {
+    return this.taken.has(raw);
+  }
+}
+
+const DESCRIBING = ['content-type', 'content-length', 'content-encoding', 'transfer-encoding'] as const;

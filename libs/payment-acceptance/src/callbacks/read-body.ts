@@ -1,0 +1,127 @@
+import type { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import zlib from 'node:zlib';
+
+/** The longest body that is read, in bytes; compressed or not. A genuine callback has some hundred. */
+const MAX_BYTES = 102_400;
+/** The most fields that are read. */
+const MAX_FIELDS = 1_000;
+
+/** Stands for a body without fields, and says why. */
+export class UnreadableBody {
+  constructor(readonly flaw: string) {}
+}
+
+/** How the sender says that a body is written. */
+export interface BodyFormat {
+  /** `Content-Type` of the request. */
+  readonly contentType?: string | undefined;
+  /** `Content-Encoding` of the request. */
+  readonly contentEncoding?: string | undefined;
+}
+
+/** What a stream of a request has; `undefined` if it ends early. */
+export function readBytes(stream: Readable): Promise<Buffer | UnreadableBody | undefined> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    stream.on('data', (chunk: Buffer) => {
+      length += chunk.length;
+      if (length <= MAX_BYTES) chunks.push(chunk);
+      else resolve(new UnreadableBody(TOO_LONG)); // what follows is dropped
+    });
+    stream.once('end', () => resolve(Buffer.concat(chunks)));
+    stream.once('error', () => resolve(undefined));
+    stream.once('close', () => resolve(undefined));
+  });
+}
+
+const TOO_LONG = `must have at most ${MAX_BYTES.toLocaleString('en')} bytes`;
+
+/**
+ * The fields of a body, by what it looks like rather than what it is called: JSON if it begins as an object or a list does,
+ * else a form. A field that comes twice is a list. The length is that of the text, in bytes.
+ */
+export async function parseBytes(
+  given: Uint8Array | string,
+  { contentType = '', contentEncoding = '' }: BodyFormat,
+): Promise<{ readonly fields: unknown; readonly bytes: number }> {
+  const sent =
+    typeof given === 'string' ? Buffer.from(given) : Buffer.from(given.buffer, given.byteOffset, given.length);
+  const unreadable = (flaw: string) => ({ fields: new UnreadableBody(flaw), bytes: sent.length });
+  const expand = typeof given === 'string' ? undefined : EXPANSIONS[contentEncoding.trim().toLowerCase()];
+  let content: Buffer;
+  try {
+    content = expand ? await expand(sent, { maxOutputLength: MAX_BYTES }) : sent;
+  } catch {
+    return unreadable(`must be what its Content-Encoding says, and ${TOO_LONG.replace('must ', '')}`);
+  }
+  const bytes = content.length;
+  if (/^\s*multipart\/form-data\b/i.test(contentType)) {
+    try {
+      // Deprecated for what it keeps in memory, which is no more than a body has here.
+      // eslint-disable-next-line @typescript-eslint/no-deprecated
+      const form = await new Response(new Uint8Array(content), { headers: { 'content-type': contentType } }).formData();
+      return { fields: collected(form), bytes };
+    } catch {
+      return unreadable('must be a multipart form, as its Content-Type says');
+    }
+  }
+  const decoder = decoderOf(typeof given === 'string' ? '' : contentType);
+  const text = decoder.decode(content);
+  if (!/^\s*[[{]/.test(text)) return { fields: collected(pairsOf(content, decoder)), bytes };
+  try {
+    return { fields: JSON.parse(text) as unknown, bytes };
+  } catch {
+    return unreadable('must be JSON or a form');
+  }
+}
+
+type Expansion = (content: Buffer, limit: { readonly maxOutputLength: number }) => Promise<Buffer>;
+const gunzip: Expansion = promisify(zlib.gunzip);
+const inflate: Expansion = promisify(zlib.inflate);
+const brotli: Expansion = promisify(zlib.brotliDecompress);
+/** What has no entry is taken as it is. */
+const EXPANSIONS: Readonly<Record<string, Expansion | undefined>> = {
+  gzip: gunzip,
+  'x-gzip': gunzip,
+  deflate: inflate,
+  br: brotli,
+};
+
+/** By the `charset` of a Content-Type: UTF-8 where there is none, or one that nobody knows. */
+function decoderOf(contentType: string): { decode(bytes: Uint8Array): string } {
+  const [, charset = 'utf-8'] = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType) ?? [];
+  try {
+    return new TextDecoder(charset);
+  } catch {
+    return new TextDecoder();
+  }
+}
+
+/** Percent signs stand for bytes of the form's charset. */
+function* pairsOf(form: Buffer, decoder: { decode(bytes: Uint8Array): string }): Generator<[string, string]> {
+  const byteOf = (_: string, hex: string): string => String.fromCharCode(parseInt(hex, 16));
+  const decoded = (part: string): string =>
+    decoder.decode(Buffer.from(part.replaceAll('+', ' ').replace(/%([0-9a-f]{2})/gi, byteOf), 'latin1'));
+  for (const pair of form.toString('latin1').trim().split('&')) {
+    if (pair === '') continue;
+    const [name = ''] = pair.split('=', 1);
+    yield [decoded(name), decoded(pair.slice(name.length + 1))];
+  }
+}
+
+function collected(pairs: Iterable<readonly [string, unknown]>): object {
+  const lists = new Map<string, string[]>();
+  let count = 0;
+  for (const [name, value] of pairs) {
+    count += 1;
+    if (count > MAX_FIELDS) return new UnreadableBody(`must have at most ${MAX_FIELDS.toLocaleString('en')} fields`);
+    // A file is no field of the specification.
+    if (typeof value !== 'string') continue;
+    const list = lists.get(name);
+    if (list) list.push(value);
+    else lists.set(name, [value]);
+  }
+  return Object.fromEntries(Array.from(lists, ([name, list]) => [name, list.length === 1 ? list[0] : list]));
+}

@@ -1,0 +1,159 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { CallbackBodies, type ReceivedRequest } from '../callbacks/callback-bodies.js';
+import { DroppedCallbacks } from '../callbacks/dropped-callbacks.js';
+import { CALLBACK_ROUTES, postedPaths, type CallbackRoutes } from '../callbacks/routes.js';
+import { PaymentClock } from '../common/clock.js';
+import { PaymentLogger } from '../common/payment-logger.js';
+import { RateLimitedLog } from '../common/rate-limited-log.js';
+import { PAYMENT_ROLE, type PaymentAcceptanceExtras } from '../config/extras.js';
+import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
+
+/** The parts of an Express application that are used here. */
+interface ExpressApplication {
+  readonly router?: { readonly stack: readonly { readonly route?: ExpressRoute }[] };
+  use(handler: (request: IncomingMessage, response: ServerResponse, next: () => void) => void): void;
+}
+interface ExpressRoute {
+  readonly path: unknown;
+  readonly methods: Readonly<Record<string, boolean | undefined>>;
+}
+
+/** The parts of a Fastify application that are used here. */
+interface FastifyApplication {
+  addHook(name: 'onRoute', hook: (route: { method: string | string[]; url: string }) => void): void;
+  addHook(name: 'onRequest', hook: (request: FastifyRequest, reply: FastifyReply, done: () => void) => void): void;
+  addHook(name: 'preParsing', hook: (request: FastifyRequest) => Promise<void>): void;
+}
+interface FastifyRequest extends ReceivedRequest {
+  readonly raw: IncomingMessage;
+}
+interface FastifyReply {
+  readonly raw: ServerResponse;
+}
+
+/** Where a callback is served. */
+interface Place {
+  /** Its path in the options of the module. */
+  readonly own: string;
+  /** Its path in the application, which a prefix may have moved. */
+  readonly served: string;
+}
+
+const PAUSE_MS = 3_600_000;
+
+/**
+ * Sees each request to a callback before the application does, whose parsers, guards and rate limits are made for its own
+ * clients: reads the body, the same on Express and Fastify, and logs what the application answers in our place.
+ */
+@Injectable()
+export class CallbackRequests {
+  private readonly misses: RateLimitedLog;
+  /** The paths of the POST routes, as Fastify registers them. */
+  private readonly posted = new Set<string>();
+  private known: readonly Place[] | undefined;
+
+  constructor(
+    private readonly http: HttpAdapterHost,
+    private readonly bodies: CallbackBodies,
+    private readonly dropped: DroppedCallbacks,
+    clock: PaymentClock,
+    @Inject(CALLBACK_ROUTES) private readonly routes: CallbackRoutes,
+    @Inject(PAYMENT_ROLE) role: NonNullable<PaymentAcceptanceExtras['role']>,
+    @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
+  ) {
+    this.misses = new RateLimitedLog(new PaymentLogger('PaymentCallbacks'), clock, PAUSE_MS);
+    if (role === 'workers') return;
+    if (http.httpAdapter as unknown) this.install();
+    // @nestjs/testing sets the adapter later. The oldest Nest 11 does not tell when: its tests take what the parsers have read.
+    else (http as Partial<HttpAdapterHost>).init$?.subscribe(() => this.install());
+  }
+
+  /** The routes as the host serves them, once it has registered them; full URLs with the option `publicUrl`. */
+  addresses(): string[] {
+    return this.places().map(({ served }) => `POST ${this.options.publicUrl ?? ''}${served}[/SHOP]`);
+  }
+
+  /** Before the application registers its parsers, which it does when it is initialised. */
+  private install(): void {
+    if (this.kind === 'express') {
+      this.http.httpAdapter.getInstance<ExpressApplication>().use((request, response, next) => {
+        this.watch(request, response);
+        void this.read(request, request).finally(next);
+      });
+    }
+    if (this.kind === 'fastify') {
+      const application = this.http.httpAdapter.getInstance<FastifyApplication>();
+      application.addHook('onRoute', ({ method, url }) => {
+        if ([method].flat().includes('POST')) this.posted.add(url);
+      });
+      application.addHook('onRequest', (request, reply, done) => {
+        this.watch(request.raw, reply.raw);
+        done();
+      });
+      application.addHook('preParsing', (request) => this.read(request, request.raw));
+    }
+  }
+
+  private async read(request: ReceivedRequest, raw: IncomingMessage): Promise<void> {
+    if (raw.method === 'POST' && this.placeOf(raw)) await this.bodies.read(request, raw);
+  }
+
+  private watch(raw: IncomingMessage, response: ServerResponse): void {
+    if (raw.method !== 'POST') return;
+    const path = pathOf(raw);
+    response.once('finish', () => {
+      if (response.statusCode < 400 || this.bodies.wasTaken(raw)) return;
+      const place = this.placeOf(raw);
+      if (place) this.dropped.answeredByApplication(place.own, response.statusCode);
+      else if (response.statusCode === 404) this.logMiss(path);
+    });
+  }
+
+  private logMiss(path: string): void {
+    const missed = this.places().find(({ own }) => isAt(`/${own}`, path));
+    if (!missed) return;
+    const line = (): string =>
+      `A callback came to /${missed.own} and was answered 404: the application serves callbacks at ${missed.served}. Enter ` +
+      `${this.options.publicUrl ?? ''}${missed.served} at the service.`;
+    this.misses.write('callback-misaddressed', missed.own, line, {});
+  }
+
+  private placeOf(raw: IncomingMessage): Place | undefined {
+    return this.places().find(({ served }) => isAt(served, pathOf(raw)));
+  }
+
+  /** Where the application serves each callback, once it has registered its routes; those that are not found are left out. */
+  private places(): readonly Place[] {
+    if (this.known) return this.known;
+    const posted = this.kind === 'express' ? this.expressPaths() : this.posted;
+    const places = postedPaths(this.routes).flatMap((own) => {
+      const served = [...posted].filter((path) => path === `/${own}` || path.endsWith(`/${own}`));
+      // A controller of the host's may end alike. Ours has the path of any shop beside it.
+      return served.filter((path) => posted.has(`${path}/:shop`)).map((path) => ({ own, served: path }));
+    });
+    if (places.length > 0) this.known = places;
+    return places;
+  }
+
+  private expressPaths(): ReadonlySet<string> {
+    const { router } = this.http.httpAdapter.getInstance<ExpressApplication>();
+    const routes = router?.stack.flatMap(({ route }) => (route?.methods.post === true ? [route.path] : [])) ?? [];
+    return new Set(routes.filter((path) => typeof path === 'string'));
+  }
+
+  private get kind(): string | undefined {
+    const { httpAdapter } = this.http as { httpAdapter?: { getType?(): string } };
+    return httpAdapter?.getType?.();
+  }
+}
+
+function pathOf({ url = '' }: IncomingMessage): string {
+  return url.split('?', 1)[0] ?? '';
+}
+
+/** Whether a path is that of a route, or of one shop below it. */
+function isAt(route: string, path: string): boolean {
+  return path === route || (path.startsWith(`${route}/`) && /^[^/]*\/?$/.test(path.slice(route.length + 1)));
+}

@@ -1,0 +1,163 @@
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { Logger, type INestApplication } from '@nestjs/common';
+import { RouterModule } from '@nestjs/core';
+import { ExpressAdapter } from '@nestjs/platform-express';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
+import { PaymentAcceptanceModule } from 'nestjs-payment-acceptance';
+import { PaymentHealthIndicator, PaymentOperations } from 'nestjs-payment-acceptance/operations';
+import { postbackFields, postForm, postJson, redirectFields } from '../support/http.js';
+import { startHarness, type Harness, type HarnessOptions } from '../support/harness.js';
+
+/** An application of the host's, with parsers that come before all that Nest registers. */
+const expressWith =
+  (...handlers: RequestHandler[]) =>
+  () => {
+    const application = express();
+    application.use(...handlers);
+    return new ExpressAdapter(application);
+  };
+
+function fastifyParsingTo(parseAs: 'buffer' | 'string') {
+  return () => {
+    const adapter = new FastifyAdapter();
+    // Nest adds those of JSON and of forms itself.
+    adapter.getInstance().addContentTypeParser('*', { parseAs }, (_request, body, done) => done(null, body));
+    return adapter;
+  };
+}
+
+describe('requests to callbacks', () => {
+  let harness: Harness | undefined;
+  let log: string[];
+  beforeEach(() => {
+    log = [];
+    for (const level of ['warn', 'error', 'log'] as const)
+      jest
+        .spyOn(Logger.prototype, level)
+        .mockImplementation((...said: unknown[]) => void log.push(JSON.stringify(said)));
+  });
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await harness?.close();
+    harness = undefined;
+  });
+
+  /** Statuses of a postback as JSON and as a form, and of a redirect, to an application with these settings. */
+  async function answersOf(options: HarnessOptions, prefix = ''): Promise<number[]> {
+    harness = await startHarness(options);
+    const { billId } = await harness.host.payments.createBill({ orderId: 'A-1', amount: '1' });
+    const fields = postbackFields({ InvId: 'A-1', OutSum: '1.00', TrsId: billId });
+    const at = (path: string) => `${harness!.host.url}${prefix}/${path}`;
+    const answers = [
+      await postJson(at('postback/payment'), fields),
+      await postForm(at('postback/payment'), fields),
+      await postForm(at('redirect/payment/success'), redirectFields({ InvId: 'A-1', OutSum: '1.00' })),
+    ];
+    return answers.map(({ status }) => status);
+  }
+
+  describe('callbacks are read', () => {
+    test.each<[string, HarnessOptions]>([
+      ['from the bytes of express.raw', { adapter: expressWith(express.raw({ type: '*/*' })) }],
+      ['from the text of express.text', { adapter: expressWith(express.text({ type: '*/*' })) }],
+      ['beside express.raw for other webhooks', { prepare: (app) => app.use(express.raw({ type: '*/*' })) }],
+      ['beside express.text for other webhooks', { prepare: (app) => app.use(express.text({ type: '*/*' })) }],
+      [
+        'from what express.json and express.urlencoded have parsed',
+        { adapter: expressWith(express.json(), express.urlencoded()) },
+      ],
+      ['from rawBody, which a platform has left', { adapter: expressWith(keepingBytesAlone) }],
+      ['beside a parser of Fastify to bytes', { adapter: fastifyParsingTo('buffer') }],
+      ['beside a parser of Fastify to text', { adapter: fastifyParsingTo('string') }],
+    ])('%s', async (_where, options) => {
+      expect(await answersOf(options)).toEqual([200, 200, 303]);
+    });
+
+    test.each(['express', 'fastify'] as const)('for guards of the host, too, on %s', async (adapter) => {
+      const seen: unknown[] = [];
+      const guard = {
+        canActivate: (context: { switchToHttp(): { getRequest(): { body: unknown; rawBody: unknown } } }) => {
+          const { body, rawBody } = context.switchToHttp().getRequest();
+          seen.push([(body as { InvId: string }).InvId, Buffer.isBuffer(rawBody)]);
+          return true;
+        },
+      };
+      await answersOf({ adapter, prepare: (app) => app.useGlobalGuards(guard) });
+      expect(seen).toEqual([
+        ['A-1', true],
+        ['A-1', true],
+        ['A-1', true],
+      ]);
+    });
+
+    test.each(['express', 'fastify'] as const)(
+      'where RouterModule has moved them, on %s; the start names the address',
+      async (adapter) => {
+        const imports = [RouterModule.register([{ path: 'shop', module: PaymentAcceptanceModule }])];
+        const prepare = (app: INestApplication) => void app.setGlobalPrefix('api');
+        expect(await answersOf({ adapter, imports, prepare }, '/api/shop')).toEqual([200, 200, 303]);
+        expect(log.join()).toContain('POST /api/shop/postback/payment[/SHOP]');
+        const text = await fetch(`${harness!.host.url}/api/shop/postback/payment`, {
+          method: 'POST',
+          body: 'TrsId=b-1',
+        });
+        expect(text.status).toBe(200);
+        await postJson(`${harness!.host.url}/postback/payment`, {});
+        expect(log.join()).toContain(
+          'A callback came to /postback/payment and was answered 404: the application serves callbacks at /api/shop/postback/payment.',
+        );
+      },
+    );
+
+    test('or answered 503, with a line, where something has read them and left nothing', async () => {
+      expect(await answersOf({ adapter: expressWith(losingBodies) })).toEqual([503, 503, 503]);
+      expect(log.filter((line) => line.includes('body-parser-off'))).toEqual([
+        expect.stringContaining("put neither into the request's body nor its rawBody"),
+      ]);
+    });
+  });
+
+  describe.each(['express', 'fastify'] as const)('what the application answers in our place, on %s', (adapter) => {
+    const guard = { canActivate: () => false };
+    const unseen = async () => (await harness!.host.app.get(PaymentOperations).stats()).dropped.unseenCallbacks;
+
+    test('leaves a line, a count and a reason of health, until a callback is taken', async () => {
+      const closed = { is: true };
+      const prepare = (app: INestApplication) => app.useGlobalGuards({ canActivate: () => !closed.is });
+      expect(await answersOf({ adapter, prepare })).toEqual([403, 403, 403]);
+      expect(log.filter((line) => line.includes('callback-refused'))).toEqual([
+        expect.stringMatching(/A callback to \/postback\/payment was answered 403 by the application itself/),
+        expect.stringMatching(/A callback to \/redirect\/payment\/success was answered 403/),
+      ]);
+      expect(await unseen()).toBe(3);
+      const degraded = async () => (await harness!.host.app.get(PaymentHealthIndicator).isHealthy('p')).p.degraded;
+      expect(await degraded()).toContain('callbacks-refused');
+      closed.is = false;
+      expect((await postForm(`${harness!.host.url}/postback/payment`, { TrsId: 'b-1' })).status).toBe(200);
+      expect(await degraded()).not.toContain('callbacks-refused');
+    });
+
+    test('of other addresses leaves none', async () => {
+      await answersOf({ adapter, prepare: (app) => app.useGlobalGuards(guard) });
+      await postForm(`${harness!.host.url}/elsewhere`, {});
+      await fetch(`${harness!.host.url}/postback/payment`);
+      expect(await unseen()).toBe(3);
+    });
+  });
+});
+
+/** Like the functions of a cloud, which hand over a request with its bytes and a stream that has ended. */
+function keepingBytesAlone(request: Request & { rawBody?: Buffer }, _response: Response, next: NextFunction): void {
+  const chunks: Buffer[] = [];
+  request.on('data', (chunk: Buffer) => chunks.push(chunk));
+  request.on('end', () => {
+    request.rawBody = Buffer.concat(chunks);
+    next();
+  });
+}
+
+function losingBodies(request: Request, _response: Response, next: NextFunction): void {
+  request.resume();
+  request.on('end', next);
+}
