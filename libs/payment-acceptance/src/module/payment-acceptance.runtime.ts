@@ -90,7 +90,7 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
 
   private logStart(): void {
     const { role, options } = this;
-    const routes = this.requests.addresses();
+    const routes = this.role === 'workers' ? [] : this.requests.locate();
     const more = options.shopResolver ? ' Further shops come from the shop resolver.' : '';
     const hint = routes.length > 0 && !options.publicUrl ? ' Set the option publicUrl to see full URLs here.' : '';
     const fields = { version: VERSION, role, shops: options.shops.size, ...(routes.length > 0 && { routes }) };

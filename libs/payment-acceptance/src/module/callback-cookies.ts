@@ -1,0 +1,37 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { isObject } from '../common/objects.js';
+
+const NAME = 'set-cookie';
+
+/**
+ * Lets an answer set only cookies that the request has brought. A browser sends none with a form that the service's page posts
+ * to us (SameSite), so a session of the application's would be a new one, and its cookie would log the payer out.
+ */
+export function keepCookies({ headers: { cookie = '' } }: IncomingMessage, response: ServerResponse): void {
+  const brought = new Set(cookie.split(';').map(nameOf));
+  const known = (cookies: unknown): string[] =>
+    [cookies].flat().filter((each): each is string => typeof each === 'string' && brought.has(nameOf(each)));
+  const writeHead = response.writeHead.bind(response) as (status: number, ...more: unknown[]) => ServerResponse;
+  // Wrapped first, so it runs after those who add cookies at the last moment.
+  response.writeHead = (status: number, ...more: unknown[]) => {
+    const set = known(response.getHeader(NAME));
+    if (set.length > 0) response.setHeader(NAME, set);
+    else response.removeHeader(NAME);
+    return writeHead(
+      status,
+      ...more.map((each) =>
+        isObject(each) && !Array.isArray(each) ? withCookies(each as OutgoingHttpHeaders, known) : each,
+      ),
+    );
+  };
+}
+
+function withCookies(headers: OutgoingHttpHeaders, known: (cookies: unknown) => string[]): OutgoingHttpHeaders {
+  const { [NAME]: cookies, ...others } = headers;
+  const kept = known(cookies);
+  return kept.length > 0 ? { ...others, [NAME]: kept } : others;
+}
+
+function nameOf(cookie: string): string {
+  return (cookie.split('=', 1)[0] ?? '').trim();
+}
