@@ -28,9 +28,7 @@ describe.each(PLATFORMS)('%s', (platform) => {
 
     const body = new URLSearchParams(Object.entries(redirect.fields));
     const returned = await fetch(redirect.url, { method: 'POST', body, redirect: 'manual' });
-    // The oldest Nest 11 does not tell a module of a test when there is an adapter.
-    const isRead = 'init$' in HttpAdapterHost.prototype;
-    expect(returned.status).toBe(isRead ? 303 : platform === 'express' ? 503 : 415);
+    expect(returned.status).toBe(303);
     const page = await fetch(new URL(returned.headers.get('location') ?? '', redirect.url));
     expect([page.status, page.url.startsWith(`${url}/redirect/payment/result/`)]).toEqual([200, true]);
     expect(await page.text()).toContain(orderId);
@@ -59,6 +57,8 @@ describe.each(PLATFORMS)('%s', (platform) => {
     const { redirect } = await host.sandbox.pay(billId);
     const body = new URLSearchParams(Object.entries(redirect?.fields ?? {}));
     const returned = await fetch(redirect?.url ?? '', { method: 'POST', body, redirect: 'manual' });
-    expect(returned.status).toBe(303);
+    // The oldest Nest 11 does not tell a module of a test when there is an adapter.
+    const isRead = 'init$' in HttpAdapterHost.prototype;
+    expect(returned.status).toBe(isRead ? 303 : platform === 'express' ? 503 : 415);
   });
 });

@@ -16,6 +16,7 @@ import { AttachedHost, type AttachOptions } from './attached-host.js';
 import { Payer, type PayOptions, type PayOutcome } from './payer.js';
 import { SharedClock } from './shared-clock.js';
 import { TestedShops } from './tested-shops.js';
+import { Patience } from './patience.js';
 import { PaymentTestingError } from './testing.errors.js';
 
 export interface PaymentTestingOptions {
@@ -41,6 +42,7 @@ export class PaymentTesting {
   private readonly refused: INestApplication[] = [];
   private readonly shops: TestedShops;
   private readonly payer: Payer;
+  private readonly patience = new Patience();
 
   /** @internal Use {@link startPaymentTesting}. */
   constructor(
@@ -61,7 +63,7 @@ export class PaymentTesting {
     now: (): Date => this.shared.now(),
     /** Advances the time of both, as in `advance('3d')`. {@link settled} then does what has become due. */
     advance: async (by: Duration): Promise<void> => {
-      await this.sandbox.advanceClock(by);
+      await this.patience.wait(this.sandbox.advanceClock(by));
     },
   };
 
@@ -102,7 +104,7 @@ export class PaymentTesting {
    */
   async pay(orderId: string, options: PayOptions = {}): Promise<PayOutcome> {
     this.attached();
-    return this.payer.pay(orderId, options);
+    return this.patience.wait(this.payer.pay(orderId, options));
   }
 
   /** The same with a payment that fails; the bill stays open. */
@@ -120,7 +122,11 @@ export class PaymentTesting {
    * Does everything that is due: postbacks, checks, deliveries and their retries.
    * @throws PaymentTestingError if a handler has permanently failed
    */
-  async settled(): Promise<void> {
+  settled(): Promise<void> {
+    return this.patience.wait(this.settle());
+  }
+
+  private async settle(): Promise<void> {
     const hosts = this.attached();
     for (let work = 1; work > 0;) {
       await this.sandbox.settled();
@@ -148,7 +154,11 @@ export class PaymentTesting {
    * Closes the attached applications that the test has not closed, and stops the sandbox. Call it from `afterEach`, so
    * that a failing test leaves nothing open that keeps its runner from ending.
    */
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    return this.patience.wait(this.closeAll());
+  }
+
+  private async closeAll(): Promise<void> {
     const closings = [...this.hosts.splice(0), ...this.refused.splice(0)].map((app) => app.close());
     const ends = [...(await Promise.allSettled(closings)), ...(await Promise.allSettled([this.running.close()]))];
     const errors = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []));
