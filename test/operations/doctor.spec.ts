@@ -31,7 +31,7 @@ describe('doctor', () => {
     test('before any payment: what needs one is not probeable, everything else is confirmed', async () => {
       const findings = await examine();
       expect(named(findings, 'different')).toEqual([]);
-      expect(named(findings, 'not-probeable')).toEqual(['tls', 'list', 'limits', 'postback-digest']);
+      expect(named(findings, 'not-probeable')).toEqual(['tls', 'list', 'limits', 'postback-digest', 'postbacks']);
       expect(findings.tls!.detail).toBe('apiBaseUrl is an http address');
     });
 
@@ -50,6 +50,19 @@ describe('doctor', () => {
       );
       expect(findings.limits!.detail).toMatch(/^\d+ bytes in \d+ ms$/);
       expect(findings['postback-digest']!.detail).toBe('of 2 confirmed postbacks 2 match, 0 have no digest');
+      expect(findings.postbacks!.detail).toBe('1 of the latest 1 payments of a day had one');
+    });
+
+    test('payments of a shop whose postbacks do not arrive are seen', async () => {
+      const { billId } = await harness.host.payments.shop('eu').createBill({ orderId: 'silent', amount: '10' });
+      await harness.sandbox.setFaults({ postbacks: { drop: 1 } });
+      await harness.sandbox.pay(billId);
+      await harness.sandbox.clearFaults();
+      await harness.host.dataSource.query('UPDATE payment_acceptance.bill SET next_check_at = created_at');
+      await harness.settle();
+      const { postbacks } = await examine(undefined, 'eu');
+      expect(postbacks).toMatchObject({ verdict: 'different' });
+      expect(postbacks!.detail).toContain('none of the latest 1 payments of a day had one');
     });
 
     test("a user without a right on the module's tables is named", async () => {

@@ -53,6 +53,7 @@ const EXPECTED = {
     'assumed',
     "A postback's SignatureValue is made by the redirect's formula, as requirePostbackDigest needs.",
   ],
+  postbacks: ['4.4', 'assumed', 'Payments come with postbacks, which reach the application and are taken.'],
   'database-rights': ['-', 'assumed', "The data source's user may change and delete rows of the module's tables."],
 } as const;
 
@@ -151,14 +152,25 @@ export class PaymentDoctor {
 
   private async stored(shop: Shop, judge: Judge): Promise<DoctorFinding[]> {
     if (!this.store)
-      return [judge('postback-digest', undefined, 'no database'), judge('database-rights', undefined, 'no database')];
+      return (['postback-digest', 'postbacks', 'database-rights'] as const).map((name) =>
+        judge(name, undefined, 'no database'),
+      );
     const { confirmed, matching, absent } = await this.store.digests(shop.name);
+    const { paid, announced } = await this.store.postbacks(shop.name);
     const refused = await this.store.refusedRight();
     return [
       judge(
         'postback-digest',
         confirmed === 0 ? undefined : matching === confirmed,
         `of ${confirmed} confirmed postbacks ${matching} match, ${absent} have no digest`,
+      ),
+      judge(
+        'postbacks',
+        paid === 0 ? undefined : announced > 0,
+        announced > 0 || paid === 0
+          ? `${announced} of the latest ${paid} payments of a day had one`
+          : `none of the latest ${paid} payments of a day had one: look at the Result URL that is set at the service, and for ` +
+              'callback-refused, callback-misaddressed and callback-not-stored in the log',
       ),
       judge('database-rights', refused === undefined, refused ?? 'nothing is refused'),
     ];

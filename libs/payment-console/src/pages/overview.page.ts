@@ -1,4 +1,4 @@
-import type { PaymentStats, PaymentWorkload, ShopState } from 'nestjs-payment-acceptance/operations';
+import type { DroppedCounts, PaymentStats, PaymentWorkload, ShopState } from 'nestjs-payment-acceptance/operations';
 import { html, type Html, type Part } from '../common/html.js';
 import type { Overview } from './overview.js';
 import type { Page, Tone, PageContext } from '../common/page-context.js';
@@ -37,12 +37,13 @@ export function overviewPage(context: PageContext, overview: Overview): Page {
               </ul>`
         }
       </section>
-      ${overviewCharts(overview)} ${workloadCard(overview.workload)}`,
+      ${overviewCharts(overview)} ${workloadCard(overview.workload, stats.dropped)}`,
   };
 }
 
 /** The concurrency of the instance that serves the page. */
-function workloadCard({ checks, deliveries }: PaymentWorkload): Html {
+function workloadCard({ checks, deliveries }: PaymentWorkload, dropped: DroppedCounts): Html {
+  const refused = dropped.malformedCallbacks + dropped.unseenCallbacks + dropped.refusedPostbacks;
   const { running, inTransactions, limit } = deliveries;
   return html`<section class="card" aria-labelledby="workload">
     <h2 id="workload">This instance now</h2>
@@ -56,6 +57,13 @@ function workloadCard({ checks, deliveries }: PaymentWorkload): Html {
           ] as const,
       ),
       ['Handlers', html`${inTransactions} of ${limit} at once in transactions, ${running} deliveries in all`] as const,
+      [
+        'Callbacks refused',
+        refused === 0
+          ? 'none since its start'
+          : html`<strong class="warn">${refused}</strong> since its start: the log says why
+              (<code>callback-refused</code>, <code>callbacks-bounded</code>)`,
+      ] as const,
     ])}
     <p class="soft">Both limits follow from how the service answers and from what the host's pool leaves free.</p>
   </section>`;

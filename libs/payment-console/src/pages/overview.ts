@@ -1,8 +1,14 @@
-import type { PaymentFigures, PaymentStats, PaymentWorkload, ShopState } from 'nestjs-payment-acceptance/operations';
+import type {
+  DroppedCounts,
+  PaymentFigures,
+  PaymentStats,
+  PaymentWorkload,
+  ShopState,
+} from 'nestjs-payment-acceptance/operations';
 
 /** What the first page shows. */
 export interface Overview {
-  readonly stats: PaymentStats;
+  readonly stats: PaymentStats & { readonly dropped: DroppedCounts };
   readonly refused: readonly ShopState[];
   readonly workload: PaymentWorkload;
   readonly figures: PaymentFigures;

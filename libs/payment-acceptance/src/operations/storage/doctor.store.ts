@@ -12,6 +12,14 @@ export interface DigestEvidence {
   readonly absent: number;
 }
 
+/** How many of the latest payments of a day came with a postback. */
+export interface PostbackEvidence {
+  readonly paid: number;
+  readonly announced: number;
+}
+
+const DAY_MS = 24 * 3_600_000;
+
 const WRITTEN = ['bill', 'payment', 'callback', 'event', 'review'];
 
 /** What the doctor reads in the tables. Changes nothing. */
@@ -41,6 +49,20 @@ export class DoctorStore {
       { confirmed: integer, matching: integer, absent: integer },
     );
     return evidence ?? { confirmed: 0, matching: 0, absent: 0 };
+  }
+
+  /** Of the latest payments of a day. */
+  async postbacks(shop: string): Promise<PostbackEvidence> {
+    const { dialect, offsetMs } = this.database;
+    const announced = sql`EXISTS (SELECT 1 FROM payment_acceptance.callback c
+      WHERE c.bill_id = latest.id AND c.kind = 'postback')`;
+    const [evidence] = await this.database.rows<PostbackEvidence>(
+      sql`SELECT count(*) AS paid, ${countWhere(announced)} AS announced
+       FROM (SELECT id FROM payment_acceptance.bill WHERE shop = ${shop} AND state = 'PAID'
+         AND paid_at > ${dialect.now(offsetMs - DAY_MS)} ORDER BY paid_at DESC LIMIT 100) latest`,
+      { paid: integer, announced: integer },
+    );
+    return evidence ?? { paid: 0, announced: 0 };
   }
 
   /** What the database refuses to the user of this data source; `undefined` if nothing. Tries to change and delete no row. */
