@@ -4,11 +4,12 @@ import {
   PaymentBillMismatchError,
   PaymentCreationInProgressError,
   PaymentOrderAlreadyPaidError,
+  PaymentOrderCancelledError,
   PaymentServiceError,
   PaymentUnknownOutcomeError,
   type PaymentBill,
 } from 'nestjs-payment-acceptance';
-import { cents, dueOf, type Model } from './truth.js';
+import { cents, dueOf, keyOf, type Model } from './truth.js';
 import { anIndex, pick, step } from './step.js';
 import { SECOND, type World } from './world.js';
 
@@ -59,6 +60,33 @@ export const rivals = step('rivals', fc.record({ bill: anIndex, by: anIndex }), 
   await world.everybody();
 });
 
+/** The shop cancels an order, from one instance or from both, and the payer perhaps pays then. */
+export const cancel = step(
+  'cancel',
+  fc.record({ bill: anIndex, by: anIndex, twice: fc.boolean(), paid: fc.boolean() }),
+  async (model, world, { bill, by, twice, paid }) => {
+    const order = pick(model.bills, bill);
+    const ends = await Promise.allSettled(
+      (twice ? [by, by + 1] : [by]).map((at) => shopAt(world, order.shop, at).cancelOrder(order.orderId)),
+    );
+    expect(new Set(ends.map(({ status }) => status)).size).toBe(1);
+    for (const end of ends) {
+      if (end.status === 'fulfilled') {
+        model.cancelled.add(keyOf(order));
+        continue;
+      }
+      expect(end.reason).toBeInstanceOf(PaymentOrderAlreadyPaidError);
+      const bills = model.bills.filter((other) => keyOf(other) === keyOf(order));
+      expect(bills.some(({ billId }) => isPaid(model, world, billId))).toBe(true);
+    }
+    if (paid) await world.sandbox.pay(order.billId);
+  },
+);
+
+function shopAt(world: World, shop: Wish['shop'], by: number) {
+  return world.slots[by % 2 === 0 ? 0 : 1].instance.payments.shop(shop);
+}
+
 /** The postback overtakes the answer that tells us of the bill. */
 async function payMeanwhile(model: Model, world: World, wish: Wish, by: number): Promise<void> {
   const hold = world.sandbox.holdAnswers('create');
@@ -77,18 +105,19 @@ async function attempt(model: Model, world: World, wish: Wish, by: number): Prom
   const known = model.bills.filter((bill) => bill.shop === shop && bill.orderId === orderId);
   let bill: PaymentBill;
   try {
-    const payments = world.slots[by % 2 === 0 ? 0 : 1].instance.payments;
-    bill = await payments.shop(shop).createBill({ orderId, ...request }, { newAttempt });
+    bill = await shopAt(world, shop, by).createBill({ orderId, ...request }, { newAttempt });
   } catch (error) {
     if (error instanceof PaymentCreationInProgressError) return undefined;
     if (error instanceof PaymentUnknownOutcomeError || error instanceof PaymentServiceError)
       expect(world.faulty).toBe(true);
     else if (error instanceof PaymentOrderAlreadyPaidError)
       expect(known.some(({ billId }) => isPaid(model, world, billId))).toBe(true);
+    else if (error instanceof PaymentOrderCancelledError) expect(model.cancelled).toContain(keyOf(wish));
     else if (error instanceof PaymentBillMismatchError) expect(known.length).toBeGreaterThan(0);
     else throw error;
     return undefined;
   }
+  expect(model.cancelled).not.toContain(keyOf(wish));
   const made = world.bill(bill.billId);
   expect([made.orderId, cents(made.amount)]).toEqual([orderId, cents(wish.amount)]);
   if (!model.bills.some(({ billId }) => billId === bill.billId)) {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { SEED } from '../support/seed.js';
 import { forge, noFaults, postbackFaults, redirect, replay, requestFaults, stray } from './callbacks.js';
-import { create, rivals } from './creating.js';
+import { cancel, create, rivals } from './creating.js';
 import { settleAndCheck } from './final-checks.js';
 import { complete, pay } from './paying.js';
 import { attach, replayDeadLetters, review, voidIntent } from './operating.js';
@@ -38,6 +38,7 @@ describe('model', () => {
       fc.oneof(
         { weight: 6, arbitrary: create },
         { weight: 2, arbitrary: rivals },
+        { weight: 2, arbitrary: cancel },
         { weight: 6, arbitrary: pay },
         { weight: 3, arbitrary: complete },
         { weight: 2, arbitrary: forge },

@@ -18,6 +18,8 @@ export interface Model {
   readonly accepted: Map<string, 'as listed' | 'ahead of the list'>;
   /** Those of them that the ledger had as FAIL: a list that still says so is one more review. */
   readonly afterFailure: Set<string>;
+  /** Orders that their shop has cancelled before any payment was settled, by {@link keyOf}. */
+  readonly cancelled: Set<string>;
   /** What operators have done. */
   readonly actions: string[];
 }
@@ -27,8 +29,11 @@ export const aModel = (run: number): Model => ({
   bills: [],
   accepted: new Map(),
   afterFailure: new Set(),
+  cancelled: new Set(),
   actions: [],
 });
+
+export const keyOf = ({ shop, orderId }: Pick<KnownBill, 'shop' | 'orderId'>): string => `${shop} ${orderId}`;
 
 export type ServiceBill = Bill & { readonly payments: readonly Payment[]; readonly callbacks: readonly Callback[] };
 
@@ -39,15 +44,17 @@ export interface Due {
 }
 
 /** What becomes of it where a person may have accepted it: that counts, and only a list that is seen later is held against it. */
-export function dueOf({ accepted }: Model, bill: Bill, payment: Payment): Due {
+export function dueOf({ accepted, bills, cancelled }: Model, bill: Bill, payment: Payment): Due {
   const due = dueByMoney(bill, payment);
+  const isOfCancelled = bills.some((each) => each.billId === bill.id && cancelled.has(keyOf(each)));
+  const listed = isOfCancelled && due.event ? { event: false, review: 'order-cancelled' } : due;
   switch (accepted.get(payment.id)) {
     case 'as listed':
-      return { event: true, review: due.review };
+      return { event: true, review: listed.review };
     case 'ahead of the list':
       return { event: true, review: due.event ? null : 'payment-changed' };
     case undefined:
-      return due;
+      return listed;
   }
 }
 
