@@ -3,7 +3,9 @@ import { PaymentHealthIndicator, PaymentReviews } from 'nestjs-payment-acceptanc
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
+import typescript from 'typescript';
 import { OrderPayments } from '../../examples/nest12-esm-fastify/src/order-payments.js';
 import { Order } from '../../examples/nest12-esm-fastify/src/order.entity.js';
 import { OrderEvent } from '../../apps/shop/src/orders/order.entity.js';
@@ -110,6 +112,26 @@ describe('it marks an order as paid', () => {
       status: 'cancelled',
       note: `Payment ${payment.id}`,
     });
+  });
+
+  test('as events.md has it cancelled, which may be done again', async () => {
+    const page = fs.readFileSync(path.join(root, 'docs/events.md'), 'utf8');
+    const [, printed = ''] = /export (async function cancel[^`]*)/.exec(page) ?? [];
+    const { outputText } = typescript.transpileModule(printed, {
+      compilerOptions: { target: typescript.ScriptTarget.ES2022 },
+    });
+    type Cancel = (payments: unknown, database: unknown, id: string) => Promise<void>;
+    const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'printed-')), 'cancel.mjs');
+    // The document uses the reader's entity.
+    fs.writeFileSync(file, `export function of(Order) { ${outputText}; return cancel; }`);
+    const { of } = (await import(file)) as { of: (entity: unknown) => Cancel };
+    const cancel = of(Order);
+    const { id } = await orders().save({ amount: '100.00', currency: 'RUB' });
+    const { billId } = await harness.host.payments.createBill({ orderId: id, amount: '100.00' });
+    for (const _time of [1, 2]) await cancel(harness.host.payments, harness.host.dataSource, id);
+    await harness.sandbox.pay(billId);
+    await harness.settle();
+    expect(await orders().findOneByOrFail({ id })).toMatchObject({ status: 'cancelled', note: null });
   });
 
   test('nor one that was paid before: the second payment is in the note', async () => {

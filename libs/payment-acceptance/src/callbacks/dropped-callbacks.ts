@@ -162,7 +162,8 @@ function shapeOf(body: unknown): string {
     return `${PLAIN_NAME.test(name) ? name : `a name of ${name.length} characters`} (${size})`;
   });
   const more = names.length - shown.length;
-  return `${names.length} fields${names.length > 0 ? `: ${shown.join(', ')}` : ''}${more > 0 ? ` and ${more} more` : ''}`;
+  const counted = names.length === 1 ? '1 field' : `${names.length} fields`;
+  return `${counted}${names.length > 0 ? `: ${shown.join(', ')}` : ''}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 const KINDS = Object.keys(NOTHING) as Dropped[];
