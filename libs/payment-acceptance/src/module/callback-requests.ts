@@ -14,7 +14,7 @@ import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-optio
 /** The parts of an Express application that are used here. */
 interface ExpressApplication {
   readonly router?: { readonly stack: readonly { readonly route?: ExpressRoute }[] };
-  use(handler: (request: IncomingMessage, response: ServerResponse, next: () => void) => void): void;
+  use(handler: (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void) => void): void;
 }
 interface ExpressRoute {
   readonly path: unknown;
@@ -84,7 +84,7 @@ export class CallbackRequests {
     if (this.kind === 'express') {
       this.http.httpAdapter.getInstance<ExpressApplication>().use((request, response, next) => {
         this.watch(request, response);
-        void this.read(request, request).finally(next);
+        this.read(request, request).then(() => next(), next);
       });
     }
     if (this.kind === 'fastify') {
