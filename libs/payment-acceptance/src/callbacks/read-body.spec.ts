@@ -1,0 +1,54 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { SEED } from '../../../../test/support/seed.js';
+import { parseBytes } from './read-body.js';
+
+const fieldsOf = async (body: Uint8Array | string, contentType?: string) =>
+  (await parseBytes(body, { contentType })).fields;
+
+describe('a body', () => {
+  test(`that is a form is read as URLSearchParams does (seed ${SEED})`, async () => {
+    const names = fc.string({ unit: 'binary', minLength: 1 }).filter((name) => !/^[\s[{]/.test(name));
+    const pairs = fc.dictionary(names, fc.string({ unit: 'binary' }), { minKeys: 1 });
+    await fc.assert(
+      fc.asyncProperty(pairs, async (fields) => {
+        const form = new URLSearchParams(fields);
+        expect(await fieldsOf(form.toString())).toEqual(Object.fromEntries(form));
+      }),
+      { seed: SEED },
+    );
+  });
+
+  test(`of any bytes is read or refused, as any type (seed ${SEED})`, async () => {
+    const types = fc.constantFrom(
+      '',
+      'application/json',
+      'multipart/form-data; boundary=x',
+      'text/plain; charset=utf-16',
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), types, async (bytes, type) => {
+        expect(typeof (await fieldsOf(bytes, type))).toBe('object');
+      }),
+      { seed: SEED },
+    );
+  });
+
+  test.each([
+    ['a=%', { a: '%' }],
+    ['a=%4', { a: '%4' }],
+    ['a=%zz%41', { a: '%zzA' }],
+    ['a=1+2%2B', { a: '1 2+' }],
+    [
+      '__proto__=1&a=2',
+      Object.fromEntries([
+        ['__proto__', '1'],
+        ['a', '2'],
+      ]),
+    ],
+    ['a=1&a=2&a=', { a: ['1', '2', ''] }],
+  ])('%s', async (body, fields) => {
+    expect(await fieldsOf(body)).toEqual(fields);
+    expect(({} as { a?: unknown }).a).toBeUndefined();
+  });
+});
