@@ -68,6 +68,8 @@ describe('requests to callbacks', () => {
         { adapter: expressWith(express.json(), express.urlencoded()) },
       ],
       ['from rawBody, which a platform has left', { adapter: expressWith(keepingBytesAlone) }],
+      ['beside a middleware that reads the stream', { prepare: (app) => app.use(readingBytes) }],
+      ['after something that has set an encoding', { adapter: expressWith(inText) }],
       ['beside a parser of Fastify to bytes', { adapter: fastifyParsingTo('buffer') }],
       ['beside a parser of Fastify to text', { adapter: fastifyParsingTo('string') }],
     ])('%s', async (_where, options) => {
@@ -110,6 +112,18 @@ describe('requests to callbacks', () => {
       },
     );
 
+    test('below a prefix with a parameter, and in another case', async () => {
+      const prepare = (app: INestApplication) => void app.setGlobalPrefix('api/:tenant');
+      expect(await answersOf({ prepare }, '/api/one')).toEqual([200, 200, 303]);
+      const text = { method: 'POST', body: 'TrsId=b-1' };
+      expect((await fetch(`${harness!.host.url}/api/two/postback/payment/main`, text)).status).toBe(200);
+      expect((await fetch(`${harness!.host.url}/API/two/Postback/payment`, text)).status).toBe(200);
+    });
+
+    test('or answered 500, where what stands before has a body that throws', async () => {
+      expect(await answersOf({ adapter: expressWith(throwingBodies) })).toEqual([500, 500, 500]);
+    });
+
     test('or answered 503, with a line, where something has read them and left nothing', async () => {
       expect(await answersOf({ adapter: expressWith(losingBodies) })).toEqual([503, 503, 503]);
       expect(log.filter((line) => line.includes('body-parser-off'))).toEqual([
@@ -142,6 +156,9 @@ describe('requests to callbacks', () => {
       await answersOf({ adapter, prepare: (app) => app.useGlobalGuards(guard) });
       await postForm(`${harness!.host.url}/elsewhere`, {});
       await fetch(`${harness!.host.url}/postback/payment`);
+      await postForm(`${harness!.host.url}/redirect/payment/result/x`, {});
+      await postForm(`${harness!.host.url}/postback/payment/a/b`, {});
+      await postForm(`${harness!.host.url}/postback/payment/%E0%A4`, {});
       expect(await unseen()).toBe(3);
     });
   });
@@ -160,4 +177,28 @@ function keepingBytesAlone(request: Request & { rawBody?: Buffer }, _response: R
 function losingBodies(request: Request, _response: Response, next: NextFunction): void {
   request.resume();
   request.on('end', next);
+}
+
+/** Like middlewares that keep the bytes for the signatures of other webhooks. */
+function readingBytes(request: Request & { rawText?: string }, _response: Response, next: NextFunction): void {
+  let text = '';
+  request.on('data', (chunk: Buffer) => (text += String(chunk)));
+  request.on('end', () => {
+    request.rawText = text;
+    next(text.includes('InvId') ? undefined : new Error('There was no body.'));
+  });
+}
+
+function inText(request: Request, _response: Response, next: NextFunction): void {
+  request.setEncoding('utf8');
+  next();
+}
+
+function throwingBodies(request: Request, _response: Response, next: NextFunction): void {
+  Object.defineProperty(request, 'body', {
+    get() {
+      throw new Error('The body is not JSON.');
+    },
+  });
+  next();
 }

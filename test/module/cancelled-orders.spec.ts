@@ -4,6 +4,7 @@ import {
   PaymentOrderAlreadyPaidError,
   PaymentOrderCancelledError,
   PaymentOrderIdReusedError,
+  PaymentUnknownShopError,
   type PaymentEvent,
 } from 'nestjs-payment-acceptance';
 import { PaymentReviews } from 'nestjs-payment-acceptance/operations';
@@ -134,6 +135,20 @@ describe('a cancelled order', () => {
     for (const [index, orderId] of orders.entries()) {
       expect(await namesOf(orderId)).toEqual([cancelled[index] ? 'payment.review' : 'payment.succeeded']);
     }
+  });
+});
+
+describe('an order of a shop that the resolver does not have', () => {
+  let harness: Harness;
+  beforeAll(async () => {
+    harness = await startHarness({
+      options: { shopResolver: { find: () => Promise.resolve(null), list: () => Promise.resolve([]) } },
+    });
+  });
+  afterAll(() => harness.close());
+
+  test('is not cancelled', async () => {
+    await expect(harness.host.payments.shop('mian').cancelOrder('A-1')).rejects.toThrow(PaymentUnknownShopError);
   });
 });
 

@@ -72,6 +72,26 @@ describe.each(SESSIONS)('with %s', (_name, options) => {
   });
 });
 
+describe('with cookies that are written with the head of an answer', () => {
+  let harness: Harness | undefined;
+  afterEach(() => harness?.close());
+
+  test("they are left out of the module's answers, however they are spelt", async () => {
+    harness = await startHarness({
+      prepare: (app) =>
+        app.use(
+          (_request: unknown, response: { writeHead(status: number, headers?: object): unknown }, next: () => void) => {
+            const writeHead = response.writeHead.bind(response);
+            response.writeHead = (status) => writeHead(status, { 'Set-Cookie': ['sid=1'], 'X-More': '1' });
+            next();
+          },
+        ),
+    });
+    const answer = await postForm(`${harness.host.url}/postback/payment`, { TrsId: 'b-1' });
+    expect([answer.status, answer.headers.getSetCookie(), answer.headers.get('x-more')]).toEqual([200, [], '1']);
+  });
+});
+
 describe('with a protection against forged forms', () => {
   let harness: Harness | undefined;
   afterEach(() => harness?.close());

@@ -189,6 +189,11 @@ export const BODY_FORMS: readonly BodyForm[] = [
     (fields) => multipart(fields, '--b-1\r\nContent-Disposition: form-data; name="f"; filename="f.txt"\r\n\r\nx\r\n'),
     'multipart/form-data; boundary=b-1',
   ),
+  of('multipart of thousands of files, in gzip', 400, () => ({
+    body: gzipSync('--x\r\nContent-Disposition: form-data; name="a"; filename="b"\r\n\r\n\r\n'.repeat(1_500)),
+    type: 'multipart/form-data; boundary=x',
+    headers: ['Content-Encoding: gzip'],
+  })),
   form('multipart without a boundary', 400, multipart, 'multipart/form-data'),
   form(
     'multipart that ends early',

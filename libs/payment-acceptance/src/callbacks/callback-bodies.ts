@@ -41,7 +41,7 @@ export class CallbackBodies {
    */
   async read(request: ReceivedRequest, raw: IncomingMessage): Promise<void> {
     // Something before us has read it: a platform that hands over requests in one piece, say.
-    if (request.body !== undefined || raw.readableEnded || raw.destroyed) return;
+    if (request.body !== undefined || request.rawBody !== undefined || raw.readableDidRead || raw.destroyed) return;
     const { headers } = raw;
     const contentType = headers['content-type'];
     const contentEncoding = headers['content-encoding'];
@@ -59,9 +59,11 @@ export class CallbackBodies {
   }
 
   /** The body of a request that has reached its route: as we have read it, or else as the application has. */
-  take(request: ReceivedRequest): CallbackBody | undefined {
-    const raw = request.raw ?? request;
+  async take(request: ReceivedRequest): Promise<CallbackBody | undefined> {
+    const raw = request.raw ?? (request as IncomingMessage & ReceivedRequest);
     this.taken.add(raw);
+    // At an address that was not recognised, such as one with a parameter in its prefix.
+    if (request.rawBody === undefined && !raw.readableDidRead) await this.read(request, raw);
     const own = this.bodies.get(raw);
     if (own) return own;
     const { body = request.rawBody, headers } = request;

@@ -47,7 +47,7 @@ export class CallbackResponder {
 
   /** 200 only after the postback is stored; 400 names the invalid fields; 503 makes the service send it again. */
   async postback(shop: string | undefined, exchange: Exchange): Promise<void> {
-    const taken = this.take(exchange);
+    const taken = await this.take(exchange);
     if (!taken) return json(exchange, 503, { message: 'The body could not be read.' });
     const answer = await this.callbacks.postback(shop, taken.body, taken.sent);
     switch (answer.kind) {
@@ -77,7 +77,7 @@ export class CallbackResponder {
     exchange: Exchange,
     resultPage: (deeper: number) => string,
   ): Promise<void> {
-    const taken = this.take(exchange);
+    const taken = await this.take(exchange);
     if (!taken) return page(exchange, 503, UNREADABLE);
     const answer = await this.callbacks.redirect(to, shop, taken.body, taken.sent);
     switch (answer.kind) {
@@ -140,8 +140,8 @@ export class CallbackResponder {
   }
 
   /** `undefined` if there was a body that something else has read, and left nowhere. */
-  private take({ request }: Exchange): CallbackBody | undefined {
-    const taken = this.bodies.take(request);
+  private async take({ request }: Exchange): Promise<CallbackBody | undefined> {
+    const taken = await this.bodies.take(request);
     if (!taken) {
       const line = (): string =>
         'A callback arrived with a body that something in the application or before it has read, and put neither into the ' +

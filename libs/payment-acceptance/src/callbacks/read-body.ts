@@ -1,3 +1,4 @@
+import { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
@@ -6,6 +7,8 @@ import zlib from 'node:zlib';
 const MAX_BYTES = 102_400;
 /** The most fields that are read. */
 const MAX_FIELDS = 1_000;
+/** The same of a multipart form, each of which takes longer. */
+const MAX_PARTS = 100;
 
 /** Stands for a body without fields, and says why. */
 export class UnreadableBody {
@@ -20,19 +23,39 @@ export interface BodyFormat {
   readonly contentEncoding?: string | undefined;
 }
 
-/** What a stream of a request has; `undefined` if it ends early. */
-export function readBytes(stream: Readable): Promise<Buffer | UnreadableBody | undefined> {
+/**
+ * What the stream of a request has, put back where HTTP/1 allows it, so that a middleware of the host's that reads the
+ * stream finds it; `undefined` if it ends early.
+ */
+export function readBytes(
+  stream: Readable & { readonly complete?: boolean },
+): Promise<Buffer | UnreadableBody | undefined> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let length = 0;
-    stream.on('data', (chunk: Buffer) => {
-      length += chunk.length;
-      if (length <= MAX_BYTES) chunks.push(chunk);
-      else resolve(new UnreadableBody(TOO_LONG)); // what follows is dropped
-    });
-    stream.once('end', () => resolve(Buffer.concat(chunks)));
-    stream.once('error', () => resolve(undefined));
-    stream.once('close', () => resolve(undefined));
+    const end = (bytes: Buffer | UnreadableBody | undefined): void => {
+      stream.off('readable', take).off('end', ended).off('error', cut).off('close', cut);
+      if (bytes instanceof UnreadableBody) stream.resume(); // what follows is dropped
+      resolve(bytes);
+    };
+    const take = (): void => {
+      while (stream.readableLength > 0) {
+        const chunk = stream.read() as Buffer | string;
+        chunks.push(typeof chunk === 'string' ? Buffer.from(chunk, stream.readableEncoding ?? 'utf8') : chunk);
+        length += chunks.at(-1)?.length ?? 0;
+        if (length > MAX_BYTES) return end(new UnreadableBody(TOO_LONG));
+      }
+      if (!(stream instanceof IncomingMessage))
+        stream.read(); // at its end, says so
+      else if (stream.complete) {
+        const bytes = Buffer.concat(chunks);
+        if (length > 0) stream.unshift(stream.readableEncoding ? bytes.toString(stream.readableEncoding) : bytes);
+        end(bytes);
+      }
+    };
+    const ended = (): void => end(Buffer.concat(chunks));
+    const cut = (): void => end(undefined);
+    stream.on('readable', take).on('end', ended).on('error', cut).on('close', cut);
   });
 }
 
@@ -58,6 +81,8 @@ export async function parseBytes(
   }
   const bytes = content.length;
   if (/^\s*multipart\/form-data\b/i.test(contentType)) {
+    if (content.toString('latin1').split(/content-disposition/i, MAX_PARTS + 2).length > MAX_PARTS + 1)
+      return unreadable(`must have at most ${MAX_PARTS} parts`);
     try {
       // Deprecated for what it keeps in memory, which is no more than a body has here.
       // eslint-disable-next-line @typescript-eslint/no-deprecated

@@ -27,9 +27,10 @@ export function keepCookies({ headers: { cookie = '' } }: IncomingMessage, respo
 }
 
 function withCookies(headers: OutgoingHttpHeaders, known: (cookies: unknown) => string[]): OutgoingHttpHeaders {
-  const { [NAME]: cookies, ...others } = headers;
-  const kept = known(cookies);
-  return kept.length > 0 ? { ...others, [NAME]: kept } : others;
+  const entries = Object.entries(headers).map(([name, value]) =>
+    name.toLowerCase() === NAME ? ([name, known(value)] as const) : ([name, value] as const),
+  );
+  return Object.fromEntries(entries.filter(([, value]) => !(Array.isArray(value) && value.length === 0)));
 }
 
 function nameOf(cookie: string): string {

@@ -41,6 +41,8 @@ interface Place {
   /** Its path in the application, which a prefix may have moved. */
   readonly served: string;
   readonly method: 'POST' | 'GET';
+  /** Requests to it, or to one shop below it. */
+  readonly paths: RegExp;
 }
 
 const PAUSE_MS = 3_600_000;
@@ -101,7 +103,7 @@ export class CallbackRequests {
   }
 
   private async read(request: ReceivedRequest, raw: IncomingMessage): Promise<void> {
-    if (raw.method === 'POST' && this.placeOf(raw)) await this.bodies.read(request, raw);
+    if (this.placeOf(raw)?.method === 'POST') await this.bodies.read(request, raw);
   }
 
   private watch(raw: IncomingMessage, response: ServerResponse): void {
@@ -111,13 +113,15 @@ export class CallbackRequests {
     if (raw.method !== 'POST') return;
     response.once('finish', () => {
       if (response.statusCode < 400 || this.bodies.wasTaken(raw)) return;
-      if (place) this.dropped.answeredByApplication(place.own, response.statusCode);
-      else if (response.statusCode === 404) this.logMiss(path);
+      // 400 and 404 are of the router, for an address that is none of ours after all.
+      if (place && ![400, 404].includes(response.statusCode)) {
+        this.dropped.answeredByApplication(place.own, response.statusCode);
+      } else if (response.statusCode === 404) this.logMiss(path);
     });
   }
 
   private logMiss(path: string): void {
-    const missed = this.places.find(({ own, method }) => method === 'POST' && isAt(`/${own}`, path));
+    const missed = this.places.find(({ own, method }) => method === 'POST' && pathsOf(`/${own}`).test(path));
     if (!missed) return;
     const line = (): string =>
       `A callback came to /${missed.own} and was answered 404: the application serves callbacks at ${missed.served}. Enter ` +
@@ -126,7 +130,9 @@ export class CallbackRequests {
   }
 
   private placeOf(raw: IncomingMessage): Place | undefined {
-    return this.places.find(({ served }) => isAt(served, pathOf(raw)));
+    const path = pathOf(raw);
+    const method = raw.method === 'POST' ? 'POST' : 'GET';
+    return this.places.find((place) => place.method === method && place.paths.test(path));
   }
 
   private servedPlaces(): Place[] {
@@ -136,7 +142,7 @@ export class CallbackRequests {
         const served = route.slice(method.length + 1, -parameter.length);
         const isOurs =
           route === `${method} ${served}${parameter}` && (served === `/${own}` || served.endsWith(`/${own}`));
-        return isOurs ? [{ own, served, method }] : [];
+        return isOurs ? [{ own, served, method, paths: pathsOf(served) }] : [];
       });
     const result = this.routes.redirect ? found('GET', this.routes.redirect.result, '/:ticket') : [];
     return [...postedPaths(this.routes).flatMap((own) => found('POST', own, '/:shop')), ...result];
@@ -160,7 +166,10 @@ function pathOf({ url = '' }: IncomingMessage): string {
   return url.split('?', 1)[0] ?? '';
 }
 
-/** Whether a path is that of a route, or of one shop below it. */
-function isAt(route: string, path: string): boolean {
-  return path === route || (path.startsWith(`${route}/`) && /^[^/]*\/?$/.test(path.slice(route.length + 1)));
+/** The paths of a route, and of one shop below it. A prefix may have parameters; Express ignores case. */
+function pathsOf(route: string): RegExp {
+  const segments = route
+    .split('/')
+    .map((segment) => (segment.startsWith(':') ? '[^/]+' : segment.replace(/[^\w-]/g, '\\$&')));
+  return new RegExp(`^${segments.join('/')}(?:/[^/]*)?/?$`, 'i');
 }

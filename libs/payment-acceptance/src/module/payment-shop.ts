@@ -68,8 +68,9 @@ export class PaymentShop {
    * @throws PaymentOrderAlreadyPaidError if a payment of it has succeeded
    * @throws PaymentInvalidBillRequestError if no order can have this id
    */
-  cancelOrder(orderId: string): Promise<void> {
-    return this.bills.cancelOrder(this.name, orderId);
+  async cancelOrder(orderId: string): Promise<void> {
+    const { name } = await this.shops.get(this.name);
+    return this.bills.cancelOrder(name, orderId);
   }
 
   /**
