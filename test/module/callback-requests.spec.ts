@@ -9,6 +9,15 @@ import { PaymentHealthIndicator, PaymentOperations } from 'nestjs-payment-accept
 import { postbackFields, postForm, postJson, redirectFields } from '../support/http.js';
 import { startHarness, type Harness, type HarnessOptions } from '../support/harness.js';
 
+/** A platform that handles requests before the application gets them. */
+const behind = (handler: RequestHandler) => () => {
+  const application = express() as unknown as { handle: RequestHandler };
+  const handle = application.handle.bind(application);
+  application.handle = (request, response, done) =>
+    handler(request, response, () => void handle(request, response, done));
+  return new ExpressAdapter(application);
+};
+
 /** An application of the host's, with parsers that come before all that Nest registers. */
 const expressWith =
   (...handlers: RequestHandler[]) =>
@@ -67,9 +76,10 @@ describe('requests to callbacks', () => {
         'from what express.json and express.urlencoded have parsed',
         { adapter: expressWith(express.json(), express.urlencoded()) },
       ],
-      ['from rawBody, which a platform has left', { adapter: expressWith(keepingBytesAlone) }],
+      ['from rawBody, which a platform has left', { adapter: behind(keepingBytesAlone) }],
       ['beside a middleware that reads the stream', { prepare: (app) => app.use(readingBytes) }],
-      ['after something that has set an encoding', { adapter: expressWith(inText) }],
+      ['before parsers that refuse them', { adapter: expressWith(refusing) }],
+      ['after something that has set an encoding', { adapter: behind(inText) }],
       ['beside a parser of Fastify to bytes', { adapter: fastifyParsingTo('buffer') }],
       ['beside a parser of Fastify to text', { adapter: fastifyParsingTo('string') }],
     ])('%s', async (_where, options) => {
@@ -121,11 +131,11 @@ describe('requests to callbacks', () => {
     });
 
     test('or answered 500, where what stands before has a body that throws', async () => {
-      expect(await answersOf({ adapter: expressWith(throwingBodies) })).toEqual([500, 500, 500]);
+      expect(await answersOf({ adapter: behind(throwingBodies) })).toEqual([500, 500, 500]);
     });
 
     test('or answered 503, with a line, where something has read them and left nothing', async () => {
-      expect(await answersOf({ adapter: expressWith(losingBodies) })).toEqual([503, 503, 503]);
+      expect(await answersOf({ adapter: behind(losingBodies) })).toEqual([503, 503, 503]);
       expect(log.filter((line) => line.includes('body-parser-off'))).toEqual([
         expect.stringContaining("put neither into the request's body nor its rawBody"),
       ]);
@@ -201,4 +211,10 @@ function throwingBodies(request: Request, _response: Response, next: NextFunctio
     },
   });
   next();
+}
+
+/** Like a parser of JSON alone that takes nothing else. */
+function refusing({ headers }: Request, response: Response, next: NextFunction): void {
+  if (headers['content-type'] === undefined) next();
+  else response.writeHead(415).end();
 }

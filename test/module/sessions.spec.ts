@@ -2,7 +2,9 @@ import fastifyCookie from '@fastify/cookie';
 import fastifySession from '@fastify/session';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { ExpressAdapter } from '@nestjs/platform-express';
 import compression from 'compression';
+import express from 'express';
 import session from 'express-session';
 import helmet from 'helmet';
 import { postForm, redirectFields } from '../support/http.js';
@@ -21,6 +23,16 @@ const SESSIONS: readonly (readonly [string, HarnessOptions])[] = [
           helmet(),
           compression(),
         ),
+    },
+  ],
+  [
+    'express-session, on an application that the host has made',
+    {
+      adapter: () => {
+        const application = express();
+        application.use(session({ secret: SECRET, resave: true, saveUninitialized: true, name: 'sid' }));
+        return new ExpressAdapter(application);
+      },
     },
   ],
   [

@@ -13,7 +13,7 @@ import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-optio
 
 /** The parts of an Express application that are used here. */
 interface ExpressApplication {
-  readonly router?: { readonly stack: readonly { readonly route?: ExpressRoute }[] };
+  readonly router?: { readonly stack: { readonly route?: ExpressRoute }[] };
   use(handler: (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void) => void): void;
 }
 interface ExpressRoute {
@@ -84,10 +84,14 @@ export class CallbackRequests {
   /** Before the application registers its parsers, which it does when it is initialised. */
   private install(): void {
     if (this.kind === 'express') {
-      this.http.httpAdapter.getInstance<ExpressApplication>().use((request, response, next) => {
+      const application = this.http.httpAdapter.getInstance<ExpressApplication>();
+      application.use((request, response, next) => {
         this.watch(request, response);
         this.read(request, request).then(() => next(), next);
       });
+      // Before the parsers and sessions that an application has which the host has made.
+      const own = application.router?.stack.pop();
+      if (own) application.router?.stack.unshift(own);
     }
     if (this.kind === 'fastify') {
       const application = this.http.httpAdapter.getInstance<FastifyApplication>();
