@@ -134,6 +134,12 @@ describe('requests to callbacks', () => {
       expect(await answersOf({ adapter: behind(throwingBodies) })).toEqual([500, 500, 500]);
     });
 
+    test('but not with a slash at the end on Fastify, and the log says so', async () => {
+      harness = await startHarness({ adapter: 'fastify' });
+      expect((await postForm(`${harness.host.url}/postback/payment/`, { TrsId: 'b-1' })).status).toBe(404);
+      expect(log.join()).toContain('A callback came to an address that ends with a slash and was answered 404');
+    });
+
     test('or answered 503, with a line, where something has read them and left nothing', async () => {
       expect(await answersOf({ adapter: behind(losingBodies) })).toEqual([503, 503, 503]);
       expect(log.filter((line) => line.includes('body-parser-off'))).toEqual([

@@ -36,8 +36,8 @@ export class CallbackBodies {
   private readonly taken = new WeakSet<object>();
 
   /**
-   * Reads the body off a request. The headers that describe it go with it, so that no parser waits for a body that is not there
-   * any more. Guards and interceptors of the host find it in `body` and `rawBody`, as they would without this.
+   * Reads the body off a request. The headers that describe it go with it, so that no parser reads it again.
+   * Guards and interceptors of the host find it in `body` and `rawBody`, as they would without this.
    */
   async read(request: ReceivedRequest, raw: IncomingMessage): Promise<void> {
     // Something before us has read it: a platform that hands over requests in one piece, say.

@@ -120,15 +120,17 @@ export class CallbackRequests {
       // 400 and 404 are of the router, for an address that is none of ours after all.
       if (place && ![400, 404].includes(response.statusCode)) {
         this.dropped.answeredByApplication(place.own, response.statusCode);
-      } else if (response.statusCode === 404) this.logMiss(path);
+      } else if (response.statusCode === 404) this.logMiss(path, place);
     });
   }
 
-  private logMiss(path: string): void {
-    const missed = this.places.find(({ own, method }) => method === 'POST' && pathsOf(`/${own}`).test(path));
-    if (!missed) return;
+  private logMiss(path: string, place: Place | undefined): void {
+    const missed = place ?? this.places.find(({ own, method }) => method === 'POST' && pathsOf(`/${own}`).test(path));
+    // At its place it is Fastify that takes a slash at the end for another address.
+    if (!missed || (place && !path.endsWith('/'))) return;
+    const to = place ? 'an address that ends with a slash' : `/${missed.own}`;
     const line = (): string =>
-      `A callback came to /${missed.own} and was answered 404: the application serves callbacks at ${missed.served}. Enter ` +
+      `A callback came to ${to} and was answered 404: the application serves callbacks at ${missed.served}. Enter ` +
       `${this.options.publicUrl ?? ''}${missed.served} at the service.`;
     this.misses.write('callback-misaddressed', missed.own, line, {});
   }
