@@ -180,6 +180,13 @@ describe('an order id that comes again', () => {
     await expect(bill(orderId, new Date())).rejects.toThrow(PaymentOrderAlreadyPaidError);
   });
 
+  test('is not taken as cancelled', async () => {
+    const orderId = randomUUID();
+    await harness.host.payments.cancelOrder(orderId);
+    await expect(bill(orderId, later())).rejects.toThrow(PaymentOrderIdReusedError);
+    await expect(bill(orderId, new Date())).rejects.toThrow(PaymentOrderCancelledError);
+  });
+
   test('is a new order once the ledger is empty', async () => {
     const orderId = randomUUID();
     const { billId } = await bill(orderId, new Date());

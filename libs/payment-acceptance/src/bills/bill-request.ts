@@ -1,7 +1,6 @@
 import { types } from 'node:util';
 import type { BillFields } from '../client/payment-service.client.js';
 import type { Shop } from '../config/resolved-options.js';
-import type { BillRecord } from '../domain/bill.js';
 import type { OrderId } from '../domain/ids.js';
 import { parseAmount, type DecimalAmount } from '../domain/money.js';
 import { PaymentInvalidBillRequestError } from './bill.errors.js';
@@ -28,8 +27,8 @@ export interface CreateBillRequest {
   /** Whether the payer pays the commission. Default: the shop's option. */
   payerPaysCommission?: boolean;
   /**
-   * When the order was made. If the ledger has a bill of this `orderId` that is more than a minute older, the id was given to
-   * another order before, and no bill is made or returned (ours, assumed). Default: ids of orders are taken never to come again.
+   * When the order was made. If the ledger has a bill or a cancellation of this `orderId` that is more than a minute older,
+   * the id was given to another order before, and no bill is made or returned (ours, assumed). Default: ids of orders are taken never to come again.
    */
   orderedAt?: Date;
 }
@@ -37,9 +36,9 @@ export interface CreateBillRequest {
 /** How far the clocks of the host and of its database may be apart. */
 const CLOCKS_APART_MS = 60_000;
 
-/** Whether a bill is of an earlier order that had the same id. */
-export function isOfEarlierOrder(bill: Pick<BillRecord, 'createdAt'>, orderedAt: Date | undefined): boolean {
-  return orderedAt !== undefined && bill.createdAt.getTime() < orderedAt.getTime() - CLOCKS_APART_MS;
+/** Whether something that the ledger knows of an order is of an earlier one that had the same id. */
+export function isOfEarlierOrder(knownAt: Date, orderedAt: Date): boolean {
+  return knownAt.getTime() < orderedAt.getTime() - CLOCKS_APART_MS;
 }
 
 const ORDER_ID = 'orderId must be a string of 1 to 255 characters on one line, well-formed and without a NUL.';

@@ -59,21 +59,21 @@ export class PaymentOrderCancelledError extends PaymentBillError {
   }
 }
 
-/** The order id was given to another order before, whose bills the ledger has. */
+/** The order id was given to another order before, which the ledger knows. */
 export class PaymentOrderIdReusedError extends PaymentBillError {
   readonly code = 'order-id-reused';
   constructor(
     shop: string,
     orderId: string,
-    /** When the bill of the other order was made. */
-    readonly billedAt: Date,
+    /** When a bill of the other order was made, or that order was cancelled. */
+    readonly knownAt: Date,
     /** When this order was made: `orderedAt` of the request. */
     readonly orderedAt: Date,
   ) {
     super(
       shop,
       orderId,
-      `the ledger has a bill of ${billedAt.toISOString()} for an order with this id, which is older than the order itself ` +
+      `the ledger knows an order with this id of ${knownAt.toISOString()}, from before this order was made ` +
         `(${orderedAt.toISOString()}). Ids of orders must never come again: where numbers have begun anew, put something before ` +
         'them that has not been there.',
     );

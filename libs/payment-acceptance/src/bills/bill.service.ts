@@ -203,10 +203,12 @@ export class BillService implements BeforeApplicationShutdown {
 
   /** Locks an order that nobody has paid, and reads its bills. */
   private async lockUnpaid(manager: EntityManager, shop: string, orderId: OrderId, orderedAt?: Date) {
-    const { firstPaymentId, cancelled } = await this.store.lockOrder(manager, shop, orderId);
+    const { firstPaymentId, cancelled, cancelledAt } = await this.store.lockOrder(manager, shop, orderId);
     const bills = await this.store.ofOrder(shop, orderId, manager);
-    const earlier = bills.find((bill) => isOfEarlierOrder(bill, orderedAt));
-    if (earlier && orderedAt) throw new PaymentOrderIdReusedError(shop, orderId, earlier.createdAt, orderedAt);
+    for (const knownAt of [...bills.map(({ createdAt }) => createdAt), ...(cancelledAt ? [cancelledAt] : [])]) {
+      if (orderedAt && isOfEarlierOrder(knownAt, orderedAt))
+        throw new PaymentOrderIdReusedError(shop, orderId, knownAt, orderedAt);
+    }
     if (firstPaymentId !== null || bills.some(({ state }) => state === 'PAID')) {
       throw new PaymentOrderAlreadyPaidError(shop, orderId, firstPaymentId);
     }

@@ -84,16 +84,21 @@ export abstract class BillStore {
   }
 
   /** Locks the order, which need not have a bill, until the transaction ends. */
-  async lockOrder(manager: EntityManager, shop: string, orderId: OrderId): Promise<LockedOrder> {
+  async lockOrder(
+    manager: EntityManager,
+    shop: string,
+    orderId: OrderId,
+  ): Promise<LockedOrder & { readonly cancelledAt: Date | null }> {
     await this.database.change(
       sql`INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES (${shop}, ${orderId})
        ${this.database.dialect.unlessThere('shop')}`,
       manager,
     );
-    const [order] = await this.database.rows<LockedOrder>(
-      sql`SELECT first_payment_id AS "firstPaymentId", cancelled_at IS NOT NULL AS cancelled
+    const [order] = await this.database.rows<LockedOrder & { readonly cancelledAt: Date | null }>(
+      sql`SELECT first_payment_id AS "firstPaymentId", cancelled_at IS NOT NULL AS cancelled,
+         ${this.database.dialect.epochMs('cancelled_at')} AS "cancelledAt"
        FROM payment_acceptance.shop_order WHERE shop = ${shop} AND order_id = ${orderId} FOR UPDATE`,
-      { cancelled: flag },
+      { cancelled: flag, cancelledAt: instant },
       manager,
     );
     if (!order) throw new Error('The row of an order disappeared while it was being locked.');
