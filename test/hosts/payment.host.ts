@@ -57,8 +57,8 @@ describe.each(PLATFORMS)('%s', (platform) => {
     const { redirect } = await host.sandbox.pay(billId);
     const body = new URLSearchParams(Object.entries(redirect?.fields ?? {}));
     const returned = await fetch(redirect?.url ?? '', { method: 'POST', body, redirect: 'manual' });
-    // The oldest Nest 11 does not tell a module of a test when there is an adapter.
-    const isRead = 'init$' in HttpAdapterHost.prototype;
-    expect(returned.status).toBe(isRead ? 303 : platform === 'express' ? 503 : 415);
+    // The oldest Nest 11 does not tell a module of a test when there is an adapter, and Fastify refuses before the route.
+    const isRefused = platform === 'fastify' && !('init$' in HttpAdapterHost.prototype);
+    expect(returned.status).toBe(isRefused ? 415 : 303);
   });
 });
