@@ -122,7 +122,7 @@ describe('packages', () => {
       for (const { path, text } of sources) {
         expect([path, text]).toEqual([path, readFileSync(join(root, 'libs', libraryOf(name), path), 'utf8')]);
         // A private method, its comment, and a local variable that takes a line.
-        const written = text.replace(/= `[^`]*`;/g, ''); // without code that is printed for others
+        const written = text.replace(/= `(?:\\.|[^`\\])*`;/g, ''); // without code that is printed for others
         const [, ...methods] = [...written.matchAll(/^ {2}(?:private |async )*(\w+)\([^()]*\)[^\n]* \{$/gm)];
         for (const [, method] of methods) expect(code).toMatch(new RegExp(`^ {4}(async )?\\*?${method}\\(`, 'm'));
         for (const [, variable] of text.matchAll(/^ {4}const (\w+) = /gm)) {
