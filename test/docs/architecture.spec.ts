@@ -40,7 +40,7 @@ test('every code in kebab case that a comment names is in the code', () => {
 test('it names every folder of the module', () => {
   const rows = document.slice(document.indexOf('## Layers'), document.indexOf('## How a payment flows'));
   const first = Array.from(rows.matchAll(/^\| (`[^|]*)\|/gm), ([, cell = '']) => cell);
-  const folders = first.flatMap((cell) => Array.from(cell.matchAll(/`(\w+)`/g), ([, folder]) => folder));
+  const folders = first.flatMap((cell) => Array.from(cell.matchAll(/`([\w-]+)`/g), ([, folder]) => folder));
   const present = fs.readdirSync(sources, { withFileTypes: true }).filter((entry) => entry.isDirectory());
   expect(folders.toSorted()).toEqual(present.map(({ name }) => name).sort());
 });

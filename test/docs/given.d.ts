@@ -25,3 +25,26 @@ declare const Public: () => MethodDecorator & ClassDecorator;
 /** Where the reader's shop listens, and a bill that it has created. */
 declare const shopUrl: string;
 declare const billId: string;
+
+/** The client that the reader's `prisma generate` has written, for a schema with the model `Order`. */
+declare module '*/generated/prisma/client.js' {
+  interface OrderWhere {
+    id?: string;
+    amount?: string;
+    currency?: string;
+    status?: string;
+  }
+  interface Delegate {
+    updateMany(change: { where: OrderWhere; data: { status?: string; note?: string } }): Promise<{ count: number }>;
+  }
+  namespace Prisma {
+    interface TransactionClient {
+      readonly order: Delegate;
+      $queryRawUnsafe<T = unknown>(sql: string, ...values: unknown[]): Promise<T>;
+      $executeRawUnsafe(sql: string, ...values: unknown[]): Promise<number>;
+    }
+  }
+  class PrismaClient {
+    $transaction<T>(work: (tx: Prisma.TransactionClient) => Promise<T>, options?: object): Promise<T>;
+  }
+}

@@ -51,7 +51,12 @@ export { defaultJudge, judgePayment } from './domain/judge.js';
 export type { Judge, JudgedBill, PaymentStatus, ReportedPayment, ReviewReason, Verdict } from './domain/payment.js';
 
 export { migratePaymentAcceptance } from './database/migrations/migrate.js';
-export { PaymentPoolExhaustedError, PaymentStatementTimeoutError } from './database/database.errors.js';
+export {
+  PaymentPoolExhaustedError,
+  PaymentStatementTimeoutError,
+  PaymentTransactionsError,
+} from './database/database.errors.js';
+export type { PaymentTransactions, PaymentTransactionsPool, Scalar } from './database/payment-transactions.js';
 
 export { PaymentAcceptanceError } from './common/errors.js';
 export { compareAmounts, parseAmount, subtractAmounts, type DecimalAmount } from './domain/money.js';

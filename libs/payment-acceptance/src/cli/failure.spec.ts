@@ -38,6 +38,7 @@ const OF_THE_APPLICATION = [
   'NoConnectionError',
   'HandlerTransactionEndedError',
   'HandlerIdleError',
+  'PaymentTransactionsError',
 ];
 
 /** One of a class, for its class alone. */

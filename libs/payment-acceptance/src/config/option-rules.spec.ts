@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { problemsOf, shopOptions, withOptions } from '../../../../test/support/units.js';
 import { resolveOptions } from './resolve-options.js';
 
+const TRANSACTIONS = 'transactions: must have the methods run() and query(), and placeholders: "$1" or "?".';
 const JUDGE = 'judge: must be a function that returns the verdicts at once: neither async nor a promise.';
 const SCHEMA =
   'schema: must be 1 to 40 small letters, digits and "_", beginning with a letter, as in "payment_acceptance", and none of the ' +
@@ -74,6 +75,10 @@ describe('the groups of options', () => {
       'retention.batchSize: must be a whole number from 1 to 2147483647 (given: null).',
     ],
     [{ judge: 'strict' }, JUDGE],
+    [{ transactions: null }, TRANSACTIONS],
+    [{ transactions: {} }, TRANSACTIONS],
+    [{ transactions: { run() {}, placeholders: '?' } }, TRANSACTIONS],
+    [{ transactions: { run() {}, query() {}, placeholders: ':1' } }, TRANSACTIONS],
     [{ judge: async () => Promise.resolve([]) }, JUDGE],
     [
       { confirmer: { concurrency: 2_147_483_647 } },
@@ -105,7 +110,7 @@ test('every option has a default, but for those that may be absent', () => {
       return typeof value === 'object' && value !== null ? absent(value, `${path}${name}.`) : [];
     });
   expect(absent(resolveOptions({ shops: { main: shopOptions() } }, 'test'))).toEqual([
-    'shopResolver', 'publicUrl', 'judge', 'resultPage',
+    'shopResolver', 'publicUrl', 'judge', 'transactions', 'resultPage',
   ]); // prettier-ignore
 });
 

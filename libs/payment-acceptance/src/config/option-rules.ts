@@ -140,6 +140,11 @@ export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
         ? undefined
         : 'must be a function that returns the verdicts at once: neither async nor a promise.',
   },
+  transactions: {
+    takes: 'an object with `placeholders`, `run` and `query`',
+    flaw: (layer) =>
+      isLayer(layer) ? undefined : 'must have the methods run() and query(), and placeholders: "$1" or "?".',
+  },
   resultPage: callable(),
   migrations: oneOf(['run', 'verify']),
   schema: {
@@ -157,6 +162,11 @@ export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
 /** Splits a comma-separated list and drops empty items. */
 export function itemsOf(variable: string): string[] {
   return variable.split(',').flatMap((item) => item.trim() || []);
+}
+
+function isLayer(value: unknown): boolean {
+  const { placeholders, run, query } = (value ?? {}) as Record<string, unknown>;
+  return typeof run === 'function' && typeof query === 'function' && (placeholders === '$1' || placeholders === '?');
 }
 
 function isResolver(value: unknown): boolean {

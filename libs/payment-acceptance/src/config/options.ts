@@ -1,5 +1,6 @@
 import type { Judge } from '../domain/payment.js';
 import type { CheckScheduleOptions } from '../domain/schedule-options.js';
+import type { PaymentTransactions } from '../database/payment-transactions.js';
 import type { PaymentResultRenderer } from './hooks.js';
 import type {
   PaymentShopOptions,
@@ -188,6 +189,11 @@ export interface PaymentAcceptanceOptions {
   retention?: RetentionOptions | false;
   /** Decides what a SUCCESS payment means for its bill. Default: `defaultJudge`. */
   judge?: Judge;
+  /**
+   * The data layer in whose transactions handlers run, for hosts that do not write with TypeORM: `prismaTransactions(prisma)` and
+   * its siblings make one. It must lead to the database of the module's tables. Default: transactions of the TypeORM data source.
+   */
+  transactions?: PaymentTransactions;
   /** Renders the page that the payer sees after the redirect, or redirects the payer further. Default: a plain page. */
   resultPage?: PaymentResultRenderer;
   /**

@@ -110,6 +110,42 @@ export function statementRefused(): Error {
   );
 }
 
+/** The option `transactions` does not keep what {@link PaymentTransactions} asks for. */
+export class PaymentTransactionsError extends PaymentAcceptanceError {
+  readonly code = 'unfit-transactions';
+
+  /** @internal */
+  static unusable(reason: unknown): PaymentTransactionsError {
+    return new PaymentTransactionsError(
+      `A transaction of the option "transactions" cannot be used. ${describeError(reason)} Its user needs SELECT and UPDATE on the ` +
+        'tables of PaymentAcceptanceModule.',
+    );
+  }
+
+  /** @internal */
+  static elsewhere(): PaymentTransactionsError {
+    return new PaymentTransactionsError(
+      'The option "transactions" leads to another database than the tables of PaymentAcceptanceModule, so that writes there cannot ' +
+        'commit together with a delivery. Give both the same address, or select the data source of the orders with "dataSource".',
+    );
+  }
+
+  /** @internal */
+  static isolated(level: string): PaymentTransactionsError {
+    return new PaymentTransactionsError(
+      `The option "transactions" begins its transactions at the isolation level ${level}: run() must ask for READ COMMITTED.`,
+    );
+  }
+
+  /** @internal */
+  static uncommitted(): PaymentTransactionsError {
+    return new PaymentTransactionsError(
+      'The data layer reported a COMMIT, but nothing was committed: a statement that the handler did not await has failed. Await ' +
+        'everything that a handler does before it returns, and let its errors pass.',
+    );
+  }
+}
+
 /** A handler exceeded its time limit while no statement of its transaction was under way. */
 export class HandlerIdleError extends PaymentAcceptanceError {
   readonly code = 'handler-idle';
@@ -118,7 +154,7 @@ export class HandlerIdleError extends PaymentAcceptanceError {
     super(
       `${limit.message} Its connection was idle in its transaction while the limit ran out: the handler waited for something else. ` +
         'If that was a write through another connection (a repository of its own, another data layer) to a row that the transaction ' +
-        'has locked, it waited for itself, and would in each attempt: write through `manager`. A call to another system needs a ' +
+        'has locked, it waited for itself, and would in each attempt: write through what the handler is given. A call to another system needs a ' +
         'timeout of its own; a handler that needs more time, a longer deliveries.timeLimitMs.',
     );
   }
@@ -130,9 +166,10 @@ export class HandlerTransactionEndedError extends PaymentAcceptanceError {
 
   constructor() {
     super(
-      'The transaction of this handler was ended before the handler had returned: by a COMMIT or ROLLBACK on its connection, or by a ' +
-        'statement that implies one, such as DDL on MariaDB. What was written until a COMMIT stays, and is written again by the ' +
-        'next attempt. Leave the transaction of `manager` open: for a part that may fail alone, use manager.transaction().',
+      'The transaction of this handler was ended before the handler had returned: by a COMMIT or ROLLBACK on its connection, by a ' +
+        'statement that implies one, such as DDL on MariaDB, or by a deadlock whose error the handler caught. What was written until a ' +
+        'COMMIT stays, and is written again by the next attempt. Leave the transaction open: for a part that may fail alone, use a ' +
+        'nested one of your data layer, as manager.transaction().',
     );
   }
 }

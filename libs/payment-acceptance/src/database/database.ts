@@ -5,6 +5,7 @@ import { PaymentProbe } from '../common/probe.js';
 import { DEFAULT_SCHEMA, isSchemaName, SCHEMA_NAME_RULE } from '../common/schema-name.js';
 import type { Dialect } from './dialect.js';
 import { connectionOf } from './guarded-connection.js';
+import { HostTransaction, type Answer } from './host-transaction.js';
 import { PoolConnections, type ConnectionCloser } from './pool-connections.js';
 import { isConflict, isReadOnly } from './query-errors.js';
 import { flag, readRows, type Reading } from './reading.js';
@@ -29,12 +30,8 @@ function statementName(sql: string): string {
   return `${written ? (verb === 'SELECT' ? 'UPDATE' : verb) : verb} ${written ?? /payment_acceptance\.\w+/.exec(sql)?.[0] ?? ''}`.trim();
 }
 
-/** A driver's answer. */
-export interface Answer {
-  readonly rows: readonly Record<string, unknown>[];
-  /** How many rows INSERT, UPDATE or DELETE has affected. */
-  readonly changed: number;
-}
+/** The transaction that a statement belongs to. */
+export type Within = EntityManager | HostTransaction;
 
 /** How a database is opened. */
 export interface DatabaseSettings {
@@ -125,19 +122,22 @@ export abstract class Database implements ConnectionCloser {
   }
 
   /** Executes a statement and returns its rows. */
-  async rows<Row>(statement: Statement, reading: Reading<Row>, manager?: EntityManager): Promise<Row[]> {
-    return readRows((await this.run(statement, manager)).rows, reading);
+  async rows<Row>(statement: Statement, reading: Reading<Row>, within?: Within): Promise<Row[]> {
+    return readRows((await this.run(statement, within, 'rows')).rows, reading);
   }
 
   /** Executes a statement and returns the number of affected rows. */
-  async change(statement: Statement, manager?: EntityManager): Promise<number> {
-    return (await this.run(statement, manager)).changed;
+  async change(statement: Statement, within?: Within): Promise<number> {
+    return (await this.run(statement, within, 'count')).changed;
   }
 
-  private run(statement: Statement, manager?: EntityManager): Promise<Answer> {
+  private run(statement: Statement, within: Within | undefined, gives: 'rows' | 'count'): Promise<Answer> {
     const { values, limitMs } = statement;
+    if (within instanceof HostTransaction) {
+      return this.probed(statement.text(within.parameter), (text) => within.send(text, values, gives));
+    }
     const whole = statement.text(this.dialect.parameter);
-    return this.probed(whole, (text) => this.answer(text, values, manager, limitMs));
+    return this.probed(whole, (text) => this.answer(text, values, within, limitMs));
   }
 
   /**

@@ -4,26 +4,21 @@ import type { Database } from './database.js';
 import { releaseLater } from './pool-connections.js';
 import { HandlerIdleError, NoConnectionError } from './database.errors.js';
 import { guardConnection } from './guarded-connection.js';
+import type { HandlerTransactions, TransactionLimits } from './handler-transactions.js';
+import type { PaymentTransactionsPool } from './payment-transactions.js';
+import { freeConnectionsOf, poolSizeOf } from './pool.js';
 import { Transaction, type TransactionOptions } from './transaction.js';
-
-/** What ends a transaction from outside. */
-export interface TransactionLimits {
-  readonly signal: AbortSignal;
-  /** How long to wait for a connection, in milliseconds. */
-  readonly connectMs: number;
-  /** Called once there is a connection, before any statement. */
-  readonly connected?: () => void;
-  /** How long the transaction may idle before the server ends it, in milliseconds. */
-  readonly unattendedMs: number;
-  /** Sends the last statements before COMMIT; see {@link TransactionOptions.finish}. */
-  readonly finish?: (manager: EntityManager) => Promise<void>;
-}
 
 /**
  * A transaction whose connection can be destroyed from outside. A rollback would queue behind the running query.
  */
-export abstract class DestroyableTransaction {
-  constructor(private readonly database: Database) {}
+export abstract class DestroyableTransaction implements HandlerTransactions {
+  readonly pool: PaymentTransactionsPool;
+
+  constructor(private readonly database: Database) {
+    const { dataSource } = database;
+    this.pool = { size: poolSizeOf(dataSource), free: () => freeConnectionsOf(dataSource) };
+  }
 
   /**
    * Verifies that this driver's connections can be destroyed.

@@ -1,17 +1,17 @@
 import type { DataSource } from 'typeorm';
 
 /** The default of both `pg` and `mysql2`. */
-const DEFAULT_POOL_SIZE = 10;
+export const DEFAULT_POOL_SIZE = 10;
 
 /** The parts of a `pg` pool that show how busy it is. */
-interface PgPool {
+export interface PgOccupancy {
   readonly totalCount: number;
   readonly idleCount: number;
   readonly waitingCount: number;
 }
 
 /** The same for `mysql2` and `mysql`. */
-interface MysqlPool {
+export interface MysqlOccupancy {
   readonly _allConnections: { readonly length: number };
   readonly _freeConnections: { readonly length: number };
   readonly _connectionQueue: { readonly length: number };
@@ -26,20 +26,15 @@ export function poolSizeOf(dataSource: DataSource): number {
   return extra?.max ?? extra?.connectionLimit ?? poolSize ?? DEFAULT_POOL_SIZE;
 }
 
-/**
- * How many connections are free: not in use and not waited for; negative if many callers wait. The whole pool if the driver
- * does not say, as with a cluster of pools.
- */
+/** How many connections are in use, or waited for; none if the pool does not say, as a cluster of pools. */
+export function occupiedOf(pool: Partial<PgOccupancy & MysqlOccupancy> | undefined): number {
+  if (pool?.totalCount !== undefined) return pool.totalCount - (pool.idleCount ?? 0) + (pool.waitingCount ?? 0);
+  if (!pool?._allConnections) return 0;
+  return pool._allConnections.length - (pool._freeConnections?.length ?? 0) + (pool._connectionQueue?.length ?? 0);
+}
+
+/** How many connections are free: not in use and not waited for; negative if many callers wait. */
 export function freeConnectionsOf(dataSource: DataSource): number {
-  const { master, pool } = dataSource.driver as { master?: Partial<PgPool>; pool?: Partial<MysqlPool> };
-  const size = poolSizeOf(dataSource);
-  if (master?.totalCount !== undefined) {
-    const { totalCount, idleCount = 0, waitingCount = 0 } = master;
-    return size - (totalCount - idleCount) - waitingCount;
-  }
-  if (pool?._allConnections) {
-    const { _allConnections: all, _freeConnections: free, _connectionQueue: waiting } = pool;
-    return size - (all.length - (free?.length ?? 0)) - (waiting?.length ?? 0);
-  }
-  return size;
+  const { master, pool } = dataSource.driver as { master?: object; pool?: object };
+  return poolSizeOf(dataSource) - occupiedOf(master ?? pool);
 }

@@ -2,6 +2,9 @@ import type { Provider } from '@nestjs/common';
 import { DestroyableTransaction } from './destroyable-transaction.js';
 import { MariaDestroyableTransaction } from './mariadb/destroyable-transaction.js';
 import { PostgresDestroyableTransaction } from './postgres/destroyable-transaction.js';
+import { HostSessions } from './host-sessions.js';
+import { MariaHostSessions } from './mariadb/host-sessions.js';
+import { PostgresHostSessions } from './postgres/host-sessions.js';
 import { Signals } from './signals.js';
 import { perDatabase } from './stores.js';
 
@@ -9,4 +12,5 @@ import { perDatabase } from './stores.js';
 export const DATABASE: readonly Provider[] = [
   Signals,
   perDatabase(DestroyableTransaction, PostgresDestroyableTransaction, MariaDestroyableTransaction),
+  perDatabase(HostSessions, PostgresHostSessions, MariaHostSessions),
 ];

@@ -1,11 +1,16 @@
 import type { EntityManager } from 'typeorm';
 import type { PaymentEventMap, PaymentEventName } from '../domain/payment-events.js';
 
-/** What a durable handler receives in addition to the event. */
-export interface PaymentEventContext {
-  /** Writes through this manager commit together with the mark that the delivery is done, or not at all. */
-  readonly manager: EntityManager;
-  /** Aborts at the time limit, when the connection behind `manager` is destroyed. */
+/**
+ * What a durable handler receives in addition to the event. `Tx` is the transaction of the host's data layer: TypeORM's
+ * `EntityManager`, unless the option `transactions` names another, as in `PaymentEventContext<Prisma.TransactionClient>`.
+ */
+export interface PaymentEventContext<Tx = EntityManager> {
+  /** Writes through this transaction commit together with the mark that the delivery is done, or not at all. */
+  readonly tx: Tx;
+  /** The same, under TypeORM's name for it. */
+  readonly manager: Tx;
+  /** Aborts at the time limit, when the session behind `tx` is ended. */
   readonly signal: AbortSignal;
   /** 1 for the first attempt. */
   readonly attempt: number;
@@ -30,7 +35,10 @@ export type EventConsumer = {
   /** `null` for all shops. */
   readonly shops: readonly string[] | null;
 } & (
-  | { readonly kind: 'transaction'; handle(event: AnyPaymentEvent, context: PaymentEventContext): Promise<void> }
+  | {
+      readonly kind: 'transaction';
+      handle(event: AnyPaymentEvent, context: PaymentEventContext<unknown>): Promise<void>;
+    }
   | { readonly kind: 'lease'; handle: HandOver }
   | {
       readonly kind: 'broker';

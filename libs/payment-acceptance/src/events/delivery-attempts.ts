@@ -1,10 +1,11 @@
-import type { EntityManager } from 'typeorm';
 import type { PaymentClock } from '../common/clock.js';
 import type { PaymentProbe } from '../common/probe.js';
 import type { ResolvedOptions } from '../config/resolved-options.js';
 import { paymentEvent, type EventData, type PaymentEventName } from '../domain/payment-events.js';
 import type { ClaimedDelivery, DeliveryLock, DeliveryStore } from './storage/delivery.store.js';
-import type { DestroyableTransaction } from '../database/destroyable-transaction.js';
+import type { Within } from '../database/database.js';
+import type { HandlerTransactions } from '../database/handler-transactions.js';
+import { HostTransaction } from '../database/host-transaction.js';
 import type { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import type { ActiveSpan } from '../telemetry/telemetry.js';
 import type { AnyPaymentEvent, EventConsumer } from './consumer.js';
@@ -32,7 +33,7 @@ export class DeliveryAttempts {
 
   constructor(
     private readonly store: DeliveryStore,
-    private readonly transactions: DestroyableTransaction,
+    private readonly transactions: HandlerTransactions,
     private readonly failed: FailedAttempts,
     private readonly clock: PaymentClock,
     private readonly probe: PaymentProbe,
@@ -98,15 +99,19 @@ export class DeliveryAttempts {
     let event: AnyPaymentEvent | undefined;
     const { connectMs, unattendedMs } = this;
     let lock: DeliveryLock | undefined;
-    const finish = async (manager: EntityManager): Promise<void> => {
-      if (lock) await this.store.completeLocked(manager, delivery, lock);
+    const finish = async (within: Within): Promise<void> => {
+      if (lock) await this.store.completeLocked(within, delivery, lock);
     };
-    await this.transactions.run({ signal, connectMs, connected: begins, unattendedMs, finish }, async (manager) => {
-      lock = await this.store.lock(manager, delivery);
+    const isCommitted = async (): Promise<boolean> => !lock || this.store.isDone(delivery);
+    const limits = { signal, connectMs, connected: begins, unattendedMs, finish, isCommitted };
+    await this.transactions.run(limits, async (within) => {
+      lock = await this.store.lock(within, delivery);
       if (!lock) return;
       event = parseEvent({ ...delivery, late: lock.late });
       this.probe.reached('before handler');
-      await consumer.handle(event, { manager, signal, attempt: delivery.attempt, deliveryId: delivery.deliveryId });
+      const tx = within instanceof HostTransaction ? within.tx : within;
+      const { attempt, deliveryId } = delivery;
+      await consumer.handle(event, { tx, manager: tx, signal, attempt, deliveryId });
       this.probe.reached('after handler');
     });
     this.probe.reached('after COMMIT of a handler');

@@ -1,17 +1,11 @@
 import { FairShare } from '../common/fair-share.js';
+import type { PaymentTransactionsPool } from '../database/payment-transactions.js';
 import type { EventConsumer } from './consumer.js';
 
 /** The consumers that the next claim may serve, and how many deliveries it may take. */
 export interface Offer {
   readonly consumers: readonly EventConsumer[];
   readonly limit: number;
-}
-
-/** The host's connection pool. Each handler in a transaction holds one of its connections. */
-export interface HandlersPool {
-  readonly size: number;
-  /** How many connections are neither in use nor waited for. */
-  free(): number;
 }
 
 /** All brokers share one member: one that does not answer is rarely the only one. */
@@ -35,7 +29,7 @@ export class DeliverySlots {
 
   constructor(
     concurrency: number,
-    private readonly pool: HandlersPool,
+    private readonly pool: PaymentTransactionsPool,
   ) {
     this.share = new FairShare(concurrency);
     this.transactions = new FairShare(Math.min(concurrency, Math.max(1, Math.floor(pool.size / 2))));

@@ -8,9 +8,7 @@ import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { DeliveryStore, HOLDING_ATTEMPTS, type ClaimedDelivery, type DeliveryQueue } from './storage/delivery.store.js';
-import { Database } from '../database/database.js';
-import { DestroyableTransaction } from '../database/destroyable-transaction.js';
-import { freeConnectionsOf, poolSizeOf } from '../database/pool.js';
+import type { HandlerTransactions } from '../database/handler-transactions.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
 import type { EventConsumer } from './consumer.js';
@@ -18,6 +16,7 @@ import { DeliverySlots } from './delivery-slots.js';
 import { ForeignShops } from './foreign-shops.js';
 import { DeliveryAttempts } from './delivery-attempts.js';
 import { FailedAttempts, fieldsOf } from './failed-attempts.js';
+import { HANDLER_TRANSACTIONS } from './handler-transactions.provider.js';
 
 /** Running deliveries, and how many handlers the pool has room for now. */
 export interface DeliveryWorkload {
@@ -59,8 +58,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
 
   constructor(
     private readonly store: DeliveryStore,
-    { dataSource }: Database,
-    transactions: DestroyableTransaction,
+    @Inject(HANDLER_TRANSACTIONS) transactions: HandlerTransactions,
     private readonly random: PaymentRandom,
     shops: ShopRegistry,
     clock: PaymentClock,
@@ -73,10 +71,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     this.housekeeping = new Throttle(clock, HOUSEKEEPING_MS);
     this.heartbeat = new Throttle(clock, HEARTBEAT_MS);
     this.foreignShops = new ForeignShops(shops, clock);
-    this.slots = new DeliverySlots(options.deliveries.concurrency, {
-      size: poolSizeOf(dataSource),
-      free: () => freeConnectionsOf(dataSource),
-    });
+    this.slots = new DeliverySlots(options.deliveries.concurrency, transactions.pool);
     const failed = new FailedAttempts(store, random, options.deliveries, this.logger);
     this.attempts = new DeliveryAttempts(store, transactions, failed, clock, probe, metrics, options.deliveries);
   }

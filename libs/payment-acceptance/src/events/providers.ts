@@ -4,6 +4,7 @@ import { AddedConsumers } from './added-consumers.js';
 import { DeliveryWorker } from './delivery.worker.js';
 import { EventEmitterConsumers } from './event-emitter.consumer.js';
 import { HandlerExplorer } from './handler.explorer.js';
+import { HANDLER_TRANSACTIONS_PROVIDER } from './handler-transactions.provider.js';
 import { DeliveryStore } from './storage/delivery.store.js';
 import { MariaDeliveryStore } from './storage/mariadb/delivery.store.js';
 import { PostgresDeliveryStore } from './storage/postgres/delivery.store.js';
@@ -13,6 +14,7 @@ export const EVENTS: readonly Provider[] = [
   HandlerExplorer,
   EventEmitterConsumers,
   AddedConsumers,
+  HANDLER_TRANSACTIONS_PROVIDER,
   DeliveryWorker,
   perDatabase(DeliveryStore, PostgresDeliveryStore, MariaDeliveryStore),
 ];

@@ -15,10 +15,10 @@ import { AddedConsumers } from '../events/added-consumers.js';
 import { DeliveryWorker } from '../events/delivery.worker.js';
 import { EventEmitterConsumers } from '../events/event-emitter.consumer.js';
 import { HandlerExplorer } from '../events/handler.explorer.js';
+import { HANDLER_TRANSACTIONS } from '../events/handler-transactions.provider.js';
 import { Confirmer } from '../settlement/confirmer.js';
 import { Database } from '../database/database.js';
-import { DestroyableTransaction } from '../database/destroyable-transaction.js';
-import { poolSizeOf } from '../database/pool.js';
+import type { HandlerTransactions } from '../database/handler-transactions.js';
 import { CallbackRequests } from './callback-requests.js';
 import { PaymentWorkers } from './payment-workers.js';
 import { ShopIdentities } from './shop-identities.js';
@@ -43,7 +43,7 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
     private readonly confirmer: Confirmer,
     private readonly deliveries: DeliveryWorker,
     private readonly workers: PaymentWorkers,
-    private readonly transactions: DestroyableTransaction,
+    @Inject(HANDLER_TRANSACTIONS) private readonly transactions: HandlerTransactions,
     private readonly http: HttpAdapterHost,
     private readonly requests: CallbackRequests,
     private readonly discovery: DiscoveryService,
@@ -116,7 +116,7 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
 
   /** A handler holds one connection while it runs, and aborting it needs a second one. */
   private checkPool(): void {
-    if (poolSizeOf(this.database.dataSource) > 1) return;
+    if (this.transactions.pool.size > 1) return;
     throw new PaymentConfigurationError([
       "The data source's pool has one connection. A handler holds it while it runs, which leaves none to abort the handler. " +
         "Raise the pool's size (poolSize).",

@@ -1,7 +1,8 @@
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import type { PaymentClock } from '../../common/clock.js';
 import { withTimeout } from '../../common/timeout.js';
-import { Database, type Answer, type DatabaseSettings } from '../database.js';
+import { Database, type DatabaseSettings } from '../database.js';
+import type { Answer } from '../host-transaction.js';
 import { isConflict } from '../query-errors.js';
 import { closeNow } from '../socket.js';
 import { rawSql, sql, type Statement } from '../statement.js';

@@ -1,6 +1,7 @@
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import type { PaymentClock } from '../../common/clock.js';
-import { Database, type Answer, type DatabaseSettings } from '../database.js';
+import { Database, type DatabaseSettings, type Within } from '../database.js';
+import { HostTransaction, type Answer } from '../host-transaction.js';
 import { readRows, type Reading } from '../reading.js';
 import { closeNow } from '../socket.js';
 import { sql, type Value } from '../statement.js';
@@ -102,11 +103,12 @@ export class PostgresDatabase extends Database {
     statement: PreparedStatement<Name>,
     given: Readonly<Record<Name, Value>>,
     reading: Reading<Row>,
-    manager?: EntityManager,
+    within?: Within,
   ): Promise<Row[]> {
+    if (within instanceof HostTransaction) return this.rows(statement.with(given), reading, within);
     const values = statement.values(given);
     const { text: whole, limitMs } = statement;
-    const rows = await this.probed(whole, (text) => this.sendPrepared(text, values, manager, limitMs));
+    const rows = await this.probed(whole, (text) => this.sendPrepared(text, values, within, limitMs));
     return readRows(rows, reading);
   }
 

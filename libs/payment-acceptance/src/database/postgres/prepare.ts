@@ -7,8 +7,9 @@ export class PreparedStatement<Name extends string> {
 
   constructor(
     private readonly names: readonly Name[],
-    { parts, values, limitMs }: Statement,
+    private readonly statement: Statement,
   ) {
+    const { parts, values, limitMs } = statement;
     this.limitMs = limitMs;
     const places = new Map<string, number>(names.map((name, index) => [name, index + 1]));
     const place = (value: unknown): string => {
@@ -21,6 +22,14 @@ export class PreparedStatement<Name extends string> {
 
   values(given: Readonly<Record<Name, Value>>): Value[] {
     return this.names.map((name) => given[name]);
+  }
+
+  /** The statement with its values, for a connection that keeps no plans. */
+  with(given: Readonly<Record<Name, Value>>): Statement {
+    const { parts, values, limitMs } = this.statement;
+    const valueOf = (value: Value | Parameter): Value =>
+      value instanceof Parameter ? given[value.name as Name] : value;
+    return new Statement(parts, values.map(valueOf), limitMs);
   }
 }
 

@@ -4,7 +4,7 @@ import { databaseText } from '../../common/text.js';
 import type { BillState } from '../../domain/bill.js';
 import { deliveryId } from '../../domain/event-id.js';
 import type { DeliveryId, IntentId } from '../../domain/ids.js';
-import type { Database } from '../../database/database.js';
+import type { Database, Within } from '../../database/database.js';
 import { toSql, sql, type Expression, type Statement } from '../../database/statement.js';
 
 /** A consumer of one event, hosted by this instance. */
@@ -171,13 +171,22 @@ export abstract class DeliveryStore {
    * Locks the delivery at the start of its handler's transaction, so that nobody takes it over meanwhile. Returns `undefined` if
    * the attempt's token was replaced; throws if another delivery of the queue was claimed concurrently and comes first.
    */
-  abstract lock(manager: EntityManager, delivery: ClaimedDelivery): Promise<DeliveryLock | undefined>;
+  abstract lock(within: Within, delivery: ClaimedDelivery): Promise<DeliveryLock | undefined>;
 
   /**
    * Marks the locked delivery done, as the last statement of its handler's transaction: both commit together or not at all.
    * @throws HandlerTransactionEndedError if it is no longer the transaction of the lock, so that nothing is marked
    */
-  abstract completeLocked(manager: EntityManager, delivery: ClaimedDelivery, lock: DeliveryLock): Promise<void>;
+  abstract completeLocked(within: Within, delivery: ClaimedDelivery, lock: DeliveryLock): Promise<void>;
+
+  /** Whether the delivery is marked done. */
+  async isDone({ id }: ClaimedDelivery): Promise<boolean> {
+    const done = await this.database.rows(
+      sql`SELECT 1 FROM payment_acceptance.delivery WHERE id = ${id} AND state = 'DONE'`,
+      {},
+    );
+    return done.length > 0;
+  }
 
   /** Marks the delivery done; `false` if the token was replaced. */
   abstract complete(delivery: ClaimedDelivery): Promise<boolean>;

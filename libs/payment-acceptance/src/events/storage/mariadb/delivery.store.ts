@@ -21,6 +21,8 @@ import { counted, join, rawSql, toSql, sql, type Expression, type Statement } fr
 import { holdsBack, isOf, LATE, nextOfEach } from './delivery-conditions.js';
 import { mariadb } from '../../../database/mariadb/dialect.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
+import type { Within } from '../../../database/database.js';
+import { HostTransaction } from '../../../database/host-transaction.js';
 
 /** How many of a consumer's next deliveries are read to find out when one is due. */
 const IN_SIGHT = 20;
@@ -196,14 +198,14 @@ export class MariaDeliveryStore extends DeliveryStore {
     });
   }
 
-  override async lock(manager: EntityManager, delivery: ClaimedDelivery): Promise<DeliveryLock | undefined> {
+  override async lock(within: Within, delivery: ClaimedDelivery): Promise<DeliveryLock | undefined> {
     // Gone after each end of the transaction, and MariaDB has nothing else that tells two transactions of a session apart.
-    await this.database.change(sql`SAVEPOINT ${HANDLER}`, manager);
+    await this.database.change(sql`SAVEPOINT ${HANDLER}`, within);
     const [own] = await this.database.rows<{ until: string }>(
       sql`SELECT CAST(lease_until AS CHAR) AS until FROM payment_acceptance.delivery
        WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND state = 'PENDING' FOR UPDATE`,
       {},
-      manager,
+      within,
     );
     if (!own) return undefined;
     const [row] = await this.database.rows<{ late: boolean; rivalled: boolean }>(
@@ -212,22 +214,24 @@ export class MariaDeliveryStore extends DeliveryStore {
            AND (rival.lease_until < ${own.until} OR rival.lease_until = ${own.until} AND rival.id < d.id)) AS rivalled
        FROM payment_acceptance.delivery d WHERE d.id = ${delivery.id}`,
       { late: flag, rivalled: flag },
-      manager,
+      within,
     );
     if (row?.rivalled) throw new Error('Another delivery of the same bill to the same consumer is under way.');
     return { late: row?.late === true, transaction: '' };
   }
 
-  override async completeLocked(manager: EntityManager, delivery: ClaimedDelivery): Promise<void> {
+  override async completeLocked(within: Within, delivery: ClaimedDelivery): Promise<void> {
     try {
-      await this.database.change(sql`RELEASE SAVEPOINT ${HANDLER}`, manager);
+      await this.database.change(sql`RELEASE SAVEPOINT ${HANDLER}`, within);
     } catch (error) {
-      throw isMissingSavepoint(error) ? new HandlerTransactionEndedError() : error;
+      // Other layers put the driver's error into one of their own.
+      const isMissing = within instanceof HostTransaction || isMissingSavepoint(error);
+      throw isMissing ? new HandlerTransactionEndedError() : error;
     }
     const done = await this.database.change(
       sql`UPDATE payment_acceptance.delivery SET ${this.done()}
        WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND ${isPending('state')}`,
-      manager,
+      within,
     );
     if (done !== 1) throw new HandlerTransactionEndedError();
   }

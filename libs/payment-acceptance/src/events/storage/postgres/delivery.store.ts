@@ -21,6 +21,7 @@ import { counted, rawSql, toSql, sql, type Expression, type Statement } from '..
 import { postgres } from '../../../database/postgres/dialect.js';
 import { IN_ORDER, ROW_BY_ROW, givenRows, later, opaque } from '../../../database/postgres/planner.js';
 import type { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
+import type { Within } from '../../../database/database.js';
 import { prepare } from '../../../database/postgres/prepare.js';
 
 /** How many of a consumer's next deliveries are read to find out when one is due. */
@@ -247,30 +248,30 @@ export class PostgresDeliveryStore extends DeliveryStore {
    * A delivery that was `alone` when claimed has no rival and is not late: deliveries created since come after it, and are
    * not claimed before it ends.
    */
-  override async lock(manager: EntityManager, delivery: ClaimedDelivery): Promise<DeliveryLock | undefined> {
+  override async lock(within: Within, delivery: ClaimedDelivery): Promise<DeliveryLock | undefined> {
     const { id, token } = delivery;
     if (delivery.alone) {
       const [own] = await this.database.execute<{ transaction: string }, 'id' | 'token'>(
         LOCK,
         { id, token },
         {},
-        manager,
+        within,
       );
       return own && { ...own, late: false };
     }
     const reading: Reading<DeliveryLock & { rivalled: boolean }> = { late: flag, rivalled: flag };
-    const [row] = await this.database.execute(LOCK_IN_TURN, this.held(delivery), reading, manager);
+    const [row] = await this.database.execute(LOCK_IN_TURN, this.held(delivery), reading, within);
     if (row?.rivalled) throw new Error('Another delivery of the same bill to the same consumer is under way.');
     return row;
   }
 
   override async completeLocked(
-    manager: EntityManager,
+    within: Within,
     delivery: ClaimedDelivery,
     { transaction }: DeliveryLock,
   ): Promise<void> {
     const given = { ...this.held(delivery), transaction };
-    const rows = await this.database.execute(COMPLETE_LOCKED, given, {}, manager);
+    const rows = await this.database.execute(COMPLETE_LOCKED, given, {}, within);
     if (rows.length !== 1) throw new HandlerTransactionEndedError();
   }
 

@@ -1,0 +1,25 @@
+import type { PaymentTransactions } from '../database/payment-transactions.js';
+import { onOwnConnections, sourceOf, type MysqlPool, type PgPool } from './own-connections.js';
+
+export type { PgOccupancy } from '../database/pool.js';
+export type { MysqlPool, PgPool } from './own-connections.js';
+
+/** The part of a Drizzle database that is used. */
+export interface DrizzleDatabase<Tx> {
+  transaction<T>(work: (tx: Tx) => Promise<T>, config: { isolationLevel: 'read committed' }): Promise<T>;
+}
+
+/**
+ * Transactions of Drizzle on `pg` or `mysql2`: handlers get its transaction.
+ * @param pool the pool that the host's Drizzle database is made on
+ * @param make makes such a database on one client of it, which Drizzle takes in place of a pool:
+ * `(client) => drizzle(client, { schema })`. So what a handler has not awaited cannot commit by itself
+ */
+export function drizzleTransactions<Pool extends PgPool | MysqlPool, Tx extends object>(
+  pool: Pool,
+  make: (client: Pool) => DrizzleDatabase<Tx>,
+): PaymentTransactions<Tx> {
+  return onOwnConnections(sourceOf(pool), (client, work) =>
+    make(client as unknown as Pool).transaction(work, { isolationLevel: 'read committed' }),
+  );
+}

@@ -1,0 +1,41 @@
+import type { PaymentTransactions } from '../database/payment-transactions.js';
+import { DEFAULT_POOL_SIZE } from '../database/pool.js';
+import { answerOf } from './own-connections.js';
+
+/** The part of a Knex transaction that is used. */
+export interface KnexTransaction {
+  raw(sql: string, values: readonly (string | number | boolean | null)[]): PromiseLike<unknown>;
+}
+
+/** The part of a Knex instance that is used. */
+export interface KnexInstance<Tx> {
+  readonly client: { readonly pool?: KnexPool };
+  transaction<T>(work: (tx: Tx) => Promise<T>, config: { isolationLevel: 'read committed' }): Promise<T>;
+}
+
+/** Of `tarn`, which Knex uses. */
+export interface KnexPool {
+  readonly max: number;
+  numUsed(): number;
+  numPendingAcquires(): number;
+}
+
+/**
+ * Transactions of Knex on `pg` or `mysql2`: handlers get its transaction, as `PaymentEventContext<Knex.Transaction>`.
+ * @param knex the host's instance
+ */
+export function knexTransactions<Tx extends KnexTransaction>(knex: KnexInstance<Tx>): PaymentTransactions<Tx> {
+  const { pool } = knex.client;
+  const size = pool?.max ?? DEFAULT_POOL_SIZE;
+  return {
+    placeholders: '?',
+    pool: { size, free: () => size - (pool ? pool.numUsed() + pool.numPendingAcquires() : 0) },
+    run: (work) => knex.transaction(work, { isolationLevel: 'read committed' }),
+    async query(tx, sql, values) {
+      const answer = await tx.raw(sql, values);
+      if (Array.isArray(answer)) return answerOf(answer[0]);
+      const { rows, rowCount } = answer as { rows: unknown[]; rowCount: number | null };
+      return { rows, rowCount: rowCount ?? 0 };
+    },
+  };
+}

@@ -1,0 +1,35 @@
+import type { PaymentTransactions } from '../database/payment-transactions.js';
+import { onOwnConnections, sourceOf, type MysqlPool, type PgPool } from './own-connections.js';
+
+export type { PgOccupancy } from '../database/pool.js';
+export type { MysqlPool, PgPool } from './own-connections.js';
+
+/** The part of a Kysely instance that is used. */
+export interface KyselyInstance<Tx> {
+  transaction(): {
+    setIsolationLevel(level: 'read committed'): { execute<T>(work: (tx: Tx) => Promise<T>): Promise<T> };
+  };
+}
+
+/**
+ * Transactions of Kysely on `pg` or `mysql2`: handlers get its `Transaction`.
+ * @param pool the pool that the host's Kysely instance is made on
+ * @param make makes such an instance on a pool of one connection:
+ * `(pool) => new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })`. So what a handler has not awaited cannot commit by
+ * itself
+ */
+export function kyselyTransactions<Pool extends PgPool | MysqlPool, Tx extends object>(
+  pool: Pool,
+  make: (pool: Pool) => KyselyInstance<Tx>,
+): PaymentTransactions<Tx> {
+  return onOwnConnections(sourceOf(pool), (client, work) => {
+    const single = {
+      connect: () => Promise.resolve(client),
+      getConnection: (done: (error: null, connection: object) => void) => done(null, client),
+    };
+    return make(single as unknown as Pool)
+      .transaction()
+      .setIsolationLevel('read committed')
+      .execute(work);
+  });
+}

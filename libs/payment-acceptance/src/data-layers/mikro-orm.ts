@@ -1,0 +1,81 @@
+import type { PaymentTransactions } from '../database/payment-transactions.js';
+import { DEFAULT_POOL_SIZE } from '../database/pool.js';
+
+/** The part of MikroORM's `EntityManager` that is used. */
+export interface MikroOrmManager<Em> {
+  fork(): Em;
+  transactional<T>(work: (em: Em) => Promise<T>, options: { isolationLevel: never }): Promise<T>;
+  flush(): Promise<void>;
+  getTransactionContext(): unknown;
+  getConnection(): unknown;
+}
+
+/** Its transaction is one of Kysely's. */
+interface Context {
+  readonly isRolledBack: boolean;
+  getExecutor(): { provideConnection(work: (connection: KyselyConnection) => Promise<void>): Promise<void> };
+  rollback(): { execute(): Promise<void> };
+}
+
+interface KyselyConnection {
+  executeQuery: (query: object) => Promise<{ rows: unknown[] }>;
+}
+
+/**
+ * Kysely releases a connection only after a ROLLBACK that succeeded. One whose session has ended would be held for ever, so its
+ * ROLLBACK, which the server has done, is answered here.
+ */
+async function releaseDead(context: Context): Promise<void> {
+  if (context.isRolledBack) return;
+  await context.getExecutor().provideConnection((connection) => {
+    connection.executeQuery = () => Promise.resolve({ rows: [] });
+    return Promise.resolve();
+  });
+  await context.rollback().execute();
+}
+
+interface Connection {
+  execute(sql: string, values: readonly unknown[], method: 'all' | 'run', context: unknown): Promise<unknown>;
+}
+
+/**
+ * Transactions of MikroORM on PostgreSQL or MariaDB: handlers get a fork of the entity manager. What they persist is flushed when
+ * they return. A statement that a handler does not await may commit by itself even if the handler throws: await each.
+ * @param em the host's entity manager
+ * @param options.connections maximum connections of its pool. Default 10
+ */
+export function mikroOrmTransactions<Em extends MikroOrmManager<Em>>(
+  em: Em,
+  { connections = DEFAULT_POOL_SIZE }: MikroOrmTransactionsOptions = {},
+): PaymentTransactions<Em> {
+  return {
+    placeholders: '?',
+    pool: { size: connections, free: () => connections },
+    async run(work) {
+      let context: Context | undefined;
+      const inside = (tx: Em): ReturnType<typeof work> => {
+        context = tx.getTransactionContext() as Context;
+        return work(tx);
+      };
+      try {
+        return await em.fork().transactional(inside, { isolationLevel: 'read committed' as never });
+      } catch (error) {
+        if (context) await releaseDead(context);
+        throw error;
+      }
+    },
+    async query(tx, sql, values, gives) {
+      // What the handler has persisted comes before the mark that it is done.
+      await tx.flush();
+      const method = gives === 'rows' ? 'all' : 'run';
+      const answer = await (tx.getConnection() as Connection).execute(sql, values, method, tx.getTransactionContext());
+      if (Array.isArray(answer)) return { rows: answer, rowCount: answer.length };
+      return { rows: [], rowCount: (answer as { affectedRows: number }).affectedRows };
+    },
+  };
+}
+
+export interface MikroOrmTransactionsOptions {
+  /** Maximum connections of its pool. At most half of them run handlers at a time. Default 10. */
+  readonly connections?: number;
+}

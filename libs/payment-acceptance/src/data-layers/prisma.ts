@@ -1,0 +1,54 @@
+import type { PaymentTransactions, PaymentTransactionsPool } from '../database/payment-transactions.js';
+import { DEFAULT_POOL_SIZE } from '../database/pool.js';
+
+/** The part of a Prisma client's transaction that is used. */
+export interface PrismaTransaction {
+  $queryRawUnsafe<T = unknown>(sql: string, ...values: unknown[]): Promise<T>;
+  $executeRawUnsafe(sql: string, ...values: unknown[]): Promise<number>;
+}
+
+/** The part of a Prisma client that is used. */
+export interface PrismaClientLike<Tx> {
+  $transaction<T>(
+    work: (tx: Tx) => Promise<T>,
+    options: { isolationLevel: 'ReadCommitted'; maxWait: number; timeout: number },
+  ): Promise<T>;
+}
+
+/** Prisma ends no statement that runs at its own time limit: it only refuses the next one. So ours comes first. */
+const MARGIN_MS = 5_000;
+
+/**
+ * Transactions of Prisma: handlers get its transaction, as `PaymentEventContext<Prisma.TransactionClient>`.
+ * @param prisma the host's client, or service that extends it
+ * @param options.provider of its data source. Default `postgresql`
+ * @param options.connections maximum connections of its pool. Default 10
+ */
+export function prismaTransactions<Tx extends PrismaTransaction>(
+  prisma: PrismaClientLike<Tx>,
+  { provider = 'postgresql', connections = DEFAULT_POOL_SIZE }: PrismaTransactionsOptions = {},
+): PaymentTransactions<Tx> {
+  const pool: PaymentTransactionsPool = { size: connections, free: () => connections };
+  return {
+    placeholders: provider === 'postgresql' ? '$1' : '?',
+    pool,
+    run: (work, { timeoutMs }) =>
+      prisma.$transaction(work, {
+        isolationLevel: 'ReadCommitted',
+        maxWait: timeoutMs,
+        timeout: timeoutMs + MARGIN_MS,
+      }),
+    async query(tx, sql, values, gives) {
+      if (gives === 'count') return { rows: [], rowCount: await tx.$executeRawUnsafe(sql, ...values) };
+      const rows = await tx.$queryRawUnsafe<unknown[]>(sql, ...values);
+      return { rows, rowCount: rows.length };
+    },
+  };
+}
+
+export interface PrismaTransactionsOptions {
+  /** The `provider` of its data source. Default `postgresql`. */
+  readonly provider?: 'postgresql' | 'mysql';
+  /** Maximum connections of its pool. At most half of them run handlers at a time. Default 10. */
+  readonly connections?: number;
+}

@@ -1,0 +1,57 @@
+import { Injectable } from '@nestjs/common';
+import { HostSessions, type HostIdentity, type HostSession } from '../host-sessions.js';
+import type { HostTransaction } from '../host-transaction.js';
+import { flag } from '../reading.js';
+import { rawSql, sql } from '../statement.js';
+
+/**
+ * Autocommit is off during the transaction: after a deadlock whose error the handler has caught, its further statements would
+ * commit one by one. To switch it on again commits.
+ */
+@Injectable()
+export class MariaHostSessions extends HostSessions {
+  override async begin(transaction: HostTransaction, unattendedMs: number): Promise<HostSession> {
+    const [session] = (await this.database.rows<HostSession>(
+      sql`SELECT CAST(ID AS CHAR) AS id, HOST AS mark FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()`,
+      {},
+      transaction,
+    )) as [HostSession];
+    const seconds = rawSql(String(Math.ceil(unattendedMs / 1_000)));
+    await this.database.change(
+      sql`SET @payment_acceptance_idle = @@SESSION.idle_transaction_timeout, SESSION idle_transaction_timeout = ${seconds}, autocommit = 0`,
+      transaction,
+    );
+    return session;
+  }
+
+  override async end(transaction: HostTransaction): Promise<void> {
+    await this.database.change(
+      sql`SET autocommit = 1, SESSION idle_transaction_timeout = @payment_acceptance_idle`,
+      transaction,
+    );
+  }
+
+  override async undo(transaction: HostTransaction): Promise<void> {
+    await this.database.change(sql`ROLLBACK`, transaction);
+    await this.end(transaction);
+  }
+
+  override async kill({ id, mark }: HostSession): Promise<boolean | undefined> {
+    const [session] = await this.database.rows<{ busy: boolean }>(
+      sql`SELECT COMMAND <> 'Sleep' AS busy FROM information_schema.PROCESSLIST WHERE ID = ${id} AND HOST = ${mark}`,
+      { busy: flag },
+    );
+    if (session) await this.database.change(sql`KILL CONNECTION ${rawSql(String(Number(id)))}`);
+    return session?.busy;
+  }
+
+  override async identify(transaction?: HostTransaction): Promise<HostIdentity> {
+    const [identity] = (await this.database.rows<HostIdentity>(
+      sql`SELECT CONCAT_WS(' ', @@hostname, @@port, DATABASE(), (SELECT COUNT(*) FROM payment_acceptance.delivery WHERE id = 0)) AS place,
+         CURRENT_USER() AS user, '' AS isolation`,
+      {},
+      transaction,
+    )) as [HostIdentity];
+    return identity;
+  }
+}

@@ -1,0 +1,41 @@
+/** What the module binds in a transaction of another data layer: no lists, no dates, no objects. */
+export type Scalar = string | number | boolean | null;
+
+/** How busy the connections are that handlers run on. */
+export interface PaymentTransactionsPool {
+  /** Maximum number of connections. */
+  readonly size: number;
+  /** How many are neither in use nor waited for. */
+  free(): number;
+}
+
+/**
+ * A data layer in whose transactions the handlers run, for hosts that do not write with TypeORM. `nestjs-payment-acceptance/prisma`
+ * and its siblings make one for each common layer; one of your own needs these members.
+ *
+ * The module locks the delivery with its first statements, and marks it done with its last, both through `query`: so what the
+ * handler writes through `tx` commits together with the mark, or not at all.
+ */
+export interface PaymentTransactions<Tx = unknown> {
+  /** How statements name their parameters. `?` stands for the next value: values that occur twice are given twice. */
+  readonly placeholders: '$1' | '?';
+  /** The connections that `run` takes from. At most half of them run handlers at a time. Default: ten, and none is known to be in use. */
+  readonly pool?: PaymentTransactionsPool;
+  /**
+   * Begins a transaction at READ COMMITTED, calls `work` with it, and commits once `work` has resolved; rolls back and rejects if it
+   * rejects. From the moment `work` ends, `tx` must refuse: what a handler sends later would commit by itself.
+   * @param at.signal aborts when the attempt has no more time; the module then ends the session at the server
+   * @param at.timeoutMs how long the transaction may take in any case, in milliseconds: for layers with a timeout of their own
+   */
+  run<T>(work: (tx: Tx) => Promise<T>, at: { readonly signal: AbortSignal; readonly timeoutMs: number }): Promise<T>;
+  /**
+   * Sends SQL in the transaction.
+   * @param gives whether the rows or the number of affected rows is asked for; the other may be left empty
+   */
+  query(
+    tx: Tx,
+    sql: string,
+    values: readonly Scalar[],
+    gives: 'rows' | 'count',
+  ): Promise<{ readonly rows: readonly unknown[]; readonly rowCount: number }>;
+}
