@@ -172,7 +172,7 @@ describe('the connection of a handler', () => {
         state: 'PENDING',
         attempts: 1,
         lastError: expect.stringMatching(
-          new RegExp(`did not end within 400 ms. ${TOLD}.*write through .manager.`, 's'),
+          new RegExp(`did not end within 400 ms. ${TOLD}.*write through what the handler is given`, 's'),
         ),
       });
     });
