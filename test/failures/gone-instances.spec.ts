@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { OnPaymentSucceeded, type PaymentEventContext } from 'nestjs-payment-acceptance';
-import type { EntityManager } from 'typeorm';
 import { Database } from '../../libs/payment-acceptance/src/database/database.js';
 import { DestroyableTransaction } from '../../libs/payment-acceptance/src/database/destroyable-transaction.js';
-import { transact } from '../../libs/payment-acceptance/src/database/transaction.js';
+import { rawSql } from '../../libs/payment-acceptance/src/database/statement.js';
 import { Effect, startHarness, type Harness } from '../support/harness.js';
 import { ON_MARIADB } from '../support/database.js';
+import { managerOf } from '../support/transactions.js';
 
 let harness: Harness;
 
@@ -14,8 +14,8 @@ describe('gone instances', () => {
   afterEach(() => harness.close());
 
   /** How long the server lets a transaction of this connection idle, in milliseconds. */
-  async function unattendedMs(manager: EntityManager): Promise<number> {
-    const [row] = await manager.query<{ ms: string }[]>(
+  async function unattendedMs(query: (statement: string) => Promise<{ ms?: unknown }[]>): Promise<number> {
+    const [row] = await query(
       ON_MARIADB
         ? 'SELECT @@SESSION.idle_transaction_timeout * 1000 AS ms'
         : `SELECT setting AS ms FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout'`,
@@ -24,20 +24,31 @@ describe('gone instances', () => {
   }
 
   const LIMITS = { signal: new AbortController().signal, connectMs: 60_000, unattendedMs: 1_000 };
-  type Work = (manager: EntityManager) => Promise<void>;
+  /** Locks the row, waits, and sends another statement. */
+  type Work = (send: (statement: string) => Promise<unknown>) => Promise<void>;
+  const IDLE = ON_MARIADB
+    ? 'SET SESSION idle_transaction_timeout = 1'
+    : `SET LOCAL idle_in_transaction_session_timeout = 1000`;
 
   test.each<[string, (work: Work) => Promise<unknown>]>([
     [
       'a transaction',
       (work) => {
         const database = harness.host.app.get(Database, { strict: false });
-        const options = { level: 'READ COMMITTED' as const, ...database.endedAfter(LIMITS.unattendedMs) };
-        return transact(database.dataSource, (transaction) => transaction.run(work, options), {
-          destroy: (...ended) => database.destroy(...ended),
+        return database.transaction(async (tx) => {
+          const send = (statement: string) => database.change(rawSql(statement), tx);
+          await send(IDLE);
+          await work(send);
         });
       },
     ],
-    ['a handler', (work) => harness.host.app.get(DestroyableTransaction, { strict: false }).run(LIMITS, work)],
+    [
+      'a handler',
+      (work) =>
+        harness.host.app
+          .get(DestroyableTransaction, { strict: false })
+          .run(LIMITS, (within) => work((statement) => managerOf(within).query(statement))),
+    ],
   ])('the locks of %s whose instance is gone without a word do not outlive it', async (_whose, run) => {
     harness = await startHarness({ instances: 2 });
     const row = await harness.host.dataSource
@@ -46,11 +57,11 @@ describe('gone instances', () => {
     let thaw = (): void => undefined;
     let locked = (): void => undefined;
     const hasLocked = new Promise<void>((resolve) => (locked = resolve));
-    const frozen = run(async (manager) => {
-      await manager.update(Effect, { id: row.id }, { consumer: 'of the frozen one' });
+    const frozen = run(async (send) => {
+      await send(`UPDATE effect SET consumer = 'of the frozen one' WHERE id = ${row.id}`);
       locked();
       await new Promise<void>((resolve) => (thaw = resolve));
-      await manager.query('SELECT 1');
+      await send('SELECT 1');
     });
     frozen.catch(() => undefined);
     await Promise.race([hasLocked, frozen]);
@@ -71,14 +82,15 @@ describe('gone instances', () => {
     class Orders {
       @OnPaymentSucceeded({ consumer: 'orders' })
       async take(_event: unknown, { manager }: PaymentEventContext): Promise<void> {
-        seen.push(await unattendedMs(manager));
+        seen.push(await unattendedMs((statement) => manager.query(statement)));
       }
     }
     harness = await startHarness({ providers: [Orders], options: { deliveries: { timeLimitMs: 20_000 } } });
     const { manager } = harness.host.dataSource;
-    const before = await unattendedMs(manager);
-    await harness.host.app.get(Database, { strict: false }).transaction(async (own) => {
-      seen.push(await unattendedMs(own));
+    const before = await unattendedMs((statement) => manager.query(statement));
+    const database = harness.host.app.get(Database, { strict: false });
+    await database.transaction(async (tx) => {
+      seen.push(await unattendedMs((statement) => database.rows<{ ms: string }>(rawSql(statement), {}, tx)));
     });
     const { billId } = await harness.host.payments.createBill({ orderId: 'A', amount: '10' });
     await harness.sandbox.pay(billId);
@@ -88,7 +100,8 @@ describe('gone instances', () => {
     expect(seen).toEqual([60_000, 35_000]);
     const everyConnection = Array.from({ length: 10 }, () => harness.host.dataSource.createQueryRunner());
     for (const runner of everyConnection) await runner.connect();
-    for (const runner of everyConnection) expect(await unattendedMs(runner.manager)).toBe(before);
+    for (const runner of everyConnection)
+      expect(await unattendedMs((statement) => runner.manager.query(statement))).toBe(before);
     for (const runner of everyConnection) await runner.release();
   });
 });

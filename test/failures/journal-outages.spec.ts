@@ -47,8 +47,9 @@ describe('the journal with a database that does not answer', () => {
     const callbacks = app.get(PaymentCallbacks);
     await dataSource.destroy();
     const looked = new Promise<void>((resolve) => {
-      const create = dataSource.createQueryRunner.bind(dataSource);
-      dataSource.createQueryRunner = (mode) => (resolve(), create(mode));
+      const driver = dataSource.driver as unknown as { obtainMasterConnection(): Promise<unknown> };
+      const obtain = driver.obtainMasterConnection.bind(driver);
+      driver.obtainMasterConnection = () => (resolve(), obtain());
     });
     let answers = 0;
     let turn = false;

@@ -9,6 +9,8 @@ import { Effect, startHarness, type Harness } from '../support/harness.js';
 import { onPostgres } from '../support/database.js';
 import { pay } from '../support/pay.js';
 import { EffectWriter } from '../support/orders.js';
+import { insertEffect, managerOf } from '../support/transactions.js';
+import { TypeOrmSource } from '../../libs/payment-acceptance/src/database/typeorm-source.js';
 
 let harness: Harness;
 
@@ -55,14 +57,14 @@ describe('kept plans', () => {
 
     test('a transaction that finds its own lost is done again, once, with nothing of it kept before', async () => {
       harness = await startHarness({ through: (url) => `${url}?max=1` });
-      const database = new PostgresDatabase(harness.host.dataSource, new PaymentClock());
+      const database = new PostgresDatabase(new TypeOrmSource(harness.host.dataSource), new PaymentClock());
       await database.execute(STATEMENT, { one: 1 }, { sum: integer });
       await loseAll();
       let runs = 0;
-      const sum = await database.transaction(async (manager) => {
+      const sum = await database.transaction(async (tx) => {
         runs += 1;
-        await manager.insert(Effect, { consumer: `run ${runs}`, event: 'e', paymentId: 'p', orderId: 'o' });
-        return database.execute(STATEMENT, { one: 1 }, { sum: integer }, manager);
+        await insertEffect(database, tx, `run ${runs}`);
+        return database.execute(STATEMENT, { one: 1 }, { sum: integer }, tx);
       });
       expect([sum, runs]).toEqual([[{ sum: 1 }], 2]);
       expect((await harness.effects()).map(({ consumer }) => consumer)).toEqual(['run 2']);
@@ -70,21 +72,26 @@ describe('kept plans', () => {
 
     test('so is that of a handler, whose work had not begun', async () => {
       harness = await startHarness({});
-      const database = new PostgresDatabase(harness.host.dataSource, new PaymentClock());
+      const database = new PostgresDatabase(new TypeOrmSource(harness.host.dataSource), new PaymentClock());
       await database.execute(STATEMENT, { one: 1 }, { sum: integer });
       await loseAll();
       let handled = 0;
-      await new PostgresDestroyableTransaction(database).run(LIMITS, async (manager) => {
-        await database.execute(STATEMENT, { one: 1 }, { sum: integer }, manager);
+      await new PostgresDestroyableTransaction(database).run(LIMITS, async (within) => {
+        await database.execute(STATEMENT, { one: 1 }, { sum: integer }, within);
         handled += 1;
-        await manager.insert(Effect, { consumer: `run ${handled}`, event: 'e', paymentId: 'p', orderId: 'o' });
+        await managerOf(within).insert(Effect, {
+          consumer: `run ${handled}`,
+          event: 'e',
+          paymentId: 'p',
+          orderId: 'o',
+        });
       });
       expect((await harness.effects()).map(({ consumer }) => consumer)).toEqual(['run 1']);
     });
 
     test('are made anew now and then: one that was right for small tables does not stay when they have grown', async () => {
       harness = await startHarness({ through: (url) => `${url}?max=1` });
-      const database = new PostgresDatabase(harness.host.dataSource, new PaymentClock());
+      const database = new PostgresDatabase(new TypeOrmSource(harness.host.dataSource), new PaymentClock());
       let now = Math.ceil(performance.now());
       jest.spyOn(performance, 'now').mockImplementation(() => now);
       const [client] = connections();

@@ -9,6 +9,8 @@ import { Database } from '../../libs/payment-acceptance/src/database/database.js
 import { DestroyableTransaction } from '../../libs/payment-acceptance/src/database/destroyable-transaction.js';
 import { Effect, startHarness, type Harness } from '../support/harness.js';
 import { onPostgres } from '../support/database.js';
+import { insertEffect, managerOf } from '../support/transactions.js';
+import { rawSql } from '../../libs/payment-acceptance/src/database/statement.js';
 
 let harness: Harness;
 
@@ -73,9 +75,10 @@ describe('query timeout', () => {
     onPostgres(test)('has nothing left of a transaction of the module that has failed half-way', async () => {
       harness = await startHarness({ instances: 2, through });
       const letGo = await holdLock();
-      const failing = harness.host.app.get(Database, { strict: false }).transaction(async (manager) => {
-        await manager.insert(Effect, { ...EFFECT, consumer: 'undone' });
-        await manager.query(WAIT);
+      const database = harness.host.app.get(Database, { strict: false });
+      const failing = database.transaction(async (tx) => {
+        await insertEffect(database, tx, 'undone');
+        await database.rows(rawSql(WAIT), {}, tx);
       });
       await expect(failing).rejects.toThrow('Query read timeout');
       await letGo();
@@ -87,8 +90,13 @@ describe('query timeout', () => {
   type Work = (manager: EntityManager) => Promise<void>;
 
   test.each<[string, (work: Work) => Promise<unknown>]>([
-    ['a transaction', (work) => harness.host.app.get(Database, { strict: false }).transaction(work)],
-    ['a handler', (work) => harness.host.app.get(DestroyableTransaction, { strict: false }).run(LIMITS, work)],
+    [
+      'a handler',
+      (work) =>
+        harness.host.app
+          .get(DestroyableTransaction, { strict: false })
+          .run(LIMITS, (within) => work(managerOf(within))),
+    ],
     ['processOnce', (work) => processOnce(harness.host.dataSource.manager, { id: 'once' }, work)],
   ])('the connection of %s whose ROLLBACK could not be sent never reaches the pool', async (_whose, run) => {
     harness = await startHarness({ instances: 2 });

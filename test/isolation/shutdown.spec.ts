@@ -22,7 +22,8 @@ describe('a shutdown while the pool has no connection to give', () => {
     const runners = Array.from({ length: 10 }, () => dataSource.createQueryRunner());
     try {
       await Promise.all(runners.map((runner) => runner.connect()));
-      const asked = jest.spyOn(dataSource, 'createQueryRunner');
+      const driver = dataSource.driver as unknown as { obtainMasterConnection(): Promise<unknown> };
+      const asked = jest.spyOn(driver, 'obtainMasterConnection');
       const workers = [leaving.deliveries, leaving.confirmer, leaving.app.get(RetentionWorker)];
       for (const worker of workers) worker.start();
       // One poll of each worker waits for a connection, and none can end.

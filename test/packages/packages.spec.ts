@@ -188,15 +188,15 @@ describe('packages', () => {
       const connection = {
         query: (_text: string, _values: unknown, done: (error: null, rows: unknown) => void) => done(null, [server]),
       };
-      const runner = { connect: () => connection, release: () => undefined };
-      const dataSource = { options: { type }, driver: {}, createQueryRunner: () => runner };
+      const held = { ...connection, release: () => undefined };
+      const dataSource = { options: { type }, driver: { obtainMasterConnection: () => Promise.resolve(held) } };
       const tried = acceptance.migratePaymentAcceptance(dataSource as unknown as DataSource);
       const failure: unknown = await tried.catch((error: unknown) => error);
       const output = await evaluate(`
       import { migratePaymentAcceptance } from 'nestjs-payment-acceptance';
-      const connection = { query: (_text, _values, done) => done(null, [${JSON.stringify(server)}]) };
-      const runner = { connect: () => connection, release: () => undefined };
-      await migratePaymentAcceptance({ options: { type: '${type}' }, driver: {}, createQueryRunner: () => runner }).catch(({ message }) => console.log(message));`);
+      const query = (_text, _values, done) => done(null, [${JSON.stringify(server)}]);
+      const driver = { obtainMasterConnection: async () => ({ query, release: () => undefined }) };
+      await migratePaymentAcceptance({ options: { type: '${type}' }, driver }).catch(({ message }) => console.log(message));`);
       expect(output.trim()).toBe((failure as Error).message);
       expect(output).toContain(refused);
     }

@@ -14,6 +14,7 @@ export class Records {
   private constructor(
     readonly database: Database,
     readonly clock: ManualPaymentClock,
+    private readonly dataSource: DataSource,
     private readonly testDatabase: TestDatabase,
   ) {}
 
@@ -22,11 +23,11 @@ export class Records {
     const testDatabase = await createTestDatabase(HOST_TABLES);
     const dataSource = await new DataSource(connectionOf(testDatabase.url)).initialize();
     const clock = new ManualPaymentClock();
-    return new Records(await openDatabase(dataSource, clock), clock, testDatabase);
+    return new Records(await openDatabase(dataSource, clock), clock, dataSource, testDatabase);
   }
 
   async close(): Promise<void> {
-    await this.database.dataSource.destroy();
+    await this.dataSource.destroy();
     await this.testDatabase.drop();
   }
 

@@ -1,6 +1,5 @@
 import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EntityManager } from 'typeorm';
 import type { CreatedBill } from '../client/answers.js';
 import { PaymentServiceClient, type BillFields } from '../client/payment-service.client.js';
 import { PaymentServiceError } from '../client/service.errors.js';
@@ -32,6 +31,7 @@ import { creationLine, creationRecord } from './creation-log.js';
 import { IntentEnds, type Intent } from './intent-ends.js';
 import { payable, type PaymentBill } from './payment-bill.js';
 import type { IntentId, OrderId } from '../domain/ids.js';
+import type { OwnTransaction } from '../database/own-transaction.js';
 
 export interface CreateBillOptions {
   /**
@@ -115,9 +115,9 @@ export class BillService implements BeforeApplicationShutdown {
   /** See `PaymentShop.cancelOrder`. A payment is settled under the same lock, so that either comes first. */
   async cancelOrder(shop: string, orderId: string): Promise<void> {
     requireOrderId(shop, orderId);
-    await this.store.transaction(async (manager) => {
-      const { cancelled } = await this.lockUnpaid(manager, shop, orderId);
-      if (!cancelled) await this.store.cancelOrder(manager, shop, orderId);
+    await this.store.transaction(async (tx) => {
+      const { cancelled } = await this.lockUnpaid(tx, shop, orderId);
+      if (!cancelled) await this.store.cancelOrder(tx, shop, orderId);
     });
   }
 
@@ -140,7 +140,7 @@ export class BillService implements BeforeApplicationShutdown {
 
   /** Once: the host's code does the same each time. */
   private warnInsideTransaction(): void {
-    if (this.warned || !this.database.insideHostTransaction) return;
+    if (this.warned || !this.database.source.isInsideHostTransaction?.()) return;
     this.warned = true;
     this.logger.write(
       'bill-created-in-transaction',
@@ -177,13 +177,12 @@ export class BillService implements BeforeApplicationShutdown {
     const { shop, orderId, amount, currency } = intent;
     const { leaseMs } = this.options.creation;
     if (await this.store.insertFirst(intent, leaseMs)) return 'stored';
-    return this.store.transaction(async (manager) => {
-      const { cancelled, bills } = await this.lockUnpaid(manager, shop, orderId, orderedAt);
+    return this.store.transaction(async (tx) => {
+      const { cancelled, bills } = await this.lockUnpaid(tx, shop, orderId, orderedAt);
       if (cancelled) throw new PaymentOrderCancelledError(shop, orderId);
       for (const other of bills.filter(({ state }) => state === 'CREATING')) {
         // If its own answer arrives at this moment, the next poll finds the bill open.
-        if (!other.leaseEnded || !(await this.store.close(other.intentId, 'UNKNOWN', ABANDONED, manager)))
-          return 'busy';
+        if (!other.leaseEnded || !(await this.store.close(other.intentId, 'UNKNOWN', ABANDONED, tx))) return 'busy';
       }
       const open = bills.filter(({ state }) => state === 'OPEN');
       if (!newAttempt && open.length > 0) {
@@ -196,15 +195,15 @@ export class BillService implements BeforeApplicationShutdown {
         if (same) return same;
         throw new PaymentBillMismatchError(shop, orderId, open.at(-1) ?? intent, intent);
       }
-      await this.store.insert(manager, { ...intent, attempt: (bills.at(-1)?.attempt ?? 0) + 1 }, leaseMs);
+      await this.store.insert(tx, { ...intent, attempt: (bills.at(-1)?.attempt ?? 0) + 1 }, leaseMs);
       return 'stored';
     });
   }
 
   /** Locks an order that nobody has paid, and reads its bills. */
-  private async lockUnpaid(manager: EntityManager, shop: string, orderId: OrderId, orderedAt?: Date) {
-    const { firstPaymentId, cancelled, cancelledAt } = await this.store.lockOrder(manager, shop, orderId);
-    const bills = await this.store.ofOrder(shop, orderId, manager);
+  private async lockUnpaid(tx: OwnTransaction, shop: string, orderId: OrderId, orderedAt?: Date) {
+    const { firstPaymentId, cancelled, cancelledAt } = await this.store.lockOrder(tx, shop, orderId);
+    const bills = await this.store.ofOrder(shop, orderId, tx);
     for (const knownAt of [...bills.map(({ createdAt }) => createdAt), ...(cancelledAt ? [cancelledAt] : [])]) {
       if (orderedAt && isOfEarlierOrder(knownAt, orderedAt))
         throw new PaymentOrderIdReusedError(shop, orderId, knownAt, orderedAt);

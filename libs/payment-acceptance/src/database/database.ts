@@ -1,18 +1,17 @@
-import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import type { PaymentClock } from '../common/clock.js';
 import { memoize } from '../common/memoize.js';
 import { PaymentProbe } from '../common/probe.js';
 import { DEFAULT_SCHEMA, isSchemaName, SCHEMA_NAME_RULE } from '../common/schema-name.js';
 import type { Dialect } from './dialect.js';
-import { connectionOf } from './guarded-connection.js';
+import type { Connection, ConnectionSource } from './connection-source.js';
+import { Connections, type ConnectionCloser } from './connections.js';
 import { HostTransaction, type Answer } from './host-transaction.js';
-import { PoolConnections, type ConnectionCloser } from './pool-connections.js';
+import { OwnTransaction } from './own-transaction.js';
 import { isConflict, isReadOnly } from './query-errors.js';
 import { flag, readRows, type Reading } from './reading.js';
-import { StatementLog } from './statement-log.js';
 import { sql, type Statement } from './statement.js';
 import { PaymentReadOnlyDatabaseError } from './database.errors.js';
-import { transact, type Transaction, type TransactionConnection, type TransactionOptions } from './transaction.js';
+import { answerWithin } from './statement-limit.js';
 
 /** How often a transaction that conflicts with others is attempted. */
 const TRANSACTION_ATTEMPTS = 4;
@@ -31,18 +30,22 @@ function statementName(sql: string): string {
 }
 
 /** The transaction that a statement belongs to. */
-export type Within = EntityManager | HostTransaction;
+export type Within = OwnTransaction | HostTransaction;
+
+/** What begins a transaction of the module's own, one after the other, and what is sent once it has ended. */
+export interface TransactionBounds {
+  readonly begin: readonly string[];
+  readonly after?: string;
+}
 
 /** How a database is opened. */
 export interface DatabaseSettings {
   /** Name of the schema, or on MariaDB the prefix, of our tables. Default `payment_acceptance`. */
   readonly schema?: string;
-  /** Whether the host's TypeORM logging shows our statements. Default `false`. */
-  readonly logStatements?: boolean;
   readonly probe?: PaymentProbe;
 }
 
-/** The host's data source, as our statements use it. Open it with `openDatabase`. */
+/** A database with our tables, as our statements use it. Open it with `openDatabase`. */
 export abstract class Database implements ConnectionCloser {
   /** The SQL that differs between databases. */
   abstract readonly dialect: Dialect;
@@ -55,19 +58,17 @@ export abstract class Database implements ConnectionCloser {
 
   readonly schema: string;
   readonly probe: PaymentProbe;
-  protected readonly log: StatementLog;
-  private readonly connections: PoolConnections;
+  private readonly connections: Connections;
 
   /** @throws RangeError for a name of the schema that is not safe to use unescaped */
   constructor(
-    readonly dataSource: DataSource,
+    readonly source: ConnectionSource,
     private readonly clock: PaymentClock,
-    { schema = DEFAULT_SCHEMA, logStatements = false, probe = new PaymentProbe() }: DatabaseSettings = {},
+    { schema = DEFAULT_SCHEMA, probe = new PaymentProbe() }: DatabaseSettings = {},
   ) {
     this.schema = schema;
     this.probe = probe;
-    this.log = new StatementLog(dataSource, logStatements);
-    this.connections = new PoolConnections(dataSource, this);
+    this.connections = new Connections(source, this);
     if (!isSchemaName(schema)) throw new RangeError(`The name of the schema ${SCHEMA_NAME_RULE}`);
   }
 
@@ -102,8 +103,8 @@ export abstract class Database implements ConnectionCloser {
   async verifyWritable(): Promise<void> {
     const { dialect } = this;
     const text = sql`SELECT ${dialect.readOnly} AS "readOnly"`.text(dialect.parameter);
-    await this.onRunner(undefined, undefined, async (runner) => {
-      const [row] = (await this.send(runner, text)).rows;
+    await this.onConnection(undefined, undefined, async (connection) => {
+      const [row] = (await this.send(connection, text)).rows;
       if (flag(row?.readOnly)) throw new PaymentReadOnlyDatabaseError();
     });
   }
@@ -111,14 +112,6 @@ export abstract class Database implements ConnectionCloser {
   /** How far our clock is ahead of the database's; the argument of `Dialect.now`. */
   get offsetMs(): number {
     return this.clock.offsetMs;
-  }
-
-  /**
-   * Whether the caller is inside a transaction of the host's that follows its calls, as `typeorm-transactional` makes them. One
-   * that the host passes on by hand, as the manager of `dataSource.transaction`, cannot be seen from here.
-   */
-  get insideHostTransaction(): boolean {
-    return this.dataSource.manager.queryRunner?.isTransactionActive === true;
   }
 
   /** Executes a statement and returns its rows. */
@@ -140,44 +133,48 @@ export abstract class Database implements ConnectionCloser {
     return this.probed(whole, (text) => this.answer(text, values, within, limitMs));
   }
 
-  /**
-   * Sends SQL unchanged, in the manager's transaction or on a connection of its own. Never through the data source or its
-   * manager: some libraries route those into the host's transaction, which would roll our statements back with it.
-   */
+  /** Sends SQL unchanged, in the transaction or on a connection of its own. */
   protected answer(
     text: string,
     values: readonly unknown[],
-    manager: EntityManager | undefined,
+    transaction: OwnTransaction | undefined,
     limitMs: number | undefined,
   ): Promise<Answer> {
-    return this.onRunner(manager, limitMs, (runner) => this.send(runner, text, values));
+    return this.onConnection(transaction, limitMs, (connection) => this.send(connection, text, values));
   }
 
-  /**
-   * Sends SQL on the runner's connection through the driver. The runner's `query` would log it as one of the host's, and call
-   * the host's subscribers.
-   */
-  async send(runner: QueryRunner, text: string, values: readonly unknown[] = []): Promise<Answer> {
-    if (runner.isReleased) throw new Error('The connection of this statement has been released.');
-    const connection = await connectionOf(runner);
-    return this.log.around(runner, text, values, () => this.sendOn(connection, text, values));
+  /** Sends SQL on a connection. */
+  send(connection: Connection, text: string, values: readonly unknown[] = []): Promise<Answer> {
+    return this.logged(text, values, () => this.sendOn(connection, text, values));
+  }
+
+  /** Shows a statement in the host's log, if the option `logStatements` asks for it. */
+  protected logged<T>(text: string, values: readonly unknown[], send: () => Promise<T>): Promise<T> {
+    const { log } = this.source;
+    return log ? log(text, values, send) : send();
   }
 
   /** @throws QueryFailedError as TypeORM does */
-  protected abstract sendOn(connection: unknown, text: string, values: readonly unknown[]): Promise<Answer>;
+  protected abstract sendOn(connection: Connection, text: string, values: readonly unknown[]): Promise<Answer>;
 
-  /** See {@link PoolConnections.run}. */
-  protected onRunner<T>(
-    manager: EntityManager | undefined,
+  /** See {@link Connections.run}. */
+  protected onConnection<T>(
+    transaction: OwnTransaction | undefined,
     limitMs: number | undefined,
-    statement: (runner: QueryRunner) => Promise<T>,
+    statement: (connection: Connection) => Promise<T>,
   ): Promise<T> {
-    return this.connections.run(manager, limitMs, statement);
+    return this.connections.run(transaction, limitMs, statement);
   }
 
-  /** See {@link PoolConnections.opened}. */
-  protected opened(connection: object): void {
-    this.connections.opened(connection);
+  /** Holds one connection for all statements of the work, in no transaction. */
+  async holding<T>(work: (held: OwnTransaction) => Promise<T>): Promise<T> {
+    const held = new OwnTransaction(await this.connections.connect());
+    try {
+      return await work(held);
+    } finally {
+      held.isOver = true;
+      this.connections.release(held.connection);
+    }
   }
 
   /** @param send gets the text with the actual names of our tables */
@@ -193,28 +190,61 @@ export abstract class Database implements ConnectionCloser {
    * Runs a transaction at READ COMMITTED, which SKIP LOCKED and re-reading under a lock need. Work that was rolled back
    * because of a conflict (deadlock, serialization failure) is repeated.
    */
-  async transaction<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
-    const { connections, statementMs: limitMs } = this;
-    const options = { level: await this.isolationLevel(), limitMs, ...this.endedAfter(UNATTENDED_MS) };
+  async transaction<T>(work: (tx: OwnTransaction) => Promise<T>): Promise<T> {
+    const { connections } = this;
+    const bounds = await this.bounds(UNATTENDED_MS);
     const began = performance.now();
-    let current: object = {};
-    const connection: TransactionConnection = {
-      connect: async (runner) => (current = await connections.connect(runner)),
-      send: (runner, text) => this.send(runner, text),
-      release: (runner) => connections.release(runner),
-      destroy: (runner, open) => this.destroy(runner, open),
-    };
     for (let attempt = 1; ; attempt += 1) {
+      const tx = new OwnTransaction(await connections.connect());
       try {
-        const run = (transaction: Transaction): Promise<T> => transaction.run(work, options);
-        const result = await transact(this.dataSource, run, connection);
+        const result = await this.attempt(tx, bounds, work);
         this.probe.reached('after COMMIT');
         return result;
       } catch (error) {
         if (this.hasToBeRepeated(error)) continue;
-        if (isReadOnly(error) && connections.mayHaveOthers(current, began, attempt)) continue;
+        if (isReadOnly(error) && connections.mayHaveOthers(tx.connection, began, attempt)) continue;
         if (attempt >= TRANSACTION_ATTEMPTS || !isConflict(error)) throw error;
       }
+    }
+  }
+
+  private async attempt<T>(
+    tx: OwnTransaction,
+    { begin, after }: TransactionBounds,
+    work: (tx: OwnTransaction) => Promise<T>,
+  ): Promise<T> {
+    const { connection } = tx;
+    const { statementMs } = this;
+    const send = (text: string): Promise<Answer> => answerWithin(statementMs, this.send(connection, text));
+    let isEnded = false;
+    try {
+      for (const text of begin) await send(text);
+      const result = await work(tx);
+      tx.isOver = true;
+      await send('COMMIT');
+      isEnded = true;
+      return result;
+    } catch (error) {
+      tx.isOver = true;
+      // It would queue behind a statement that is under way.
+      if (!this.isBusy(connection)) {
+        isEnded = await send('ROLLBACK').then(
+          () => !isReadOnly(error),
+          () => false,
+        );
+      }
+      throw error;
+    } finally {
+      // If the session's settings cannot be restored, the outcome of the transaction stays the same.
+      if (isEnded && after !== undefined) {
+        isEnded = await send(after).then(
+          () => true,
+          () => false,
+        );
+      }
+      // Released, an open transaction would be the next caller's.
+      if (!isEnded) await this.connections.destroy(connection);
+      this.connections.release(connection);
     }
   }
 
@@ -227,7 +257,7 @@ export abstract class Database implements ConnectionCloser {
    * Lets the server end a transaction that idles for this long. Otherwise the locks of an instance that froze or lost its
    * machine, which all others skip, would stay until TCP gives up the connection after hours.
    */
-  abstract endedAfter(unattendedMs: number): Pick<TransactionOptions, 'before' | 'start' | 'after'>;
+  protected abstract bounds(unattendedMs: number): Promise<TransactionBounds>;
 
   /**
    * Verifies that a connection can be destroyed while a statement runs on it.
@@ -236,12 +266,9 @@ export abstract class Database implements ConnectionCloser {
   abstract verifyDestroyable(connection: unknown): void;
 
   /** Whether a statement is under way on the connection, whoever sent it. */
-  abstract isBusy(connection: unknown): boolean;
+  abstract isBusy(connection: Connection): boolean;
 
-  abstract discard(runner: QueryRunner, connection: unknown): Promise<void>;
+  abstract discard(connection: Connection): Promise<void>;
 
-  abstract destroy(runner: QueryRunner, connection: unknown): Promise<void>;
-
-  /** READ COMMITTED if it must be set, which costs a statement; `undefined` if it is the default. */
-  abstract isolationLevel(): Promise<'READ COMMITTED' | undefined>;
+  abstract destroy(connection: Connection): Promise<void>;
 }

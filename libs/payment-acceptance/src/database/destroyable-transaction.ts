@@ -1,23 +1,25 @@
-import type { EntityManager } from 'typeorm';
+import type { EntityManager, QueryRunner } from 'typeorm';
 import { TimeoutError } from '../common/timeout.js';
-import type { Database } from './database.js';
-import { releaseLater } from './pool-connections.js';
+import type { Database, Within } from './database.js';
 import { HandlerIdleError, NoConnectionError } from './database.errors.js';
 import { guardConnection } from './guarded-connection.js';
 import type { HandlerTransactions, TransactionLimits } from './handler-transactions.js';
+import { OwnTransaction } from './own-transaction.js';
 import type { PaymentTransactionsPool } from './payment-transactions.js';
-import { freeConnectionsOf, poolSizeOf } from './pool.js';
 import { Transaction, type TransactionOptions } from './transaction.js';
+import { TypeOrmSource } from './typeorm-source.js';
 
 /**
  * A transaction whose connection can be destroyed from outside. A rollback would queue behind the running query.
  */
 export abstract class DestroyableTransaction implements HandlerTransactions {
   readonly pool: PaymentTransactionsPool;
+  protected readonly source: TypeOrmSource;
 
   constructor(private readonly database: Database) {
-    const { dataSource } = database;
-    this.pool = { size: poolSizeOf(dataSource), free: () => freeConnectionsOf(dataSource) };
+    if (!(database.source instanceof TypeOrmSource)) throw new Error('The module has no TypeORM data source.');
+    this.source = database.source;
+    this.pool = database.source;
   }
 
   /**
@@ -25,7 +27,7 @@ export abstract class DestroyableTransaction implements HandlerTransactions {
    * @throws UndestroyableConnectionError
    */
   async verify(): Promise<void> {
-    const runner = this.database.dataSource.createQueryRunner();
+    const runner = this.source.dataSource.createQueryRunner();
     try {
       this.database.verifyDestroyable(await runner.connect());
     } finally {
@@ -39,7 +41,7 @@ export abstract class DestroyableTransaction implements HandlerTransactions {
    * @throws NoConnectionError if there was no connection, so that the work never began
    * @throws also if the work swallowed a failed statement: PostgreSQL answers such a COMMIT with a rollback
    */
-  async run(limits: TransactionLimits, work: (manager: EntityManager) => Promise<void>): Promise<void> {
+  async run(limits: TransactionLimits, work: (within: Within) => Promise<void>): Promise<void> {
     try {
       await this.runOnce(limits, work);
     } catch (error) {
@@ -51,25 +53,26 @@ export abstract class DestroyableTransaction implements HandlerTransactions {
 
   private async runOnce(
     { signal, connectMs, connected, unattendedMs, finish }: TransactionLimits,
-    work: (manager: EntityManager) => Promise<void>,
+    work: (within: Within) => Promise<void>,
   ): Promise<void> {
     signal.throwIfAborted();
-    const { dataSource } = this.database;
+    const { dataSource } = this.source;
     const runner = dataSource.createQueryRunner();
-    const transaction = new Transaction(dataSource, runner, (text) => this.database.send(runner, text));
+    const transaction = new Transaction(dataSource, runner, (text) => this.database.send(connection as object, text));
     let connecting: Promise<unknown> | undefined;
     let connection: unknown;
     let destroyed: Promise<void> | undefined;
     let onAbort = (): void => undefined;
     let isOver = false;
+    let within: OwnTransaction | undefined;
     let waiting: NodeJS.Timeout | undefined;
     const ended = new Promise<never>((_resolve, reject) => {
       onAbort = () => {
         transaction.close();
         const reason = signal.reason as Error;
         if (connection === undefined) return reject(reason);
-        reject(this.database.isBusy(connection) ? reason : new HandlerIdleError(reason));
-        destroyed = this.database.destroy(runner, connection);
+        reject(this.database.isBusy(connection as object) ? reason : new HandlerIdleError(reason));
+        destroyed = this.destroy(runner, connection as object);
       };
       signal.addEventListener('abort', onAbort, { once: true });
       const late = (): void => reject(new TimeoutError(`The pool had none free within ${connectMs} ms.`));
@@ -78,7 +81,7 @@ export abstract class DestroyableTransaction implements HandlerTransactions {
     try {
       let level: TransactionOptions['level'];
       try {
-        level = await Promise.race([this.database.isolationLevel(), ended]);
+        level = await Promise.race([this.isolationLevel(), ended]);
         connecting = runner.connect();
         connection = await Promise.race([connecting, ended]);
       } catch (error) {
@@ -89,22 +92,45 @@ export abstract class DestroyableTransaction implements HandlerTransactions {
       guardConnection(runner, () => isOver);
       connected?.();
       // The race is lost only together with the connection, so work that goes on can change nothing.
-      const isBusy = (): boolean => this.database.isBusy(connection);
-      const options = { level, isBusy, ...(finish && { finish }), ...this.database.endedAfter(unattendedMs) };
-      await Promise.race([this.whole(transaction, connection, work, options), ended]);
+      const isBusy = (): boolean => this.database.isBusy(connection as object);
+      within = new OwnTransaction(connection as object, runner.manager);
+      const own = within;
+      const options = { level, isBusy, finish: async () => finish?.(own), ...this.endedAfter(unattendedMs) };
+      await Promise.race([this.whole(transaction, connection, () => work(own), options), ended]);
     } finally {
       // After its release, the connection belongs to another caller.
       isOver = true;
+      if (within) within.isOver = true;
       signal.removeEventListener('abort', onAbort);
       if (connection !== undefined) {
         // A statement that a handler has sent past its manager may be under way even now.
-        if (!transaction.isOver || this.database.isBusy(connection))
-          destroyed ??= this.database.destroy(runner, connection);
+        if (!transaction.isOver || this.database.isBusy(connection as object))
+          destroyed ??= this.destroy(runner, connection as object);
         await destroyed;
         await runner.release();
-      } else if (connecting) releaseLater(runner, connecting);
+      } else if (connecting) {
+        // If it comes after all, nobody waits for it any more.
+        connecting.then(
+          () => runner.release(),
+          () => undefined,
+        );
+      }
     }
   }
+
+  private async destroy(runner: QueryRunner, connection: object): Promise<void> {
+    await this.database.destroy(connection);
+    await this.remove(runner);
+  }
+
+  /** READ COMMITTED if it must be set, which costs a statement; `undefined` if it is the default. */
+  protected abstract isolationLevel(): Promise<'READ COMMITTED' | undefined>;
+
+  /** Lets the server end a transaction that idles for this long. */
+  protected abstract endedAfter(unattendedMs: number): Pick<TransactionOptions, 'before' | 'start' | 'after'>;
+
+  /** Releases the runner of a closed connection so that the pool does not keep it. */
+  protected abstract remove(runner: QueryRunner): Promise<void>;
 
   /** Runs the whole transaction. Must not commit if one of its statements has failed. */
   protected abstract whole(

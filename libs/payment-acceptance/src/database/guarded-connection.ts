@@ -1,21 +1,12 @@
 import type { QueryRunner } from 'typeorm';
 import { statementRefused } from './database.errors.js';
 
-/** How our own statements get the connection of a runner that is guarded. */
-const unguarded = new WeakMap<QueryRunner, () => Promise<unknown>>();
-
-/** The runner's connection, for our own statements. */
-export function connectionOf(runner: QueryRunner): Promise<unknown> {
-  return (unguarded.get(runner) ?? runner.connect.bind(runner))() as Promise<unknown>;
-}
-
 /**
  * Refuses the driver's client that the runner's `connect` hands out, once the connection is another caller's: what a handler
  * sends to it then would run in somebody else's transaction. A released runner would even take another one from the pool.
  */
 export function guardConnection(runner: QueryRunner, isOver: () => boolean): void {
   const connect = runner.connect.bind(runner) as () => Promise<object>;
-  unguarded.set(runner, connect);
   runner.connect = async () => {
     if (isOver()) throw statementRefused();
     return guarded(await connect(), isOver);

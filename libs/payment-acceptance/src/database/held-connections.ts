@@ -1,4 +1,4 @@
-import type { QueryRunner } from 'typeorm';
+import type { Connection } from './connection-source.js';
 import { PaymentPoolExhaustedError } from './database.errors.js';
 
 /** Our statements take milliseconds. One that takes this long waits for a lock, or for a server that is gone. */
@@ -10,7 +10,7 @@ const OVERDUE_MS = 2_000;
  */
 export class HeldConnections {
   /** In the order in which they were acquired. */
-  private readonly held = new Map<QueryRunner, { readonly since: number; limitMs: number }>();
+  private readonly held = new Map<Connection, { readonly since: number; limitMs: number }>();
   private readonly half: number;
 
   constructor(
@@ -36,23 +36,24 @@ export class HeldConnections {
   }
 
   /** @param limitMs timeout of statements on it; at most `OVERDUE_MS` for connections beyond half of the pool */
-  take(runner: QueryRunner, limitMs: number): void {
+  take(connection: Connection, limitMs: number): void {
     const isBeyondHalf = this.held.size >= this.half;
-    this.held.set(runner, { since: this.now(), limitMs: isBeyondHalf ? Math.min(limitMs, OVERDUE_MS) : limitMs });
+    this.held.set(connection, { since: this.now(), limitMs: isBeyondHalf ? Math.min(limitMs, OVERDUE_MS) : limitMs });
   }
 
   /** Shortens the timeouts of all held connections. The returned function gives those that are still held when called. */
-  hurry(limitMs: number): () => QueryRunner[] {
+  hurry(limitMs: number): () => Connection[] {
     const before = [...this.held];
     for (const [, one] of before) one.limitMs = Math.min(one.limitMs, limitMs);
-    return () => before.filter(([runner, one]) => this.held.get(runner) === one).map(([runner]) => runner);
+    return () =>
+      before.filter(([connection, one]) => this.held.get(connection) === one).map(([connection]) => connection);
   }
 
-  giveBack(runner: QueryRunner): void {
-    this.held.delete(runner);
+  giveBack(connection: Connection): void {
+    this.held.delete(connection);
   }
 
-  limitOf(runner: QueryRunner): number | undefined {
-    return this.held.get(runner)?.limitMs;
+  limitOf(connection: Connection): number | undefined {
+    return this.held.get(connection)?.limitMs;
   }
 }

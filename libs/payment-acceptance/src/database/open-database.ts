@@ -1,24 +1,24 @@
 import type { DataSource } from 'typeorm';
 import type { PaymentClock } from '../common/clock.js';
+import type { ConnectionSource } from './connection-source.js';
 import type { Database, DatabaseSettings } from './database.js';
 import { MariaDatabase } from './mariadb/maria.database.js';
 import { PostgresDatabase } from './postgres/postgres.database.js';
-import { PaymentUnsupportedDataSourceError } from './database.errors.js';
+import { TypeOrmSource } from './typeorm-source.js';
 
 /**
- * Opens the host's data source for our statements.
+ * Opens a database for our statements.
+ * @param given the host's data source, or another source of connections
  * @throws PaymentUnsupportedDataSourceError if it cannot guarantee what the module promises
  */
 export async function openDatabase(
-  dataSource: DataSource,
+  given: DataSource | ConnectionSource,
   clock: PaymentClock,
-  settings?: DatabaseSettings,
+  settings: DatabaseSettings & { readonly logStatements?: boolean | undefined } = {},
 ): Promise<Database> {
-  const { type } = dataSource.options;
-  const kind =
-    type === 'postgres' ? PostgresDatabase : type === 'mariadb' || type === 'mysql' ? MariaDatabase : undefined;
-  if (!kind) throw new PaymentUnsupportedDataSourceError(type);
-  const database = new kind(dataSource, clock, settings);
+  const source = 'driver' in given ? new TypeOrmSource(given, settings) : given;
+  const kind = source.type === 'postgres' ? PostgresDatabase : MariaDatabase;
+  const database = new kind(source, clock, settings);
   await database.verify();
   return database;
 }

@@ -1,7 +1,7 @@
-import type { EntityManager } from 'typeorm';
 import type { Database } from './database.js';
 import { LONG_STATEMENT_MS } from './statement-limit.js';
 import { sql, type Statement } from './statement.js';
+import type { OwnTransaction } from './own-transaction.js';
 
 /** Rows that hold personal data, and the change that removes it. */
 export interface Redactable {
@@ -15,8 +15,8 @@ export interface Redactable {
 export function remove(
   database: Database,
   { table, condition, change }: Redactable,
-  manager: EntityManager,
+  tx: OwnTransaction,
 ): Promise<number> {
   const statement = sql`UPDATE ${table} SET ${change} WHERE ${condition}`;
-  return database.change(statement.withTime(LONG_STATEMENT_MS), manager);
+  return database.change(statement.withTime(LONG_STATEMENT_MS), tx);
 }

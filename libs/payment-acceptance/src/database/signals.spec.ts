@@ -8,6 +8,7 @@ import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentRandom } from '../common/random.js';
 import { PostgresDatabase } from './postgres/postgres.database.js';
 import { Signals } from './signals.js';
+import { TypeOrmSource } from './typeorm-source.js';
 
 /** The server's "you are in", and "what next?". */
 const WELCOME = Buffer.from([...Buffer.from('R'), 0, 0, 0, 8, 0, 0, 0, 0, ...Buffer.from('Z'), 0, 0, 0, 5, 73]);
@@ -42,8 +43,8 @@ describe('signals', () => {
     warned = jest.spyOn(PaymentLogger.prototype, 'write').mockImplementation(() => undefined);
     const { port } = server.address() as AddressInfo;
     const master = new pg.Pool({ host: '127.0.0.1', port, user: 'u', password: 'p', database: 'd' });
-    const dataSource = { driver: { master }, options: {} } as unknown as DataSource;
-    signals = new Signals(new PostgresDatabase(dataSource, new PaymentClock()), new PaymentRandom());
+    const dataSource = { driver: { master }, options: { type: 'postgres' } } as unknown as DataSource;
+    signals = new Signals(new PostgresDatabase(new TypeOrmSource(dataSource), new PaymentClock()), new PaymentRandom());
   });
   afterEach(async () => {
     jest.useRealTimers();
@@ -121,7 +122,7 @@ describe('signals', () => {
       };
       const database = {
         schema: 'payment_acceptance',
-        dataSource: { driver: { master } },
+        source: { pg: master },
       } as unknown as PostgresDatabase;
       const own = new Signals(database, new PaymentRandom());
       await new Promise<void>((heard) => own.start(() => heard()));

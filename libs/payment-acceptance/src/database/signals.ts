@@ -20,12 +20,6 @@ const FAREWELL_MS = 1_000;
 const RETRY_MS = 1_000;
 const RETRY_CAP_MS = 60_000;
 
-/** The parts of `pg` that are used. */
-interface PgPool {
-  readonly Client?: new (options: unknown) => PgClient;
-  readonly options: unknown;
-}
-
 interface PgClient {
   readonly connection?: {
     readonly stream?: { setKeepAlive?(on: boolean, afterMs: number): void; destroy?(): void };
@@ -115,9 +109,9 @@ export class Signals {
   }
 
   private async connect(): Promise<void> {
-    const { master } = this.database.dataSource.driver as { master?: PgPool };
-    if (this.stopped || !master?.Client) return;
-    const client = new master.Client(master.options);
+    const { pg } = this.database.source;
+    if (this.stopped || !pg?.Client) return;
+    const client = new pg.Client(pg.options) as PgClient;
     this.candidate = client;
     const lost = new Promise<void>((resolve) => {
       client.on('error', () => resolve());

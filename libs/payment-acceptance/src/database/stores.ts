@@ -18,7 +18,7 @@ export function perDatabase<S>(
     useFactory(database: Database) {
       if (database instanceof PostgresDatabase) return new postgres(database);
       if (database instanceof MariaDatabase) return new maria(database);
-      throw new PaymentUnsupportedDataSourceError(database.dataSource.options.type);
+      throw new PaymentUnsupportedDataSourceError(database.source.type);
     },
   };
 }

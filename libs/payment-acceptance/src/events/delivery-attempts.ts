@@ -5,7 +5,6 @@ import { paymentEvent, type EventData, type PaymentEventName } from '../domain/p
 import type { ClaimedDelivery, DeliveryLock, DeliveryStore } from './storage/delivery.store.js';
 import type { Within } from '../database/database.js';
 import type { HandlerTransactions } from '../database/handler-transactions.js';
-import { HostTransaction } from '../database/host-transaction.js';
 import type { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import type { ActiveSpan } from '../telemetry/telemetry.js';
 import type { AnyPaymentEvent, EventConsumer } from './consumer.js';
@@ -109,7 +108,7 @@ export class DeliveryAttempts {
       if (!lock) return;
       event = parseEvent({ ...delivery, late: lock.late });
       this.probe.reached('before handler');
-      const tx = within instanceof HostTransaction ? within.tx : within;
+      const { tx } = within;
       const { attempt, deliveryId } = delivery;
       await consumer.handle(event, { tx, manager: tx, signal, attempt, deliveryId });
       this.probe.reached('after handler');

@@ -27,8 +27,8 @@ export async function attachBill(
   const { intentId } = bill;
   const action = { operator, action: 'attach-bill', target: intentId, detail: { serviceBillId: billId, note } };
   try {
-    await store.act(action, async (manager) => {
-      if (!(await store.attach(manager, intentId, billId, linkPageUrl))) throw notUnknown(intentId);
+    await store.act(action, async (tx) => {
+      if (!(await store.attach(tx, intentId, billId, linkPageUrl))) throw notUnknown(intentId);
     });
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;

@@ -28,17 +28,17 @@ export async function eraseOrder(
 ): Promise<PaymentErasure> {
   // Asked before the order is locked, which would create its row.
   if ((await erasures.billsOf(order)).length === 0) throw noBill(order);
-  return erasures.transaction(async (manager) => {
-    await bills.lockOrder(manager, order.shop, order.orderId);
-    const own = await erasures.billsOf(order, manager);
+  return erasures.transaction(async (tx) => {
+    await bills.lockOrder(tx, order.shop, order.orderId);
+    const own = await erasures.billsOf(order, tx);
     const ids = own.map(({ intentId }) => intentId);
-    assertErasable(order, own, await erasures.openReviews(manager, ids));
-    const { removed, marked } = await erasures.erase(manager, order, own);
+    assertErasable(order, own, await erasures.openReviews(tx, ids));
+    const { removed, marked } = await erasures.erase(tx, order, own);
     // A repetition that finds nothing is not an action of its own.
     if (marked > 0 || Object.values(removed).some((number) => number > 0)) {
       for (const target of ids) {
         const detail = { shop: order.shop, orderId: order.orderId, removed };
-        await store.record({ operator, action: 'erase', target, detail }, manager);
+        await store.record({ operator, action: 'erase', target, detail }, tx);
       }
     }
     return { ...order, bills: own, removed };

@@ -55,8 +55,8 @@ export class LostBills {
     if (note.trim() === '') throw new PaymentOperatorActionError('Say in a note why the bill is not yours.');
     const { shop, billId } = await this.find(id, scope);
     const detail = { shop, serviceBillId: billId, note };
-    await this.operator.act({ operator, action: 'dismiss-lost-bill', target: id, detail }, async (manager) => {
-      if (!(await this.store.dismiss(manager, id))) throw notLost(id);
+    await this.operator.act({ operator, action: 'dismiss-lost-bill', target: id, detail }, async (tx) => {
+      if (!(await this.store.dismiss(tx, id))) throw notLost(id);
     });
   }
 

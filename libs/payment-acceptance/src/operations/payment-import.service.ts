@@ -259,9 +259,9 @@ export class PaymentImport {
   private async insert(bill: ForeignBill, { operator, ...note }: Importing): Promise<void> {
     const { shop, orderId, billId: serviceBillId, amount } = bill;
     const detail = { shop, orderId, serviceBillId, amount, ...note };
-    await this.operator.act({ operator, action: 'import-bill', target: bill.intentId, detail }, async (manager) => {
-      await this.bills.lockOrder(manager, shop, orderId);
-      await this.store.insert(manager, bill);
+    await this.operator.act({ operator, action: 'import-bill', target: bill.intentId, detail }, async (tx) => {
+      await this.bills.lockOrder(tx, shop, orderId);
+      await this.store.insert(tx, bill);
     });
   }
 

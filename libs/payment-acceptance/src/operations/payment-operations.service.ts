@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EntityManager } from 'typeorm';
 import type { DroppedCounts } from '../callbacks/dropped-callbacks.js';
 import { databaseText } from '../common/text.js';
 import { statedPageAddress } from '../common/web-address.js';
@@ -23,6 +22,7 @@ import type { PastEvent } from './storage/past-events.store.js';
 import { PaymentActionInterruptedError, PaymentOperatorActionError } from './operator.errors.js';
 import { fitsNothing } from './payment-records.service.js';
 import type { PaymentWorkload } from '../health/workload.js';
+import type { OwnTransaction } from '../database/own-transaction.js';
 
 /** Whether a shop in the records still exists. */
 export interface KnownShop {
@@ -115,8 +115,8 @@ export class PaymentOperations {
   async voidBill(intentId: IntentId, operator: string, note = ''): Promise<void> {
     await this.unknownBill(intentId);
     const { store } = this.parts;
-    await store.act({ operator, action: 'void-bill', target: intentId, detail: { note } }, async (manager) => {
-      if (!(await store.void(manager, intentId))) throw notUnknown(intentId);
+    await store.act({ operator, action: 'void-bill', target: intentId, detail: { note } }, async (tx) => {
+      if (!(await store.void(tx, intentId))) throw notUnknown(intentId);
     });
   }
 
@@ -171,10 +171,10 @@ export class PaymentOperations {
     const only = filter.deliveryId === undefined ? undefined : await store.toReplay(filter, this.scope);
     const target = only?.[0]?.intentId ?? 'dead letters';
     const pieces = only ? [only] : readPieces<DeliveryToReplay>((after) => store.toReplay(filter, this.scope, after));
-    return this.actInPieces({ operator, action: 'replay', target, detail }, pieces, async (manager, piece) => {
+    return this.actInPieces({ operator, action: 'replay', target, detail }, pieces, async (tx, piece) => {
       const ids = piece.map(({ id }) => id);
-      const replayed = await store.replay(manager, ids);
-      await deliveries.free(piece, [], manager);
+      const replayed = await store.replay(tx, ids);
+      await deliveries.free(piece, [], tx);
       return replayed;
     });
   }
@@ -210,9 +210,9 @@ export class PaymentOperations {
     const detail = this.detailOf(filter, note);
     const pieces = readPieces<PastEvent>((after) => pastEvents.missing(filter, this.scope, after));
     const action = { operator, action: 'deliver-past-events', target: filter.consumer, detail };
-    return this.actInPieces(action, pieces, async (manager, piece) => {
-      const made = await pastEvents.deliver(manager, filter, this.scope, piece);
-      await deliveries.free(piece, [], manager);
+    return this.actInPieces(action, pieces, async (tx, piece) => {
+      const made = await pastEvents.deliver(tx, filter, this.scope, piece);
+      await deliveries.free(piece, [], tx);
       return made;
     });
   }
@@ -261,17 +261,17 @@ export class PaymentOperations {
   private async actInPieces<T>(
     action: OperatorAction,
     pieces: Iterable<readonly T[]> | AsyncIterable<readonly T[]>,
-    work: (manager: EntityManager, piece: readonly T[]) => Promise<number>,
+    work: (tx: OwnTransaction, piece: readonly T[]) => Promise<number>,
   ): Promise<number> {
     const { store } = this.parts;
     let recorded: string | undefined;
     let done = 0;
     const act = (piece: readonly T[]) =>
-      store.transaction(async (manager) => {
-        const count = piece.length === 0 ? 0 : await work(manager, piece);
+      store.transaction(async (tx) => {
+        const count = piece.length === 0 ? 0 : await work(tx, piece);
         const detail = { ...action.detail, count: done + count };
-        if (recorded === undefined) return { count, id: await store.record({ ...action, detail }, manager) };
-        await store.amend(manager, { id: recorded, detail });
+        if (recorded === undefined) return { count, id: await store.record({ ...action, detail }, tx) };
+        await store.amend(tx, { id: recorded, detail });
         return { count, id: recorded };
       });
     try {

@@ -60,14 +60,14 @@ export class PaymentReviews {
   async accept(reviewId: string, options: PaymentAcceptReviewOptions): Promise<void> {
     const { settlement, store } = this.parts;
     const review = await this.open(reviewId);
-    await settlement.settleByOperator(review, async (manager, bill, { firstPaymentId }) => {
-      await this.close(manager, reviewId, 'ACCEPTED', options);
+    await settlement.settleByOperator(review, async (tx, bill, { firstPaymentId }) => {
+      await this.close(tx, reviewId, 'ACCEPTED', options);
       const paymentId = paymentOf(review, options);
-      const known = await settlement.payments(manager, bill, [paymentId]);
+      const known = await settlement.payments(tx, bill, [paymentId]);
       const row = known.find((one) => one.paymentId === paymentId);
       if (row?.intentId === bill.intentId && row.verdict === 'succeeded') return undefined;
-      const newest = await store.newestReview(manager, bill.intentId, paymentId);
-      const orderOf = (billId: BillId) => store.orderOfBill(manager, bill.shop, billId);
+      const newest = await store.newestReview(tx, bill.intentId, paymentId);
+      const orderOf = (billId: BillId) => store.orderOfBill(tx, bill.shop, billId);
       const { hadFailed = false } = options;
       await assertAcceptable({ bill, review, paymentId, row, newest, orderOf, hadFailed });
       const amount = amountOf(review, bill.currency, options);
@@ -81,7 +81,7 @@ export class PaymentReviews {
    */
   async dismiss(reviewId: string, options: { readonly operator: string; readonly note?: string }): Promise<void> {
     await this.open(reviewId);
-    await this.parts.store.transaction((manager) => this.close(manager, reviewId, 'DISMISSED', options));
+    await this.parts.store.transaction((tx) => this.close(tx, reviewId, 'DISMISSED', options));
   }
 
   private async open(reviewId: string): Promise<ReviewRow> {
@@ -91,19 +91,19 @@ export class PaymentReviews {
   }
 
   private async close(
-    manager: Parameters<OperatorStore['closeReview']>[0],
+    tx: Parameters<OperatorStore['closeReview']>[0],
     reviewId: string,
     state: 'ACCEPTED' | 'DISMISSED',
     { operator, note = '', paymentId, hadFailed }: PaymentAcceptReviewOptions,
   ): Promise<void> {
     const { store } = this.parts;
-    const review = await store.review(reviewId, this.scope, manager);
+    const review = await store.review(reviewId, this.scope, tx);
     if (review?.state !== 'OPEN') throw notOpen(reviewId);
-    await store.closeReview(manager, reviewId, state, operator);
+    await store.closeReview(tx, reviewId, state, operator);
     const action = state === 'ACCEPTED' ? 'accept-review' : 'dismiss-review';
     const named = review.paymentId ?? paymentId ?? null;
     const detail = { note, reason: review.reason, paymentId: named, ...(hadFailed === true && { hadFailed }) };
-    await store.record({ operator, action, target: reviewId, detail }, manager);
+    await store.record({ operator, action, target: reviewId, detail }, tx);
   }
 }
 

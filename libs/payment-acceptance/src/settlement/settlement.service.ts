@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { setImmediate } from 'node:timers/promises';
-import type { EntityManager } from 'typeorm';
 import { GroupCommit, type Ended } from '../common/group-commit.js';
 import { describeError, errorType } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
@@ -28,6 +27,7 @@ import { PaymentJudgeError } from './judge.error.js';
 import { fieldsOf } from './check-log.js';
 import { SettlementBatch, type CheckAnswer } from './settlement.batch.js';
 import type { IntentId, OrderId } from '../domain/ids.js';
+import type { OwnTransaction } from '../database/own-transaction.js';
 
 /** Result of a settlement; `stale` if a later claim had taken over the bill, so that nothing was written. */
 export type Settled =
@@ -152,30 +152,30 @@ export class SettlementService {
    */
   async settleByOperator(
     at: { readonly shop: string; readonly orderId: OrderId; readonly intentId: IntentId },
-    decision: (manager: EntityManager, bill: LockedBill, order: LockedOrder) => Promise<Decision | undefined>,
+    decision: (tx: OwnTransaction, bill: LockedBill, order: LockedOrder) => Promise<Decision | undefined>,
   ): Promise<void> {
     await this.traced(at, (traceparent) =>
-      this.transaction<Pick<Settled, 'events'>>(async (manager) => {
-        const order = await this.bills.lockOrder(manager, at.shop, at.orderId);
-        const bill = await this.store.lockBill(manager, at.intentId);
+      this.transaction<Pick<Settled, 'events'>>(async (tx) => {
+        const order = await this.bills.lockOrder(tx, at.shop, at.orderId);
+        const bill = await this.store.lockBill(tx, at.intentId);
         if (!bill) throw new Error(`Bill ${at.intentId} of a review does not exist.`);
-        const decided = await decision(manager, bill, order);
+        const decided = await decision(tx, bill, order);
         if (!decided) return { value: { events: [] }, waiting: [] };
         const { state } = decided;
         const nextCheckAt = nextCheck(bill, state, false, this.options.schedule, this.random.fraction());
         const change = { state, nextCheckAt, scheduled: false };
         const hints = { consumed: [], again: [] };
         const settlement = { ...decided, bill, traceparent, assertedAt: null, change, hints };
-        const { added, waiting } = await this.write(manager, [settlement]);
+        const { added, waiting } = await this.write(tx, [settlement]);
         return { value: { events: newOf(decided, added) }, waiting };
       }),
     );
   }
 
   /** The ledger's payments of a bill, and those with these ids, whichever bill they belong to. */
-  payments(manager: EntityManager, bill: LockedBill, paymentIds: readonly string[]): Promise<LedgerPayment[]> {
+  payments(tx: OwnTransaction, bill: LockedBill, paymentIds: readonly string[]): Promise<LedgerPayment[]> {
     return this.store.payments(
-      manager,
+      tx,
       [bill.intentId],
       paymentIds.map((paymentId) => ({ shop: bill.shop, paymentId })),
     );
@@ -212,8 +212,8 @@ export class SettlementService {
    */
   private settleTogether(answers: readonly CheckAnswer[], wait: boolean): Promise<(Ended<Settled> | undefined)[]> {
     const claims = answers.map(({ claim }) => claim);
-    return this.transaction(async (manager) => {
-      const locked = await this.store.lockClaimed(manager, claims, wait);
+    return this.transaction(async (tx) => {
+      const locked = await this.store.lockClaimed(tx, claims, wait);
       // By bill and token: of two answers about one bill, only the current claim's counts.
       const held = new Map(locked.map((one) => [claimKey({ intentId: one.bill.intentId, token: one.token }), one]));
       if (held.size === 0) return { value: answers.map(() => undefined), waiting: [] };
@@ -223,7 +223,7 @@ export class SettlementService {
       // Only at the end of a check are all payments of a bill needed.
       const ending = new Set(answers.filter(({ ends }) => ends).map(({ claim }) => claim.intentId));
       const billIds = Array.from(held.values(), ({ bill }) => bill.intentId).filter((id) => ending.has(id));
-      const known = await this.store.payments(manager, billIds, listed);
+      const known = await this.store.payments(tx, billIds, listed);
       if (known.length >= MANY_PAYMENTS) await setImmediate();
       const batch = new SettlementBatch(known, this.options.schedule, () => this.random.fraction());
       const ends = answers.map((answer): Ended<Decision> | undefined => {
@@ -234,7 +234,7 @@ export class SettlementService {
         held.delete(key);
         return batch.settle(answer, one);
       });
-      const { added, waiting } = await this.write(manager, batch.settlements);
+      const { added, waiting } = await this.write(tx, batch.settlements);
       const value = ends.map((end): Ended<Settled> | undefined => {
         if (!end || 'error' in end) return end;
         return { value: { stale: false, state: end.value.state, events: newOf(end.value, added) } };
@@ -251,7 +251,7 @@ export class SettlementService {
 
   /** After the commit, frees new deliveries that were queued behind others that have ended meanwhile. */
   private async transaction<T>(
-    work: (manager: EntityManager) => Promise<{ value: T; waiting: readonly DeliveryQueue[] }>,
+    work: (tx: OwnTransaction) => Promise<{ value: T; waiting: readonly DeliveryQueue[] }>,
   ): Promise<T> {
     const { value, waiting } = await this.store.transaction(work);
     if (waiting.length > 0) {
@@ -263,13 +263,13 @@ export class SettlementService {
     return value;
   }
 
-  private async write(manager: EntityManager, settlements: readonly Settlement[]): Promise<Written> {
+  private async write(tx: OwnTransaction, settlements: readonly Settlement[]): Promise<Written> {
     if (settlements.length === 0) return { added: new Map(), waiting: [] };
     const again = settlements.flatMap(({ hints }) => hints.again);
-    await this.checks.answerHints({ consumed: [], again }, manager);
-    const written = await this.writer.write(manager, settlements, this.options.schedule.minGapMs);
+    await this.checks.answerHints({ consumed: [], again }, tx);
+    const written = await this.writer.write(tx, settlements, this.options.schedule.minGapMs);
     const redacted = settlements.flatMap(({ bill }) => (bill.redacted ? bill.intentId : []));
-    if (redacted.length > 0) await this.store.redactCallbacks(manager, redacted);
+    if (redacted.length > 0) await this.store.redactCallbacks(tx, redacted);
     const added = new Map(written.map((event) => [event.id, event]));
     const waiting = settlements.flatMap(({ bill, events }) =>
       events.flatMap(({ id, name }) => {

@@ -1,4 +1,3 @@
-import type { EntityManager } from 'typeorm';
 import type { BillRecord, LockedOrder } from '../../domain/bill.js';
 import type { BillId, IntentId, OrderId } from '../../domain/ids.js';
 import type { DecimalAmount } from '../../domain/money.js';
@@ -8,6 +7,7 @@ import { flag, instant, integer, type Reading } from '../../database/reading.js'
 import { ofScope } from '../../database/scope.js';
 import type { ShopScope } from '../../domain/shop-scope.js';
 import { rawSql, sql, type Statement } from '../../database/statement.js';
+import type { OwnTransaction } from '../../database/own-transaction.js';
 
 export interface NewBill {
   readonly intentId: IntentId;
@@ -79,50 +79,50 @@ export abstract class BillStore {
   /** Closes creations whose lease expired as `UNKNOWN`; returns them. */
   abstract closeAbandoned(): Promise<BillRecord[]>;
 
-  transaction<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
+  transaction<T>(work: (tx: OwnTransaction) => Promise<T>): Promise<T> {
     return this.database.transaction(work);
   }
 
   /** Locks the order, which need not have a bill, until the transaction ends. */
   async lockOrder(
-    manager: EntityManager,
+    tx: OwnTransaction,
     shop: string,
     orderId: OrderId,
   ): Promise<LockedOrder & { readonly cancelledAt: Date | null }> {
     await this.database.change(
       sql`INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES (${shop}, ${orderId})
        ${this.database.dialect.unlessThere('shop')}`,
-      manager,
+      tx,
     );
     const [order] = await this.database.rows<LockedOrder & { readonly cancelledAt: Date | null }>(
       sql`SELECT first_payment_id AS "firstPaymentId", cancelled_at IS NOT NULL AS cancelled,
          ${this.database.dialect.epochMs('cancelled_at')} AS "cancelledAt"
        FROM payment_acceptance.shop_order WHERE shop = ${shop} AND order_id = ${orderId} FOR UPDATE`,
       { cancelled: flag, cancelledAt: instant },
-      manager,
+      tx,
     );
     if (!order) throw new Error('The row of an order disappeared while it was being locked.');
     return order;
   }
 
   /** Keeps that the shop has cancelled an order. The order must be locked. */
-  async cancelOrder(manager: EntityManager, shop: string, orderId: OrderId): Promise<void> {
+  async cancelOrder(tx: OwnTransaction, shop: string, orderId: OrderId): Promise<void> {
     await this.database.change(
       sql`UPDATE payment_acceptance.shop_order SET cancelled_at = ${this.now()}
        WHERE shop = ${shop} AND order_id = ${orderId} AND cancelled_at IS NULL`,
-      manager,
+      tx,
     );
   }
 
   /** Stores an intent, before its request is sent. The order must be locked. */
-  async insert(manager: EntityManager, bill: NewBill, leaseMs: number): Promise<void> {
+  async insert(tx: OwnTransaction, bill: NewBill, leaseMs: number): Promise<void> {
     const now = this.now();
     await this.database.change(
       sql`INSERT INTO payment_acceptance.bill (${INTENT}) VALUES (${bill.intentId}, ${bill.shop}, ${bill.shopId},
          ${bill.orderId}, ${bill.attempt}, 'CREATING', ${bill.amount}, ${bill.currency}, ${bill.payerPaysCommission}, ${bill.description},
          ${bill.name}, ${bill.type}, ${bill.custom}, ${bill.customGiven}, ${bill.traceparent}, ${now}, ${now},
          ${this.now(leaseMs)})`,
-      manager,
+      tx,
     );
   }
 
@@ -135,14 +135,14 @@ export abstract class BillStore {
     billId: BillId | undefined,
     leaseMs: number,
   ): Promise<BillRecord | undefined> {
-    return this.transaction(async (manager) => {
-      await this.lockOrder(manager, bill.shop, bill.orderId);
-      const bills = await this.ofOrder(bill.shop, bill.orderId, manager);
+    return this.transaction(async (tx) => {
+      await this.lockOrder(tx, bill.shop, bill.orderId);
+      const bills = await this.ofOrder(bill.shop, bill.orderId, tx);
       const present = bills.find(
         (each) => each.intentId === bill.intentId || (each.billId !== null && each.billId === billId),
       );
       if (present) return present;
-      await this.insert(manager, { ...bill, attempt: (bills.at(-1)?.attempt ?? 0) + 1 }, leaseMs);
+      await this.insert(tx, { ...bill, attempt: (bills.at(-1)?.attempt ?? 0) + 1 }, leaseMs);
       return undefined;
     });
   }
@@ -151,21 +151,21 @@ export abstract class BillStore {
    * Closes a creation that made no bill (`REJECTED`) or may have made one (`UNKNOWN`); `false` if its own answer came
    * first.
    */
-  async close(id: string, state: 'REJECTED' | 'UNKNOWN', failure: string, manager?: EntityManager): Promise<boolean> {
+  async close(id: string, state: 'REJECTED' | 'UNKNOWN', failure: string, tx?: OwnTransaction): Promise<boolean> {
     const closed = await this.database.change(
       sql`UPDATE payment_acceptance.bill SET state = ${state}, failure = ${failure}, lease_until = NULL,
          ended_at = ${this.now()} WHERE id = ${id} AND state = 'CREATING'`,
-      manager,
+      tx,
     );
     return closed === 1;
   }
 
   /** Every bill of the order, first attempt first. */
-  async ofOrder(shop: string, orderId: OrderId, manager?: EntityManager): Promise<BillRecord[]> {
+  async ofOrder(shop: string, orderId: OrderId, tx?: OwnTransaction): Promise<BillRecord[]> {
     return this.read(
       sql`SELECT ${this.columns()} FROM payment_acceptance.bill WHERE shop = ${shop} AND order_id = ${orderId}
        ORDER BY attempt`,
-      manager,
+      tx,
     );
   }
 
@@ -178,8 +178,8 @@ export abstract class BillStore {
   }
 
   /** @param statement selects {@link columns} */
-  protected read(statement: Statement, manager?: EntityManager): Promise<BillRecord[]> {
-    return this.database.rows(statement, BILL, manager);
+  protected read(statement: Statement, tx?: OwnTransaction): Promise<BillRecord[]> {
+    return this.database.rows(statement, BILL, tx);
   }
 
   protected columns(): Statement {

@@ -3,6 +3,7 @@ import { HostSessions, type HostIdentity, type HostSession } from '../host-sessi
 import type { HostTransaction } from '../host-transaction.js';
 import { flag } from '../reading.js';
 import { rawSql, sql } from '../statement.js';
+import { endedAfter } from './maria.database.js';
 
 /**
  * Autocommit is off during the transaction: after a deadlock whose error the handler has caught, its further statements would
@@ -16,19 +17,12 @@ export class MariaHostSessions extends HostSessions {
       {},
       transaction,
     )) as [HostSession];
-    const seconds = rawSql(String(Math.ceil(unattendedMs / 1_000)));
-    await this.database.change(
-      sql`SET @payment_acceptance_idle = @@SESSION.idle_transaction_timeout, SESSION idle_transaction_timeout = ${seconds}, autocommit = 0`,
-      transaction,
-    );
+    await this.database.change(rawSql(`SET ${endedAfter(unattendedMs).before}, autocommit = 0`), transaction);
     return session;
   }
 
   override async end(transaction: HostTransaction): Promise<void> {
-    await this.database.change(
-      sql`SET autocommit = 1, SESSION idle_transaction_timeout = @payment_acceptance_idle`,
-      transaction,
-    );
+    await this.database.change(rawSql(`SET autocommit = 1, ${endedAfter(0).after}`), transaction);
   }
 
   override async undo(transaction: HostTransaction): Promise<void> {

@@ -1,20 +1,15 @@
-import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
-import type { PaymentClock } from '../../common/clock.js';
 import { withTimeout } from '../../common/timeout.js';
-import { Database, type DatabaseSettings } from '../database.js';
+import type { Connection } from '../connection-source.js';
+import { Database, type TransactionBounds } from '../database.js';
 import type { Answer } from '../host-transaction.js';
 import { isConflict } from '../query-errors.js';
 import { closeNow } from '../socket.js';
 import { rawSql, sql, type Statement } from '../statement.js';
 import { PaymentUnsupportedDataSourceError } from '../database.errors.js';
-import type { TransactionOptions } from '../transaction.js';
 import { mariadb } from './dialect.js';
 import { mysqlConnectionOf } from './mysql-connection.js';
 import { runOnConnection } from './mysql-query.js';
-
-interface MysqlPool {
-  on(event: 'connection', listener: (connection: object) => void): void;
-}
+import type { OwnTransaction } from '../own-transaction.js';
 
 /** Timeout of killing the thread of a closed connection, in milliseconds. */
 const ENDING_MS = 2_000;
@@ -28,86 +23,91 @@ const OTHER_MEANING = /NO_BACKSLASH_ESCAPES|PIPES_AS_CONCAT|ANSI|ORACLE|HIGH_NOT
 /** How often a single statement that conflicts with others is attempted. */
 const STATEMENT_ATTEMPTS = 4;
 
+/** Settings of a session that let the server end its transaction if it idles for this long, and that restore the host's value. */
+export function endedAfter(unattendedMs: number): { readonly before: string; readonly after: string } {
+  const seconds = Math.ceil(unattendedMs / 1_000);
+  return {
+    before: `@payment_acceptance_idle = @@SESSION.idle_transaction_timeout, SESSION idle_transaction_timeout = ${seconds}`,
+    after: 'SESSION idle_transaction_timeout = @payment_acceptance_idle',
+  };
+}
+
 /**
- * A data source on MariaDB, through the driver `mysql2`. Transactions run at READ COMMITTED: at MariaDB's default level, the
+ * MariaDB, through the driver `mysql2`. Transactions run at READ COMMITTED: at MariaDB's default level, the
  * gap locks of a claim block inserts. A single statement that loses a deadlock is rolled back whole, and repeated.
  */
 export class MariaDatabase extends Database {
   override readonly dialect = mariadb;
   protected override readonly prefix = `${this.schema}_`;
 
-  constructor(dataSource: DataSource, clock: PaymentClock, settings?: DatabaseSettings) {
-    super(dataSource, clock, settings);
-    const { pool } = dataSource.driver as { pool?: MysqlPool };
-    pool?.on('connection', (connection) => this.opened(connection));
-  }
-
   protected override async answer(
     text: string,
     values: readonly unknown[],
-    manager: EntityManager | undefined,
+    transaction: OwnTransaction | undefined,
     limitMs: number | undefined,
   ): Promise<Answer> {
     const parameters = values.map(given);
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await super.answer(text, parameters, manager, limitMs);
+        return await super.answer(text, parameters, transaction, limitMs);
       } catch (error) {
-        if (manager || attempt >= STATEMENT_ATTEMPTS || !isConflict(error)) throw error;
+        if (transaction || attempt >= STATEMENT_ATTEMPTS || !isConflict(error)) throw error;
       }
     }
   }
 
-  protected override async sendOn(connection: unknown, text: string, values: readonly unknown[]): Promise<Answer> {
+  protected override async sendOn(connection: Connection, text: string, values: readonly unknown[]): Promise<Answer> {
     const result = await runOnConnection(connection, text, values);
     return Array.isArray(result) ? { rows: result, changed: 0 } : { rows: [], changed: result.affectedRows ?? 0 };
   }
 
-  /** A session setting, so the host's value is restored afterwards. */
-  override endedAfter(unattendedMs: number): Pick<TransactionOptions, 'before' | 'after'> {
-    const seconds = Math.ceil(unattendedMs / 1_000);
-    return {
-      before: `SET @payment_acceptance_idle = @@SESSION.idle_transaction_timeout, SESSION idle_transaction_timeout = ${seconds}`,
-      after: 'SET SESSION idle_transaction_timeout = @payment_acceptance_idle',
-    };
+  /**
+   * READ COMMITTED is set for each transaction: the default of one session says nothing about the pool's other connections. The
+   * time limit is a session setting, so the host's value is restored afterwards.
+   */
+  protected override bounds(unattendedMs: number): Promise<TransactionBounds> {
+    const { before, after } = endedAfter(unattendedMs);
+    const begin = [`SET ${before}`, 'SET TRANSACTION ISOLATION LEVEL READ COMMITTED', 'START TRANSACTION'];
+    return Promise.resolve({ begin, after: `SET ${after}` });
   }
 
   override verifyDestroyable(connection: unknown): void {
     mysqlConnectionOf(connection);
   }
 
-  override isBusy(connection: unknown): boolean {
+  override isBusy(connection: Connection): boolean {
     return Boolean(mysqlConnectionOf(connection)._command);
   }
 
-  override async discard(_runner: QueryRunner, connection: unknown): Promise<void> {
+  override async discard(connection: Connection): Promise<void> {
     const mysql = mysqlConnectionOf(connection);
     // The pool listens only for the first error; a second one would be unhandled.
     mysql.on('error', () => undefined);
     await closeNow(mysql.stream);
   }
 
-  override async destroy(runner: QueryRunner, connection: unknown): Promise<void> {
+  override async destroy(connection: Connection): Promise<void> {
     const { stream, threadId } = mysqlConnectionOf(connection);
     const { destroyed, localPort } = stream;
-    await this.discard(runner, connection);
+    await this.discard(connection);
     // Until it is killed, the server goes on with a running query and keeps its locks.
     if (!destroyed) await withTimeout(ENDING_MS, this.kill(threadId, localPort)).catch(() => undefined);
   }
 
   /** If this takes too long, its own connection is only closed: killing its thread would need yet another one. */
   private async kill(threadId: number, localPort: number | undefined): Promise<void> {
-    const runner = this.dataSource.createQueryRunner();
+    const connection = await this.source.connect();
+    let isBroken = false;
     try {
-      const connection: unknown = await runner.connect();
-      const killed = this.killThread(runner, threadId, localPort);
+      const killed = this.killThread(connection, threadId, localPort);
       await withTimeout(ENDING_MS, killed).catch(async (error: unknown) => {
         killed.catch(() => undefined);
-        await this.discard(runner, connection);
+        isBroken = true;
+        await this.discard(connection);
         throw error;
       });
     } finally {
-      await runner.release();
+      this.source.release(connection, isBroken);
     }
   }
 
@@ -115,19 +115,14 @@ export class MariaDatabase extends Database {
    * Kills a thread if it appears to be ours: it has our connection's port, or, behind a proxy, a long-running query. If the
    * address leads to another server by now, the thread with this id belongs to somebody else.
    */
-  private async killThread(runner: QueryRunner, threadId: number, localPort = 0): Promise<void> {
+  private async killThread(connection: Connection, threadId: number, localPort = 0): Promise<void> {
     const { rows } = await this.send(
-      runner,
+      connection,
       `SELECT ID FROM information_schema.PROCESSLIST
        WHERE ID = ? AND (HOST LIKE CONCAT('%:', ?) OR COMMAND IN ('Query', 'Execute') AND TIME_MS >= ?)`,
       [threadId, localPort, LONG_QUERY_MS],
     );
-    if (rows.length > 0) await this.send(runner, 'KILL CONNECTION ?', [threadId]);
-  }
-
-  /** Set for each transaction: the default of one session says nothing about the pool's other connections. */
-  override isolationLevel(): Promise<'READ COMMITTED'> {
-    return Promise.resolve('READ COMMITTED');
+    if (rows.length > 0) await this.send(connection, 'KILL CONNECTION ?', [threadId]);
   }
 
   /**
@@ -135,7 +130,7 @@ export class MariaDatabase extends Database {
    * @param table its rows are `t` in the condition
    */
   async lockFree(
-    manager: EntityManager,
+    tx: OwnTransaction,
     table: 'bill' | 'callback' | 'delivery',
     ids: readonly string[],
     condition: Statement,
@@ -145,7 +140,7 @@ export class MariaDatabase extends Database {
       sql`SELECT CAST(t.id AS CHAR) AS id FROM payment_acceptance.${rawSql(table)} t FORCE INDEX (PRIMARY)
        WHERE t.id IN (${ids}) AND ${condition} FOR UPDATE SKIP LOCKED`,
       {},
-      manager,
+      tx,
     );
     const locked = new Set(rows.map(({ id }) => id));
     return ids.filter((id) => locked.has(id));
@@ -155,15 +150,15 @@ export class MariaDatabase extends Database {
    * Deletes locked rows; returns their number. In key order: with another access path through a small table, DELETE, unlike
    * UPDATE, would wait for every locked row that it passes.
    */
-  remove(manager: EntityManager, table: string, ids: readonly string[]): Promise<number> {
+  remove(tx: OwnTransaction, table: string, ids: readonly string[]): Promise<number> {
     return this.change(
       sql`DELETE FROM payment_acceptance.${rawSql(table)} WHERE id IN (${ids}) ORDER BY id LIMIT ${ids.length}`,
-      manager,
+      tx,
     );
   }
 
   override async verify(): Promise<void> {
-    const { type } = this.dataSource.options;
+    const { type } = this.source;
     const [server] = await this.rows<{ version: string; mode: string; charset: string }>(
       sql`SELECT VERSION() AS version, @@SESSION.sql_mode AS mode,
          CONCAT_WS(',', @@character_set_client, @@character_set_connection, @@character_set_results) AS charset`,

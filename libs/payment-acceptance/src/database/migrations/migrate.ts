@@ -1,4 +1,4 @@
-import type { DataSource, EntityManager } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import { PaymentClock } from '../../common/clock.js';
 import type { Database } from '../database.js';
 import { MariaDatabase } from '../mariadb/maria.database.js';
@@ -10,6 +10,7 @@ import { integer } from '../reading.js';
 import { MIGRATION_STATEMENT_MS } from '../statement-limit.js';
 import { sql } from '../statement.js';
 import { PaymentSchemaBehindError } from '../database.errors.js';
+import type { OwnTransaction } from '../own-transaction.js';
 
 /** Options of `migratePaymentAcceptance`. */
 export interface MigrationOptions {
@@ -34,7 +35,7 @@ export async function migratePaymentAcceptance(
   database.statementMs = MIGRATION_STATEMENT_MS;
   if ((await missing(database)).length === 0) return;
   const migrate = database instanceof MariaDatabase ? migrateMaria : migratePostgres;
-  await migrate(database, (manager) => missing(database, manager));
+  await migrate(database, (tx) => missing(database, tx));
 }
 
 /**
@@ -60,14 +61,14 @@ export async function verifySchema(database: Database): Promise<void> {
 }
 
 /** The missing migrations, in order. Tables of a later release lack none. */
-async function missing(database: Database, manager?: EntityManager): Promise<readonly Migration[]> {
+async function missing(database: Database, tx?: OwnTransaction): Promise<readonly Migration[]> {
   const all = migrationsFor(database);
   const tables = database instanceof MariaDatabase ? mariaTables : postgresTables;
-  if (!(await tables(database, manager))) return all;
+  if (!(await tables(database, tx))) return all;
   const rows = await database.rows<{ version: number }>(
     sql`SELECT version FROM payment_acceptance.migration`,
     { version: integer },
-    manager,
+    tx,
   );
   const present = new Set(rows.map(({ version }) => version));
   return all.filter(({ version }) => !present.has(version));

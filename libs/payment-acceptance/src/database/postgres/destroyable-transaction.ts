@@ -1,12 +1,30 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
+import type { EntityManager, QueryRunner } from 'typeorm';
 import { DestroyableTransaction } from '../destroyable-transaction.js';
 import type { Transaction, TransactionOptions } from '../transaction.js';
 import { runUnlessFailed } from './failed-statements.js';
-import { pgClientOf } from './pg-connection.js';
+import { pgClientOf, removeFromPool } from './pg-connection.js';
+import { endedAfter, type PostgresDatabase } from './postgres.database.js';
 
 @Injectable()
 export class PostgresDestroyableTransaction extends DestroyableTransaction {
+  constructor(private readonly postgres: PostgresDatabase) {
+    super(postgres);
+  }
+
+  protected override async isolationLevel(): Promise<'READ COMMITTED' | undefined> {
+    const { isolationLevel } = this.source.dataSource.options as { isolationLevel?: string };
+    return isolationLevel === undefined && (await this.postgres.isReadCommitted()) ? undefined : 'READ COMMITTED';
+  }
+
+  protected override endedAfter(unattendedMs: number): Pick<TransactionOptions, 'start'> {
+    return { start: `START TRANSACTION; ${endedAfter(unattendedMs)}` };
+  }
+
+  protected override remove(runner: QueryRunner): Promise<void> {
+    return removeFromPool(runner);
+  }
+
   protected override whole(
     transaction: Transaction,
     connection: unknown,

@@ -1,81 +1,33 @@
-import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
-import type { PaymentClock } from '../../common/clock.js';
-import { Database, type DatabaseSettings, type Within } from '../database.js';
+import type { Connection } from '../connection-source.js';
+import { Database, type TransactionBounds, type Within } from '../database.js';
 import { HostTransaction, type Answer } from '../host-transaction.js';
 import { readRows, type Reading } from '../reading.js';
 import { closeNow } from '../socket.js';
 import { sql, type Value } from '../statement.js';
 import { PaymentUnsupportedDataSourceError } from '../database.errors.js';
-import type { TransactionOptions } from '../transaction.js';
 import { cancelStatement } from './cancel-request.js';
 import { postgres } from './dialect.js';
-import { isPgClient, pgClientOf, removeFromPool } from './pg-connection.js';
+import { isPgClient, pgClientOf } from './pg-connection.js';
 import { runOnClient } from './pg-query.js';
 import type { PreparedStatement } from './prepare.js';
 import { PreparedStatements, PreparedStatementsUnavailableError } from './prepared-statements.js';
-
-interface PgPool {
-  readonly options?: { readonly connectionTimeoutMillis?: number };
-  Client: new (options: object) => ConnectingClient;
-  on(event: 'connect', listener: (client: ConnectingClient) => void): void;
-}
-
-interface ConnectingClient {
-  /** Timeout of connecting, in milliseconds; 0 for none. */
-  _connectionTimeoutMillis?: number;
-  on(event: 'error', listener: () => void): void;
-}
-
-/** The default of `mysql2`. */
-const OPENING_MS = 10_000;
+import type { OwnTransaction } from '../own-transaction.js';
 
 /** The maximum that PostgreSQL accepts. */
 const MAX_UNATTENDED_MS = 2 ** 31 - 1;
 
-/**
- * TypeORM adds its error listener only after a connection's first answer. If the server ends the connection before that (a
- * restart, an administrator), the unhandled error would end the process. The caller still notices, since its query fails.
- */
-function guardNewConnection(client: ConnectingClient): void {
-  client.on('error', () => undefined);
+/** Lets the server end the transaction if it idles for this long. */
+export function endedAfter(unattendedMs: number): string {
+  const ms = Math.min(Math.ceil(unattendedMs), MAX_UNATTENDED_MS);
+  return `SET LOCAL idle_in_transaction_session_timeout = ${ms}`;
 }
 
-/**
- * Without `connectTimeoutMS` in the host's data source, `pg` waits for ever for a server that does not answer, and each wait
- * takes a slot of the pool. This adds a timeout for connecting only; waiting for a free connection of the pool stays as it
- * is.
- */
-function limitOpening(pool: PgPool, database: Database): void {
-  if (pool.options?.connectionTimeoutMillis) return;
-  const { Client } = pool;
-  pool.Client = class extends Client {
-    override _connectionTimeoutMillis = Math.min(
-      this._connectionTimeoutMillis || Infinity,
-      OPENING_MS,
-      database.statementMs,
-    );
-  };
-}
-
-/** A data source on PostgreSQL, through the driver `pg`. */
+/** PostgreSQL, through the driver `pg`. */
 export class PostgresDatabase extends Database {
   override readonly dialect = postgres;
   protected override readonly prefix = `${this.schema}.`;
-  private readonly preparedStatements: PreparedStatements;
+  private readonly preparedStatements = new PreparedStatements();
   private readCommitted: boolean | undefined;
-
-  constructor(dataSource: DataSource, clock: PaymentClock, settings?: DatabaseSettings) {
-    super(dataSource, clock, settings);
-    const { master } = dataSource.driver as { master?: PgPool };
-    if (master) {
-      master.on('connect', (client) => {
-        guardNewConnection(client);
-        this.opened(client);
-      });
-      limitOpening(master, this);
-    }
-    this.preparedStatements = new PreparedStatements(this.log);
-  }
 
   /** With any other encoding than UTF-8, callbacks with characters outside of it could never be stored. */
   override async verify(): Promise<void> {
@@ -122,26 +74,28 @@ export class PostgresDatabase extends Database {
     reading: Reading<Row>,
   ): Promise<Row[]> {
     if (await this.isReadCommitted()) return this.execute(statement, given, reading);
-    return this.transaction((manager) => this.execute(statement, given, reading, manager));
+    return this.transaction((tx) => this.execute(statement, given, reading, tx));
   }
 
   private async sendPrepared(
     text: string,
     values: unknown[],
-    manager: EntityManager | undefined,
+    transaction: OwnTransaction | undefined,
     limitMs: number | undefined,
   ): Promise<Answer['rows']> {
     if (this.preparedStatements.areUsable) {
+      const run = (connection: Connection): Promise<Answer['rows']> =>
+        this.logged(text, values, () => this.preparedStatements.run(connection, text, values));
       try {
-        return await this.onRunner(manager, limitMs, (runner) => this.preparedStatements.run(runner, text, values));
+        return await this.onConnection(transaction, limitMs, run);
       } catch (error) {
-        if (manager || !(error instanceof PreparedStatementsUnavailableError)) throw error;
+        if (transaction || !(error instanceof PreparedStatementsUnavailableError)) throw error;
       }
     }
-    return (await this.answer(text, values, manager, limitMs)).rows;
+    return (await this.answer(text, values, transaction, limitMs)).rows;
   }
 
-  protected override async sendOn(connection: unknown, text: string, values: readonly unknown[]): Promise<Answer> {
+  protected override async sendOn(connection: Connection, text: string, values: readonly unknown[]): Promise<Answer> {
     const { rows, rowCount } = await runOnClient(connection, { text, values });
     return { rows, changed: rowCount ?? 0 };
   }
@@ -151,38 +105,32 @@ export class PostgresDatabase extends Database {
     return error instanceof PreparedStatementsUnavailableError;
   }
 
-  override endedAfter(unattendedMs: number): Pick<TransactionOptions, 'start'> {
-    const ms = Math.min(Math.ceil(unattendedMs), MAX_UNATTENDED_MS);
-    return { start: `START TRANSACTION; SET LOCAL idle_in_transaction_session_timeout = ${ms}` };
+  protected override async bounds(unattendedMs: number): Promise<TransactionBounds> {
+    const level = (await this.isReadCommitted()) ? '' : ' ISOLATION LEVEL READ COMMITTED';
+    return { begin: [`START TRANSACTION${level}; ${endedAfter(unattendedMs)}`] };
   }
 
   override verifyDestroyable(connection: unknown): void {
     pgClientOf(connection);
   }
 
-  override isBusy(connection: unknown): boolean {
+  override isBusy(connection: Connection): boolean {
     return pgClientOf(connection).readyForQuery === false;
   }
 
-  override async discard(runner: QueryRunner, connection: unknown): Promise<void> {
+  override async discard(connection: Connection): Promise<void> {
     if (isPgClient(connection)) await closeNow(connection.connection.stream);
-    await removeFromPool(runner);
   }
 
-  override async destroy(runner: QueryRunner, connection: unknown): Promise<void> {
+  override async destroy(connection: Connection): Promise<void> {
     // A lost connection has no statement that could be cancelled.
     const isOpen = isPgClient(connection) && !connection.connection.stream.destroyed;
-    await this.discard(runner, connection);
-    if (isOpen) await cancelStatement(this.dataSource, connection);
-  }
-
-  override async isolationLevel(): Promise<'READ COMMITTED' | undefined> {
-    const { isolationLevel } = this.dataSource.options as { isolationLevel?: string };
-    return isolationLevel === undefined && (await this.isReadCommitted()) ? undefined : 'READ COMMITTED';
+    await this.discard(connection);
+    if (isOpen) await cancelStatement(this.source.pg, connection);
   }
 
   /** Whether READ COMMITTED is the default of the database. Cached. */
-  private async isReadCommitted(): Promise<boolean> {
+  async isReadCommitted(): Promise<boolean> {
     if (this.readCommitted !== undefined) return this.readCommitted;
     const [row] = await this.rows<{ level: string }>(
       sql`SELECT current_setting('default_transaction_isolation') AS level`,

@@ -1,11 +1,9 @@
 import { hash } from 'node:crypto';
-import type { QueryRunner } from 'typeorm';
 import { describeError } from '../../common/errors.js';
 import { memoize } from '../../common/memoize.js';
 import { PaymentLogger } from '../../common/payment-logger.js';
-import { connectionOf } from '../guarded-connection.js';
+import type { Connection } from '../connection-source.js';
 import { errorCode } from '../query-errors.js';
-import type { StatementLog } from '../statement-log.js';
 import { runOnClient, type PgResult } from './pg-query.js';
 
 /**
@@ -40,19 +38,15 @@ export class PreparedStatements {
   private readonly ages = new WeakMap<object, { readonly first: number; renewed: number }>();
   private readonly logger = new PaymentLogger('PaymentDatabase');
 
-  constructor(private readonly log: StatementLog) {}
-
   /**
-   * Runs a statement on the runner's connection, inside its transaction if there is one.
+   * Runs a statement on the connection, inside its transaction if there is one.
    * @throws PreparedStatementsUnavailableError, which also fails a transaction
    */
-  async run(runner: QueryRunner, text: string, values: readonly unknown[]): Promise<PgResult['rows']> {
-    if (runner.isReleased) throw new Error('The connection of this statement has been released.');
-    const client = (await connectionOf(runner)) as object;
+  async run(client: Connection, text: string, values: readonly unknown[]): Promise<PgResult['rows']> {
     try {
       await this.renew(client);
       const named = { name: this.nameOf(text), text, values };
-      return (await this.log.around(runner, text, values, () => runOnClient(client, named))).rows;
+      return (await runOnClient(client, named)).rows;
     } catch (error) {
       if (!NOT_KEPT.has(errorCode(error))) throw error;
       this.giveUp(error as Error);

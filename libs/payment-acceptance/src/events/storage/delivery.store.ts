@@ -1,4 +1,3 @@
-import type { EntityManager } from 'typeorm';
 import { flag } from '../../database/reading.js';
 import { databaseText } from '../../common/text.js';
 import type { BillState } from '../../domain/bill.js';
@@ -6,6 +5,7 @@ import { deliveryId } from '../../domain/event-id.js';
 import type { DeliveryId, IntentId } from '../../domain/ids.js';
 import type { Database, Within } from '../../database/database.js';
 import { toSql, sql, type Expression, type Statement } from '../../database/statement.js';
+import type { OwnTransaction } from '../../database/own-transaction.js';
 
 /** A consumer of one event, hosted by this instance. */
 export interface HostedConsumer {
@@ -149,7 +149,7 @@ export abstract class DeliveryStore {
   abstract free(
     queues: readonly DeliveryQueue[],
     hosted: readonly HostedConsumer[],
-    manager?: EntityManager,
+    tx?: OwnTransaction,
   ): Promise<void>;
 
   /** The queues of the next deliveries that are `behind`, by their keys. @param after the last one of the call before */
@@ -223,17 +223,17 @@ export abstract class DeliveryStore {
       pauseMs === null
         ? sql`state = 'DEAD', ended_at = ${this.now()}`
         : sql`state = 'PENDING', ended_at = NULL, due_at = ${this.now(pauseMs)}`;
-    return this.database.transaction(async (manager) => {
+    return this.database.transaction(async (tx) => {
       const [bill] = await this.database.rows<{ redacted: boolean }>(
         sql`SELECT redacted_at IS NOT NULL AS redacted FROM payment_acceptance.bill WHERE id = ${delivery.intentId} ${dialect.sharing}`,
         { redacted: flag },
-        manager,
+        tx,
       );
       const failed = await this.database.change(
         sql`UPDATE payment_acceptance.delivery SET last_error = ${bill?.redacted ? null : error},
            last_error_code = ${databaseText(code).slice(0, 255)}, lease_token = NULL, lease_until = NULL, ${outcome}
          WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND ${isPending('state')}`,
-        manager,
+        tx,
       );
       return failed === 1;
     });

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { IntentId, OrderId } from '../../domain/ids.js';
 import type { ErasedBill, ErasedPart } from '../records/erasure.js';
 import { Database } from '../../database/database.js';
@@ -7,6 +6,7 @@ import { redactedCallbacks } from '../../callbacks/storage/redaction.js';
 import { remove, type Redactable } from '../../database/redactable.js';
 import { markRedacted, redactedNotes, redactedParts } from '../../retention/storage/redaction.js';
 import { sql, type Statement } from '../../database/statement.js';
+import type { OwnTransaction } from '../../database/own-transaction.js';
 
 /** An order to erase. */
 export interface OrderKey {
@@ -19,52 +19,49 @@ export interface OrderKey {
 export class ErasureStore {
   constructor(private readonly database: Database) {}
 
-  transaction<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
+  transaction<T>(work: (tx: OwnTransaction) => Promise<T>): Promise<T> {
     return this.database.transaction(work);
   }
 
   /** First attempt first. */
-  billsOf({ shop, orderId }: OrderKey, manager?: EntityManager): Promise<ErasedBill[]> {
+  billsOf({ shop, orderId }: OrderKey, tx?: OwnTransaction): Promise<ErasedBill[]> {
     return this.database.rows<ErasedBill>(
       sql`SELECT b.id AS "intentId", b.service_bill_id AS "billId", b.state
        FROM payment_acceptance.bill b WHERE b.shop = ${shop} AND b.order_id = ${orderId} ORDER BY b.attempt`,
       {},
-      manager,
+      tx,
     );
   }
 
-  async openReviews(manager: EntityManager, intentIds: readonly IntentId[]): Promise<string[]> {
-    return this.ids(
-      manager,
-      sql`SELECT id FROM payment_acceptance.review WHERE ${this.of(intentIds)} AND state = 'OPEN'`,
-    );
+  async openReviews(tx: OwnTransaction, intentIds: readonly IntentId[]): Promise<string[]> {
+    return this.ids(tx, sql`SELECT id FROM payment_acceptance.review WHERE ${this.of(intentIds)} AND state = 'OPEN'`);
   }
 
   /** Removes it; returns from how many records of each part, and how many of the bills are newly marked as redacted. */
   async erase(
-    manager: EntityManager,
+    tx: OwnTransaction,
     order: OrderKey,
     bills: readonly ErasedBill[],
   ): Promise<{ removed: Record<ErasedPart, number>; marked: number }> {
     const ids = bills.map(({ intentId }) => intentId);
     // First, since it locks the bills: what is written meanwhile comes before or after the removal, not beside it.
-    const marked = await markRedacted(this.database, ids, manager);
+    const marked = await markRedacted(this.database, ids, tx);
     const numbers: [string, number][] = [];
-    for (const [name, part] of Object.entries(await this.partsOf(manager, order, bills))) {
-      numbers.push([name, await remove(this.database, part, manager)]);
+    for (const [name, part] of Object.entries(await this.partsOf(tx, order, bills))) {
+      numbers.push([name, await remove(this.database, part, tx)]);
     }
     return { removed: Object.fromEntries(numbers) as Record<ErasedPart, number>, marked };
   }
 
   private async partsOf(
-    manager: EntityManager,
+    tx: OwnTransaction,
     { shop, orderId }: OrderKey,
     bills: readonly ErasedBill[],
   ): Promise<Record<ErasedPart, Redactable>> {
     const { dialect } = this.database;
     const intentIds = bills.map(({ intentId }) => intentId);
     const billIds = bills.flatMap(({ billId }) => billId ?? []);
-    const targets = [...intentIds, ...(await this.targets(manager, intentIds))];
+    const targets = [...intentIds, ...(await this.targets(tx, intentIds))];
     const named = dialect.jsonText('detail', 'shop');
     const ofOrder = sql`${dialect.jsonText('detail', 'orderId')} = ${orderId} AND coalesce(${named}, ${shop}) = ${shop}`;
     return {
@@ -82,18 +79,18 @@ export class ErasureStore {
   }
 
   /** The reviews and deliveries of these bills: operators' actions name them. */
-  private async targets(manager: EntityManager, intentIds: readonly IntentId[]): Promise<string[]> {
+  private async targets(tx: OwnTransaction, intentIds: readonly IntentId[]): Promise<string[]> {
     const { text } = this.database.dialect;
     const reviews = sql`SELECT ${text('id')} AS id FROM payment_acceptance.review WHERE ${this.of(intentIds)}`;
     const deliveries = sql`SELECT ${text('id')} AS id FROM payment_acceptance.delivery WHERE ${this.of(intentIds)}`;
-    return [...(await this.ids(manager, reviews)), ...(await this.ids(manager, deliveries))];
+    return [...(await this.ids(tx, reviews)), ...(await this.ids(tx, deliveries))];
   }
 
   private of(intentIds: readonly IntentId[]): Statement {
     return sql`bill_id ${this.database.dialect.oneOf(intentIds, 'uuid')}`;
   }
 
-  private async ids(manager: EntityManager, statement: Statement): Promise<string[]> {
-    return (await this.database.rows<{ id: string }>(statement, {}, manager)).map(({ id }) => id);
+  private async ids(tx: OwnTransaction, statement: Statement): Promise<string[]> {
+    return (await this.database.rows<{ id: string }>(statement, {}, tx)).map(({ id }) => id);
   }
 }

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { BillState } from '../../domain/bill.js';
 import type { DecimalAmount } from '../../domain/money.js';
 import { Database } from '../../database/database.js';
 import { sql } from '../../database/statement.js';
 import type { BillId, IntentId, OrderId } from '../../domain/ids.js';
+import type { OwnTransaction } from '../../database/own-transaction.js';
 
 /** A bill that another program created at the service. */
 export interface ForeignBill {
@@ -41,18 +41,18 @@ export interface KnownBill {
 export class ImportStore {
   constructor(private readonly database: Database) {}
 
-  async known(shop: string, billId: BillId, manager?: EntityManager): Promise<KnownBill | undefined> {
+  async known(shop: string, billId: BillId, tx?: OwnTransaction): Promise<KnownBill | undefined> {
     const [bill] = await this.database.rows<KnownBill>(
       sql`SELECT order_id AS "orderId", ${this.database.dialect.text('amount')} AS amount, currency, state
        FROM payment_acceptance.bill WHERE shop = ${shop} AND service_bill_id = ${billId}`,
       {},
-      manager,
+      tx,
     );
     return bill;
   }
 
   /** Stores the bill as open and due, as the next attempt of its order, which must be locked. */
-  async insert(manager: EntityManager, bill: ForeignBill): Promise<void> {
+  async insert(tx: OwnTransaction, bill: ForeignBill): Promise<void> {
     const { dialect, offsetMs } = this.database;
     const [createdAt, now] = [dialect.instant(bill.createdAt.getTime()), dialect.now(offsetMs)];
     await this.database.change(
@@ -64,7 +64,7 @@ export class ImportStore {
          'OPEN', ${bill.amount}, ${bill.currency}, ${bill.payerPaysCommission}, ${bill.description}, ${bill.name},
          ${bill.type}, ${bill.custom}, ${bill.customGiven}, ${bill.billId}, ${bill.linkUrl}, ${bill.linkPageUrl},
          ${createdAt}, ${createdAt}, ${now}, ${now}`,
-      manager,
+      tx,
     );
   }
 }

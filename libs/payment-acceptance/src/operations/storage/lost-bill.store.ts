@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { LostBill } from '../records/lost-bill.js';
 import { isUuid } from '../../domain/uuid.js';
 import { Database } from '../../database/database.js';
@@ -8,6 +7,7 @@ import { integer, json, type Reading } from '../../database/reading.js';
 import { ofScope } from '../../database/scope.js';
 import type { ShopScope } from '../../domain/shop-scope.js';
 import { rawSql, sql, type Statement } from '../../database/statement.js';
+import type { OwnTransaction } from '../../database/own-transaction.js';
 
 const LOST_BILL: Reading<LostBill> = { namedOrders: integer, payments: json, listed: integer };
 
@@ -36,10 +36,10 @@ export class LostBillStore {
     return lost;
   }
 
-  async dismiss(manager: EntityManager, id: string): Promise<boolean> {
+  async dismiss(tx: OwnTransaction, id: string): Promise<boolean> {
     const dismissed = await this.database.change(
       sql`UPDATE payment_acceptance.lost_bill SET state = 'DISMISSED', ask_after = NULL WHERE id = ${id} AND state = 'LOST'`,
-      manager,
+      tx,
     );
     return dismissed === 1;
   }

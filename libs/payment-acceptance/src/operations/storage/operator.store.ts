@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { READ_AT_ONCE } from '../../common/pieces.js';
 import { PaymentRandom } from '../../common/random.js';
 import { databaseText } from '../../common/text.js';
@@ -13,6 +12,7 @@ import { integer } from '../../database/reading.js';
 import { ofScope } from '../../database/scope.js';
 import type { ShopScope } from '../../domain/shop-scope.js';
 import { rawSql, sql, type Statement } from '../../database/statement.js';
+import type { OwnTransaction } from '../../database/own-transaction.js';
 
 /** A review, for an operator's decision. */
 export interface ReviewRow {
@@ -52,107 +52,98 @@ export class OperatorStore {
     private readonly random: PaymentRandom,
   ) {}
 
-  transaction<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
+  transaction<T>(work: (tx: OwnTransaction) => Promise<T>): Promise<T> {
     return this.database.transaction(work);
   }
 
   /** Does the work and records it, both or neither. */
-  act<T>(action: OperatorAction, work: (manager: EntityManager) => Promise<T>): Promise<T> {
-    return this.transaction(async (manager) => {
-      const result = await work(manager);
-      await this.record(action, manager);
+  act<T>(action: OperatorAction, work: (tx: OwnTransaction) => Promise<T>): Promise<T> {
+    return this.transaction(async (tx) => {
+      const result = await work(tx);
+      await this.record(action, tx);
       return result;
     });
   }
 
   /** @returns the id of the record */
-  async record({ operator, action, target, detail }: OperatorAction, manager?: EntityManager): Promise<string> {
+  async record({ operator, action, target, detail }: OperatorAction, tx?: OwnTransaction): Promise<string> {
     const id = this.random.uuid();
     await this.database.change(
       sql`INSERT INTO payment_acceptance.operator_action (id, at, operator, action, target, detail)
        VALUES (${id}, ${this.now()}, ${databaseText(operator)}, ${action}, ${target}, ${storable(detail)})`,
-      manager,
+      tx,
     );
     return id;
   }
 
   /** Replaces the detail of an action that goes on. */
-  async amend(manager: EntityManager, { id, detail }: { id: string; detail: object }): Promise<void> {
+  async amend(tx: OwnTransaction, { id, detail }: { id: string; detail: object }): Promise<void> {
     await this.database.change(
       sql`UPDATE payment_acceptance.operator_action SET detail = ${storable(detail)} WHERE id = ${id}`,
-      manager,
+      tx,
     );
   }
 
   /** Attaches the service's bill to a creation of unknown outcome, to be checked at once. */
-  async attach(manager: EntityManager, id: string, billId: BillId, linkPageUrl: string | null): Promise<boolean> {
+  async attach(tx: OwnTransaction, id: string, billId: BillId, linkPageUrl: string | null): Promise<boolean> {
     const attached = await this.database.change(
       sql`UPDATE payment_acceptance.bill SET state = 'OPEN', service_bill_id = ${billId}, link_page_url = ${linkPageUrl},
          failure = NULL, opened_at = ${this.now()}, ended_at = NULL, next_check_at = ${this.now()}, check_after = ${this.now()}
        WHERE id = ${id} AND state = 'UNKNOWN'`,
-      manager,
+      tx,
     );
     return attached === 1;
   }
 
-  async void(manager: EntityManager, id: string): Promise<boolean> {
+  async void(tx: OwnTransaction, id: string): Promise<boolean> {
     const voided = await this.database.change(
       sql`UPDATE payment_acceptance.bill SET state = 'VOIDED', ended_at = ${this.now()}
        WHERE id = ${id} AND state = 'UNKNOWN'`,
-      manager,
+      tx,
     );
     return voided === 1;
   }
 
-  async review(id: string, scope: ShopScope, manager?: EntityManager): Promise<ReviewRow | undefined> {
+  async review(id: string, scope: ShopScope, tx?: OwnTransaction): Promise<ReviewRow | undefined> {
     const [review] = await this.database.rows<ReviewRow>(
       sql`SELECT id, shop, order_id AS "orderId", bill_id AS "intentId", payment_id AS "paymentId", reason, state,
          ${this.database.dialect.text('detail')} AS detail
        FROM payment_acceptance.review WHERE id = ${id} AND ${ofScope('shop', scope)}
-       ${rawSql(manager ? 'FOR UPDATE' : '')}`,
+       ${rawSql(tx ? 'FOR UPDATE' : '')}`,
       {},
-      manager,
+      tx,
     );
     return review;
   }
 
   /** The newest review of a payment of this bill, decided or not. */
-  async newestReview(
-    manager: EntityManager,
-    intentId: IntentId,
-    paymentId: PaymentId,
-  ): Promise<PaymentReview | undefined> {
+  async newestReview(tx: OwnTransaction, intentId: IntentId, paymentId: PaymentId): Promise<PaymentReview | undefined> {
     const [newest] = await this.database.rows<PaymentReview>(
       sql`SELECT r.id, r.reason, r.state, ${this.database.dialect.text('r.detail')} AS detail
        FROM payment_acceptance.review r WHERE r.bill_id = ${intentId} AND r.payment_id = ${paymentId}
        ORDER BY r.opened_at DESC, r.id LIMIT 1`,
       {},
-      manager,
+      tx,
     );
     return newest;
   }
 
   /** The order of the bill with this id at the service, in any state. */
-  async orderOfBill(manager: EntityManager, shop: string, billId: BillId): Promise<string | undefined> {
+  async orderOfBill(tx: OwnTransaction, shop: string, billId: BillId): Promise<string | undefined> {
     const [bill] = await this.database.rows<{ orderId: OrderId }>(
       sql`SELECT b.order_id AS "orderId" FROM payment_acceptance.bill b
        WHERE b.shop = ${shop} AND b.service_bill_id = ${billId}`,
       {},
-      manager,
+      tx,
     );
     return bill?.orderId;
   }
 
-  async closeReview(
-    manager: EntityManager,
-    id: string,
-    state: 'ACCEPTED' | 'DISMISSED',
-    operator: string,
-  ): Promise<void> {
+  async closeReview(tx: OwnTransaction, id: string, state: 'ACCEPTED' | 'DISMISSED', operator: string): Promise<void> {
     await this.database.change(
       sql`UPDATE payment_acceptance.review SET state = ${state}, closed_at = ${this.now()}, closed_by = ${operator}
        WHERE id = ${id}`,
-      manager,
+      tx,
     );
   }
 
@@ -185,20 +176,20 @@ export class OperatorStore {
    * Makes deliveries due now, with all their attempts; returns how many still were dead letters or waited for an order. Dead
    * letters are marked `behind` until `DeliveryStore.free` clears the heads of their queues.
    */
-  async replay(manager: EntityManager, ids: readonly string[]): Promise<number> {
+  async replay(tx: OwnTransaction, ids: readonly string[]): Promise<number> {
     const { dialect } = this.database;
     const these = dialect.oneOf(ids, 'bigint');
     // An attempt in flight finds the order, or is retried by itself.
     const orderless = await this.database.change(
       sql`UPDATE payment_acceptance.delivery d ${dialect.byPrimaryKey} SET attempts = 0, due_at = ${dialect.now(0)}
        WHERE d.id ${these} AND ${isOrderless('d')}`,
-      manager,
+      tx,
     );
     const dead = await this.database.change(
       sql`UPDATE payment_acceptance.delivery ${dialect.byPrimaryKey} SET state = 'PENDING', attempts = 0, replays = replays + 1, behind = TRUE,
          due_at = ${dialect.now(0)}, ended_at = NULL, lease_token = NULL, lease_until = NULL
        WHERE id ${these} AND state = 'DEAD'`,
-      manager,
+      tx,
     );
     return dead + orderless;
   }

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { READ_AT_ONCE } from '../../common/pieces.js';
 import { databaseText } from '../../common/text.js';
 import type { DeliveryQueue } from '../../events/storage/delivery.store.js';
@@ -10,6 +9,7 @@ import { ofScope } from '../../database/scope.js';
 import type { ShopScope } from '../../domain/shop-scope.js';
 import { LONG_STATEMENT_MS } from '../../database/statement-limit.js';
 import { join, sql, type Statement } from '../../database/statement.js';
+import type { OwnTransaction } from '../../database/own-transaction.js';
 
 /** An event that a consumer takes but has no delivery of, and the queue that it would join. */
 export interface PastEvent extends DeliveryQueue {
@@ -53,7 +53,7 @@ export class PastEventsStore {
 
   /** Creates those of these deliveries that are still missing, `behind` until `DeliveryStore.free` clears them; their number. */
   async deliver(
-    manager: EntityManager,
+    tx: OwnTransaction,
     filter: PastEventFilter,
     scope: ShopScope,
     events: readonly PastEvent[],
@@ -69,7 +69,7 @@ export class PastEventsStore {
        ${this.undelivered(filter, scope)} AND e.seq ${these} ORDER BY e.seq ${dialect.unlessThere('event_id')}
        RETURNING event_id`,
       {},
-      manager,
+      tx,
     );
     return made.length;
   }

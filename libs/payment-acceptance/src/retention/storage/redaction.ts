@@ -1,10 +1,10 @@
-import type { EntityManager } from 'typeorm';
 import { redactedCallbacks } from '../../callbacks/storage/redaction.js';
 import type { Database } from '../../database/database.js';
 import type { Dialect } from '../../database/dialect.js';
 import { remove, type Redactable } from '../../database/redactable.js';
 import { rawSql, sql, toSql, type Expression, type Statement } from '../../database/statement.js';
 import type { IntentId } from '../../domain/ids.js';
+import type { OwnTransaction } from '../../database/own-transaction.js';
 
 /**
  * What retention and erasure remove from the records of a bill: texts of the bill itself, the card numbers of its payments,
@@ -71,16 +71,12 @@ export function isOver(id: Expression, end: Statement = rawSql('')): Statement {
 }
 
 /** Marks bills, so that what is learned of them later is stored without personal data. Returns how many are new. */
-export function markRedacted(
-  database: Database,
-  intentIds: readonly IntentId[],
-  manager: EntityManager,
-): Promise<number> {
+export function markRedacted(database: Database, intentIds: readonly IntentId[], tx: OwnTransaction): Promise<number> {
   const { dialect, offsetMs } = database;
   return database.change(
     sql`UPDATE payment_acceptance.bill SET redacted_at = ${dialect.now(offsetMs)}
      WHERE id ${dialect.oneOf(intentIds, 'uuid')} AND redacted_at IS NULL`,
-    manager,
+    tx,
   );
 }
 
@@ -88,11 +84,11 @@ export function markRedacted(
 export async function redactBills(
   database: Database,
   intentIds: readonly IntentId[],
-  manager: EntityManager,
+  tx: OwnTransaction,
 ): Promise<number> {
   if (intentIds.length === 0) return 0;
   // First, since it locks the bills: what is written meanwhile comes before or after the removal, not beside it.
-  const marked = await markRedacted(database, intentIds, manager);
-  for (const part of Object.values(redactedParts(database.dialect, intentIds))) await remove(database, part, manager);
+  const marked = await markRedacted(database, intentIds, tx);
+  for (const part of Object.values(redactedParts(database.dialect, intentIds))) await remove(database, part, tx);
   return marked;
 }

@@ -1,4 +1,3 @@
-import type { EntityManager } from 'typeorm';
 import type { AnsweredHints, Hint } from '../../domain/callback.js';
 import type { ClaimedBill } from '../../domain/claim.js';
 import type { IntentId } from '../../domain/ids.js';
@@ -6,6 +5,7 @@ import type { Database } from '../../database/database.js';
 import type { Dialect } from '../../database/dialect.js';
 import { flag, instant, integer, type Reading } from '../../database/reading.js';
 import { rawSql, sql, type Statement } from '../../database/statement.js';
+import type { OwnTransaction } from '../../database/own-transaction.js';
 
 /** Limits of the checks of one shop, over all instances. */
 export interface ClaimLimits {
@@ -76,7 +76,7 @@ export abstract class CheckStore {
   ): Promise<ClaimedBill | 'busy' | 'unknown'>;
 
   /** Stores the outcome of the hints. Callbacks that came later stay pending, and cause another check. */
-  abstract answerHints(answered: AnsweredHints, manager?: EntityManager): Promise<void>;
+  abstract answerHints(answered: AnsweredHints, tx?: OwnTransaction): Promise<void>;
 
   /**
    * The hints that came before the claim. A later one must cause another check: recording relies on it. Of each bill, the

@@ -1,4 +1,3 @@
-import type { EntityManager } from 'typeorm';
 import type { LockedBill } from '../../domain/bill.js';
 import type { Assertion, KnownPayment } from '../../domain/callback.js';
 import type { LockedClaim } from '../../domain/claim.js';
@@ -10,6 +9,7 @@ import { instant, integer, flag, type Reading } from '../../database/reading.js'
 import { remove } from '../../database/redactable.js';
 import { redactedCallbacks } from '../../callbacks/storage/redaction.js';
 import { rawSql, countWhere, sql, type Statement } from '../../database/statement.js';
+import type { OwnTransaction } from '../../database/own-transaction.js';
 
 /** A claimed bill and the claim's token. */
 export type ClaimKey = Pick<LockedBill, 'intentId' | 'shop' | 'orderId'> & { readonly token: string };
@@ -28,16 +28,16 @@ export abstract class SettlementStore {
    * Locks the bills whose claims are still current, with their orders: orders first, each in key order, as every instance
    * does, so that no deadlocks occur. Without `wait`, it skips rows that others have locked.
    */
-  abstract lockClaimed(manager: EntityManager, claims: readonly ClaimKey[], wait: boolean): Promise<LockedClaim[]>;
+  abstract lockClaimed(tx: OwnTransaction, claims: readonly ClaimKey[], wait: boolean): Promise<LockedClaim[]>;
 
   /** The ledger's payments of these bills, and the listed ones, whichever bill they belong to. The bills must be locked. */
   abstract payments(
-    manager: EntityManager,
+    tx: OwnTransaction,
     intentIds: readonly IntentId[],
     listed: readonly PaymentKey[],
   ): Promise<KnownPayment[]>;
 
-  transaction<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
+  transaction<T>(work: (tx: OwnTransaction) => Promise<T>): Promise<T> {
     return this.database.transaction(work);
   }
 
@@ -56,18 +56,18 @@ export abstract class SettlementStore {
    * Empties the raw fields of callbacks of redacted bills. A callback that was being recorded while its bill was redacted
    * has kept them; it is pending, so a settlement of the bill follows.
    */
-  async redactCallbacks(manager: EntityManager, intentIds: readonly IntentId[]): Promise<void> {
+  async redactCallbacks(tx: OwnTransaction, intentIds: readonly IntentId[]): Promise<void> {
     const ofBills = sql`bill_id ${this.database.dialect.oneOf(intentIds, 'uuid')}`;
-    await remove(this.database, redactedCallbacks(ofBills), manager);
+    await remove(this.database, redactedCallbacks(ofBills), tx);
   }
 
   /** Locks a bill regardless of claims, for an operator. The order must be locked. */
-  async lockBill(manager: EntityManager, id: string): Promise<LockedBill | undefined> {
+  async lockBill(tx: OwnTransaction, id: string): Promise<LockedBill | undefined> {
     const { dialect, offsetMs } = this.database;
     const [bill] = await this.database.rows(
       sql`SELECT ${lockedBill(dialect, dialect.now(offsetMs))} FROM payment_acceptance.bill b WHERE b.id = ${id} FOR UPDATE`,
       LOCKED_BILL,
-      manager,
+      tx,
     );
     return bill;
   }

@@ -1,5 +1,5 @@
-import type { EntityManager } from 'typeorm';
 import type { Settlement } from '../../domain/settlement.js';
+import type { OwnTransaction } from '../../database/own-transaction.js';
 
 /** A newly stored event. */
 export interface AddedEvent {
@@ -18,7 +18,7 @@ export abstract class SettlementWriter {
    * @throws ConcurrentChangeError if a payment was assigned to another bill after these bills were locked
    */
   abstract write(
-    manager: EntityManager,
+    tx: OwnTransaction,
     settlements: readonly Settlement[],
     minGapMs: number,
   ): Promise<readonly AddedEvent[]>;

@@ -36,9 +36,9 @@ export class MariaBillStore extends BillStore {
       {},
     );
     if (abandoned.length === 0) return [];
-    const closed = await this.transaction(async (manager) => {
+    const closed = await this.transaction(async (tx) => {
       const ids = await this.database.lockFree(
-        manager,
+        tx,
         'bill',
         abandoned.map(({ id }) => id),
         sql`t.state = 'CREATING' AND t.lease_until < ${this.now()}`,
@@ -47,7 +47,7 @@ export class MariaBillStore extends BillStore {
         sql`UPDATE payment_acceptance.bill
          SET state = 'UNKNOWN', failure = ${ABANDONED}, lease_until = NULL,
            ended_at = ${this.now()} WHERE id ${this.database.dialect.oneOf(ids, 'uuid')}`,
-        manager,
+        tx,
       );
       return ids;
     });

@@ -20,13 +20,13 @@ export class MariaCallbackBatchStore implements CallbackBatchStore {
           callbacks.map(({ shop, billId }) => sql`(${shop}, ${billId})`),
           ', ',
         )})`;
-    return this.database.transaction(async (manager) => {
-      const bills = await readOwnBills(this.database, manager, named);
+    return this.database.transaction(async (tx) => {
+      const bills = await readOwnBills(this.database, tx, named);
       const counts = await this.database.rows<{ id: string; count: number }>(
         sql`SELECT bill_id AS id, count(*) AS count FROM payment_acceptance.callback
          WHERE bill_id IN (${bills.map(({ intentId }) => intentId)}) GROUP BY bill_id`,
         { count: integer },
-        manager,
+        tx,
       );
       const own = new Map(bills.map((bill) => [known ? bill.intentId : key(bill.shop, bill.billId), bill]));
       const kept = new Map(counts.map(({ id, count }) => [id, count]));
@@ -40,7 +40,7 @@ export class MariaCallbackBatchStore implements CallbackBatchStore {
         return place > maxPerBill ? [] : [{ id: callback.id, row: callbackRow(callback, bill, receivedAt, now) }];
       });
       const rows = stored.map(({ row }) => row);
-      if (rows.length > 0) await insertCallbacks(this.database, manager, rows);
+      if (rows.length > 0) await insertCallbacks(this.database, tx, rows);
       return new Set(stored.map(({ id }) => id));
     });
   }

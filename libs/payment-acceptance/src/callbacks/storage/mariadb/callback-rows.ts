@@ -1,10 +1,10 @@
-import type { EntityManager } from 'typeorm';
 import type { BillId, IntentId, OrderId } from '../../../domain/ids.js';
 import type { DecimalAmount } from '../../../domain/money.js';
 import type { NewCallback } from '../callback.store.js';
 import { flag } from '../../../database/reading.js';
 import { join, sql, type Statement } from '../../../database/statement.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
+import type { OwnTransaction } from '../../../database/own-transaction.js';
 
 /** The bill with which a callback is compared. */
 export interface OwnBill {
@@ -21,31 +21,27 @@ export interface OwnBill {
 }
 
 /** Reads without a lock: recording never waits for a bill. @param condition selects the bills `b` */
-export function readOwnBills(
-  database: MariaDatabase,
-  manager: EntityManager,
-  condition: Statement,
-): Promise<OwnBill[]> {
+export function readOwnBills(database: MariaDatabase, tx: OwnTransaction, condition: Statement): Promise<OwnBill[]> {
   return database.rows<OwnBill>(
     sql`SELECT b.id AS "intentId", b.shop, b.service_bill_id AS "billId", b.order_id AS "orderId",
        CAST(b.amount AS CHAR) AS amount, b.currency, b.custom, b.custom_given AS "customGiven",
        b.redacted_at IS NOT NULL AS redacted
      FROM payment_acceptance.bill b WHERE ${condition}`,
     { customGiven: flag, redacted: flag },
-    manager,
+    tx,
   );
 }
 
 /** @param rows as {@link callbackRow} makes them; at least one */
 export async function insertCallbacks(
   database: MariaDatabase,
-  manager: EntityManager,
+  tx: OwnTransaction,
   rows: readonly Statement[],
 ): Promise<void> {
   await database.change(
     sql`INSERT INTO payment_acceptance.callback (id, kind, shop, bill_id, service_bill_id, order_id, status, digest,
        corroboration, fields, received_at, pending, due_at) VALUES ${join(rows, ', ')}`,
-    manager,
+    tx,
   );
 }
 

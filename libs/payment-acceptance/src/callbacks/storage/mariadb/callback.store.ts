@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { assertedStatus } from '../assertion.js';
 import {
   CallbackStore,
@@ -13,6 +12,7 @@ import { integer } from '../../../database/reading.js';
 import { sql, type Statement } from '../../../database/statement.js';
 import { callbackRow, insertCallbacks, readOwnBills } from './callback-rows.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
+import type { OwnTransaction } from '../../../database/own-transaction.js';
 
 @Injectable()
 export class MariaCallbackStore extends CallbackStore {
@@ -22,28 +22,28 @@ export class MariaCallbackStore extends CallbackStore {
 
   override async record(callback: NewCallback, limits: RecordLimits): Promise<Recorded> {
     const { intentId, shop, billId } = callback;
-    const recorded = await this.database.transaction(async (manager) => {
+    const recorded = await this.database.transaction(async (tx) => {
       const [bill] = await readOwnBills(
         this.database,
-        manager,
+        tx,
         intentId === null ? sql`b.shop = ${shop} AND b.service_bill_id = ${billId}` : sql`b.id = ${intentId}`,
       );
       const refused = bill
-        ? await this.repeats(manager, bill.intentId, callback, limits.maxPerBill)
-        : await this.isFull(manager, callback, limits.maxUnmatched);
+        ? await this.repeats(tx, bill.intentId, callback, limits.maxPerBill)
+        : await this.isFull(tx, callback, limits.maxUnmatched);
       if (refused) return bill ? 'repeated' : 'full';
-      await insertCallbacks(this.database, manager, [callbackRow(callback, bill, this.now(), this.now())]);
+      await insertCallbacks(this.database, tx, [callbackRow(callback, bill, this.now(), this.now())]);
       return bill ? 'matched' : 'unmatched';
     });
     return recorded === 'unmatched' && (await this.linkAfterwards(callback)) ? 'matched' : recorded;
   }
 
   override async linkWaiting(bill: OpenedBill): Promise<void> {
-    await this.database.transaction((manager) =>
+    await this.database.transaction((tx) =>
       this.database.change(
         sql`UPDATE payment_acceptance.callback SET bill_id = ${bill.intentId}
          WHERE pending = 1 AND shop = ${bill.shop} AND service_bill_id = ${bill.billId} AND bill_id IS NULL`,
-        manager,
+        tx,
       ),
     );
   }
@@ -68,28 +68,28 @@ export class MariaCallbackStore extends CallbackStore {
         {},
       );
       if (found.length === 0) continue;
-      await this.database.transaction(async (manager) => {
+      await this.database.transaction(async (tx) => {
         const ids = await this.database.lockFree(
-          manager,
+          tx,
           'callback',
           found.map(({ id }) => id),
           sql`t.pending = 1 AND ${state}`,
         );
         await this.database.change(
           sql`UPDATE payment_acceptance.callback SET pending = false, consumed_at = ${this.now()} WHERE id IN (${ids})`,
-          manager,
+          tx,
         );
       });
     }
   }
 
   /** Whether a pending callback requests the same check; if not, makes room if the bill has enough callbacks. */
-  private async repeats(manager: EntityManager, bill: string, told: NewCallback, most: number): Promise<boolean> {
+  private async repeats(tx: OwnTransaction, bill: string, told: NewCallback, most: number): Promise<boolean> {
     const [kept] = await this.database.rows<{ count: number }>(
       sql`SELECT count(*) AS count FROM (
          SELECT 1 FROM payment_acceptance.callback WHERE bill_id = ${bill} LIMIT ${most + 1}) kept`,
       { count: integer },
-      manager,
+      tx,
     );
     const surplus = (kept?.count ?? 0) - most + 1;
     if (surplus <= 0) return false;
@@ -100,31 +100,31 @@ export class MariaCallbackStore extends CallbackStore {
          AND (b.lease_token IS NULL OR c.received_at > b.check_after)
          AND ${asserts} IN ('', ${assertedStatus('c.kind', 'c.status')}) LIMIT 1`,
       {},
-      manager,
+      tx,
     );
     if (repeated.length > 0) return true;
     const replaced = await this.database.rows<{ id: string }>(
       sql`SELECT c.id FROM payment_acceptance.callback c WHERE c.bill_id = ${bill} AND c.pending = 0
        ORDER BY c.outcome <=> 'confirmed', c.received_at DESC LIMIT ${surplus} FOR UPDATE SKIP LOCKED`,
       {},
-      manager,
+      tx,
     );
     await this.database.remove(
-      manager,
+      tx,
       'callback',
       replaced.map(({ id }) => id),
     );
     return false;
   }
 
-  private async isFull(manager: EntityManager, { shop }: NewCallback, most: number): Promise<boolean> {
+  private async isFull(tx: OwnTransaction, { shop }: NewCallback, most: number): Promise<boolean> {
     if (most === 0) return true;
     const [waiting] = await this.database.rows<{ count: number }>(
       sql`SELECT count(*) AS count FROM (
          SELECT 1 FROM payment_acceptance.callback c WHERE c.pending = 1 AND c.bill_id IS NULL AND c.shop = ${shop}
          LIMIT ${most}) waiting`,
       { count: integer },
-      manager,
+      tx,
     );
     return (waiting?.count ?? 0) >= most;
   }

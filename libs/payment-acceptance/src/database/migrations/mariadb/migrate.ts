@@ -1,4 +1,3 @@
-import type { EntityManager } from 'typeorm';
 import type { Database } from '../../database.js';
 import type { Migration } from '../migration.js';
 import { flag } from '../../reading.js';
@@ -16,6 +15,7 @@ import { redactedBills } from './redacted-bills.js';
 import { shopIds } from './shop-ids.js';
 import { mariaSchema } from './schema.js';
 import { shopIdentities } from './shop-identities.js';
+import type { OwnTransaction } from '../../own-transaction.js';
 
 export const MARIA_MIGRATIONS: readonly Migration[] = [
   mariaSchema,
@@ -39,12 +39,12 @@ const LOCK_SECONDS = 120;
 const LOCK = rawSql(`CONCAT('payment_acceptance:', MD5(DATABASE()))`);
 
 /** Whether our tables exist. */
-export async function mariaTables(database: Database, manager?: EntityManager): Promise<boolean> {
+export async function mariaTables(database: Database, tx?: OwnTransaction): Promise<boolean> {
   const [row] = await database.rows<{ found: boolean }>(
     sql`SELECT EXISTS (SELECT 1 FROM information_schema.tables
       WHERE table_schema = DATABASE() AND table_name = ${`${database.schema}_migration`}) AS found`,
     { found: flag },
-    manager,
+    tx,
   );
   return row?.found === true;
 }
@@ -55,15 +55,13 @@ export async function mariaTables(database: Database, manager?: EntityManager): 
  */
 export async function migrateMaria(
   database: Database,
-  missing: (manager: EntityManager) => Promise<readonly Migration[]>,
+  missing: (tx: OwnTransaction) => Promise<readonly Migration[]>,
 ): Promise<void> {
-  const runner = database.dataSource.createQueryRunner();
-  const { manager } = runner;
-  try {
+  await database.holding(async (tx) => {
     const [turn] = await database.rows<{ mine: boolean }>(
       sql`SELECT GET_LOCK(${LOCK}, ${LOCK_SECONDS}) AS mine`,
       { mine: flag },
-      manager,
+      tx,
     );
     if (!turn?.mine) {
       throw new Error(
@@ -74,20 +72,18 @@ export async function migrateMaria(
       await database.change(
         sql`CREATE TABLE IF NOT EXISTS payment_acceptance.migration (
            version INT PRIMARY KEY, name VARCHAR(255) NOT NULL, applied_at DATETIME(6) NOT NULL) ENGINE=InnoDB`,
-        manager,
+        tx,
       );
-      for (const { version, name, statements } of await missing(manager)) {
-        for (const statement of statements) await database.change(rawSql(statement), manager);
+      for (const { version, name, statements } of await missing(tx)) {
+        for (const statement of statements) await database.change(rawSql(statement), tx);
         await database.change(
           sql`INSERT INTO payment_acceptance.migration (version, name, applied_at)
            VALUES (${version}, ${name}, UTC_TIMESTAMP(6))`,
-          manager,
+          tx,
         );
       }
     } finally {
-      await database.change(sql`DO RELEASE_LOCK(${LOCK})`, manager);
+      await database.change(sql`DO RELEASE_LOCK(${LOCK})`, tx);
     }
-  } finally {
-    await runner.release();
-  }
+  });
 }

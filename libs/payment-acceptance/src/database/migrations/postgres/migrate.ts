@@ -1,4 +1,3 @@
-import type { EntityManager } from 'typeorm';
 import type { Database } from '../../database.js';
 import type { Migration } from '../migration.js';
 import { initial } from './0001-initial.js';
@@ -23,6 +22,7 @@ import { waitingDeliveries } from './0020-waiting-deliveries.js';
 import { cancelledOrders } from './0021-cancelled-orders.js';
 import { flag } from '../../reading.js';
 import { rawSql, sql } from '../../statement.js';
+import type { OwnTransaction } from '../../own-transaction.js';
 
 export const POSTGRES_MIGRATIONS: readonly Migration[] = [
   initial,
@@ -51,61 +51,61 @@ export const POSTGRES_MIGRATIONS: readonly Migration[] = [
 const ADVISORY_LOCK = 7_320_114_905;
 
 /** Whether our tables exist. */
-export function postgresTables(database: Database, manager?: EntityManager): Promise<boolean> {
-  return exists(database, "to_regclass('payment_acceptance.migration')", manager);
+export function postgresTables(database: Database, tx?: OwnTransaction): Promise<boolean> {
+  return exists(database, "to_regclass('payment_acceptance.migration')", tx);
 }
 
 /** Runs each migration in its own transaction, so that none locks the tables of two. */
 export async function migratePostgres(
   database: Database,
-  missing: (manager: EntityManager) => Promise<readonly Migration[]>,
+  missing: (tx: OwnTransaction) => Promise<readonly Migration[]>,
 ): Promise<void> {
-  await inTurn(database, (manager) => makeSchema(database, manager));
-  const next = (manager: EntityManager): Promise<boolean> => migrateNext(database, manager, missing);
+  await inTurn(database, (tx) => makeSchema(database, tx));
+  const next = (tx: OwnTransaction): Promise<boolean> => migrateNext(database, tx, missing);
   while (await inTurn(database, next));
 }
 
-function inTurn<T>(database: Database, work: (manager: EntityManager) => Promise<T>): Promise<T> {
-  return database.transaction(async (manager) => {
-    await database.rows(sql`SELECT pg_advisory_xact_lock(${ADVISORY_LOCK}::bigint)`, {}, manager);
-    return work(manager);
+function inTurn<T>(database: Database, work: (tx: OwnTransaction) => Promise<T>): Promise<T> {
+  return database.transaction(async (tx) => {
+    await database.rows(sql`SELECT pg_advisory_xact_lock(${ADVISORY_LOCK}::bigint)`, {}, tx);
+    return work(tx);
   });
 }
 
 /** Needs no right to create the schema if an administrator has already created it. */
-async function makeSchema(database: Database, manager: EntityManager): Promise<void> {
+async function makeSchema(database: Database, tx: OwnTransaction): Promise<void> {
   const schema = rawSql(database.schema);
-  if (!(await exists(database, `to_regnamespace('${database.schema}')`, manager))) {
-    await database.change(sql`CREATE SCHEMA ${schema}`, manager);
+  if (!(await exists(database, `to_regnamespace('${database.schema}')`, tx))) {
+    await database.change(sql`CREATE SCHEMA ${schema}`, tx);
   }
   await database.change(
     sql`CREATE TABLE IF NOT EXISTS payment_acceptance.migration (
       version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`,
-    manager,
+    tx,
   );
 }
 
 /** `false` if no migration was missing. */
 async function migrateNext(
   database: Database,
-  manager: EntityManager,
-  missing: (manager: EntityManager) => Promise<readonly Migration[]>,
+  tx: OwnTransaction,
+  missing: (tx: OwnTransaction) => Promise<readonly Migration[]>,
 ): Promise<boolean> {
-  const [migration] = await missing(manager);
+  const [migration] = await missing(tx);
   if (!migration) return false;
-  for (const statement of migration.statements) await database.change(rawSql(statement), manager);
+  for (const statement of migration.statements) await database.change(rawSql(statement), tx);
   await database.change(
     sql`INSERT INTO payment_acceptance.migration (version, name) VALUES (${migration.version}, ${migration.name})`,
-    manager,
+    tx,
   );
   return true;
 }
 
-async function exists(database: Database, found: string, manager?: EntityManager): Promise<boolean> {
+async function exists(database: Database, found: string, tx?: OwnTransaction): Promise<boolean> {
   const [row] = await database.rows<{ found: boolean }>(
     sql`SELECT ${rawSql(found)} IS NOT NULL AS found`,
     { found: flag },
-    manager,
+    tx,
   );
   return row?.found === true;
 }

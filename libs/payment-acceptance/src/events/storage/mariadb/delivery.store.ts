@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import {
   DeliveryStore,
   isPending,
@@ -23,6 +22,7 @@ import { mariadb } from '../../../database/mariadb/dialect.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
 import type { Within } from '../../../database/database.js';
 import { HostTransaction } from '../../../database/host-transaction.js';
+import type { OwnTransaction } from '../../../database/own-transaction.js';
 
 /** How many of a consumer's next deliveries are read to find out when one is due. */
 const IN_SIGHT = 20;
@@ -81,9 +81,9 @@ export class MariaDeliveryStore extends DeliveryStore {
       {},
     );
     if (due.length === 0) return [];
-    return this.database.transaction(async (manager) => {
+    return this.database.transaction(async (tx) => {
       const locked = await this.database.lockFree(
-        manager,
+        tx,
         'delivery',
         due.map(({ id }) => id),
         sql`t.state = 'PENDING' AND ${eligible('t')}`,
@@ -92,16 +92,16 @@ export class MariaDeliveryStore extends DeliveryStore {
       await this.database.change(
         sql`UPDATE payment_acceptance.delivery SET attempts = attempts + 1, lease_token = ${token},
            lease_until = ${this.now(leaseMs)} WHERE id ${mariadb.oneOf(ids, 'bigint')}`,
-        manager,
+        tx,
       );
-      return this.read(ids, manager);
+      return this.read(ids, tx);
     });
   }
 
   override async free(
     queues: readonly DeliveryQueue[],
     hosted: readonly HostedConsumer[],
-    manager?: EntityManager,
+    tx?: OwnTransaction,
   ): Promise<void> {
     if (queues.length === 0) return;
     const behind = sql`n.state = 'PENDING' AND n.behind = 1`;
@@ -118,13 +118,13 @@ export class MariaDeliveryStore extends DeliveryStore {
          WHERE other.state = 'PENDING' AND other.bill_id = d.bill_id AND other.consumer = d.consumer AND other.seq < d.seq
          AND ${holdsBack(hosted, 'd', this.now(-ABSENT_MS))})`,
       {},
-      manager,
+      tx,
     );
     if (next.length === 0) return;
     const ids = next.map(({ id }) => id);
     await this.database.change(
       sql`UPDATE payment_acceptance.delivery SET behind = 0 WHERE id ${mariadb.oneOf(ids, 'bigint')} ORDER BY id`,
-      manager,
+      tx,
     );
   }
 
@@ -140,7 +140,7 @@ export class MariaDeliveryStore extends DeliveryStore {
     );
   }
 
-  private async read(ids: readonly string[], manager: EntityManager): Promise<ClaimedDelivery[]> {
+  private async read(ids: readonly string[], tx: OwnTransaction): Promise<ClaimedDelivery[]> {
     const rows = await this.database.rows<Omit<ClaimedRow, 'alone'>>(
       sql`SELECT CAST(d.id AS CHAR) AS id, CAST(d.event_id AS CHAR) AS "eventId", d.lease_token AS token, d.bill_id AS "intentId", d.consumer,
          d.event_name AS "eventName", e.shop,
@@ -149,7 +149,7 @@ export class MariaDeliveryStore extends DeliveryStore {
        FROM payment_acceptance.delivery d JOIN payment_acceptance.event e ON e.id = d.event_id
        JOIN payment_acceptance.bill b ON b.id = d.bill_id WHERE d.id ${mariadb.oneOf(ids, 'bigint')}`,
       { attempt: integer, assertedAt: instant, late: flag },
-      manager,
+      tx,
     );
     // Unused on MariaDB: `completeWith` always looks for others.
     return rows.map((row) => withDeliveryId({ ...row, alone: false }));
@@ -181,9 +181,9 @@ export class MariaDeliveryStore extends DeliveryStore {
       {},
     );
     if (found.length === 0) return [];
-    return this.database.transaction(async (manager) => {
+    return this.database.transaction(async (tx) => {
       const ids = await this.database.lockFree(
-        manager,
+        tx,
         'delivery',
         found.map(({ id }) => id),
         condition,
@@ -192,7 +192,7 @@ export class MariaDeliveryStore extends DeliveryStore {
         sql`UPDATE payment_acceptance.delivery SET state = 'DEAD', ended_at = ${this.now()}, lease_token = NULL,
            lease_until = NULL, last_error = coalesce(last_error, 'The process ended during the last attempt.')
          WHERE id ${mariadb.oneOf(ids, 'bigint')}`,
-        manager,
+        tx,
       );
       return found.filter(({ id }) => ids.includes(id)).map(withDeliveryId);
     });

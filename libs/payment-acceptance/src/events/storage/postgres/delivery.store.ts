@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import {
   DeliveryStore,
   isPending,
@@ -23,6 +22,7 @@ import { IN_ORDER, ROW_BY_ROW, givenRows, later, opaque } from '../../../databas
 import type { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
 import type { Within } from '../../../database/database.js';
 import { prepare } from '../../../database/postgres/prepare.js';
+import type { OwnTransaction } from '../../../database/own-transaction.js';
 
 /** How many of a consumer's next deliveries are read to find out when one is due. */
 const IN_SIGHT = opaque(sql`20`, 'int');
@@ -199,11 +199,11 @@ export class PostgresDeliveryStore extends DeliveryStore {
   override async free(
     queues: readonly DeliveryQueue[],
     hosted: readonly HostedConsumer[],
-    manager?: EntityManager,
+    tx?: OwnTransaction,
   ): Promise<void> {
     const rows = JSON.stringify(queues.map(({ intentId, consumer }) => ({ bill_id: intentId, consumer })));
     const given = { offsetMs: this.database.offsetMs, queues: rows, hosted: listed(hosted) };
-    if (manager) await this.database.execute(FREE, given, {}, manager);
+    if (tx) await this.database.execute(FREE, given, {}, tx);
     else await this.database.executeAtReadCommitted(FREE, given, {});
   }
 

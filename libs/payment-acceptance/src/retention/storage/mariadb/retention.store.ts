@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { flag } from '../../../database/reading.js';
 import { remove } from '../../../database/redactable.js';
 import { isOver, redactBills, redactedNotes } from '../redaction.js';
@@ -7,6 +6,7 @@ import { RetentionStore } from '../retention.store.js';
 import { LONG_STATEMENT_MS } from '../../../database/statement-limit.js';
 import { rawSql, sql, type Statement } from '../../../database/statement.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
+import type { OwnTransaction } from '../../../database/own-transaction.js';
 
 const LOCK = rawSql(`CONCAT('payment_acceptance:retention:', MD5(DATABASE()))`);
 const DECIDED = sql`NOT EXISTS (
@@ -30,8 +30,8 @@ export class MariaRetentionStore extends RetentionStore {
 
   override redactCallbacks(afterMs: number, limit: number): Promise<number> {
     const condition = sql`t.unredacted_at < ${this.ago(afterMs)} AND ${DECIDED}`;
-    return this.batch({ table: 'callback', condition, order: sql`t.unredacted_at` }, limit, (ids, manager) =>
-      this.database.change(sql`UPDATE payment_acceptance.callback SET fields = '{}' WHERE id IN (${ids})`, manager),
+    return this.batch({ table: 'callback', condition, order: sql`t.unredacted_at` }, limit, (ids, tx) =>
+      this.database.change(sql`UPDATE payment_acceptance.callback SET fields = '{}' WHERE id IN (${ids})`, tx),
     );
   }
 
@@ -42,35 +42,35 @@ export class MariaRetentionStore extends RetentionStore {
 
   override redactBills(afterMs: number, limit: number): Promise<number> {
     const condition = sql`t.unredacted_at < ${this.ago(afterMs)} AND ${isOver('t.id')}`;
-    return this.batch({ table: 'bill', condition, order: sql`t.unredacted_at` }, limit, (ids, manager) =>
-      redactBills(this.database, ids, manager),
+    return this.batch({ table: 'bill', condition, order: sql`t.unredacted_at` }, limit, (ids, tx) =>
+      redactBills(this.database, ids, tx),
     );
   }
 
   override redactNotes(afterMs: number, limit: number): Promise<number> {
     const condition = sql`t.noted_at < ${this.ago(afterMs)}`;
-    return this.batch({ table: 'operator_action', condition, order: sql`t.noted_at` }, limit, (ids, manager) =>
-      remove(this.database, redactedNotes(this.database.dialect, sql`id IN (${ids})`), manager),
+    return this.batch({ table: 'operator_action', condition, order: sql`t.noted_at` }, limit, (ids, tx) =>
+      remove(this.database, redactedNotes(this.database.dialect, sql`id IN (${ids})`), tx),
     );
   }
 
   private delete(old: Old, limit: number): Promise<number> {
-    return this.batch(old, limit, (ids, manager) => this.database.remove(manager, old.table, ids));
+    return this.batch(old, limit, (ids, tx) => this.database.remove(tx, old.table, ids));
   }
 
   private batch(
     { table, condition, order }: Old,
     limit: number,
-    work: (ids: readonly string[], manager: EntityManager) => Promise<number>,
+    work: (ids: readonly string[], tx: OwnTransaction) => Promise<number>,
   ): Promise<number> {
     const rows = sql`payment_acceptance.${rawSql(table)} t`;
-    return this.database.transaction(async (manager) => {
+    return this.database.transaction(async (tx) => {
       const ids = async (statement: Statement): Promise<string[]> =>
-        (await this.database.rows<{ id: string }>(statement, {}, manager)).map(({ id }) => id);
+        (await this.database.rows<{ id: string }>(statement, {}, tx)).map(({ id }) => id);
       const [turn] = await this.database.rows<{ mine: boolean }>(
         sql`SELECT GET_LOCK(${LOCK}, 0) AS mine`,
         { mine: flag },
-        manager,
+        tx,
       );
       if (!turn?.mine) return 0;
       try {
@@ -84,9 +84,9 @@ export class MariaRetentionStore extends RetentionStore {
           sql`SELECT CAST(t.id AS CHAR) AS id FROM ${rows} FORCE INDEX (PRIMARY)
            WHERE t.id IN (${found}) AND ${condition} FOR UPDATE SKIP LOCKED`,
         );
-        return await work(locked, manager);
+        return await work(locked, tx);
       } finally {
-        await this.database.change(sql`DO RELEASE_LOCK(${LOCK})`, manager);
+        await this.database.change(sql`DO RELEASE_LOCK(${LOCK})`, tx);
       }
     });
   }

@@ -68,13 +68,13 @@ export class PostgresRetentionStore extends RetentionStore {
   }
 
   override redactBills(afterMs: number, limit: number): Promise<number> {
-    return this.database.transaction(async (manager) => {
+    return this.database.transaction(async (tx) => {
       const given = this.given(afterMs, limit);
-      const rows = await this.database.execute<{ id: string }, keyof typeof given>(LOCK_OLD_BILLS, given, {}, manager);
+      const rows = await this.database.execute<{ id: string }, keyof typeof given>(LOCK_OLD_BILLS, given, {}, tx);
       return redactBills(
         this.database,
         rows.map(({ id }) => id),
-        manager,
+        tx,
       );
     });
   }

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { AnsweredHints } from '../../../domain/callback.js';
 import type { ClaimedBill } from '../../../domain/claim.js';
 import type { IntentId } from '../../../domain/ids.js';
@@ -21,6 +20,7 @@ import { flag, integer } from '../../../database/reading.js';
 import { sql, type Statement } from '../../../database/statement.js';
 import { mariadb } from '../../../database/mariadb/dialect.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
+import type { OwnTransaction } from '../../../database/own-transaction.js';
 
 interface Budget {
   /** From when on the rate counts, as text. */
@@ -43,16 +43,16 @@ export class MariaCheckStore extends CheckStore {
 
   /** Locks the shop's row while its bills are claimed: another instance skips it, and polls again later. */
   override async claim(shop: string, token: string, limits: ClaimLimits): Promise<ClaimedBill[]> {
-    const bills = await this.database.transaction(async (manager) => {
-      const budget = await this.budget(manager, shop, limits);
+    const bills = await this.database.transaction(async (tx) => {
+      const budget = await this.budget(tx, shop, limits);
       if (!budget || budget.most <= 0) return [];
-      const due = await this.due(manager, shop, token, limits.limit);
+      const due = await this.due(tx, shop, token, limits.limit);
       const taken: string[] = [];
       // A bill that a settlement has locked is skipped in favour of the next.
       for (let from = 0; from < due.length && taken.length < budget.most;) {
         const next = due.slice(from, from + budget.most - taken.length);
         from += next.length;
-        taken.push(...(await this.database.lockFree(manager, 'bill', next, freeAt(this.later(0), 't'))));
+        taken.push(...(await this.database.lockFree(tx, 'bill', next, freeAt(this.later(0), 't'))));
       }
       if (taken.length === 0) return [];
       await this.database.change(
@@ -60,9 +60,9 @@ export class MariaCheckStore extends CheckStore {
          SET next_request_at = TIMESTAMPADD(MICROSECOND, ${taken.length} * 1000000 DIV ${limits.requestsPerSecond}, ${budget.start}),
            probe_at = CASE WHEN ${budget.refused} THEN ${this.later(limits.probeMs)} END
          WHERE shop = ${shop}`,
-        manager,
+        tx,
       );
-      return this.lease(manager, taken, token, limits.leaseMs, budget.refused);
+      return this.lease(tx, taken, token, limits.leaseMs, budget.refused);
     });
     return this.withHints(bills);
   }
@@ -73,47 +73,47 @@ export class MariaCheckStore extends CheckStore {
     token: string,
     leaseMs: number,
   ): Promise<ClaimedBill | 'busy' | 'unknown'> {
-    const claimed = await this.database.transaction(async (manager) => {
+    const claimed = await this.database.transaction(async (tx) => {
       // Looked up without a lock: a lock by another index, and then by the key, would meet a settlement the other way round.
       const known = await this.database.rows<{ id: string }>(
         sql`SELECT id FROM payment_acceptance.bill WHERE shop = ${shop} AND service_bill_id IS NOT NULL
            AND (service_bill_id = ${bill} OR id = ${isUuid(bill) ? bill : null})`,
         {},
-        manager,
+        tx,
       );
       const [found] = await this.database.rows<{ id: string; free: boolean; refused: boolean }>(
         sql`SELECT b.id, b.lease_until IS NULL OR b.lease_until < ${this.later(0)} AS free, EXISTS (
            SELECT 1 FROM payment_acceptance.shop_state s WHERE s.shop = b.shop AND s.refused_since IS NOT NULL) AS refused
          FROM payment_acceptance.bill b FORCE INDEX (PRIMARY) WHERE b.id IN (${known.map(({ id }) => id)}) FOR UPDATE`,
         { free: flag, refused: flag },
-        manager,
+        tx,
       );
       if (!found) return 'unknown';
       if (!found.free) return 'busy';
-      return this.lease(manager, [found.id], token, leaseMs, found.refused);
+      return this.lease(tx, [found.id], token, leaseMs, found.refused);
     });
     if (typeof claimed === 'string') return claimed;
     const [own] = await this.withHints(claimed);
     return own ?? 'unknown';
   }
 
-  override async answerHints({ consumed, again }: AnsweredHints, manager?: EntityManager): Promise<void> {
+  override async answerHints({ consumed, again }: AnsweredHints, tx?: OwnTransaction): Promise<void> {
     for (const [outcome, ids] of groups(consumed, (hint) => hint.outcome)) {
       await this.database.change(
         sql`UPDATE payment_acceptance.callback SET pending = false, consumed_at = ${this.later(0)}, outcome = ${outcome}
          WHERE id IN (${ids})`,
-        manager,
+        tx,
       );
     }
     for (const [pauseMs, ids] of groups(again, (hint) => hint.pauseMs)) {
       await this.database.change(
         sql`UPDATE payment_acceptance.callback SET asks = asks + 1, due_at = ${this.later(pauseMs)} WHERE id IN (${ids})`,
-        manager,
+        tx,
       );
     }
   }
 
-  private async budget(manager: EntityManager, shop: string, limits: ClaimLimits): Promise<Budget | undefined> {
+  private async budget(tx: OwnTransaction, shop: string, limits: ClaimLimits): Promise<Budget | undefined> {
     const { limit, requestsPerSecond, probeMs } = limits;
     const now = this.later(0);
     const start = rateStart(now);
@@ -124,13 +124,13 @@ export class MariaCheckStore extends CheckStore {
            WHEN probe_at <= ${now} OR probe_at > ${this.later(probeMs)} THEN 1 ELSE 0 END AS most
        FROM payment_acceptance.shop_state WHERE shop = ${shop} FOR UPDATE SKIP LOCKED`,
       { refused: flag, most: integer },
-      manager,
+      tx,
     );
     return budget;
   }
 
   /** Hinted and scheduled bills alternately; random where both have the same turn. */
-  private async due(manager: EntityManager, shop: string, token: string, limit: number): Promise<string[]> {
+  private async due(tx: OwnTransaction, shop: string, token: string, limit: number): Promise<string[]> {
     const now = this.later(0);
     const free = freeAt(now);
     const rows = await this.database.rows<{ id: string }>(
@@ -145,14 +145,14 @@ export class MariaCheckStore extends CheckStore {
           GROUP BY id ORDER BY MIN(due_at) LIMIT ${limit})) every
        GROUP BY id ORDER BY MIN(turn), MD5(CONCAT(id, ${token}))`,
       {},
-      manager,
+      tx,
     );
     return rows.map(({ id }) => id);
   }
 
   /** Leases bills that are already locked. */
   private async lease(
-    manager: EntityManager,
+    tx: OwnTransaction,
     ids: readonly string[],
     token: string,
     leaseMs: number,
@@ -162,14 +162,14 @@ export class MariaCheckStore extends CheckStore {
     await this.database.change(
       sql`UPDATE payment_acceptance.bill SET lease_token = ${token}, lease_until = ${this.later(leaseMs)}, check_after = ${now}
        WHERE id IN (${ids})`,
-      manager,
+      tx,
     );
     return this.database.rows(
       sql`SELECT ${claimedColumns(mariadb, now)}, coalesce(b.next_check_at <= ${now}, false) AS scheduled,
          ${shopRefused} AS "shopRefused"
        FROM payment_acceptance.bill b WHERE b.id IN (${ids})`,
       CLAIMED_BILL,
-      manager,
+      tx,
     );
   }
 

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { LockedBill, LockedOrder } from '../../../domain/bill.js';
 import type { KnownPayment } from '../../../domain/callback.js';
 import type { LockedClaim } from '../../../domain/claim.js';
@@ -21,6 +20,7 @@ import { flag } from '../../../database/reading.js';
 import { join, sql } from '../../../database/statement.js';
 import { mariadb } from '../../../database/mariadb/dialect.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
+import type { OwnTransaction } from '../../../database/own-transaction.js';
 
 interface HeldOrder extends LockedOrder {
   readonly shop: string;
@@ -34,11 +34,7 @@ export class MariaSettlementStore extends SettlementStore {
   }
 
   /** By primary key: any other access path would lock the rows that it passes. */
-  override async lockClaimed(
-    manager: EntityManager,
-    claims: readonly ClaimKey[],
-    wait: boolean,
-  ): Promise<LockedClaim[]> {
+  override async lockClaimed(tx: OwnTransaction, claims: readonly ClaimKey[], wait: boolean): Promise<LockedClaim[]> {
     if (claims.length === 0) return [];
     const lock = wait ? sql`FOR UPDATE` : sql`FOR UPDATE SKIP LOCKED`;
     const key = (shop: string, orderId: OrderId): string => `${shop} ${orderId}`;
@@ -49,7 +45,7 @@ export class MariaSettlementStore extends SettlementStore {
        FROM payment_acceptance.shop_order o FORCE INDEX (PRIMARY)
        WHERE (o.shop, o.order_id) IN (${join(keys, ', ')}) ORDER BY o.shop, o.order_id ${lock}`,
       { cancelled: flag },
-      manager,
+      tx,
     );
     const held = new Map(orders.map(({ shop, orderId, ...order }) => [key(shop, orderId), order]));
     const near = claims.filter(({ shop, orderId }) => held.has(key(shop, orderId)));
@@ -59,7 +55,7 @@ export class MariaSettlementStore extends SettlementStore {
       sql`SELECT ${lockedBill(mariadb, mariadb.now(this.database.offsetMs))}, b.lease_token AS token
        FROM payment_acceptance.bill b FORCE INDEX (PRIMARY) WHERE b.id ${mariadb.oneOf(ids, 'uuid')} ORDER BY b.id ${lock}`,
       LOCKED_BILL,
-      manager,
+      tx,
     );
     return rows.flatMap(({ token, ...bill }) => {
       const order = held.get(key(bill.shop, bill.orderId));
@@ -68,7 +64,7 @@ export class MariaSettlementStore extends SettlementStore {
   }
 
   override async payments(
-    manager: EntityManager,
+    tx: OwnTransaction,
     intentIds: readonly IntentId[],
     listed: readonly PaymentKey[],
   ): Promise<KnownPayment[]> {
@@ -76,7 +72,7 @@ export class MariaSettlementStore extends SettlementStore {
       sql`SELECT ${knownPayment(mariadb)}, ${confirmed('SUCCESS')}, ${confirmed('FAIL')}
        FROM payment_acceptance.payment p WHERE p.bill_id ${mariadb.oneOf(intentIds, 'uuid')}`,
       PAYMENT_ROW,
-      manager,
+      tx,
     );
     const payments = known.map(toKnownPayment);
     for (const piece of inPieces(listed)) {
@@ -85,7 +81,7 @@ export class MariaSettlementStore extends SettlementStore {
         sql`SELECT ${knownPayment(mariadb)}, 0 AS "SUCCESS", 0 AS "FAIL" FROM payment_acceptance.payment p
          WHERE (p.shop, p.payment_id) IN (${join(keys, ', ')}) AND p.bill_id ${mariadb.noneOf(intentIds, 'uuid')}`,
         PAYMENT_ROW,
-        manager,
+        tx,
       );
       for (const row of elsewhere) payments.push(toKnownPayment(row));
     }

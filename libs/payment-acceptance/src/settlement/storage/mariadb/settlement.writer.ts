@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { inPieces } from '../../../common/pieces.js';
 import type { NewEvent, Settlement } from '../../../domain/settlement.js';
 import { ConcurrentChangeError, isUniqueViolation } from '../../../database/query-errors.js';
@@ -9,6 +8,7 @@ import { join, sql, type Statement } from '../../../database/statement.js';
 import { MariaCheckStore } from './check.store.js';
 import { mariadb } from '../../../database/mariadb/dialect.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
+import type { OwnTransaction } from '../../../database/own-transaction.js';
 
 /** Writes in several statements of the given transaction: MariaDB has no data-modifying WITH. */
 @Injectable()
@@ -20,32 +20,32 @@ export class MariaSettlementWriter implements SettlementWriter {
   }
 
   async write(
-    manager: EntityManager,
+    tx: OwnTransaction,
     settlements: readonly Settlement[],
     minGapMs: number,
   ): Promise<readonly AddedEvent[]> {
-    const now = await this.moment(manager);
-    await this.openReviews(manager, settlements, now);
-    await this.upsertPayments(manager, settlements, now);
+    const now = await this.moment(tx);
+    await this.openReviews(tx, settlements, now);
+    await this.upsertPayments(tx, settlements, now);
     for (const { bill, firstPaymentId } of settlements) {
       if (firstPaymentId !== null) {
         await this.database.change(
           sql`UPDATE payment_acceptance.shop_order SET first_payment_id = ${firstPaymentId}, first_paid_at = ${now}
            WHERE shop = ${bill.shop} AND order_id = ${bill.orderId} AND first_payment_id IS NULL`,
-          manager,
+          tx,
         );
       }
     }
-    for (const settlement of settlements) await this.endCheck(manager, settlement, minGapMs, now);
+    for (const settlement of settlements) await this.endCheck(tx, settlement, minGapMs, now);
     const consumed = settlements.flatMap(({ hints }) => hints.consumed);
-    await this.checks.answerHints({ consumed, again: [] }, manager);
+    await this.checks.answerHints({ consumed, again: [] }, tx);
     const events = settlements.flatMap((settlement) => settlement.events.map((event) => ({ ...settlement, ...event })));
     const added: AddedEvent[] = [];
-    for (const piece of inPieces(events)) added.push(...(await this.addEvents(manager, piece, now)));
+    for (const piece of inPieces(events)) added.push(...(await this.addEvents(tx, piece, now)));
     return added;
   }
 
-  private async openReviews(manager: EntityManager, settlements: readonly Settlement[], now: Statement): Promise<void> {
+  private async openReviews(tx: OwnTransaction, settlements: readonly Settlement[], now: Statement): Promise<void> {
     const reviews = settlements.flatMap(({ bill, reviews: opened }) => opened.map((review) => ({ bill, ...review })));
     if (reviews.length === 0) return;
     for (const piece of inPieces(reviews.sort(by(({ key }) => [key])))) {
@@ -58,17 +58,13 @@ export class MariaSettlementWriter implements SettlementWriter {
         sql`INSERT INTO payment_acceptance.review
          (id, \`key\`, shop, order_id, bill_id, payment_id, reason, detail, state, opened_at) VALUES ${join(rows, ', ')}
        ${mariadb.unlessThere('id')}`,
-        manager,
+        tx,
       );
     }
   }
 
   /** Sets `changed_at` first: MariaDB evaluates assignments in order, and it needs the old status. */
-  private async upsertPayments(
-    manager: EntityManager,
-    settlements: readonly Settlement[],
-    now: Statement,
-  ): Promise<void> {
+  private async upsertPayments(tx: OwnTransaction, settlements: readonly Settlement[], now: Statement): Promise<void> {
     const payments = settlements.flatMap(({ bill, payments: of }) =>
       of.map((payment) => ({ shop: bill.shop, ...payment })),
     );
@@ -87,14 +83,14 @@ export class MariaSettlementWriter implements SettlementWriter {
          status = VALUES(status), amount = VALUES(amount), amount_received = VALUES(amount_received),
          commission = VALUES(commission), currency = VALUES(currency), from_card = VALUES(from_card),
          service_status = VALUES(service_status), contradiction = VALUES(contradiction), verdict = VALUES(verdict)`,
-        manager,
+        tx,
       );
       const keys = piece.map(({ shop, paymentId, intentId }) => sql`(${shop}, ${paymentId}, ${intentId})`);
       const [found] = await this.database.rows<{ count: number }>(
         sql`SELECT count(*) AS count FROM payment_acceptance.payment
        WHERE (shop, payment_id, bill_id) IN (${join(keys, ', ')})`,
         { count: integer },
-        manager,
+        tx,
       );
       own += found?.count ?? 0;
     }
@@ -105,7 +101,7 @@ export class MariaSettlementWriter implements SettlementWriter {
 
   /** Sets `state` last: MariaDB evaluates assignments in order, and `ended_at` needs the old state. */
   private async endCheck(
-    manager: EntityManager,
+    tx: OwnTransaction,
     { bill, change }: Settlement,
     minGapMs: number,
     now: Statement,
@@ -120,20 +116,20 @@ export class MariaSettlementWriter implements SettlementWriter {
          paid_at = ${state === 'PAID' ? sql`coalesce(paid_at, ${now})` : sql`paid_at`},
          ended_at = CASE WHEN state = ${state} THEN ended_at ELSE ${now} END, state = ${state}
        WHERE id = ${bill.intentId}`,
-      manager,
+      tx,
     );
   }
 
   /** Adds the events that do not exist yet, in the given order, with their deliveries. */
   private async addEvents(
-    manager: EntityManager,
+    tx: OwnTransaction,
     events: readonly (Settlement & NewEvent)[],
     now: Statement,
   ): Promise<AddedEvent[]> {
     const known = await this.database.rows<{ key: string }>(
       sql`SELECT \`key\` FROM payment_acceptance.event WHERE \`key\` IN (${events.map(({ key }) => key)})`,
       {},
-      manager,
+      tx,
     );
     const before = new Set(known.map(({ key }) => key));
     const fresh = events.filter(({ key }) => !before.has(key));
@@ -147,7 +143,7 @@ export class MariaSettlementWriter implements SettlementWriter {
       await this.database.change(
         sql`INSERT INTO payment_acceptance.event (id, \`key\`, name, shop, bill_id, payload, traceparent, asserted_at,
            occurred_at) VALUES ${join(rows, ', ')}`,
-        manager,
+        tx,
       );
     } catch (error) {
       // Whoever was quicker has committed by now: the repetition finds its event.
@@ -165,7 +161,7 @@ export class MariaSettlementWriter implements SettlementWriter {
        ORDER BY e.seq
        RETURNING event_id AS "eventId", consumer, behind`,
       { behind: flag },
-      manager,
+      tx,
     );
     const byEvent = new Map(ids.map((id) => [id, [] as typeof deliveries]));
     for (const delivery of deliveries) byEvent.get(delivery.eventId)?.push(delivery);
@@ -180,9 +176,9 @@ export class MariaSettlementWriter implements SettlementWriter {
    * The current time, read once, so that everything a settlement writes has the same timestamp, as with PostgreSQL's single
    * statement. If the clock advanced between statements, its records would sometimes sort in another order.
    */
-  private async moment(manager: EntityManager): Promise<Statement> {
+  private async moment(tx: OwnTransaction): Promise<Statement> {
     const present = mariadb.now(this.database.offsetMs);
-    const [row] = await this.database.rows<{ now: string }>(sql`SELECT ${mariadb.text(present)} AS now`, {}, manager);
+    const [row] = await this.database.rows<{ now: string }>(sql`SELECT ${mariadb.text(present)} AS now`, {}, tx);
     return row ? sql`CAST(${row.now} AS DATETIME(6))` : present;
   }
 }

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { AnsweredHints } from '../../../domain/callback.js';
 import type { ClaimedBill } from '../../../domain/claim.js';
 import type { IntentId } from '../../../domain/ids.js';
@@ -21,6 +20,7 @@ import { postgres } from '../../../database/postgres/dialect.js';
 import { IN_ORDER, later, opaque, recordSet, ROW_BY_ROW } from '../../../database/postgres/planner.js';
 import type { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
 import { prepare } from '../../../database/postgres/prepare.js';
+import type { OwnTransaction } from '../../../database/own-transaction.js';
 
 /** See `CheckStore.claim`. */
 const CLAIM = prepare(
@@ -133,7 +133,7 @@ export class PostgresCheckStore extends CheckStore {
   }
 
   /** The limits drop no row: they tell the planner how few there are, so that it looks callbacks up by key. */
-  override async answerHints({ consumed, again }: AnsweredHints, manager?: EntityManager): Promise<void> {
+  override async answerHints({ consumed, again }: AnsweredHints, tx?: OwnTransaction): Promise<void> {
     const now = this.later(0);
     if (consumed.length > 0) {
       const given = recordSet(sql`${JSON.stringify(consumed)}`);
@@ -141,7 +141,7 @@ export class PostgresCheckStore extends CheckStore {
         sql`UPDATE payment_acceptance.callback c SET pending = false, consumed_at = ${now}, outcome = answered.outcome
          FROM (SELECT * FROM ${given} AS r (id uuid, outcome text) LIMIT ${consumed.length}) AS answered
          WHERE c.id = answered.id`,
-        manager,
+        tx,
       );
     }
     if (again.length > 0) {
@@ -150,7 +150,7 @@ export class PostgresCheckStore extends CheckStore {
         sql`UPDATE payment_acceptance.callback c SET asks = asks + 1, due_at = ${later(now, 'paused.ms')}
          FROM (SELECT * FROM ${given} AS r (id uuid, "pauseMs" double precision) LIMIT ${again.length}) AS paused (id, ms)
          WHERE c.id = paused.id`,
-        manager,
+        tx,
       );
     }
   }

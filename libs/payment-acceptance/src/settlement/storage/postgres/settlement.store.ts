@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { LockedBill, LockedOrder } from '../../../domain/bill.js';
 import type { KnownPayment } from '../../../domain/callback.js';
 import type { LockedClaim } from '../../../domain/claim.js';
@@ -21,6 +20,7 @@ import { postgres } from '../../../database/postgres/dialect.js';
 import { givenRows, opaque } from '../../../database/postgres/planner.js';
 import type { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
 import { prepare } from '../../../database/postgres/prepare.js';
+import type { OwnTransaction } from '../../../database/own-transaction.js';
 
 const PAYMENTS = prepare(['intentIds', 'listed'], ({ intentIds, listed }) => {
   const ids = opaque(intentIds, 'uuid[]');
@@ -58,11 +58,7 @@ export class PostgresSettlementStore extends SettlementStore {
     super(database);
   }
 
-  override async lockClaimed(
-    manager: EntityManager,
-    claims: readonly ClaimKey[],
-    wait: boolean,
-  ): Promise<LockedClaim[]> {
+  override async lockClaimed(tx: OwnTransaction, claims: readonly ClaimKey[], wait: boolean): Promise<LockedClaim[]> {
     const rows = await this.database.execute<LockedBill & LockedOrder & { token: string }, 'offsetMs' | 'claims'>(
       wait ? LOCK_WAITING : LOCK_FREE,
       {
@@ -72,7 +68,7 @@ export class PostgresSettlementStore extends SettlementStore {
         ),
       },
       { ...LOCKED_BILL, cancelled: flag },
-      manager,
+      tx,
     );
     return rows.map(({ token, firstPaymentId, cancelled, ...bill }) => ({
       bill,
@@ -82,12 +78,12 @@ export class PostgresSettlementStore extends SettlementStore {
   }
 
   override async payments(
-    manager: EntityManager,
+    tx: OwnTransaction,
     intentIds: readonly IntentId[],
     listed: readonly PaymentKey[],
   ): Promise<KnownPayment[]> {
     const keys = listed.map(({ shop, paymentId }) => ({ shop, payment_id: paymentId }));
     const given = { intentIds, listed: JSON.stringify(keys) };
-    return (await this.database.execute(PAYMENTS, given, PAYMENT_ROW, manager)).map(toKnownPayment);
+    return (await this.database.execute(PAYMENTS, given, PAYMENT_ROW, tx)).map(toKnownPayment);
   }
 }

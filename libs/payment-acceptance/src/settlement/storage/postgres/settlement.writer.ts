@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { Settlement } from '../../../domain/settlement.js';
 import { ConcurrentChangeError } from '../../../database/query-errors.js';
 import { isPending } from '../../../events/storage/delivery.store.js';
@@ -10,6 +9,7 @@ import { postgres } from '../../../database/postgres/dialect.js';
 import { givenRows, later, recordSet, ROW_BY_ROW } from '../../../database/postgres/planner.js';
 import type { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
 import { prepare } from '../../../database/postgres/prepare.js';
+import type { OwnTransaction } from '../../../database/own-transaction.js';
 
 /**
  * Everything in one statement. The orders' rows exist, so their INSERT always conflicts: this finds them by key, however
@@ -86,16 +86,16 @@ export class PostgresSettlementWriter implements SettlementWriter {
   constructor(private readonly database: PostgresDatabase) {}
 
   async write(
-    manager: EntityManager,
+    tx: OwnTransaction,
     settlements: readonly Settlement[],
     minGapMs: number,
   ): Promise<readonly AddedEvent[]> {
-    await this.openReviews(manager, settlements);
+    await this.openReviews(tx, settlements);
     const [written] = await this.database.execute<Written, keyof ReturnType<typeof records> | 'offsetMs' | 'minGapMs'>(
       WRITE,
       { offsetMs: this.database.offsetMs, minGapMs, ...records(settlements) },
       { payments: integer, added: json },
-      manager,
+      tx,
     );
     const payments = settlements.reduce((sum, settlement) => sum + settlement.payments.length, 0);
     if (!written || written.payments < payments)
@@ -103,7 +103,7 @@ export class PostgresSettlementWriter implements SettlementWriter {
     return written.added;
   }
 
-  private async openReviews(manager: EntityManager, settlements: readonly Settlement[]): Promise<void> {
+  private async openReviews(tx: OwnTransaction, settlements: readonly Settlement[]): Promise<void> {
     const reviews = settlements.flatMap(({ bill, reviews: opened }) =>
       opened.map(({ id, key, paymentId, reason, detail }) => ({
         id,
@@ -123,7 +123,7 @@ export class PostgresSettlementWriter implements SettlementWriter {
        SELECT r.*, 'OPEN', ${postgres.now(this.database.offsetMs)}
        FROM ${recordSet(sql`${JSON.stringify(reviews)}`)} AS r (id uuid, key text, shop text, order_id text, bill_id uuid,
          payment_id text, reason text, detail jsonb) ON CONFLICT (key) DO NOTHING`,
-      manager,
+      tx,
     );
   }
 }

@@ -1,0 +1,34 @@
+/** A connection of a driver, as its pool gives it. */
+export type Connection = object;
+
+/** Shows a statement in a log of the host's while it is sent. */
+export type StatementLog = <T>(text: string, values: readonly unknown[], send: () => Promise<T>) => Promise<T>;
+
+/** Where the module's connections come from: a pool of `pg` or `mysql2`. */
+export interface ConnectionSource {
+  readonly type: 'postgres' | 'mariadb';
+  /** Maximum number of connections. */
+  readonly size: number;
+  /** How many are neither in use nor waited for; negative if many callers wait. */
+  free(): number;
+  connect(): Promise<Connection>;
+  /** @param isBroken it is closed already, and another takes its place */
+  release(connection: Connection, isBroken: boolean): void;
+  /** Calls the listener for each new connection. */
+  onOpened(listener: (connection: Connection) => void): void;
+  /** How long opening a connection may take, in milliseconds, where the host has set no limit. */
+  limitOpening(limitMs: () => number): void;
+  /** The module `pg`, or parts of it, for connections outside the pool; absent if it is not known. */
+  readonly pg?: PgDriver | undefined;
+  readonly log?: StatementLog | undefined;
+  /** Whether the caller is inside a transaction of the host's that follows its calls. */
+  isInsideHostTransaction?(): boolean;
+}
+
+/** The parts of `pg` that open connections outside a pool. */
+export interface PgDriver {
+  readonly Client?: new (options: unknown) => object;
+  readonly Connection?: new (options: { ssl: unknown; sslNegotiation: unknown }) => object;
+  /** What the pool opens its connections with. */
+  readonly options: unknown;
+}

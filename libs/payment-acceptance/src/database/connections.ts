@@ -1,0 +1,138 @@
+import { TimeoutError, withTimeout } from '../common/timeout.js';
+import type { Connection, ConnectionSource } from './connection-source.js';
+import { PaymentPoolExhaustedError, PaymentStatementTimeoutError } from './database.errors.js';
+import { HeldConnections } from './held-connections.js';
+import type { OwnTransaction } from './own-transaction.js';
+import { isReadOnly } from './query-errors.js';
+import { answerWithin } from './statement-limit.js';
+
+/** How a database closes a connection. The pool learns of it when the connection is released. */
+export interface ConnectionCloser {
+  /** Closes the connection. */
+  discard(connection: Connection): Promise<void>;
+  /** Closes the connection and ends its server process at once. */
+  destroy(connection: Connection): Promise<void>;
+}
+
+/** The connections of a pool, as our statements use them: within time limits, and only if the server is writable. */
+export class Connections {
+  /** Timeout of a statement, and before it of waiting for the pool, in milliseconds. */
+  statementMs = Infinity;
+  private readonly held: HeldConnections;
+  /** When connections were opened, as far as we have seen it. */
+  private readonly openedAt = new WeakMap<Connection, number>();
+  private readonly closed = new WeakSet<Connection>();
+
+  constructor(
+    private readonly source: ConnectionSource,
+    private readonly closer: ConnectionCloser,
+  ) {
+    this.held = new HeldConnections(source.size);
+    // Only a new connection shows which server is there now.
+    source.onOpened((connection) => this.openedAt.set(connection, performance.now()));
+    source.limitOpening(() => this.statementMs);
+  }
+
+  /** See `Database.hurry`. */
+  hurry(limitMs: number): void {
+    this.statementMs = Math.min(this.statementMs, limitMs);
+    const overdue = this.held.hurry(limitMs);
+    // All at once, since each may take a second. Their callers see their statements fail.
+    setTimeout(() => void Promise.allSettled(overdue().map((each) => this.destroy(each))), limitMs).unref();
+  }
+
+  /**
+   * Runs a statement on the connection of a transaction or on one of its own, within its time limit. A statement refused by a
+   * read-only server has done nothing, and its connection is closed, so it is sent again, until a new connection shows the
+   * current state of the server.
+   * @param limitMs if it may take longer than other statements
+   * @throws PaymentStatementTimeoutError, after which the connection and its transaction are gone
+   * @throws PaymentPoolExhaustedError
+   */
+  async run<T>(
+    transaction: OwnTransaction | undefined,
+    limitMs: number | undefined,
+    statement: (connection: Connection) => Promise<T>,
+  ): Promise<T> {
+    if (transaction) {
+      if (transaction.isOver) throw new Error('The connection of this statement has been released.');
+      return this.inTime(transaction.connection, statement, limitMs);
+    }
+    const began = performance.now();
+    for (let attempt = 1; ; attempt += 1) {
+      const connection = await this.connect(limitMs);
+      try {
+        return await this.inTime(connection, statement);
+      } catch (error) {
+        if (!isReadOnly(error) || !this.mayHaveOthers(connection, began, attempt)) throw error;
+      } finally {
+        this.release(connection);
+      }
+    }
+  }
+
+  /** Whether other connections of the pool may lead to a writable server although this one does not. */
+  mayHaveOthers(connection: Connection, began: number, attempt: number): boolean {
+    return attempt <= this.source.size && (this.openedAt.get(connection) ?? -Infinity) < began;
+  }
+
+  /**
+   * Waits for a connection of the pool, up to the timeout of a statement: whoever holds all of them may hold them for ever.
+   * @throws PaymentPoolExhaustedError
+   */
+  async connect(limitMs?: number): Promise<Connection> {
+    const { statementMs, held, source } = this;
+    held.check();
+    const connecting = source.connect();
+    let connection: Connection;
+    try {
+      connection = await (statementMs === Infinity ? connecting : withTimeout(statementMs, connecting));
+    } catch (error) {
+      if (!(error instanceof TimeoutError)) throw error;
+      // If it comes after all, nobody waits for it any more.
+      connecting.then(
+        (late) => source.release(late, false),
+        () => undefined,
+      );
+      throw PaymentPoolExhaustedError.within(statementMs);
+    }
+    try {
+      // Again, since other statements may have become overdue during the wait.
+      held.check();
+    } catch (error) {
+      source.release(connection, false);
+      throw error;
+    }
+    held.take(connection, limitMs === undefined ? statementMs : Math.max(limitMs, statementMs));
+    return connection;
+  }
+
+  release(connection: Connection): void {
+    this.held.giveBack(connection);
+    this.source.release(connection, this.closed.has(connection));
+  }
+
+  /** Closes a connection that is still held, and ends its server process. */
+  async destroy(connection: Connection): Promise<void> {
+    this.closed.add(connection);
+    await this.closer.destroy(connection);
+  }
+
+  private async inTime<T>(
+    connection: Connection,
+    statement: (connection: Connection) => Promise<T>,
+    limitMs = 0,
+  ): Promise<T> {
+    const usualMs = this.held.limitOf(connection) ?? this.statementMs;
+    try {
+      return await answerWithin(Math.max(usualMs, limitMs), statement(connection));
+    } catch (error) {
+      if (error instanceof PaymentStatementTimeoutError) await this.destroy(connection);
+      else if (isReadOnly(error)) {
+        this.closed.add(connection);
+        await this.closer.discard(connection);
+      }
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,13 @@
+import type { Connection } from './connection-source.js';
+
+/** A connection that several statements of the module share: a transaction of its own, or one that holds a lock. */
+export class OwnTransaction {
+  /** After this the connection belongs to another caller, and takes no further statement from here. */
+  isOver = false;
+
+  /** @param tx what a handler is given, in one that TypeORM has begun for it */
+  constructor(
+    readonly connection: Connection,
+    readonly tx?: unknown,
+  ) {}
+}
