@@ -11,6 +11,7 @@ const REST = [
   'test/scripts/',
   'test/docs/',
   'test/crash/',
+  'test/data-layers/kills.spec.ts',
   'test/model/',
   'test/monitoring/alerts.spec.ts',
   'test/attacks/fuzz.spec.ts',

@@ -9,7 +9,9 @@ import {
 import { ON_MARIADB } from '../support/database.js';
 import { startHarness, type Harness, type Instance } from '../support/harness.js';
 import { until } from '../support/until.js';
-import { LAYERS, type Layer } from './layers.js';
+import { LAYERS } from './layers.mjs';
+
+type Layer = Awaited<ReturnType<(typeof LAYERS)[number]['open']>>;
 
 const TIME_LIMIT_MS = 400;
 

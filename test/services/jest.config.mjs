@@ -7,7 +7,11 @@ const SUITES = [
   'test/storage/.*\\.spec\\.ts$',
 ];
 /** The built sample shop. */
-const ON_MARIADB = [...SUITES, 'test/shop/shop\\.spec\\.ts$'];
+const ON_MARIADB = [
+  ...SUITES,
+  'test/data-layers/(data-layers|verification)\\.spec\\.ts$',
+  'test/shop/shop\\.spec\\.ts$',
+];
 /** Unit tests of PostgreSQL code. */
 const ON_POSTGRES = [...SUITES, 'libs/payment-acceptance/src/(database|.*/storage|brokers/inbox)/.*\\.spec\\.ts$'];
 const SERVICES = 'test/services/.*\\.services\\.ts$';

@@ -1,0 +1,201 @@
+// The data layers, each on a database. Plain JavaScript, since processes that are killed use them, too.
+import { PrismaMariaDb } from '@prisma/adapter-mariadb';
+import { PrismaPg } from '@prisma/adapter-pg';
+import * as prismaRuntime from '@prisma/client/runtime/client';
+import { sql } from 'drizzle-orm';
+import { drizzle as drizzleOnMysql } from 'drizzle-orm/mysql2';
+import { drizzle as drizzleOnPg } from 'drizzle-orm/node-postgres';
+import knex from 'knex';
+import { CompiledQuery, Kysely, MysqlDialect, PostgresDialect } from 'kysely';
+import callbackMysql from 'mysql2';
+import mysql from 'mysql2/promise';
+import { drizzleTransactions } from 'nestjs-payment-acceptance/drizzle';
+import { knexTransactions } from 'nestjs-payment-acceptance/knex';
+import { kyselyTransactions } from 'nestjs-payment-acceptance/kysely';
+import { mikroOrmTransactions } from 'nestjs-payment-acceptance/mikro-orm';
+import { mysql2Transactions } from 'nestjs-payment-acceptance/mysql2';
+import { pgTransactions } from 'nestjs-payment-acceptance/pg';
+import { prismaTransactions } from 'nestjs-payment-acceptance/prisma';
+import pg from 'pg';
+
+/**
+ * @typedef {object} Layer on the database of a test; its statements have no parameters
+ * @property {import('nestjs-payment-acceptance').PaymentTransactions} transactions
+ * @property {(tx: any, statement: string) => Promise<unknown>} send
+ * @property {(tx: any, work: (tx: any) => Promise<unknown>) => Promise<unknown>} [nested] a transaction of the layer's own within the
+ * handler's; absent where it has none
+ * @property {() => Promise<unknown>} close
+ */
+
+/**
+ * @typedef {object} LayerKind with what it cannot do, as docs/data-layers.md says
+ * @property {string} name
+ * @property {(url: string) => Promise<Layer> | Layer} open
+ * @property {boolean} [commitsUnawaited] a statement that a handler does not await commits although the handler throws
+ * @property {string} [absent] why it is left out here
+ */
+
+const onMariaDb = process.env.TEST_DATABASE === 'mariadb';
+const settings = { application_name: 'handlers', max: 4 };
+
+/**
+ * As in a host: without the listener, the end of an idle session would end the process.
+ * @param {string} url
+ */
+const pgPool = (url) => new pg.Pool({ connectionString: url, ...settings }).on('error', () => undefined);
+
+/** @param {string} url */
+const mysqlUrl = (url) => url.replace('mariadb:', 'mysql:');
+
+/** @param {string} url */
+const mysqlPool = (url) => mysql.createPool({ uri: mysqlUrl(url), connectionLimit: 4 });
+
+/** @type {LayerKind} */
+const plain = {
+  name: onMariaDb ? 'mysql2' : 'pg',
+  open(url) {
+    if (onMariaDb) {
+      const pool = mysqlPool(url);
+      const transactions = mysql2Transactions(pool);
+      return { transactions, send: (tx, statement) => tx.query(statement), close: () => pool.end() };
+    }
+    const pool = pgPool(url);
+    const transactions = pgTransactions(pool);
+    return { transactions, send: (tx, statement) => tx.query(statement), close: () => pool.end() };
+  },
+};
+
+/** @type {LayerKind} */
+const drizzle = {
+  name: 'Drizzle',
+  open(url) {
+    const on = {
+      send: (/** @type {any} */ tx, /** @type {string} */ statement) => tx.execute(sql.raw(statement)),
+      nested: (/** @type {any} */ tx, /** @type {(tx: any) => Promise<unknown>} */ work) => tx.transaction(work),
+    };
+    if (onMariaDb) {
+      const pool = mysqlPool(url);
+      const transactions = drizzleTransactions(pool, (client) => drizzleOnMysql(client));
+      return { ...on, transactions, close: () => pool.end() };
+    }
+    const pool = pgPool(url);
+    const transactions = drizzleTransactions(pool, (client) => drizzleOnPg(client));
+    return { ...on, transactions, close: () => pool.end() };
+  },
+};
+
+/** @type {LayerKind} */
+const kysely = {
+  name: 'Kysely',
+  open(url) {
+    /** @type {Layer['send']} */
+    const send = (tx, statement) => tx.executeQuery(CompiledQuery.raw(statement));
+    if (onMariaDb) {
+      const pool = callbackMysql.createPool({ uri: mysqlUrl(url), connectionLimit: 4 });
+      const transactions = kyselyTransactions(
+        pool,
+        (single) => new Kysely({ dialect: new MysqlDialect({ pool: single }) }),
+      );
+      return { transactions, send, close: () => pool.promise().end() };
+    }
+    const pool = pgPool(url);
+    const transactions = kyselyTransactions(
+      pool,
+      (single) => new Kysely({ dialect: new PostgresDialect({ pool: single }) }),
+    );
+    return { transactions, send, close: () => pool.end() };
+  },
+};
+
+/** It prints each session that ends. */
+const SILENT = { error: () => undefined, warn: () => undefined };
+
+/** @type {LayerKind} */
+const knexLayer = {
+  name: 'Knex',
+  open(url) {
+    const instance = knex({
+      client: onMariaDb ? 'mysql2' : 'pg',
+      connection: onMariaDb ? mysqlUrl(url) : { connectionString: url, application_name: 'handlers' },
+      pool: { min: 0, max: 4 },
+      log: SILENT,
+    });
+    return {
+      transactions: knexTransactions(instance),
+      send: (tx, statement) => Promise.resolve(tx.raw(statement)),
+      nested: (tx, work) => tx.transaction(work),
+      close: () => instance.destroy(),
+    };
+  },
+};
+
+/** @type {LayerKind} */
+const prisma = {
+  name: 'Prisma',
+  open(url) {
+    const client = prismaClient(url);
+    return {
+      transactions: prismaTransactions(client, { provider: onMariaDb ? 'mysql' : 'postgresql', connections: 4 }),
+      send: (tx, statement) => tx.$executeRawUnsafe(statement),
+      nested: (tx, work) => tx.$transaction(work),
+      close: () => client.$disconnect(),
+    };
+  },
+};
+
+/**
+ * A client as `prisma generate` writes it, without models: to generate one needs Prisma's command line, which is large.
+ * @param {string} url
+ * @returns {any}
+ */
+function prismaClient(url) {
+  const provider = onMariaDb ? 'mysql' : 'postgresql';
+  const compiler = `@prisma/client/runtime/query_compiler_fast_bg.${provider}`;
+  /** @type {any} */
+  const Client = prismaRuntime.getPrismaClient({
+    previewFeatures: [],
+    clientVersion: '7.10.1',
+    engineVersion: '0'.repeat(40),
+    activeProvider: provider,
+    inlineSchema: `datasource db {\n  provider = "${provider}"\n}\n`,
+    runtimeDataModel: { models: {}, enums: {}, types: {} },
+    parameterizationSchema: { strings: [], graph: 'AAAA' },
+    compilerWasm: {
+      getRuntime: () => import(`${compiler}.mjs`),
+      getQueryCompilerWasmModule: async () => {
+        const { wasm } = await import(`${compiler}.wasm-base64.mjs`);
+        const { Module } = Reflect.get(globalThis, 'WebAssembly');
+        return new Module(Buffer.from(wasm, 'base64'));
+      },
+      importName: './query_compiler_fast_bg.js',
+    },
+  });
+  const adapter = onMariaDb ? new PrismaMariaDb(url) : new PrismaPg({ connectionString: url, ...settings });
+  return new Client({ adapter });
+}
+
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+
+/** @type {LayerKind} */
+const mikroOrm = {
+  name: 'MikroORM',
+  commitsUnawaited: true,
+  ...(major * 100 + minor < 2217 && { absent: 'MikroORM 7 needs Node.js 22.17' }),
+  async open(url) {
+    /** @type {any} */
+    const { MikroORM } = await import(onMariaDb ? '@mikro-orm/mariadb' : '@mikro-orm/postgresql');
+    const { EntitySchema } = await import('@mikro-orm/core');
+    const Unused = new EntitySchema({ name: 'Unused', properties: { id: { type: 'number', primary: true } } });
+    const driverOptions = onMariaDb ? {} : { application_name: 'handlers' };
+    const orm = await MikroORM.init({ clientUrl: url, entities: [Unused], driverOptions, pool: { max: 4 } });
+    return {
+      transactions: mikroOrmTransactions(orm.em),
+      send: (tx, statement) => tx.execute(statement),
+      nested: (tx, work) => tx.transactional(work),
+      close: () => orm.close(),
+    };
+  },
+};
+
+/** @type {readonly LayerKind[]} */
+export const LAYERS = [plain, drizzle, kysely, knexLayer, prisma, mikroOrm];
