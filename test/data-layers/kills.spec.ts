@@ -125,7 +125,7 @@ describe.each(chosen)('processes that are killed, with handlers in transactions 
     const before = (await harness.effects()).length;
     const running = { deliveries: { concurrency: 4, timeLimitMs: 2_000, retryBaseMs: 1, pollMs: 50 } };
     const instance = async (): Promise<ChildProcess> => {
-      const child = start({ RUNS_ON: 'yes' }, running as never);
+      const child = start({ RUNS_ON: 'yes' }, running);
       await once(child.stdout!, 'data');
       return child;
     };
