@@ -2,7 +2,7 @@ import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
   // What BullMQ brings along is installed for its example alone, where `npm run test:hosts` compiles it.
-  { ignores: ['**/dist/', '**/node_modules/', '.data/', 'coverage/', 'examples/bullmq-handover/'] },
+  { ignores: ['**/dist/', '**/node_modules/', '.data/', 'coverage/', 'examples/bullmq-handover/', 'examples/prisma/'] },
   {
     files: ['**/*.ts'],
     extends: [tseslint.configs.strictTypeChecked],

@@ -23,7 +23,13 @@ const { LOG_LINES } = await import('../libs/payment-acceptance/dist/esm/common/l
 const generated = [
   {
     document: 'docs/configuration.md',
-    sources: ['config/service-options.ts', 'domain/schedule-options.ts', 'config/options.ts', 'config/extras.ts'],
+    sources: [
+      'config/service-options.ts',
+      'domain/schedule-options.ts',
+      'database/storage-options.ts',
+      'config/options.ts',
+      'config/extras.ts',
+    ],
     column: 'option',
     rules: {
       PaymentAcceptanceOptions: OPTION_RULES,

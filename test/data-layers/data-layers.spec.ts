@@ -52,7 +52,11 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, commitsUnawa
     }
     instance = await harness.start({
       providers: [Orders],
-      options: { transactions, deliveries: { timeLimitMs: TIME_LIMIT_MS } },
+      options: {
+        transactions,
+        storage: { url: harness.databaseUrl },
+        deliveries: { timeLimitMs: TIME_LIMIT_MS },
+      },
     });
     const { billId } = await harness.host.payments.createBill({ orderId: 'order-1', amount: '10' });
     await harness.sandbox.pay(billId);

@@ -14,6 +14,7 @@ import { startProgram } from './program.mjs';
  * @property {string} [orders] where its orders are
  * @property {string} [prefix] of the callback routes
  * @property {string[]} [programs] npm scripts that make up the application; the first listens
+ * @property {Record<string, string>} [env] besides what its README names
  * @property {Record<string, unknown>} [ends] what an order says in the end
  * @property {string} [says] what its log must say
  * @property {(places: Places) => Promise<void>} [before] prepares the database once the application runs
@@ -30,6 +31,7 @@ export async function payIn(
     orders = '/orders',
     prefix = '',
     programs = ['start'],
+    env: more,
     ends = { status: 'paid' },
     says,
     before,
@@ -47,6 +49,7 @@ export async function payIn(
     const [, service = ''] = await sandbox.says(/^Sandbox: (\S+)$/m);
     const env = {
       ...process.env,
+      ...more,
       NODE_OPTIONS: '',
       NODE_ENV: 'development',
       PORT: String(port),

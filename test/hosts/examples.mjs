@@ -31,6 +31,10 @@ export const EXAMPLES = {
     after: countJobs,
   },
   'callbacks-and-workers': { nest: 12, programs: ['start', 'workers'] },
+  // `prisma generate` fetches an engine that it does not need, unless one is named.
+  prisma: { nest: 12, env: { PRISMA_SCHEMA_ENGINE_BINARY: process.execPath } },
+  drizzle: { nest: 12 },
+  kysely: { nest: 12 },
 };
 
 /** Installs the chosen examples of one major of Nest together, as workspaces of one package, and pays them side by side. */

@@ -12,7 +12,6 @@ import { ON_MARIADB, onPostgres } from '../support/database.js';
 import { Effect, startHarness, type Harness } from '../support/harness.js';
 import { postbackFields, postJson } from '../support/http.js';
 import { until } from '../support/until.js';
-import { TypeOrmSource } from '../../libs/payment-acceptance/src/database/typeorm-source.js';
 
 const POOL = 10;
 
@@ -233,7 +232,6 @@ describe('a statement that is cancelled', () => {
     const harness = await startHarness();
     try {
       const { dataSource } = harness.host;
-      const { pg } = new TypeOrmSource(dataSource);
       const runner = dataSource.createQueryRunner();
       const client = (await runner.connect()) as PgClient;
       let ended = false;
@@ -248,11 +246,11 @@ describe('a statement that is cancelled', () => {
           ]),
         (rows) => rows.length === 1,
       );
-      await cancelStatement(pg, { ...client, processID, host: host!, port, secretKey: 1 });
+      await cancelStatement({ ...client, processID, host: host!, port, secretKey: 1 });
       expect(ended).toBe(false);
       // On a busy machine a request may not be connected within its limit.
       await until(
-        () => cancelStatement(pg, client).then(() => ended),
+        () => cancelStatement(client).then(() => ended),
         (is) => is,
       );
       await cancelled;

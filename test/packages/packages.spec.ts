@@ -5,9 +5,10 @@ import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import type { DataSource } from 'typeorm';
+import { createTestDatabase } from '../support/database.js';
 
 const root = resolve(import.meta.dirname, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'packages-'));
@@ -176,6 +177,32 @@ describe('packages', () => {
       const file = import.meta.resolve('nestjs-payment-acceptance/schemas/asyncapi.json');
       console.log(JSON.stringify([found.title, file.split('/').slice(-3).join('/')]));`);
     expect(JSON.parse(output)).toEqual(['payment.succeeded', 'nestjs-payment-acceptance/schemas/asyncapi.json']);
+  });
+
+  test.each(['import', 'require'])('take payments where TypeORM is not installed, by %s', async (door) => {
+    const without = mkdtempSync(join(tmpdir(), 'packages-without-typeorm-'));
+    const database = await createTestDatabase();
+    try {
+      const link = (name: string): void => {
+        mkdirSync(dirname(join(without, 'node_modules', name)), { recursive: true });
+        symlinkSync(join(root, 'node_modules', name), join(without, 'node_modules', name));
+      };
+      for (const name of readdirSync(join(root, 'node_modules'))) {
+        if (!/^(nestjs-payment-.*|typeorm.*|@nestjs)$/.test(name)) link(name);
+      }
+      for (const name of readdirSync(join(root, 'node_modules/@nestjs')))
+        if (name !== 'typeorm') link(`@nestjs/${name}`);
+      for (const name of names) cpSync(installed(name), join(without, 'node_modules', name), { recursive: true });
+      cpSync(join(root, 'test/packages/without-typeorm.mjs'), join(without, 'host.mjs'));
+      const { stdout } = await promisify(execFile)(process.execPath, ['host.mjs'], {
+        cwd: without,
+        env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: database.url, DOOR: door },
+      });
+      expect(stdout.trim()).toBe('paid');
+    } finally {
+      rmSync(without, { recursive: true });
+      await database.drop();
+    }
   });
 
   test('takes and refuses the same databases as its sources', async () => {

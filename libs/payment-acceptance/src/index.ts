@@ -56,6 +56,7 @@ export {
   PaymentStatementTimeoutError,
   PaymentTransactionsError,
 } from './database/database.errors.js';
+export type { PaymentStorageOptions } from './database/storage-options.js';
 export type { PaymentTransactions, PaymentTransactionsPool, Scalar } from './database/payment-transactions.js';
 
 export { PaymentAcceptanceError } from './common/errors.js';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { QueryFailedError } from 'typeorm';
+import { QueryFailedError } from '../database/query-failed.error.js';
 import * as service from '../client/service.errors.js';
 import { GroupCommitTimeoutError } from '../common/group-commit.js';
 import { TimeoutError } from '../common/timeout.js';

@@ -1,5 +1,5 @@
-import { QueryFailedError } from 'typeorm';
 import { lacksPrivilege } from '../database/query-errors.js';
+import { QueryFailedError } from '../database/query-failed.error.js';
 import { PaymentServiceError } from '../client/service.errors.js';
 import { describeError, errorType, PaymentAcceptanceError } from '../common/errors.js';
 import { GroupCommitTimeoutError } from '../common/group-commit.js';

@@ -85,6 +85,9 @@ function managerOf(folder: string): (typeof MANAGERS)[keyof typeof MANAGERS] {
   return found ?? (above === folder ? MANAGERS.npm : managerOf(above));
 }
 
+/** What the printed handler is written with. */
+const OF_TYPEORM = ['@nestjs/typeorm', 'typeorm'];
+
 /** Names every package that the application does not, in the version that fits its NestJS: yarn installs no peers, and npm newer ones. */
 function installCommands(
   folder: string,
@@ -95,7 +98,9 @@ function installCommands(
   const { version = '', peerDependencies = {}, peerDependenciesMeta = {} } = require(`${OWN}/package.json`) as Manifest;
   const nest = /\d+/.exec(declared['@nestjs/common'] ?? '')?.[0];
   const generation = alternatives(peerDependencies['@nestjs/common']).findIndex((range) => majorOf(range) === nest);
-  const peers = Object.keys(peerDependencies).filter((name) => peerDependenciesMeta[name]?.optional !== true);
+  const isNeeded = (name: string): boolean =>
+    peerDependenciesMeta[name]?.optional !== true || OF_TYPEORM.includes(name);
+  const peers = Object.keys(peerDependencies).filter(isNeeded);
   const missing = [
     ...(declared[OWN] === undefined ? [packedOrNamed(folder, OWN, version)] : []),
     ...peers

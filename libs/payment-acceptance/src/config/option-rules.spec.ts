@@ -110,7 +110,7 @@ test('every option has a default, but for those that may be absent', () => {
       return typeof value === 'object' && value !== null ? absent(value, `${path}${name}.`) : [];
     });
   expect(absent(resolveOptions({ shops: { main: shopOptions() } }, 'test'))).toEqual([
-    'shopResolver', 'publicUrl', 'judge', 'transactions', 'resultPage',
+    'shopResolver', 'publicUrl', 'judge', 'storage.url', 'storage.pool', 'transactions', 'resultPage',
   ]); // prettier-ignore
 });
 

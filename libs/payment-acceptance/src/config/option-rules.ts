@@ -17,6 +17,7 @@ import type { CallbackOptions, PaymentAcceptanceOptions } from './options.js';
 import type { PaymentShopOptions, ServiceHttpOptions } from './service-options.js';
 import { apiAddressFlaw, publicAddressFlaw, REMEDIES, shopIdFlaw, tokenFlaw, tokensFlaw } from './shop-flaws.js';
 import { isTimeZone } from './time-zone.js';
+import type { PaymentStorageOptions } from '../database/storage-options.js';
 
 /*
  * One rule for each option: what it accepts, and its default. Its docstring says what it means. Validation, defaults,
@@ -140,6 +141,22 @@ export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
         ? undefined
         : 'must be a function that returns the verdicts at once: neither async nor a promise.',
   },
+  storage: group<PaymentStorageOptions>({
+    url: {
+      takes: 'an address',
+      secret: true,
+      flaw: (url) =>
+        typeof url === 'string' && /^(postgres(ql)?|mariadb|mysql):\/\//.test(url)
+          ? undefined
+          : 'must begin with postgres://, mariadb:// or mysql://.',
+      fromText: String,
+    },
+    pool: {
+      takes: 'a `pg.Pool`, or a pool of `mysql2`',
+      flaw: (pool) => (isRecord(pool) || typeof pool === 'object' ? undefined : 'must be a pool of pg or mysql2.'),
+    },
+    connections: wholeNumber(4, { least: 2, most: 1_000 }),
+  }),
   transactions: {
     takes: 'an object with `placeholders`, `run` and `query`',
     flaw: (layer) =>

@@ -1,5 +1,6 @@
 import type { Judge } from '../domain/payment.js';
 import type { CheckScheduleOptions } from '../domain/schedule-options.js';
+import type { PaymentStorageOptions } from '../database/storage-options.js';
 import type { PaymentTransactions } from '../database/payment-transactions.js';
 import type { PaymentResultRenderer } from './hooks.js';
 import type {
@@ -189,6 +190,11 @@ export interface PaymentAcceptanceOptions {
   retention?: RetentionOptions | false;
   /** Decides what a SUCCESS payment means for its bill. Default: `defaultJudge`. */
   judge?: Judge;
+  /**
+   * Where the module's tables are, for applications without a TypeORM data source: an address, or a pool of yours. Handlers then need
+   * the option `transactions`. Default: the TypeORM data source that `dataSource` names.
+   */
+  storage?: PaymentStorageOptions;
   /**
    * The data layer in whose transactions handlers run, for hosts that do not write with TypeORM: `prismaTransactions(prisma)` and
    * its siblings make one. It must lead to the database of the module's tables. Default: transactions of the TypeORM data source.

@@ -1,5 +1,6 @@
 import { PaymentConfigurationError } from './configuration.error.js';
 import { isRecord } from '../common/objects.js';
+import { concealed } from '../common/secret.js';
 import { OPTION_RULES } from './option-rules.js';
 import type { PaymentAcceptanceOptions } from './options.js';
 import { copyOf, readOptions, valueOf } from './read-options.js';
@@ -39,6 +40,7 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
     ...filled,
     shops,
     defaultShop,
+    storage: concealed({ ...filled.storage }, 'url'),
     tokensPerRequest,
     confirmer: { ...filled.confirmer, ...lease('confirmer') },
     creation: { ...filled.creation, ...lease('creation') },
@@ -47,6 +49,7 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
     production,
     warnings,
   };
+  if (filled.storage.url !== undefined && filled.storage.pool) problems.push('storage: give url or pool, not both.');
   if (problems.length > 0) throw new PaymentConfigurationError(problems);
   return resolved;
 }

@@ -20,8 +20,18 @@ export interface Shop extends PaymentShopSettings {
 }
 
 /** Options that may stay undefined; every other one has a default or is required by its rule. */
-type Absent = 'shopResolver' | 'defaultShop' | 'publicUrl' | 'judge' | 'transactions' | 'resultPage' | 'migrations';
-type Groups = 'shopLookup' | 'http' | 'schedule' | 'confirmer' | 'deliveries' | 'callbacks' | 'creation' | 'retention';
+type Absent =
+  | 'shopResolver'
+  | 'defaultShop'
+  | 'publicUrl'
+  | 'judge'
+  | 'transactions'
+  | 'url'
+  | 'pool'
+  | 'resultPage'
+  | 'migrations';
+type Groups =
+  'storage' | 'shopLookup' | 'http' | 'schedule' | 'confirmer' | 'deliveries' | 'callbacks' | 'creation' | 'retention';
 type Filled<T> = T extends object ? Readonly<Required<Omit<T, Absent>> & Pick<T, Absent & keyof T>> : T;
 
 /** The given options, with defaults filled in. */

@@ -18,17 +18,19 @@ export interface ConnectionSource {
   onOpened(listener: (connection: Connection) => void): void;
   /** How long opening a connection may take, in milliseconds, where the host has set no limit. */
   limitOpening(limitMs: () => number): void;
-  /** The module `pg`, or parts of it, for connections outside the pool; absent if it is not known. */
+  /** What opens connections of `pg` outside the pool. */
   readonly pg?: PgDriver | undefined;
   readonly log?: StatementLog | undefined;
   /** Whether the caller is inside a transaction of the host's that follows its calls. */
   isInsideHostTransaction?(): boolean;
+  /** Closes what the module has opened. */
+  close?(): Promise<void>;
 }
 
-/** The parts of `pg` that open connections outside a pool. */
+/** What opens connections of `pg`. */
 export interface PgDriver {
+  /** Absent if the driver is another. */
   readonly Client?: new (options: unknown) => object;
-  readonly Connection?: new (options: { ssl: unknown; sslNegotiation: unknown }) => object;
   /** What the pool opens its connections with. */
   readonly options: unknown;
 }

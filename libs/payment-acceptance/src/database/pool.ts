@@ -26,6 +26,32 @@ export function poolSizeOf(dataSource: DataSource): number {
   return extra?.max ?? extra?.connectionLimit ?? poolSize ?? DEFAULT_POOL_SIZE;
 }
 
+/** A pool of `pg`, as far as opening its connections goes. */
+interface OpeningPool {
+  readonly options: { readonly connectionTimeoutMillis?: number };
+  Client: new (options: unknown) => ConnectingClient;
+}
+
+export interface ConnectingClient {
+  /** Timeout of connecting, in milliseconds; 0 for none. */
+  _connectionTimeoutMillis?: number;
+}
+
+/** The default of `mysql2`, in milliseconds. */
+const OPENING_MS = 10_000;
+
+/**
+ * Without a timeout of the host's, `pg` waits for ever for a server that does not answer, and each wait takes a slot of the pool.
+ * This adds a timeout for connecting only; waiting for a free connection of the pool stays as it is.
+ */
+export function limitPgOpening(pool: OpeningPool, limitMs: () => number): void {
+  if (pool.options.connectionTimeoutMillis) return;
+  const { Client } = pool;
+  pool.Client = class extends Client {
+    override _connectionTimeoutMillis = Math.min(this._connectionTimeoutMillis || Infinity, OPENING_MS, limitMs());
+  };
+}
+
 /** How many connections are in use, or waited for; none if the pool does not say, as a cluster of pools. */
 export function occupiedOf(pool: Partial<PgOccupancy & MysqlOccupancy> | undefined): number {
   if (pool?.totalCount !== undefined) return pool.totalCount - (pool.idleCount ?? 0) + (pool.waitingCount ?? 0);

@@ -1,9 +1,9 @@
-import { QueryFailedError } from 'typeorm';
 import { PaymentReadOnlyDatabaseError } from './database.errors.js';
+import { isQueryFailure } from './query-failed.error.js';
 
 /** The error codes of a failed statement; MariaDB adds error numbers. */
 function trouble(error: unknown): { code?: unknown; errno?: unknown; sqlState?: unknown } {
-  return error instanceof QueryFailedError ? (error.driverError as object) : {};
+  return isQueryFailure(error) ? (error.driverError as object) : {};
 }
 
 /** The database's own code of a failed statement; MariaDB's is a number. */

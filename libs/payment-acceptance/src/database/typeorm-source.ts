@@ -1,10 +1,7 @@
 import type { DataSource } from 'typeorm';
 import type { Connection, ConnectionSource, PgDriver, StatementLog } from './connection-source.js';
 import { PaymentUnsupportedDataSourceError } from './database.errors.js';
-import { freeConnectionsOf, poolSizeOf } from './pool.js';
-
-/** The default of `mysql2`. */
-const OPENING_MS = 10_000;
+import { freeConnectionsOf, limitPgOpening, poolSizeOf, type ConnectingClient } from './pool.js';
 
 interface PgPool {
   options: { readonly connectionTimeoutMillis?: number };
@@ -12,9 +9,7 @@ interface PgPool {
   on(event: 'connect', listener: (client: PgConnection) => void): void;
 }
 
-interface PgConnection {
-  /** Timeout of connecting, in milliseconds; 0 for none. */
-  _connectionTimeoutMillis?: number;
+interface PgConnection extends ConnectingClient {
   on(event: 'error', listener: () => void): void;
 }
 
@@ -26,7 +21,6 @@ interface MysqlPool {
 interface Driver {
   readonly master?: PgPool;
   readonly pool?: MysqlPool;
-  readonly postgres?: Pick<PgDriver, 'Connection'>;
 }
 
 /** The pool of the host's data source. */
@@ -52,8 +46,8 @@ export class TypeOrmSource implements ConnectionSource {
   }
 
   get pg(): PgDriver | undefined {
-    const { master, postgres } = this.driver;
-    return master && { Client: master.Client, Connection: postgres?.Connection, options: master.options };
+    const { master } = this.driver;
+    return master && { Client: master.Client, options: master.options };
   }
 
   free(): number {
@@ -88,17 +82,8 @@ export class TypeOrmSource implements ConnectionSource {
     this.driver.pool?.on('connection', listener);
   }
 
-  /**
-   * Without `connectTimeoutMS` in the host's data source, `pg` waits for ever for a server that does not answer, and each wait
-   * takes a slot of the pool. This adds a timeout for connecting only; waiting for a free connection of the pool stays as it is.
-   */
   limitOpening(limitMs: () => number): void {
-    const { master } = this.driver;
-    if (!master || master.options.connectionTimeoutMillis) return;
-    const { Client } = master;
-    master.Client = class extends Client {
-      override _connectionTimeoutMillis = Math.min(this._connectionTimeoutMillis || Infinity, OPENING_MS, limitMs());
-    };
+    if (this.driver.master) limitPgOpening(this.driver.master, limitMs);
   }
 
   /** Only one that follows the calls, as `typeorm-transactional` makes them, can be seen from here. */

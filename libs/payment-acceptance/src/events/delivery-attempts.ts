@@ -32,7 +32,7 @@ export class DeliveryAttempts {
 
   constructor(
     private readonly store: DeliveryStore,
-    private readonly transactions: HandlerTransactions,
+    private readonly transactions: HandlerTransactions | undefined,
     private readonly failed: FailedAttempts,
     private readonly clock: PaymentClock,
     private readonly probe: PaymentProbe,
@@ -95,6 +95,7 @@ export class DeliveryAttempts {
       this.failed.begun(consumer);
       return (await this.store.complete(delivery)) ? event : undefined;
     }
+    if (!this.transactions) throw new Error('The start has not refused a handler without transactions.');
     let event: AnyPaymentEvent | undefined;
     const { connectMs, unattendedMs } = this;
     let lock: DeliveryLock | undefined;

@@ -8,6 +8,9 @@ export interface Offer {
   readonly limit: number;
 }
 
+/** Of a host whose handlers have no transactions. */
+const NONE: PaymentTransactionsPool = { size: 0, free: () => 0 };
+
 /** All brokers share one member: one that does not answer is rarely the only one. */
 const BROKERS = 'brokers';
 
@@ -29,7 +32,7 @@ export class DeliverySlots {
 
   constructor(
     concurrency: number,
-    private readonly pool: PaymentTransactionsPool,
+    private readonly pool: PaymentTransactionsPool = NONE,
   ) {
     this.share = new FairShare(concurrency);
     this.transactions = new FairShare(Math.min(concurrency, Math.max(1, Math.floor(pool.size / 2))));

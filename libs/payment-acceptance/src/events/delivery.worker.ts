@@ -58,7 +58,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
 
   constructor(
     private readonly store: DeliveryStore,
-    @Inject(HANDLER_TRANSACTIONS) transactions: HandlerTransactions,
+    @Inject(HANDLER_TRANSACTIONS) transactions: HandlerTransactions | undefined,
     private readonly random: PaymentRandom,
     shops: ShopRegistry,
     clock: PaymentClock,
@@ -71,7 +71,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     this.housekeeping = new Throttle(clock, HOUSEKEEPING_MS);
     this.heartbeat = new Throttle(clock, HEARTBEAT_MS);
     this.foreignShops = new ForeignShops(shops, clock);
-    this.slots = new DeliverySlots(options.deliveries.concurrency, transactions.pool);
+    this.slots = new DeliverySlots(options.deliveries.concurrency, transactions?.pool);
     const failed = new FailedAttempts(store, random, options.deliveries, this.logger);
     this.attempts = new DeliveryAttempts(store, transactions, failed, clock, probe, metrics, options.deliveries);
   }

@@ -1,24 +1,70 @@
-import type { FactoryProvider } from '@nestjs/common';
-import { getDataSourceToken } from '@nestjs/typeorm';
+import { Module, type DynamicModule, type FactoryProvider, type ModuleMetadata } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
 import { PaymentClock } from '../common/clock.js';
 import { PaymentProbe } from '../common/probe.js';
+import { PaymentConfigurationError } from '../config/configuration.error.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
+import type { ConnectionSource } from '../database/connection-source.js';
 import { Database } from '../database/database.js';
-import { migratePaymentAcceptance, verifySchema } from '../database/migrations/migrate.js';
+import { migrateTables, verifySchema } from '../database/migrations/migrate.js';
 import { openDatabase } from '../database/open-database.js';
+import { openStorage } from '../database/pool-source.js';
+
+/** Token of the {@link Host}. */
+const HOST = Symbol.for('nestjs-payment-acceptance/host');
+
+/** What the application has. */
+interface Host {
+  /** Its TypeORM data source, if there is one of this name. */
+  readonly dataSource: DataSource | undefined;
+}
+
+@Module({})
+class PaymentHostModule {}
+
+/**
+ * Finds the host's data source, if it has TypeORM. A module of its own, since only a module may take time to load: the token of
+ * the default data source is TypeORM's class.
+ */
+export async function hostModule(name: string, imports: ModuleMetadata['imports']): Promise<DynamicModule> {
+  const typeorm = await import('typeorm').catch(() => undefined);
+  const token = name === 'default' ? typeorm?.DataSource : `${name}DataSource`;
+  const useFactory = (dataSource?: DataSource): Host => ({ dataSource });
+  return {
+    module: PaymentHostModule,
+    imports: imports ?? [],
+    providers: [{ provide: HOST, inject: token ? [{ token, optional: true }] : [], useFactory }],
+    exports: [HOST],
+  };
+}
 
 /** The database, ready to use: the module's tables exist by the time it is injected. */
-export function databaseProvider(dataSourceName: string): FactoryProvider<Database> {
+export function databaseProvider(name: string): FactoryProvider<Database> {
   return {
     provide: Database,
-    inject: [getDataSourceToken(dataSourceName), PaymentClock, RESOLVED_OPTIONS, PaymentProbe],
-    useFactory: async (dataSource: DataSource, clock: PaymentClock, options: ResolvedOptions, probe: PaymentProbe) => {
-      const database = await openDatabase(dataSource, clock, { ...options, probe });
+    inject: [HOST, PaymentClock, RESOLVED_OPTIONS, PaymentProbe],
+    useFactory: async ({ dataSource }: Host, clock: PaymentClock, options: ResolvedOptions, probe: PaymentProbe) => {
+      const given = await sourceOf(options, dataSource, name);
+      const database = await openDatabase(given, clock, { ...options, probe });
       database.statementMs = options.statementTimeoutMs;
-      if (options.migrations === 'run') await migratePaymentAcceptance(dataSource, options);
+      if (options.migrations === 'run') await migrateTables(given, options);
       else await verifySchema(database);
       return database;
     },
   };
+}
+
+/** @throws PaymentConfigurationError if there is none */
+async function sourceOf(
+  { storage }: ResolvedOptions,
+  dataSource: DataSource | undefined,
+  name: string,
+): Promise<DataSource | ConnectionSource> {
+  if (storage.url !== undefined || storage.pool) return openStorage(storage);
+  if (dataSource) return dataSource;
+  const named = name === 'default' ? '' : ` "${name}"`;
+  throw new PaymentConfigurationError([
+    `There is no TypeORM data source${named} for the tables of PaymentAcceptanceModule. Import TypeOrmModule.forRoot() in the root ` +
+      'module, or name the database in the option storage: { url } or { pool }.',
+  ]);
 }

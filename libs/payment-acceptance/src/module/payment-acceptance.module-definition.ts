@@ -12,7 +12,7 @@ import { ShopRegistry } from '../config/shop-registry.js';
 import { AddedConsumers } from '../events/added-consumers.js';
 import { DeliveryWorker } from '../events/delivery.worker.js';
 import { Database } from '../database/database.js';
-import { databaseProvider } from './database.provider.js';
+import { databaseProvider, hostModule } from './database.provider.js';
 import { twoCopies } from './one-copy.js';
 
 /** Nest strips from the options only what is listed here. */
@@ -62,7 +62,7 @@ function shapeModule(definition: DynamicModule, extras: PaymentAcceptanceExtras)
     ...definition,
     // Like TypeOrmModule.forRoot: the providers of forFeature need the shops in any module.
     global: true,
-    imports: [...(definition.imports ?? []), ...routeImports],
+    imports: [...(definition.imports ?? []), ...routeImports, hostModule(dataSource, definition.imports)],
     controllers: role === 'workers' ? [] : createCallbackControllers(routes),
     providers: [
       ...(definition.providers ?? []).map(onlyResolved),

@@ -3,6 +3,7 @@ import {
   Injectable,
   type BeforeApplicationShutdown,
   type OnApplicationBootstrap,
+  type OnApplicationShutdown,
   type OnModuleInit,
 } from '@nestjs/common';
 import { DiscoveryService, HttpAdapterHost } from '@nestjs/core';
@@ -29,7 +30,9 @@ const STOPPING_STATEMENT_MS = 3_000;
 
 /** Starts the workers once the application listens, and stops them while their dependencies still work. */
 @Injectable()
-export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
+export class PaymentAcceptanceRuntime
+  implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown
+{
   private readonly logger = new PaymentLogger('PaymentAcceptance');
 
   constructor(
@@ -43,7 +46,7 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
     private readonly confirmer: Confirmer,
     private readonly deliveries: DeliveryWorker,
     private readonly workers: PaymentWorkers,
-    @Inject(HANDLER_TRANSACTIONS) private readonly transactions: HandlerTransactions,
+    @Inject(HANDLER_TRANSACTIONS) private readonly transactions: HandlerTransactions | undefined,
     private readonly http: HttpAdapterHost,
     private readonly requests: CallbackRequests,
     private readonly discovery: DiscoveryService,
@@ -54,7 +57,7 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
     for (const warning of this.options.warnings) this.logger.write('configuration-warning', warning);
     if (this.role !== 'callbacks') {
       this.checkPool();
-      await this.transactions.verify();
+      await this.transactions?.verify();
     }
     this.emitters.prepareListeners();
   }
@@ -63,7 +66,9 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
     await this.identities.verify();
     if (this.role !== 'callbacks') {
       await this.confirmer.prepare();
-      await this.deliveries.host(this.added.beside([...this.explorer.consumers(), ...this.emitters.consumers()]));
+      const handlers = this.explorer.consumers();
+      this.checkTransactions(handlers.length);
+      await this.deliveries.host(this.added.beside([...handlers, ...this.emitters.consumers()]));
     }
     this.logStart();
     this.startWorkers();
@@ -103,6 +108,11 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
     await this.workers.stop();
   }
 
+  /** The application takes no more requests. */
+  async onApplicationShutdown(): Promise<void> {
+    await this.database.source.close?.();
+  }
+
   /** Of two, one would get the other's bills, and none of its events would reach a handler. */
   private checkRegistration(): void {
     const token = sharedToken('PaymentAcceptanceService');
@@ -114,9 +124,18 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
     ]);
   }
 
+  /** Nothing else can commit a handler's writes together with the mark that it is done. */
+  private checkTransactions(handlers: number): void {
+    if (this.transactions || handlers === 0) return;
+    throw new PaymentConfigurationError([
+      'transactions: name the data layer in whose transactions the handlers run, as in prismaTransactions(prisma), since the tables ' +
+        'of PaymentAcceptanceModule are not in a TypeORM data source (option storage).',
+    ]);
+  }
+
   /** A handler holds one connection while it runs, and aborting it needs a second one. */
   private checkPool(): void {
-    if (this.transactions.pool.size > 1) return;
+    if (!this.transactions || this.transactions.pool.size > 1) return;
     throw new PaymentConfigurationError([
       "The data source's pool has one connection. A handler holds it while it runs, which leaves none to abort the handler. " +
         "Raise the pool's size (poolSize).",

@@ -1,8 +1,9 @@
-import { QueryFailedError, type EntityManager, type QueryRunner } from 'typeorm';
+import type { EntityManager, QueryRunner } from 'typeorm';
 import { runUnlessFailed } from '../../database/mariadb/failed-statements.js';
 import { runUnlessFailed as runUnlessFailedOnPostgres } from '../../database/postgres/failed-statements.js';
 import { isPgClient, removeFromPool } from '../../database/postgres/pg-connection.js';
 import { refuseFailure, STATEMENT_FAILED, transact, type Transaction } from '../../database/transaction.js';
+import { isUniqueViolation } from '../../database/query-errors.js';
 import { INBOX_TABLE, dataSourceOf, inboxDialect, type InboxDialect } from './inbox-table.js';
 
 export interface ProcessOnceOptions {
@@ -133,14 +134,10 @@ async function insert(manager: EntityManager, { dialect, consumer, id }: Process
   } catch (error) {
     // A duplicate undoes only the statement, not the transaction. INSERT IGNORE would also accept values that do not
     // fit.
-    if (error instanceof QueryFailedError && (error.driverError as { errno?: unknown }).errno === DUPLICATE)
-      return false;
+    if (isUniqueViolation(error)) return false;
     throw error;
   }
 }
-
-/** ER_DUP_ENTRY */
-const DUPLICATE = 1062;
 
 function checkText(what: string, text: unknown, maxLength: number): void {
   const fits = typeof text === 'string' && text.length > 0 && text.length <= maxLength && text.isWellFormed();

@@ -1,4 +1,4 @@
-import { QueryFailedError } from 'typeorm';
+import { QueryFailedError } from '../query-failed.error.js';
 
 /** Rows of a SELECT, or of INSERT … RETURNING; otherwise the header of an answer. */
 export type MysqlResult = Record<string, unknown>[] | { readonly affectedRows?: number };

@@ -1,10 +1,13 @@
 import type { DataSource } from 'typeorm';
+import type { ConnectionSource } from '../connection-source.js';
 import { PaymentClock } from '../../common/clock.js';
 import type { Database } from '../database.js';
 import { MariaDatabase } from '../mariadb/maria.database.js';
 import { MARIA_MIGRATIONS, mariaTables, migrateMaria } from './mariadb/migrate.js';
 import type { Migration } from './migration.js';
 import { openDatabase } from '../open-database.js';
+import { openStorage } from '../pool-source.js';
+import type { PaymentStorageOptions } from '../storage-options.js';
 import { migratePostgres, POSTGRES_MIGRATIONS, postgresTables } from './postgres/migrate.js';
 import { integer } from '../reading.js';
 import { MIGRATION_STATEMENT_MS } from '../statement-limit.js';
@@ -25,13 +28,28 @@ export interface MigrationOptions {
  * migration runs in one transaction. A migration that cannot lock a table within some seconds, because of a long-running
  * query, fails and can be repeated. Touches nothing of the host's and runs none of its migrations. Safe to call from several
  * processes at once.
+ * @param database a TypeORM data source, or what the option `storage` takes
  * @throws PaymentUnsupportedDataSourceError, or RangeError for an invalid schema name
  */
 export async function migratePaymentAcceptance(
-  dataSource: DataSource,
-  { schema, logStatements }: MigrationOptions = {},
+  database: DataSource | PaymentStorageOptions,
+  options: MigrationOptions = {},
 ): Promise<void> {
-  const database = await openDatabase(dataSource, new PaymentClock(), { schema, logStatements });
+  if ('driver' in database) return migrateTables(database, options);
+  const source = await openStorage(database);
+  try {
+    await migrateTables(source, options);
+  } finally {
+    await source.close?.();
+  }
+}
+
+/** See {@link migratePaymentAcceptance}. */
+export async function migrateTables(
+  given: DataSource | ConnectionSource,
+  { schema, logStatements }: MigrationOptions,
+): Promise<void> {
+  const database = await openDatabase(given, new PaymentClock(), { schema, logStatements });
   database.statementMs = MIGRATION_STATEMENT_MS;
   if ((await missing(database)).length === 0) return;
   const migrate = database instanceof MariaDatabase ? migrateMaria : migratePostgres;

@@ -1,5 +1,4 @@
 import { withTimeout } from '../../common/timeout.js';
-import type { PgDriver } from '../connection-source.js';
 import type { Stream } from '../socket.js';
 import type { PgClient } from './pg-connection.js';
 
@@ -22,9 +21,8 @@ const CANCEL_MS = 1_000;
  * the session by its secret, so it cancels nothing if the address leads to another server by now. If it fails, the locks
  * stay until the statement ends by itself: a delay, but no error.
  */
-export async function cancelStatement(pg: PgDriver | undefined, client: PgClient): Promise<void> {
-  if (!pg?.Connection) return;
-  const Connection = pg.Connection as new (options: object) => CancelConnection;
+export async function cancelStatement(client: PgClient): Promise<void> {
+  const Connection = client.connection.constructor as new (options: object) => CancelConnection;
   const { ssl, sslNegotiation, host = '', port, processID, secretKey } = client;
   const connection = new Connection({ ssl, sslNegotiation });
   const ended = new Promise<void>((resolve) => {

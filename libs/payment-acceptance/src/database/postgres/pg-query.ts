@@ -1,4 +1,4 @@
-import { QueryFailedError } from 'typeorm';
+import { QueryFailedError } from '../query-failed.error.js';
 
 /** A statement as `pg` takes it; one with a name is planned once per connection. */
 export interface PgQuery {

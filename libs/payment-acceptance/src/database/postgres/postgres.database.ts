@@ -126,7 +126,7 @@ export class PostgresDatabase extends Database {
     // A lost connection has no statement that could be cancelled.
     const isOpen = isPgClient(connection) && !connection.connection.stream.destroyed;
     await this.discard(connection);
-    if (isOpen) await cancelStatement(this.source.pg, connection);
+    if (isOpen) await cancelStatement(connection);
   }
 
   /** Whether READ COMMITTED is the default of the database. Cached. */

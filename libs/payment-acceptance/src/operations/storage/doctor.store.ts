@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { QueryFailedError } from 'typeorm';
 import { Database } from '../../database/database.js';
 import { integer } from '../../database/reading.js';
 import { countWhere, rawSql, sql } from '../../database/statement.js';
 import type { BillId } from '../../domain/ids.js';
+import { isQueryFailure } from '../../database/query-failed.error.js';
 
 /** The digests of genuine postbacks: those that the service's list has confirmed. */
 export interface DigestEvidence {
@@ -74,7 +74,7 @@ export class DoctorStore {
       }
       return undefined;
     } catch (error) {
-      if (!(error instanceof QueryFailedError)) throw error;
+      if (!isQueryFailure(error)) throw error;
       return error.message;
     }
   }

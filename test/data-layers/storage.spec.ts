@@ -1,0 +1,146 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { Injectable, type INestApplication, type Provider } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import mysql from 'mysql2/promise';
+import {
+  OnPaymentSucceeded,
+  PaymentAcceptanceModule,
+  PaymentAcceptanceService,
+  PaymentConfigurationError,
+  PaymentWorkers,
+  type PaymentAcceptanceOptions,
+  type PaymentEventContext,
+  type PaymentSucceededEvent,
+} from 'nestjs-payment-acceptance';
+import { mysql2Transactions } from 'nestjs-payment-acceptance/mysql2';
+import { pgTransactions } from 'nestjs-payment-acceptance/pg';
+import { inspect } from 'node:util';
+import pg from 'pg';
+import { ON_MARIADB } from '../support/database.js';
+import { moduleOptions, startHarness, type Harness } from '../support/harness.js';
+import { until } from '../support/until.js';
+
+interface HostPool {
+  query(statement: string): Promise<unknown>;
+  end(): Promise<void>;
+}
+
+const poolOf = (url: string): HostPool =>
+  ON_MARIADB
+    ? mysql.createPool({ uri: url.replace('mariadb:', 'mysql:'), connectionLimit: 4 })
+    : new pg.Pool({ connectionString: url, max: 4 }).on('error', () => undefined);
+const transactionsOf = (pool: HostPool) =>
+  ON_MARIADB ? mysql2Transactions(pool as mysql.Pool) : pgTransactions(pool as unknown as pg.Pool);
+
+@Injectable()
+class Orders {
+  @OnPaymentSucceeded({ consumer: 'orders' })
+  async take({ orderId }: PaymentSucceededEvent, { tx }: PaymentEventContext<HostPool>): Promise<void> {
+    const columns = ON_MARIADB ? 'paymentId, orderId' : '"paymentId", "orderId"';
+    await tx.query(`INSERT INTO effect (consumer, event, ${columns}) VALUES ('orders', 'e', 'p', '${orderId}')`);
+  }
+}
+
+describe('the option storage, in an application without a TypeORM data source', () => {
+  let harness: Harness;
+  let pool: HostPool;
+  let app: INestApplication | undefined;
+
+  beforeEach(async () => {
+    harness = await startHarness();
+    pool = poolOf(harness.databaseUrl);
+    app = undefined;
+  });
+  afterEach(async () => {
+    await app?.close();
+    await pool.end();
+    await harness.close();
+  });
+
+  async function start(
+    options: Partial<PaymentAcceptanceOptions>,
+    providers: Provider[] = [Orders],
+  ): Promise<INestApplication> {
+    const module = await Test.createTestingModule({
+      imports: [PaymentAcceptanceModule.forRoot(moduleOptions(harness.sandboxUrl, options))],
+      providers,
+    }).compile();
+    const made = module.createNestApplication({ logger: false, forceCloseConnections: true });
+    try {
+      await made.init();
+    } catch (error) {
+      await made.close();
+      throw error;
+    }
+    return (app = made);
+  }
+  const failureOf = (options: Partial<PaymentAcceptanceOptions>, providers?: Provider[]): Promise<string> =>
+    start(options, providers).then(
+      () => 'started',
+      (error: unknown) => {
+        expect(error).toBeInstanceOf(PaymentConfigurationError);
+        return String(error);
+      },
+    );
+
+  describe.each<[string, () => PaymentAcceptanceOptions['storage']]>([
+    ['an address', () => ({ url: harness.databaseUrl })],
+    ['a pool of the host', () => ({ pool })],
+  ])('as %s', (_what, storage) => {
+    test('a payment is created, settled and handed over, with handlers in transactions of the host', async () => {
+      const host = await start({ storage: storage(), transactions: transactionsOf(pool) });
+      const { billId } = await host.get(PaymentAcceptanceService).createBill({ orderId: 'A', amount: '10' });
+      await harness.sandbox.pay(billId);
+      await harness.sandbox.settled();
+      const workers = host.get(PaymentWorkers);
+      await until(
+        async () => {
+          await harness.host.confirmer.runOnce();
+          await workers.deliveries.runOnce();
+          return harness.effects();
+        },
+        (effects) => effects.length === 1,
+      );
+      expect((await harness.host.ledger()).events[0]!.deliveries).toMatchObject([{ state: 'DONE', attempts: 1 }]);
+    });
+  });
+
+  test('what the module has opened is closed with the application, and the pool of the host is not', async () => {
+    const sessions = async (): Promise<unknown[]> =>
+      harness.host.dataSource.query(
+        ON_MARIADB
+          ? `SELECT 1 FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND ID <> CONNECTION_ID()`
+          : `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'payment-acceptance'`,
+      );
+    const before = ON_MARIADB ? (await sessions()).length : 0;
+    await start({ storage: { url: harness.databaseUrl } }, []);
+    expect((await sessions()).length).toBeGreaterThan(before);
+    await app!.close();
+    await until(sessions, (open) => open.length <= before);
+    await start({ storage: { pool } }, []);
+    await app!.close();
+    await pool.query('SELECT 1');
+  });
+
+  test('the address is in no print of the application', async () => {
+    const host = await start({ storage: { url: harness.databaseUrl } }, []);
+    expect(inspect(host, { depth: 8 })).not.toContain(harness.databaseUrl);
+  });
+
+  test('without storage and without TypeORM the start says what to write', async () => {
+    expect(await failureOf({})).toContain('name the database in the option storage');
+  });
+
+  test('a handler without transactions is refused', async () => {
+    const error = await failureOf({ storage: { url: harness.databaseUrl } });
+    expect(error).toContain('transactions: name the data layer in whose transactions the handlers run');
+  });
+
+  test.each<[PaymentAcceptanceOptions['storage'], string]>([
+    [{ url: 'sqlite://x' }, 'storage.url: must begin with postgres://'],
+    [{ url: 'postgres://x', pool: {} }, 'storage: give url or pool, not both.'],
+    [{ connections: 1 }, 'storage.connections: must be a whole number from 2 to 1000'],
+  ])('%j is refused', async (storage, told) => {
+    expect(await failureOf({ storage })).toContain(told);
+  });
+});
