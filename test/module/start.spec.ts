@@ -111,7 +111,9 @@ describe('start', () => {
     });
 
     test('fails the start if the named one does not exist', async () => {
-      await expect(starting.start([root({}, { dataSource: 'orders' })])).rejects.toThrow(/TypeORM data source "orders"/);
+      await expect(starting.start([root({}, { dataSource: 'orders' })])).rejects.toThrow(
+        /TypeORM data source "orders"/,
+      );
     });
 
     test.each([{ poolSize: 1 }, { extra: { max: 1 } }, { poolSize: 20, extra: { max: 1 } }])(
