@@ -252,6 +252,21 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, commitsUnawa
     expect(await effects()).toEqual(['attempt 2']);
   });
 
+  each('keep no connection if they never settle', async () => {
+    await paid(async (tx, _event, { attempt }) => {
+      await layer.send(tx, write(`attempt ${attempt}`));
+      if (attempt <= 5) await new Promise(() => undefined);
+    });
+    for (let times = 1; times <= 5; times += 1) {
+      await again();
+      expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: times });
+      harness.clock.advance(3_600_000);
+    }
+    await again();
+    expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 6 });
+    expect(await effects()).toEqual(['attempt 6']);
+  });
+
   each('count as done after a COMMIT whose answer is lost', async () => {
     const { transactions } = layer;
     const lost: PaymentTransactions = {

@@ -137,8 +137,12 @@ describe('the option storage, in an application without a TypeORM data source', 
   });
 
   test.each<[PaymentAcceptanceOptions['storage'], string]>([
-    [{ url: 'sqlite://x' }, 'storage.url: must begin with postgres://'],
-    [{ url: 'postgres://x', pool: {} }, 'storage: give url or pool, not both.'],
+    [{ url: 'sqlite://x' }, 'storage.url: must be an address that begins with postgres://'],
+    [{ url: 'postgres://x', pool: { getConnection: () => undefined } }, 'storage: give either url or pool.'],
+    [{ url: 'mysql://app:pa/ss@db/shop' }, 'storage.url: must be an address'],
+    [{ pool: {} }, 'storage.pool: must be a pool of pg or mysql2.'],
+    [{ pool: null as never }, 'storage.pool: must be a pool of pg or mysql2.'],
+    [{}, 'storage: give either url or pool.'],
     [{ connections: 1 }, 'storage.connections: must be a whole number from 2 to 1000'],
   ])('%j is refused', async (storage, told) => {
     expect(await failureOf({ storage })).toContain(told);

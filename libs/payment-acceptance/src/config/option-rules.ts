@@ -146,14 +146,14 @@ export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
       takes: 'an address',
       secret: true,
       flaw: (url) =>
-        typeof url === 'string' && /^(postgres(ql)?|mariadb|mysql):\/\//.test(url)
+        typeof url === 'string' && /^(postgres(ql)?|mariadb|mysql):\/\//.test(url) && URL.canParse(url)
           ? undefined
-          : 'must begin with postgres://, mariadb:// or mysql://.',
+          : 'must be an address that begins with postgres://, mariadb:// or mysql://, with special characters encoded.',
       fromText: String,
     },
     pool: {
       takes: 'a `pg.Pool`, or a pool of `mysql2`',
-      flaw: (pool) => (isRecord(pool) || typeof pool === 'object' ? undefined : 'must be a pool of pg or mysql2.'),
+      flaw: (pool) => (isPool(pool) ? undefined : 'must be a pool of pg or mysql2.'),
     },
     connections: wholeNumber(4, { least: 2, most: 1_000 }),
   }),
@@ -179,6 +179,11 @@ export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
 /** Splits a comma-separated list and drops empty items. */
 export function itemsOf(variable: string): string[] {
   return variable.split(',').flatMap((item) => item.trim() || []);
+}
+
+function isPool(value: unknown): boolean {
+  const { totalCount, connect, getConnection } = (value ?? {}) as Record<string, unknown>;
+  return (typeof connect === 'function' && totalCount !== undefined) || typeof getConnection === 'function';
 }
 
 function isLayer(value: unknown): boolean {

@@ -49,7 +49,9 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
     production,
     warnings,
   };
-  if (filled.storage.url !== undefined && filled.storage.pool) problems.push('storage: give url or pool, not both.');
+  const { url, pool } = filled.storage;
+  const isGiven = valueOf(given, 'storage', { path: '', problems: [] }) !== undefined;
+  if (isGiven && (url === undefined) === (pool === undefined)) problems.push('storage: give either url or pool.');
   if (problems.length > 0) throw new PaymentConfigurationError(problems);
   return resolved;
 }

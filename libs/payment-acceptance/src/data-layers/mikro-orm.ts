@@ -18,7 +18,7 @@ interface Context {
 }
 
 interface KyselyConnection {
-  executeQuery: (query: object) => Promise<{ rows: unknown[] }>;
+  executeQuery?: (query: object) => Promise<{ rows: unknown[] }>;
 }
 
 /**
@@ -27,8 +27,20 @@ interface KyselyConnection {
  */
 async function releaseDead(context: Context): Promise<void> {
   if (context.isRolledBack) return;
+  // The session may live, and what failed have been a subscriber of the host's.
+  const isReleased = await context
+    .rollback()
+    .execute()
+    .then(
+      () => true,
+      () => false,
+    );
+  if (isReleased) return;
   await context.getExecutor().provideConnection((connection) => {
-    connection.executeQuery = () => Promise.resolve({ rows: [] });
+    connection.executeQuery = () => {
+      delete connection.executeQuery;
+      return Promise.resolve({ rows: [] });
+    };
     return Promise.resolve();
   });
   await context.rollback().execute();

@@ -49,6 +49,9 @@ interface Source<Client> extends Pick<PaymentTransactions, 'placeholders'> {
   take(): Promise<Taken<Client>>;
 }
 
+/** What the module sends last; on MariaDB, to switch autocommit on commits. */
+const LAST = /^\s*(ROLLBACK|SET autocommit = 1)/;
+
 /** The statement that ends a transaction. */
 const END = /^\s*(commit|rollback)\s*;?\s*$/i;
 
@@ -87,7 +90,7 @@ export function onOwnConnections<Client extends object, Tx extends object>(
       const own = transactions.get(tx);
       if (!own) throw statementRefused();
       // Of the module: what the handler has yet to send must not come after it.
-      if (isEnd(sql)) own.gate.close();
+      if (LAST.test(sql)) own.gate.close();
       return own.connection.send(sql, values);
     },
   };

@@ -56,7 +56,12 @@ export class Connections {
   ): Promise<T> {
     if (transaction) {
       if (transaction.isOver) throw new Error('The connection of this statement has been released.');
-      return this.inTime(transaction.connection, statement, limitMs);
+      transaction.running += 1;
+      try {
+        return await this.inTime(transaction.connection, statement, limitMs);
+      } finally {
+        transaction.running -= 1;
+      }
     }
     const began = performance.now();
     for (let attempt = 1; ; attempt += 1) {

@@ -227,7 +227,7 @@ export abstract class Database implements ConnectionCloser {
     } catch (error) {
       tx.isOver = true;
       // It would queue behind a statement that is under way.
-      if (!this.isBusy(connection)) {
+      if (tx.running === 0) {
         isEnded = await send('ROLLBACK').then(
           () => !isReadOnly(error),
           () => false,

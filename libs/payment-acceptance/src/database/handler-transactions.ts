@@ -93,13 +93,20 @@ class HostAttempt {
   private refusal: Promise<Error> | undefined;
   /** What was thrown in it first. What the layer rejects with may be about its rollback. */
   private thrown: { readonly error: unknown } | undefined;
+  private hasBegun = false;
   private mayBeCommitted = false;
+  /** Rejects once its session has ended: a handler that never settles must not keep its connection. */
+  private readonly refused: Promise<never>;
+  private reject: (reason: Error) => void = () => undefined;
 
   constructor(
     private readonly layer: PaymentTransactions,
     private readonly sessions: HostSessions,
     private readonly limits: TransactionLimits,
-  ) {}
+  ) {
+    this.refused = new Promise((_resolve, reject) => (this.reject = reject));
+    this.refused.catch(() => undefined);
+  }
 
   async run(work: (within: Within) => Promise<void>): Promise<void> {
     const { signal, connectMs, unattendedMs, isCommitted } = this.limits;
@@ -116,7 +123,7 @@ class HostAttempt {
       if (await isCommitted()) return;
       throw failure ? failure.error : PaymentTransactionsError.uncommitted();
     }
-    if (failure) throw this.session ? failure.error : new NoConnectionError(failure.error);
+    if (failure) throw this.hasBegun ? failure.error : new NoConnectionError(failure.error);
     if (!this.session)
       throw PaymentTransactionsError.unusable(new Error('It resolved without having called its work.'));
   }
@@ -128,13 +135,17 @@ class HostAttempt {
       this.session = await this.sessions.begin(transaction, unattendedMs);
       await this.check();
       connected?.();
-      await work(transaction);
+      this.hasBegun = true;
+      await Promise.race([work(transaction), this.refused]);
       await this.check();
       this.mayBeCommitted = true;
       await finish?.(transaction);
       await this.sessions.end(transaction);
+      // The session goes back to its pool now, and must not be ended there.
+      await this.refusal;
     } catch (error) {
       this.thrown ??= { error };
+      await this.refusal;
       // A session that cannot be put in order must not go back to its pool.
       await this.sessions.undo(transaction).catch(() => this.kill());
       throw error;
@@ -153,6 +164,7 @@ class HostAttempt {
     const ended = new Promise<never>((_resolve, reject) => {
       const refuse = (reason: Error): void => {
         this.refusal ??= this.end(reason);
+        void this.refusal.then((ended) => this.reject(ended));
         void this.refusal.then(() => withTimeout(NOTICE_MS, running).catch(() => undefined)).then(() => reject(reason));
       };
       const late = (): void => {
@@ -178,6 +190,11 @@ class HostAttempt {
   /** Resolves with whether a statement was under way. */
   private async kill(): Promise<boolean | undefined> {
     if (!this.session) return undefined;
-    return withTimeout(NOTICE_MS, this.sessions.kill(this.session)).catch(() => undefined);
+    // One that waits for a connection for too long is given up: by then the session may serve somebody else.
+    let isWanted = true;
+    const killed = this.sessions.kill(this.session, () => isWanted);
+    return withTimeout(NOTICE_MS, killed)
+      .catch(() => undefined)
+      .finally(() => (isWanted = false));
   }
 }

@@ -1,5 +1,6 @@
 import type { Database } from './database.js';
 import type { HostTransaction } from './host-transaction.js';
+import type { OwnTransaction } from './own-transaction.js';
 
 /** A session of the server in which a data layer of the host's has begun a transaction. */
 export interface HostSession {
@@ -30,8 +31,15 @@ export abstract class HostSessions {
   /** Sent in a transaction that must not be committed, before its layer rolls it back. */
   abstract undo(transaction: HostTransaction): Promise<void>;
 
-  /** Ends the session; resolves with whether a statement was under way, and `undefined` if there is no such session. */
-  abstract kill(session: HostSession): Promise<boolean | undefined>;
+  /**
+   * Ends the session; resolves with whether a statement was under way, and `undefined` if there is no such session.
+   * @param isWanted asked once there is a connection to do it with
+   */
+  kill(session: HostSession, isWanted: () => boolean): Promise<boolean | undefined> {
+    return this.database.holding(async (held) => (isWanted() ? this.killOn(held, session) : undefined));
+  }
+
+  protected abstract killOn(held: OwnTransaction, session: HostSession): Promise<boolean | undefined>;
 
   /** @param transaction default: a connection of our own */
   abstract identify(transaction?: HostTransaction): Promise<HostIdentity>;

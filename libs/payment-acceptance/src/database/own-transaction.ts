@@ -4,6 +4,8 @@ import type { Connection } from './connection-source.js';
 export class OwnTransaction {
   /** After this the connection belongs to another caller, and takes no further statement from here. */
   isOver = false;
+  /** How many statements are under way. */
+  running = 0;
 
   /** @param tx what a handler is given, in one that TypeORM has begun for it */
   constructor(

@@ -129,7 +129,7 @@ export async function openStorage({ url, pool, connections = 4 }: PaymentStorage
     // One of `mysql2/promise` has it within.
     return new MysqlPoolSource(('pool' in pool ? pool.pool : pool) as MysqlPool, false);
   }
-  const [scheme = ''] = (url ?? '').split(':');
+  const scheme = url !== undefined && URL.canParse(url) ? new URL(url).protocol.slice(0, -1) : 'unknown';
   if (/^postgres(ql)?$/.test(scheme)) {
     const { default: pg } = (await import('pg')) as unknown as { default: { Pool: new (options: object) => PgPool } };
     const opened = new pg.Pool({

@@ -27,7 +27,7 @@ class PaymentHostModule {}
  * the default data source is TypeORM's class.
  */
 export async function hostModule(name: string, imports: ModuleMetadata['imports']): Promise<DynamicModule> {
-  const typeorm = await import('typeorm').catch(() => undefined);
+  const typeorm = await import('typeorm').catch(unlessMissing);
   const token = name === 'default' ? typeorm?.DataSource : `${name}DataSource`;
   const useFactory = (dataSource?: DataSource): Host => ({ dataSource });
   return {
@@ -38,6 +38,12 @@ export async function hostModule(name: string, imports: ModuleMetadata['imports'
   };
 }
 
+/** Resolves with `undefined` for a package that is not installed; any other error of its import is one. */
+function unlessMissing(error: unknown): undefined {
+  const { code } = error as { code?: unknown };
+  if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') throw error;
+}
+
 /** The database, ready to use: the module's tables exist by the time it is injected. */
 export function databaseProvider(name: string): FactoryProvider<Database> {
   return {
@@ -45,11 +51,16 @@ export function databaseProvider(name: string): FactoryProvider<Database> {
     inject: [HOST, PaymentClock, RESOLVED_OPTIONS, PaymentProbe],
     useFactory: async ({ dataSource }: Host, clock: PaymentClock, options: ResolvedOptions, probe: PaymentProbe) => {
       const given = await sourceOf(options, dataSource, name);
-      const database = await openDatabase(given, clock, { ...options, probe });
-      database.statementMs = options.statementTimeoutMs;
-      if (options.migrations === 'run') await migrateTables(given, options);
-      else await verifySchema(database);
-      return database;
+      try {
+        const database = await openDatabase(given, clock, { ...options, probe });
+        database.statementMs = options.statementTimeoutMs;
+        if (options.migrations === 'run') await migrateTables(given, options);
+        else await verifySchema(database);
+        return database;
+      } catch (error) {
+        if (!('driver' in given)) await given.close?.();
+        throw error;
+      }
     },
   };
 }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { HostSessions, type HostIdentity, type HostSession } from '../host-sessions.js';
 import type { HostTransaction } from '../host-transaction.js';
 import { flag } from '../reading.js';
+import type { OwnTransaction } from '../own-transaction.js';
 import { rawSql, sql } from '../statement.js';
 import { endedAfter } from './maria.database.js';
 
@@ -30,12 +31,13 @@ export class MariaHostSessions extends HostSessions {
     await this.end(transaction);
   }
 
-  override async kill({ id, mark }: HostSession): Promise<boolean | undefined> {
+  protected override async killOn(held: OwnTransaction, { id, mark }: HostSession): Promise<boolean | undefined> {
     const [session] = await this.database.rows<{ busy: boolean }>(
       sql`SELECT COMMAND <> 'Sleep' AS busy FROM information_schema.PROCESSLIST WHERE ID = ${id} AND HOST = ${mark}`,
       { busy: flag },
+      held,
     );
-    if (session) await this.database.change(sql`KILL CONNECTION ${rawSql(String(Number(id)))}`);
+    if (session) await this.database.change(sql`KILL CONNECTION ${rawSql(String(Number(id)))}`, held);
     return session?.busy;
   }
 

@@ -2,7 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { HostSessions, type HostIdentity, type HostSession } from '../host-sessions.js';
 import type { HostTransaction } from '../host-transaction.js';
 import { flag } from '../reading.js';
+import type { OwnTransaction } from '../own-transaction.js';
 import { rawSql, sql } from '../statement.js';
+import { MAX_UNATTENDED_MS } from './postgres.database.js';
 
 /** When a session began: its process id may come again. */
 const BEGAN = rawSql('extract(epoch FROM backend_start)::text');
@@ -12,7 +14,7 @@ export class PostgresHostSessions extends HostSessions {
   override async begin(transaction: HostTransaction, unattendedMs: number): Promise<HostSession> {
     const [session] = (await this.database.rows<HostSession>(
       sql`SELECT pg_backend_pid()::text AS id, (SELECT ${BEGAN} FROM pg_stat_activity WHERE pid = pg_backend_pid()) AS mark,
-         set_config('idle_in_transaction_session_timeout', ${String(Math.ceil(unattendedMs))}::text, true) AS idle`,
+         set_config('idle_in_transaction_session_timeout', ${String(Math.min(Math.ceil(unattendedMs), MAX_UNATTENDED_MS))}::text, true) AS idle`,
       {},
       transaction,
     )) as [HostSession];
@@ -27,11 +29,12 @@ export class PostgresHostSessions extends HostSessions {
     // As is ROLLBACK.
   }
 
-  override async kill({ id, mark }: HostSession): Promise<boolean | undefined> {
+  protected override async killOn(held: OwnTransaction, { id, mark }: HostSession): Promise<boolean | undefined> {
     const [ended] = await this.database.rows<{ busy: boolean; ended: boolean }>(
       sql`SELECT state = 'active' AS busy, pg_terminate_backend(pid) AS ended FROM pg_stat_activity
        WHERE pid = ${id}::int AND ${BEGAN} = ${mark}::text`,
       { busy: flag, ended: flag },
+      held,
     );
     return ended?.busy;
   }

@@ -14,7 +14,7 @@ import { PreparedStatements, PreparedStatementsUnavailableError } from './prepar
 import type { OwnTransaction } from '../own-transaction.js';
 
 /** The maximum that PostgreSQL accepts. */
-const MAX_UNATTENDED_MS = 2 ** 31 - 1;
+export const MAX_UNATTENDED_MS = 2 ** 31 - 1;
 
 /** Lets the server end the transaction if it idles for this long. */
 export function endedAfter(unattendedMs: number): string {
