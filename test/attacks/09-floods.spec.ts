@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Logger } from 'typeorm';
 import { ONE_ADAPTER } from '../support/adapters.js';
+import { onStatement } from '../support/statements.js';
 import { until } from '../support/until.js';
 import { PER_BILL, POOL, UNMATCHED, useFloods, WAITING } from './support/floods.js';
 import { sendForm } from './support/sending.js';
@@ -103,11 +103,9 @@ describe.each(ONE_ADAPTER)('floods, on %s', (adapter) => {
       const answer = await floods.redirect(bought);
       const page = new URL(answer.headers.get('location')!, answer.url).href;
       let looks = 0;
-      const logger = floods.shop.dataSource.logger;
-      const note = (statement: string): void => {
-        if (/shop_order o USING/.test(statement)) looks += 1;
-      };
-      floods.shop.dataSource.logger = new Proxy({} as Logger, { get: () => note });
+      const stop = onStatement(({ sql }) => {
+        if (/shop_order o USING/.test(sql)) looks += 1;
+      });
       const before = await floods.dropped();
       const began = performance.now();
       const PAGES = 60;
@@ -131,7 +129,7 @@ describe.each(ONE_ADAPTER)('floods, on %s', (adapter) => {
       await floods.shop.elapse(60_000);
       const texts = await pages;
       const waited = performance.now() - began;
-      floods.shop.dataSource.logger = logger;
+      stop();
       expect(texts.filter((text) => text.includes('being checked')).length).toBeGreaterThanOrEqual(PAGES - 2 * WAITING);
       // One query per page when it arrives, then one every tenth of a second for all that wait.
       expect(looks).toBeGreaterThan(0);

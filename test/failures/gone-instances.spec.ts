@@ -2,7 +2,8 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { OnPaymentSucceeded, type PaymentEventContext } from 'nestjs-payment-acceptance';
 import { Database } from '../../libs/payment-acceptance/src/database/database.js';
-import { DestroyableTransaction } from '../../libs/payment-acceptance/src/database/destroyable-transaction.js';
+import type { HandlerTransactions } from '../../libs/payment-acceptance/src/database/handler-transactions.js';
+import { HANDLER_TRANSACTIONS } from '../../libs/payment-acceptance/src/events/handler-transactions.provider.js';
 import { rawSql } from '../../libs/payment-acceptance/src/database/statement.js';
 import { Effect, startHarness, type Harness } from '../support/harness.js';
 import { ON_MARIADB } from '../support/database.js';
@@ -46,7 +47,7 @@ describe('gone instances', () => {
       'a handler',
       (work) =>
         harness.host.app
-          .get(DestroyableTransaction, { strict: false })
+          .get<HandlerTransactions>(HANDLER_TRANSACTIONS, { strict: false })
           .run(LIMITS, (within) => work((statement) => managerOf(within).query(statement))),
     ],
   ])('the locks of %s whose instance is gone without a word do not outlive it', async (_whose, run) => {

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { PaymentCallbacks } from 'nestjs-payment-acceptance/callbacks';
+import { Database } from '../../libs/payment-acceptance/src/database/database.js';
 import { postJson } from '../support/http.js';
 import { bill, count, dropped, fields, harness, post, rows, start, together } from './support/journal.js';
 
@@ -43,13 +44,11 @@ describe('the journal with a database that does not answer', () => {
 
   test('refuses at once: callers in this process who come again at once leave the event loop to others', async () => {
     await start();
-    const { app, dataSource } = await harness.start();
+    const { app } = await harness.start();
     const callbacks = app.get(PaymentCallbacks);
-    await dataSource.destroy();
+    const { source } = app.get(Database);
     const looked = new Promise<void>((resolve) => {
-      const driver = dataSource.driver as unknown as { obtainMasterConnection(): Promise<unknown> };
-      const obtain = driver.obtainMasterConnection.bind(driver);
-      driver.obtainMasterConnection = () => (resolve(), obtain());
+      source.connect = () => (resolve(), Promise.reject(new Error('The server is gone.')));
     });
     let answers = 0;
     let turn = false;

@@ -2,9 +2,11 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { PaymentCallbacks } from 'nestjs-payment-acceptance/callbacks';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import type { Logger } from 'typeorm';
 import { holdUp } from '../support/hold-up.js';
-import { moduleOptions, type Instance } from '../support/harness.js';
+import { moduleOptions } from '../support/harness.js';
+import { Database } from '../../libs/payment-acceptance/src/database/database.js';
+import { clientsOf } from '../support/beside.js';
+import { onStatement } from '../support/statements.js';
 import { firstWords } from '../support/first-words.js';
 import { postJson } from '../support/http.js';
 import { bill, count, dropped, fields, harness, post, rows, start, together } from './support/journal.js';
@@ -14,13 +16,15 @@ describe('journal', () => {
 
   const query = <T>(sql: string, parameters?: unknown[]) => harness.host.dataSource.query<T>(sql, parameters);
 
+  let stop: (() => void) | undefined;
+  afterEach(() => stop?.());
+
   /** Records the statements that store callbacks from now on. */
-  function insertions({ dataSource }: Instance): string[] {
+  function insertions(): string[] {
     const seen: string[] = [];
-    const note = (statement: string): void => {
-      if (/INSERT INTO payment_acceptance.callback/.test(statement)) seen.push(statement);
-    };
-    dataSource.logger = new Proxy({} as Logger, { get: (_, name) => (name === 'logQuery' ? note : () => undefined) });
+    stop = onStatement(({ sql }) => {
+      if (/INSERT INTO payment_acceptance.callback/.test(sql)) seen.push(sql);
+    });
     return seen;
   }
 
@@ -37,7 +41,7 @@ describe('journal', () => {
         ];
       });
       expect(stored).toEqual(Array(50).fill([200, 1]));
-      const statements = insertions(harness.host);
+      const statements = insertions();
       const callbacks = harness.host.app.get(PaymentCallbacks);
       await together(50, (index) => callbacks.postback(undefined, fields(ids[index % 10]!)));
       expect(statements.length).toBeLessThanOrEqual(2);
@@ -141,22 +145,17 @@ describe('journal', () => {
     test('are stored through a pooler that forgets the plans of its connections', async () => {
       await start();
       const billId = await bill('o');
-      // All but one of the pool's ten connections.
-      const others = await together(9, async () => {
-        const runner = harness.host.dataSource.createQueryRunner();
-        await runner.connect();
-        return runner;
-      });
       await together(4, () => post(billId));
-      await query('DEALLOCATE ALL');
-      const statements = insertions(harness.host);
+      await Promise.all(
+        clientsOf(harness.host.app.get(Database).source).map((client) => client.query('DEALLOCATE ALL')),
+      );
+      const statements = insertions();
       const callbacks = harness.host.app.get(PaymentCallbacks);
       const answers = await together(20, () => callbacks.postback(undefined, fields(billId)));
       expect(answers).toEqual(Array(20).fill({ kind: 'stored', status: 200 }));
       expect(await rows()).toHaveLength(24);
       // Once as a named statement and once unnamed: still as one batch.
       expect(statements).toHaveLength(2);
-      for (const runner of others) await runner.release();
     });
   });
 

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { OnEvent } from '@nestjs/event-emitter';
 import { OnPaymentSucceeded, type PaymentEventContext, type PaymentSucceededEvent } from 'nestjs-payment-acceptance';
+import { takeAll } from '../support/beside.js';
 import { Effect, startHarness, type Harness } from '../support/harness.js';
 import { postForm, postJson, postbackFields, redirectFields } from '../support/http.js';
 import { EffectWriter } from '../support/orders.js';
@@ -140,16 +141,15 @@ describe('workers of an application', () => {
     },
   );
 
-  test('a pool without a connection to give: the postback is answered 503 within its time', async () => {
+  test('no connection is free: the postback is answered 503 within its time', async () => {
     harness = await startHarness({ options: { callbacks: { storeTimeoutMs: 200 } } });
     const { billId } = await harness.host.payments.createBill({ orderId: 'full', amount: '10' });
-    const runners = Array.from({ length: 10 }, () => harness.host.dataSource.createQueryRunner());
-    await Promise.all(runners.map((runner) => runner.connect()));
+    const giveBack = await takeAll(harness.host.app);
     const fields = postbackFields({ InvId: 'full', OutSum: '10.00', TrsId: billId });
     expect((await postJson(`${harness.host.url}/postback/payment`, fields)).status).toBe(503);
     const redirect = redirectFields({ InvId: 'full', OutSum: '10.00' });
     const returning = postForm(`${harness.host.url}/redirect/payment/success`, redirect);
-    await Promise.all(runners.map((runner) => runner.release()));
+    giveBack();
     expect([303, 503]).toContain((await returning).status);
     expect((await postJson(`${harness.host.url}/postback/payment`, fields)).status).toBe(200);
   });

@@ -10,7 +10,11 @@ import { onPostgres } from '../support/database.js';
 import { pay } from '../support/pay.js';
 import { EffectWriter } from '../support/orders.js';
 import { insertEffect, managerOf } from '../support/transactions.js';
-import { TypeOrmSource } from '../../libs/payment-acceptance/src/database/typeorm-source.js';
+import type pg from 'pg';
+import { clientsOf } from '../support/beside.js';
+import type { ConnectionSource } from '../../libs/payment-acceptance/src/database/connection-source.js';
+import { Database } from '../../libs/payment-acceptance/src/database/database.js';
+import { openBeside } from '../../libs/payment-acceptance/src/database/typeorm-source.js';
 
 let harness: Harness;
 
@@ -20,13 +24,23 @@ describe('kept plans', () => {
     await harness.close();
   });
 
-  interface Client {
-    query(statement: string): Promise<{ rows: unknown[] }>;
+  /** Connections beside the module's, for statements of the test. */
+  let others: ConnectionSource | undefined;
+  afterEach(async () => {
+    await others?.close();
+    others = undefined;
+  });
+
+  function other(connections?: number): PostgresDatabase {
+    others = openBeside(harness.host.dataSource, connections);
+    return new PostgresDatabase(others, new PaymentClock());
   }
 
-  /** Every connection of the pool. */
-  function connections(): readonly Client[] {
-    return (harness.host.dataSource.driver as unknown as { master: { _clients: readonly Client[] } }).master._clients;
+  /** Every connection of the module, of the host and of the test. */
+  function connections(): readonly pg.PoolClient[] {
+    const { master } = harness.host.dataSource.driver as unknown as { master: { _clients: readonly pg.PoolClient[] } };
+    const { source } = harness.host.app.get(Database);
+    return [...master._clients, ...[source, others].flatMap((each) => (each ? clientsOf(each) : []))];
   }
 
   const loseAll = () => Promise.all(connections().map((client) => client.query('DEALLOCATE ALL')));
@@ -56,8 +70,8 @@ describe('kept plans', () => {
     });
 
     test('a transaction that finds its own lost is done again, once, with nothing of it kept before', async () => {
-      harness = await startHarness({ through: (url) => `${url}?max=1` });
-      const database = new PostgresDatabase(new TypeOrmSource(harness.host.dataSource), new PaymentClock());
+      harness = await startHarness({});
+      const database = other(1);
       await database.execute(STATEMENT, { one: 1 }, { sum: integer });
       await loseAll();
       let runs = 0;
@@ -72,11 +86,11 @@ describe('kept plans', () => {
 
     test('so is that of a handler, whose work had not begun', async () => {
       harness = await startHarness({});
-      const database = new PostgresDatabase(new TypeOrmSource(harness.host.dataSource), new PaymentClock());
+      const database = other();
       await database.execute(STATEMENT, { one: 1 }, { sum: integer });
       await loseAll();
       let handled = 0;
-      await new PostgresDestroyableTransaction(database).run(LIMITS, async (within) => {
+      await new PostgresDestroyableTransaction(database, harness.host.dataSource).run(LIMITS, async (within) => {
         await database.execute(STATEMENT, { one: 1 }, { sum: integer }, within);
         handled += 1;
         await managerOf(within).insert(Effect, {
@@ -90,11 +104,12 @@ describe('kept plans', () => {
     });
 
     test('are made anew now and then: one that was right for small tables does not stay when they have grown', async () => {
-      harness = await startHarness({ through: (url) => `${url}?max=1` });
-      const database = new PostgresDatabase(new TypeOrmSource(harness.host.dataSource), new PaymentClock());
+      harness = await startHarness({});
+      const database = other(1);
       let now = Math.ceil(performance.now());
       jest.spyOn(performance, 'now').mockImplementation(() => now);
-      const [client] = connections();
+      await database.rows(sql`SELECT 1`, {});
+      const client = connections().at(-1);
       const sent = jest.spyOn(client!, 'query');
       const texts = () => sent.mock.calls.map(([statement]) => (statement as unknown as { text: string }).text);
       const discards = () => texts().filter((text) => text === 'DISCARD PLANS').length;

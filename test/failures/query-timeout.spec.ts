@@ -6,7 +6,8 @@ import { createPaymentInbox, processOnce } from 'nestjs-payment-acceptance/inbox
 import pg from 'pg';
 import type { EntityManager } from 'typeorm';
 import { Database } from '../../libs/payment-acceptance/src/database/database.js';
-import { DestroyableTransaction } from '../../libs/payment-acceptance/src/database/destroyable-transaction.js';
+import type { HandlerTransactions } from '../../libs/payment-acceptance/src/database/handler-transactions.js';
+import { HANDLER_TRANSACTIONS } from '../../libs/payment-acceptance/src/events/handler-transactions.provider.js';
 import { Effect, startHarness, type Harness } from '../support/harness.js';
 import { onPostgres } from '../support/database.js';
 import { insertEffect, managerOf } from '../support/transactions.js';
@@ -94,7 +95,7 @@ describe('query timeout', () => {
       'a handler',
       (work) =>
         harness.host.app
-          .get(DestroyableTransaction, { strict: false })
+          .get<HandlerTransactions>(HANDLER_TRANSACTIONS, { strict: false })
           .run(LIMITS, (within) => work(managerOf(within))),
     ],
     ['processOnce', (work) => processOnce(harness.host.dataSource.manager, { id: 'once' }, work)],
@@ -126,7 +127,7 @@ describe('query timeout', () => {
     };
     const limit = new AbortController();
     const limits = { ...LIMITS, signal: limit.signal };
-    const transactions = app.get(DestroyableTransaction, { strict: false });
+    const transactions = app.get<HandlerTransactions>(HANDLER_TRANSACTIONS, { strict: false });
     // By then both databases have answered the one-time queries.
     await transactions.run(limits, () => Promise.resolve());
     const giveBack = await takeAll();

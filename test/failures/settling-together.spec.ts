@@ -26,7 +26,7 @@ describe('settling together', () => {
   };
 
   function counting(): Statements {
-    const count = new Statements(harness.host.dataSource);
+    const count = new Statements();
     closeLater(count.stop);
     return count;
   }

@@ -9,34 +9,37 @@ import { Database } from '../../libs/payment-acceptance/src/database/database.js
 import { cancelStatement } from '../../libs/payment-acceptance/src/database/postgres/cancel-request.js';
 import type { PgClient } from '../../libs/payment-acceptance/src/database/postgres/pg-connection.js';
 import { ON_MARIADB, onPostgres } from '../support/database.js';
-import { Effect, startHarness, type Harness } from '../support/harness.js';
+import { Effect, startHarness, type Harness, type Instance } from '../support/harness.js';
 import { postbackFields, postJson } from '../support/http.js';
 import { until } from '../support/until.js';
 
 const POOL = 10;
 
-/** All connections of a pool at once. */
-/** One by one: ten connections that open at once may each take longer than a statement may. */
-async function takeAll(dataSource: DataSource): Promise<QueryRunner[]> {
+/** Takes all connections of the host's pool, one by one: ten that open at once may each take longer than a statement may. */
+async function takeHosts(dataSource: DataSource): Promise<QueryRunner[]> {
   const runners = Array.from({ length: POOL }, () => dataSource.createQueryRunner());
   for (const runner of runners) await runner.connect();
   return runners;
 }
 
-/** Makes the connections that the pool has now read-only, as those to a primary that has been demoted since. */
-async function demote(dataSource: DataSource): Promise<void> {
-  const runners = await takeAll(dataSource);
-  const readOnly = ON_MARIADB ? 'SET SESSION TRANSACTION READ ONLY' : 'SET default_transaction_read_only = on';
-  for (const runner of runners) await runner.query(readOnly);
-  for (const runner of runners) await runner.release();
+/** Sends a statement on each connection of the module's; resolves with the first column of each answer. */
+async function onEach({ app }: Instance, statement: string): Promise<unknown[]> {
+  const database = app.get(Database);
+  const { source } = database;
+  const taken = await Promise.all(Array.from({ length: source.size }, () => source.connect()));
+  const answers = await Promise.all(taken.map((connection) => database.send(connection, statement)));
+  for (const connection of taken) source.release(connection, false);
+  return answers.map(({ rows: [row] }) => row && Object.values(row)[0]);
 }
 
-async function readOnlyConnections(dataSource: DataSource): Promise<number> {
-  const runners = await takeAll(dataSource);
+/** Makes the module's connections read-only, as those to a primary that has been demoted since. */
+async function demote(host: Instance): Promise<void> {
+  await onEach(host, ON_MARIADB ? 'SET SESSION TRANSACTION READ ONLY' : 'SET default_transaction_read_only = on');
+}
+
+async function readOnlyConnections(host: Instance): Promise<number> {
   const asked = ON_MARIADB ? 'SELECT @@SESSION.tx_read_only AS answer' : 'SHOW default_transaction_read_only';
-  const answers = (await Promise.all(runners.map((runner) => runner.query(asked)))) as object[][];
-  for (const runner of runners) await runner.release();
-  return answers.filter(([row]) => ['on', 1].some((yes) => Object.values(row!)[0] === yes)).length;
+  return (await onEach(host, asked)).filter((answer) => answer === 'on' || answer === 1 || answer === '1').length;
 }
 
 describe('connections to a server that has become read-only', () => {
@@ -46,16 +49,16 @@ describe('connections to a server that has become read-only', () => {
   test('are given up by the first statement and the first transaction, which then go through', async () => {
     harness = await startHarness();
     const { host, sandbox } = harness;
-    await demote(host.dataSource);
+    await demote(host);
     const { billId } = await host.payments.createBill({ orderId: 'statement', amount: '10' });
-    expect(await readOnlyConnections(host.dataSource)).toBe(0);
+    expect(await readOnlyConnections(host)).toBe(0);
 
     await sandbox.pay(billId);
     await sandbox.settled();
-    await demote(host.dataSource);
+    await demote(host);
     await harness.settle();
     expect((await host.ledger()).events).toHaveLength(1);
-    expect(await readOnlyConnections(host.dataSource)).toBe(0);
+    expect(await readOnlyConnections(host)).toBe(0);
   });
 
   onPostgres(test)('are given up by handlers that meet them', async () => {
@@ -105,7 +108,7 @@ describe('connections to a server that has become read-only', () => {
       expect(await health()).toMatchObject({ status: 'up', database: { reachable: true } });
 
       await outside.query(`ALTER DATABASE ${database} SET default_transaction_read_only = on`);
-      await demote(host.dataSource);
+      await demote(host);
       await expect(host.payments.createBill({ orderId: 'meanwhile', amount: '10' })).rejects.toThrow('read-only');
       expect(await postback()).toBe(503);
       const down = await until(health, ({ status }) => status === 'down');
@@ -116,12 +119,12 @@ describe('connections to a server that has become read-only', () => {
       await outside.end();
       expect(await postback()).toBe(200);
       await until(health, ({ status }) => status === 'up');
-      expect(await readOnlyConnections(host.dataSource)).toBe(0);
+      expect(await readOnlyConnections(host)).toBe(0);
     },
   );
 
   async function connectionIds(dataSource: DataSource): Promise<number[]> {
-    const runners = await takeAll(dataSource);
+    const runners = await takeHosts(dataSource);
     const asked = Promise.all(runners.map((runner) => runner.query('SELECT pg_backend_pid() AS id')));
     const answers = (await asked) as { id: number }[][];
     for (const runner of runners) await runner.release();
@@ -207,7 +210,7 @@ describe('a server that is gone without a word', () => {
     );
     expect(meanwhile.map(({ status }) => status)).toEqual(Array<string>(2 * POOL).fill('rejected'));
     silences[0]!.end();
-    const runners = await takeAll(host.dataSource);
+    const runners = await takeHosts(host.dataSource);
     await Promise.all(runners.map((runner) => runner.release()));
     await until(
       () => host.payments.createBill({ orderId: 'after', amount: '10' }).catch(() => undefined),

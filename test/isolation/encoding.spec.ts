@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { migratePaymentAcceptance, PaymentAcceptanceModule } from 'nestjs-payment-acceptance';
 import { PaymentUnsupportedDataSourceError } from 'nestjs-payment-acceptance/operations';
+import pg from 'pg';
 import type { DataSource } from 'typeorm';
 import { onPostgres } from '../support/database.js';
 import { moduleOptions } from '../support/harness.js';
@@ -12,7 +13,7 @@ describe('a database in another encoding than UTF8', () => {
   const name = `latin_${process.pid}`;
   let dataSource: DataSource;
   beforeEach(async () => {
-    dataSource = await starting.dataSource({ poolSize: 1 });
+    dataSource = await starting.dataSource();
   });
   afterEach(() => starting.close('drop'));
 
@@ -34,11 +35,15 @@ describe('a database in another encoding than UTF8', () => {
     }
   });
 
-  onPostgres(test)('is refused where only its connections have it', async () => {
-    // The pool has one connection, so this is what the module finds.
-    await dataSource.query(`SET client_encoding TO 'LATIN1'`);
-    const failing = migratePaymentAcceptance(dataSource);
-    await expect(failing).rejects.toBeInstanceOf(PaymentUnsupportedDataSourceError);
-    await expect(failing).rejects.toThrow(/client_encoding LATIN1/);
+  onPostgres(test)('is refused where only the connections of a pool have it', async () => {
+    const pool = new pg.Pool({ connectionString: await starting.url(), max: 1 });
+    try {
+      await pool.query(`SET client_encoding TO 'LATIN1'`);
+      const failing = migratePaymentAcceptance({ pool });
+      await expect(failing).rejects.toBeInstanceOf(PaymentUnsupportedDataSourceError);
+      await expect(failing).rejects.toThrow(/client_encoding LATIN1/);
+    } finally {
+      await pool.end();
+    }
   });
 });

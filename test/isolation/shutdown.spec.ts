@@ -1,11 +1,12 @@
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { RetentionWorker } from '../../libs/payment-acceptance/src/retention/retention.worker.js';
-import { DataSource } from 'typeorm';
+import { Database } from '../../libs/payment-acceptance/src/database/database.js';
+import { takeAll } from '../support/beside.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { EffectWriter } from '../support/orders.js';
 import { until } from '../support/until.js';
 
-describe('a shutdown while the pool has no connection to give', () => {
+describe('a shutdown while none of the connections is free', () => {
   let harness: Harness;
   afterEach(() => harness.close());
 
@@ -18,12 +19,9 @@ describe('a shutdown while the pool has no connection to give', () => {
         retention: { everyMs: 1, pauseMs: 1 },
       },
     });
-    const dataSource = leaving.app.get(DataSource);
-    const runners = Array.from({ length: 10 }, () => dataSource.createQueryRunner());
+    const giveBack = await takeAll(leaving.app);
     try {
-      await Promise.all(runners.map((runner) => runner.connect()));
-      const driver = dataSource.driver as unknown as { obtainMasterConnection(): Promise<unknown> };
-      const asked = jest.spyOn(driver, 'obtainMasterConnection');
+      const asked = jest.spyOn(leaving.app.get(Database).source, 'connect');
       const workers = [leaving.deliveries, leaving.confirmer, leaving.app.get(RetentionWorker)];
       for (const worker of workers) worker.start();
       // One poll of each worker waits for a connection, and none can end.
@@ -35,7 +33,7 @@ describe('a shutdown while the pool has no connection to give', () => {
       await Promise.all(workers.map((worker) => worker.stop()));
       expect(performance.now() - began).toBeLessThan(5_000);
     } finally {
-      await Promise.all(runners.map((runner) => runner.release()));
+      giveBack();
     }
     await leaving.app.close();
   });

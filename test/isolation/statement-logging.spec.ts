@@ -91,24 +91,4 @@ describe("a host's TypeORM logging", () => {
     await harness.host.dataSource.transaction((manager) => manager.insert(Effect, effect));
     expect(shown()).toEqual(['START TRANSACTION', expect.stringMatching(OF_HOST), 'COMMIT']);
   });
-
-  test("shows the module's statements with the option logStatements: those that ran, were slow, or failed", async () => {
-    const logger = new Collector();
-    harness = await startHarness({ logger, providers: [EffectWriter], options: { logStatements: true } });
-    await pay(harness, 'order-1');
-    await harness.settle();
-    const lines = logger.take();
-    for (const shown of [
-      /^[^:]*INSERT INTO payment_acceptance[._]bill\b/,
-      /^slow: .*INSERT INTO payment_acceptance[._]bill\b/s,
-      /^START TRANSACTION/,
-      OF_HOST,
-      /^COMMIT$/,
-    ]) {
-      expect(lines).toContainEqual(expect.stringMatching(shown));
-    }
-    await harness.host.dataSource.query('DROP TABLE payment_acceptance.shop_state');
-    await harness.host.confirmer.runOnce().catch(() => undefined);
-    expect(logger.take()).toContainEqual(expect.stringMatching(/^failed: .*payment_acceptance[._]shop_state/s));
-  });
 });

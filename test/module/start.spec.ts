@@ -125,6 +125,24 @@ describe('start', () => {
       },
     );
 
+    test('that has taken the last connection of the server is named, with what to raise', async () => {
+      const own = await starting.dataSource();
+      const role = `one_connection_${process.pid}`;
+      await own.query(`CREATE ROLE ${role} LOGIN PASSWORD 'one' CONNECTION LIMIT 1`);
+      try {
+        const url = new URL(await starting.url());
+        url.username = role;
+        url.password = 'one';
+        const failing = starting.start([root({ migrations: 'verify' })], { dataSource: { url: url.href } });
+        await expect(failing).rejects.toThrow(
+          /^The server has no connection left .* Raise max_connections of the server/,
+        );
+      } finally {
+        await starting.close('keep');
+        await (await starting.dataSource()).query(`DROP ROLE ${role}`);
+      }
+    });
+
     test('may have a pool of two, or of one in a host that runs no handlers', async () => {
       await starting.start([root()], { dataSource: { poolSize: 2 } });
       await starting.start([root({}, { role: 'callbacks' })], { dataSource: { poolSize: 1 } });

@@ -57,7 +57,7 @@ describe('wake ups', () => {
     test('with two shops polls with less than one statement a second', async () => {
       harness = await startHarness({ providers: [EffectWriter] });
       await harness.settle();
-      const count = new Statements(harness.host.dataSource);
+      const count = new Statements();
       closeLater(count.stop);
       // The cost of a minute with the default interval of five seconds.
       for (let second = 0; second < 60; second += 5) {

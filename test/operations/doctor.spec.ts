@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { PaymentDoctor, type DoctorFinding } from 'nestjs-payment-acceptance/operations';
 import { EU_TOKEN, MAIN_TOKEN, moduleOptions, startHarness, type Harness } from '../support/harness.js';
 import { DataSource, type DataSourceOptions } from 'typeorm';
+import { beside } from '../support/beside.js';
 import { openDatabase } from '../../libs/payment-acceptance/src/database/open-database.js';
 import { DoctorStore } from '../../libs/payment-acceptance/src/operations/storage/doctor.store.js';
 import { connectionOf, ON_MARIADB } from '../support/database.js';
@@ -77,7 +78,7 @@ describe('doctor', () => {
           extra: { options: '-c role=reader' },
         } as DataSourceOptions;
         const reading = await new DataSource(options).initialize();
-        const store = new DoctorStore(await openDatabase(reading, harness.clock));
+        const store = new DoctorStore(await openDatabase(beside(reading), harness.clock));
         expect(await store.refusedRight()).toBe('permission denied for table bill');
         await reading.destroy();
       } finally {

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { PaymentNonRetryableError, OnPaymentFailed, OnPaymentSucceeded } from 'nestjs-payment-acceptance';
 import type { DataPoint, Histogram } from '@opentelemetry/sdk-metrics';
+import { Database } from '../../libs/payment-acceptance/src/database/database.js';
 import { MAIN_TOKEN, startHarness, type Harness } from '../support/harness.js';
 import { postbackFields, postForm, redirectFields } from '../support/http.js';
 import { until } from '../support/until.js';
@@ -168,12 +169,13 @@ describe('metrics', () => {
       await harness.host.dataSource.query('ALTER TABLE payment_acceptance.review_away RENAME TO review');
     }
     await until(reasons, (values) => values['reason=backlog-unknown'] === 0);
-    await harness.host.dataSource.destroy();
+    const { source } = harness.host.app.get(Database);
+    const gone = jest.spyOn(source, 'connect').mockRejectedValue(new Error('The server is gone.'));
     expect(await until(reasons, (values) => values['reason=database'] === 1)).toMatchObject({
       'reason=backlog-unknown': 0,
       'reason=worker-stalled': 0,
     });
-    await harness.host.dataSource.initialize();
+    gone.mockRestore();
     await until(reasons, (values) => values['reason=database'] === 0);
   });
 

@@ -12,7 +12,8 @@ import { MariaDatabase } from '../../libs/payment-acceptance/src/database/mariad
 import { MARIA_MIGRATIONS } from '../../libs/payment-acceptance/src/database/migrations/mariadb/migrate.js';
 import { mariaSchema } from '../../libs/payment-acceptance/src/database/migrations/mariadb/schema.js';
 import { managerOf } from '../support/transactions.js';
-import { TypeOrmSource } from '../../libs/payment-acceptance/src/database/typeorm-source.js';
+import { hasNoConnectionLeft } from '../../libs/payment-acceptance/src/database/query-errors.js';
+import { beside } from '../support/beside.js';
 
 const server = process.env.TEST_MARIADB_URL ?? 'mariadb://root@127.0.0.1:3306/test';
 const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`;
@@ -23,9 +24,10 @@ async function administer(statement: string): Promise<void> {
   await connection.query(statement).finally(() => connection.end());
 }
 
-async function connect(extra: object = {}): Promise<DataSource> {
+async function connect(extra: object = {}, user?: string): Promise<DataSource> {
   const url = new URL(server);
   url.pathname = `/${name}`;
+  if (user !== undefined) url.username = user;
   const dataSource = await new DataSource({ type: 'mariadb', url: url.href, ...extra }).initialize();
   open.push(dataSource);
   return dataSource;
@@ -61,7 +63,7 @@ describe('the tables on MariaDB', () => {
   test('are completed by the next process, wherever the first one was killed', async () => {
     for (let done = 0; done <= mariaSchema.statements.length; done += 1) {
       const dataSource = await connect();
-      const database = new MariaDatabase(new TypeOrmSource(dataSource), new PaymentClock());
+      const database = new MariaDatabase(beside(dataSource), new PaymentClock());
       for (const statement of mariaSchema.statements.slice(0, done)) await database.change(rawSql(statement));
       await migratePaymentAcceptance(dataSource);
       expect(await tables(dataSource)).toBe(ALL_TABLES);
@@ -92,7 +94,7 @@ describe('the tables on MariaDB', () => {
     const rival = dataSource.createQueryRunner();
     await rival.startTransaction();
     await rival.query("UPDATE payment_acceptance_consumer SET event_name = 'held'");
-    const database = new MariaDatabase(new TypeOrmSource(dataSource), new PaymentClock());
+    const database = new MariaDatabase(beside(dataSource), new PaymentClock());
     database.statementMs = 1_000;
     try {
       const none = database.dialect.oneOf([], 'text');
@@ -107,7 +109,7 @@ describe('the tables on MariaDB', () => {
   test('compare ids byte by byte, including trailing blanks and case, and refuse ids that are too long', async () => {
     const dataSource = await connect();
     await migratePaymentAcceptance(dataSource);
-    const database = new MariaDatabase(new TypeOrmSource(dataSource), new PaymentClock());
+    const database = new MariaDatabase(beside(dataSource), new PaymentClock());
     const insert = (order: string) =>
       database.change(sql`INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES ('main', ${order})`);
     for (const order of ['a', 'A', 'a ', 'ä', 'a\u0301', '😀']) await insert(order);
@@ -127,23 +129,38 @@ describe('a server with another SQL mode', () => {
   ])('is refused: sql_mode "%s"', async (mode) => {
     const dataSource = await connect({ poolSize: 1 });
     await dataSource.query(`SET SESSION sql_mode = '${mode}'`);
-    await expect(new MariaDatabase(new TypeOrmSource(dataSource), new PaymentClock()).verify()).rejects.toThrow(
-      /sql_mode/,
-    );
+    await expect(new MariaDatabase(beside(dataSource), new PaymentClock()).verify()).rejects.toThrow(/sql_mode/);
   });
 });
 
 describe('a connection with another character set', () => {
   test.each(['latin1', 'cp1251'])('is refused: charset "%s"', async (charset) => {
     const dataSource = await connect({ charset });
-    await expect(new MariaDatabase(new TypeOrmSource(dataSource), new PaymentClock()).verify()).rejects.toThrow(
+    await expect(new MariaDatabase(beside(dataSource), new PaymentClock()).verify()).rejects.toThrow(
       /character sets .* leave the option "charset"/,
     );
   });
 
   test('is not that of a data source which names utf8mb4', async () => {
     const dataSource = await connect({ charset: 'utf8mb4' });
-    await new MariaDatabase(new TypeOrmSource(dataSource), new PaymentClock()).verify();
+    await new MariaDatabase(beside(dataSource), new PaymentClock()).verify();
+  });
+});
+
+describe('a server without a connection for the module', () => {
+  test('is named by its error', async () => {
+    await administer('CREATE USER one_connection WITH MAX_USER_CONNECTIONS 1');
+    try {
+      await administer(`GRANT ALL ON ${name}.* TO one_connection`);
+      const dataSource = await connect({}, 'one_connection');
+      const refusal = await new MariaDatabase(beside(dataSource), new PaymentClock())
+        .verify()
+        .catch((error: unknown) => error);
+      expect(hasNoConnectionLeft(refusal)).toBe(true);
+    } finally {
+      for (const dataSource of open.splice(0)) await dataSource.destroy();
+      await administer('DROP USER one_connection');
+    }
   });
 });
 
@@ -151,7 +168,7 @@ describe('timestamps', () => {
   test.each(['+05:30', '-11:00', 'SYSTEM'])("do not depend on the session's time zone: %s", async (zone) => {
     const dataSource = await connect({ poolSize: 1, timezone: '+03:00' });
     await dataSource.query(`SET SESSION time_zone = '${zone}'`);
-    const database = new MariaDatabase(new TypeOrmSource(dataSource), new PaymentClock());
+    const database = new MariaDatabase(beside(dataSource), new PaymentClock());
     const { dialect } = database;
     const [row] = await database.rows<{ now: Date }>(sql`SELECT ${dialect.epochMs(dialect.now(0))} AS now`, {
       now: instant,
@@ -167,9 +184,8 @@ describe("a handler's transaction", () => {
     const dataSource = await connect();
     await dataSource.query('CREATE TABLE seat (id int PRIMARY KEY, taken int NOT NULL) ENGINE=InnoDB');
     await dataSource.query('INSERT INTO seat VALUES (1, 0), (2, 0), (3, 0)');
-    const transaction = new MariaDestroyableTransaction(
-      new MariaDatabase(new TypeOrmSource(dataSource), new PaymentClock()),
-    );
+    const database = new MariaDatabase(beside(dataSource), new PaymentClock());
+    const transaction = new MariaDestroyableTransaction(database, dataSource);
     const rival = dataSource.createQueryRunner();
     await rival.startTransaction('READ COMMITTED');
     // The rival has written more, so the server chooses the handler's transaction as the victim.

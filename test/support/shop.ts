@@ -4,6 +4,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { DataSource } from 'typeorm';
 import { freePorts } from '../../scripts/lib/free-port.mjs';
+import { beside } from './beside.js';
 import { openDatabase } from '../../libs/payment-acceptance/src/database/open-database.js';
 import { connectionOf, createTestDatabase } from './database.js';
 import { firstWords } from './first-words.js';
@@ -48,7 +49,7 @@ export async function startShops(instances: number, options: StartOptions = {}):
   const ports = await freePorts(instances);
   const processes = ports.map((port) => startProcess(port, database.url, running.url));
   const dataSource = await new DataSource(connectionOf(database.url)).initialize();
-  const ledger = new LedgerReader(await openDatabase(dataSource, new ManualPaymentClock()));
+  const ledger = new LedgerReader(await openDatabase(beside(dataSource), new ManualPaymentClock()));
   async function close(): Promise<void> {
     await stopAll(processes);
     await dataSource.destroy();

@@ -77,7 +77,6 @@ export function useFloods(adapter: Adapter): Floods {
   beforeAll(async () => {
     floods.shop = await startAttackedShop(adapter, {
       options: {
-        logStatements: true,
         callbacks: { maxPerBill: PER_BILL, maxUnmatched: UNMATCHED, maxWaitingResults: WAITING, resultWaitMs: 10_000 },
       },
     });

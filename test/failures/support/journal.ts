@@ -6,7 +6,7 @@ import { postbackFields, postJson } from '../../support/http.js';
 export let harness: Harness;
 
 export async function start(callbacks: object = {}, more: HarnessOptions = {}): Promise<Harness> {
-  return (harness = await startHarness({ ...more, options: { callbacks, logStatements: true } }));
+  return (harness = await startHarness({ ...more, options: { callbacks } }));
 }
 
 export async function bill(orderId: string): Promise<string> {

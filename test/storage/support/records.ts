@@ -5,6 +5,7 @@ import type { Database } from '../../../libs/payment-acceptance/src/database/dat
 import { openDatabase } from '../../../libs/payment-acceptance/src/database/open-database.js';
 import { rawSql, sql, type Statement } from '../../../libs/payment-acceptance/src/database/statement.js';
 import { ON_MARIADB, connectionOf, createTestDatabase, type TestDatabase } from '../../support/database.js';
+import { beside } from '../../support/beside.js';
 import { HOST_TABLES } from '../../support/harness.js';
 
 const KEY = rawSql(ON_MARIADB ? '`key`' : 'key');
@@ -23,7 +24,7 @@ export class Records {
     const testDatabase = await createTestDatabase(HOST_TABLES);
     const dataSource = await new DataSource(connectionOf(testDatabase.url)).initialize();
     const clock = new ManualPaymentClock();
-    return new Records(await openDatabase(dataSource, clock), clock, dataSource, testDatabase);
+    return new Records(await openDatabase(beside(dataSource), clock), clock, dataSource, testDatabase);
   }
 
   async close(): Promise<void> {

@@ -14,7 +14,7 @@ import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/res
 import type { BillRecord } from '../domain/bill.js';
 import { CallbackStore } from '../callbacks/storage/callback.store.js';
 import { ABANDONED, BillStore } from './storage/bill.store.js';
-import { Database } from '../database/database.js';
+import { HOST, type Host } from '../database/host.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
 import { isOfEarlierOrder, prepareBill, requireOrderId, type CreateBillRequest } from './bill-request.js';
@@ -60,13 +60,13 @@ export class BillService implements BeforeApplicationShutdown {
   constructor(
     private readonly store: BillStore,
     callbacks: CallbackStore,
-    private readonly database: Database,
     private readonly client: PaymentServiceClient,
     private readonly random: PaymentRandom,
     private readonly clock: PaymentClock,
     private readonly telemetry: Telemetry,
     private readonly metrics: PaymentMetrics,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
+    @Inject(HOST) private readonly host: Host,
   ) {
     this.ends = new IntentEnds(store, callbacks, random, this.logger, options);
     this.refusals = new RateLimitedLog(this.logger, clock, REFUSALS_MS);
@@ -81,7 +81,7 @@ export class BillService implements BeforeApplicationShutdown {
 
   /**
    * Creates the bill of an order, or returns the open one. Concurrent calls create one bill. It uses its own
-   * transactions: called inside one of the host's, it works, but survives that one's rollback and needs a second connection.
+   * transactions: called inside one of the host's, it works, but survives that one's rollback.
    *
    * @throws PaymentInvalidBillRequestError, PaymentOrderAlreadyPaidError, PaymentOrderCancelledError, PaymentOrderIdReusedError,
    *   PaymentBillMismatchError, PaymentCreationInProgressError
@@ -140,12 +140,13 @@ export class BillService implements BeforeApplicationShutdown {
 
   /** Once: the host's code does the same each time. */
   private warnInsideTransaction(): void {
-    if (this.warned || !this.database.source.isInsideHostTransaction?.()) return;
+    // Only one that follows the calls, as `typeorm-transactional` makes them, can be seen from here.
+    if (this.warned || this.host.dataSource?.manager.queryRunner?.isTransactionActive !== true) return;
     this.warned = true;
     this.logger.write(
       'bill-created-in-transaction',
-      'createBill was called inside a transaction of yours. That works, but the bill stays if you roll back, and the call ' +
-        'waits for a second connection of the pool while yours is held. Call it after the commit. (Logged once.)',
+      'createBill was called inside a transaction of yours. That works, but the bill stays if you roll back. Call it after the ' +
+        'commit. (Logged once.)',
     );
   }
 

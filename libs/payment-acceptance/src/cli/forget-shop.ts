@@ -1,6 +1,7 @@
 import { PaymentClock } from '../common/clock.js';
 import { shownText } from '../common/text.js';
 import { openDatabase } from '../database/open-database.js';
+import { openBeside } from '../database/typeorm-source.js';
 import { PaymentOperatorActionError } from '../operations/operator.errors.js';
 import { ShopIdentityStore } from '../settlement/storage/shop.store.js';
 import { UsageError } from './arguments.js';
@@ -14,20 +15,26 @@ export function forgetShop(given: Given, env: NodeJS.ProcessEnv, output: Output)
   if (shop === undefined) throw new UsageError('Say which shop: --shop NAME.');
   return withDataSource(given, env, async (dataSource) => {
     const schema = await schemaOf(values.config, env);
-    const store = new ShopIdentityStore(await openDatabase(dataSource, new PaymentClock(), { schema }));
-    const known = await store.identitiesOf([{ name: shop }]);
-    if (known.length === 0) {
-      throw new PaymentOperatorActionError(`The tables know no shop "${shownText(shop)}".`, 'not-found');
+    const source = openBeside(dataSource);
+    try {
+      const store = new ShopIdentityStore(await openDatabase(source, new PaymentClock(), { schema }));
+      const known = await store.identitiesOf([{ name: shop }]);
+      if (known.length === 0) {
+        throw new PaymentOperatorActionError(`The tables know no shop "${shownText(shop)}".`, 'not-found');
+      }
+      const isForgotten = dryRun ? !(await store.hasBills(shop)) : await store.forget(shop);
+      if (!isForgotten) {
+        throw new PaymentOperatorActionError(
+          `Shop "${shownText(shop)}" has bills, so its id stays. Another application on the same database needs a schema of its ` +
+            'own (option "schema"), or other names for its shops.',
+        );
+      }
+      if (values.json) printJson(output, { shop, dryRun, forgotten: true });
+      else
+        output.out(`The next start ${dryRun ? 'would store' : 'stores'} the id of shop "${shownText(shop)}" anew.\n`);
+      return 0;
+    } finally {
+      await source.close();
     }
-    const isForgotten = dryRun ? !(await store.hasBills(shop)) : await store.forget(shop);
-    if (!isForgotten) {
-      throw new PaymentOperatorActionError(
-        `Shop "${shownText(shop)}" has bills, so its id stays. Another application on the same database needs a schema of its ` +
-          'own (option "schema"), or other names for its shops.',
-      );
-    }
-    if (values.json) printJson(output, { shop, dryRun, forgotten: true });
-    else output.out(`The next start ${dryRun ? 'would store' : 'stores'} the id of shop "${shownText(shop)}" anew.\n`);
-    return 0;
   });
 }

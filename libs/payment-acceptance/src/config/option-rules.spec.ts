@@ -90,7 +90,6 @@ describe('the groups of options', () => {
     [{ migrations: 'auto' }, 'migrations: must be "run" or "verify" (given: string).'],
     [{ schema: 'Payments' }, SCHEMA],
     [{ statementTimeoutMs: 0 }, `statementTimeoutMs: must be ${MS} (given: 0).`],
-    [{ logStatements: 'yes' }, 'logStatements: must be true or false (given: string).'],
     [{ wakeUps: 'notify' }, 'wakeUps: must be "listen" or "poll" (given: string).'],
     [{ autoStart: 'yes' }, 'autoStart: must be true or false (given: string).'],
     [

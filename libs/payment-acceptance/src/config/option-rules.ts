@@ -171,7 +171,6 @@ export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
     fromText: String,
   },
   statementTimeoutMs: milliseconds(10 * SECOND),
-  logStatements: flag(false),
   wakeUps: oneOf(['listen', 'poll'], 'listen'),
   autoStart: flag(true),
 };

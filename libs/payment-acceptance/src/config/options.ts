@@ -191,8 +191,9 @@ export interface PaymentAcceptanceOptions {
   /** Decides what a SUCCESS payment means for its bill. Default: `defaultJudge`. */
   judge?: Judge;
   /**
-   * Where the module's tables are, for applications without a TypeORM data source: an address, or a pool of yours. Handlers then need
-   * the option `transactions`. Default: the TypeORM data source that `dataSource` names.
+   * Where the module's tables are, and how many connections of its own it opens. For applications without a TypeORM data source: an
+   * address, or a pool of yours; handlers then need the option `transactions`. Default: the database of the TypeORM data source that
+   * `dataSource` names.
    */
   storage?: PaymentStorageOptions;
   /**
@@ -222,12 +223,6 @@ export interface PaymentAcceptanceOptions {
    * Default 10000.
    */
   statementTimeoutMs?: number;
-  /**
-   * Whether the `logging` and `maxQueryExecutionTime` of your TypeORM data source apply to the module's own statements, too, with
-   * those that begin and end the transaction of a handler. They hold personal data, such as what a callback says about the
-   * payer. What a handler writes is always logged like the rest of your statements. Default `false`.
-   */
-  logStatements?: boolean;
   /**
    * How instances on one database learn of work that another instance has created. `listen` keeps one connection outside the
    * pool for PostgreSQL's LISTEN and NOTIFY. With `poll`, they find it when they poll next (`confirmer.pollMs`,

@@ -1,9 +1,6 @@
 /** A connection of a driver, as its pool gives it. */
 export type Connection = object;
 
-/** Shows a statement in a log of the host's while it is sent. */
-export type StatementLog = <T>(text: string, values: readonly unknown[], send: () => Promise<T>) => Promise<T>;
-
 /** Where the module's connections come from: a pool of `pg` or `mysql2`. */
 export interface ConnectionSource {
   readonly type: 'postgres' | 'mariadb';
@@ -20,11 +17,8 @@ export interface ConnectionSource {
   limitOpening(limitMs: () => number): void;
   /** What opens connections of `pg` outside the pool. */
   readonly pg?: PgDriver | undefined;
-  readonly log?: StatementLog | undefined;
-  /** Whether the caller is inside a transaction of the host's that follows its calls. */
-  isInsideHostTransaction?(): boolean;
   /** Closes what the module has opened. */
-  close?(): Promise<void>;
+  close(): Promise<void>;
 }
 
 /** What opens connections of `pg`. */

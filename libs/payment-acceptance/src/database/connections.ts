@@ -1,7 +1,6 @@
 import { TimeoutError, withTimeout } from '../common/timeout.js';
 import type { Connection, ConnectionSource } from './connection-source.js';
 import { PaymentPoolExhaustedError, PaymentStatementTimeoutError } from './database.errors.js';
-import { HeldConnections } from './held-connections.js';
 import type { OwnTransaction } from './own-transaction.js';
 import { isReadOnly } from './query-errors.js';
 import { answerWithin } from './statement-limit.js';
@@ -18,7 +17,8 @@ export interface ConnectionCloser {
 export class Connections {
   /** Timeout of a statement, and before it of waiting for the pool, in milliseconds. */
   statementMs = Infinity;
-  private readonly held: HeldConnections;
+  /** Those in use, each with a mark of that use. */
+  private readonly held = new Map<Connection, symbol>();
   /** When connections were opened, as far as we have seen it. */
   private readonly openedAt = new WeakMap<Connection, number>();
   private readonly closed = new WeakSet<Connection>();
@@ -27,7 +27,6 @@ export class Connections {
     private readonly source: ConnectionSource,
     private readonly closer: ConnectionCloser,
   ) {
-    this.held = new HeldConnections(source.size);
     // Only a new connection shows which server is there now.
     source.onOpened((connection) => this.openedAt.set(connection, performance.now()));
     source.limitOpening(() => this.statementMs);
@@ -36,9 +35,13 @@ export class Connections {
   /** See `Database.hurry`. */
   hurry(limitMs: number): void {
     this.statementMs = Math.min(this.statementMs, limitMs);
-    const overdue = this.held.hurry(limitMs);
-    // All at once, since each may take a second. Their callers see their statements fail.
-    setTimeout(() => void Promise.allSettled(overdue().map((each) => this.destroy(each))), limitMs).unref();
+    const before = [...this.held];
+    const destroyOverdue = (): void => {
+      const overdue = before.filter(([connection, use]) => this.held.get(connection) === use);
+      // All at once, since each may take a second. Their callers see their statements fail.
+      void Promise.allSettled(overdue.map(([connection]) => this.destroy(connection)));
+    };
+    setTimeout(destroyOverdue, limitMs).unref();
   }
 
   /**
@@ -65,9 +68,9 @@ export class Connections {
     }
     const began = performance.now();
     for (let attempt = 1; ; attempt += 1) {
-      const connection = await this.connect(limitMs);
+      const connection = await this.connect();
       try {
-        return await this.inTime(connection, statement);
+        return await this.inTime(connection, statement, limitMs);
       } catch (error) {
         if (!isReadOnly(error) || !this.mayHaveOthers(connection, began, attempt)) throw error;
       } finally {
@@ -85,9 +88,8 @@ export class Connections {
    * Waits for a connection of the pool, up to the timeout of a statement: whoever holds all of them may hold them for ever.
    * @throws PaymentPoolExhaustedError
    */
-  async connect(limitMs?: number): Promise<Connection> {
-    const { statementMs, held, source } = this;
-    held.check();
+  async connect(): Promise<Connection> {
+    const { statementMs, source } = this;
     const connecting = source.connect();
     let connection: Connection;
     try {
@@ -99,21 +101,14 @@ export class Connections {
         (late) => source.release(late, false),
         () => undefined,
       );
-      throw PaymentPoolExhaustedError.within(statementMs);
+      throw PaymentPoolExhaustedError.within(statementMs, source.size);
     }
-    try {
-      // Again, since other statements may have become overdue during the wait.
-      held.check();
-    } catch (error) {
-      source.release(connection, false);
-      throw error;
-    }
-    held.take(connection, limitMs === undefined ? statementMs : Math.max(limitMs, statementMs));
+    this.held.set(connection, Symbol());
     return connection;
   }
 
   release(connection: Connection): void {
-    this.held.giveBack(connection);
+    this.held.delete(connection);
     this.source.release(connection, this.closed.has(connection));
   }
 
@@ -128,9 +123,8 @@ export class Connections {
     statement: (connection: Connection) => Promise<T>,
     limitMs = 0,
   ): Promise<T> {
-    const usualMs = this.held.limitOf(connection) ?? this.statementMs;
     try {
-      return await answerWithin(Math.max(usualMs, limitMs), statement(connection));
+      return await answerWithin(Math.max(this.statementMs, limitMs), statement(connection));
     } catch (error) {
       if (error instanceof PaymentStatementTimeoutError) await this.destroy(connection);
       else if (isReadOnly(error)) {

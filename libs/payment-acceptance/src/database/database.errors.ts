@@ -56,24 +56,24 @@ export class PaymentStatementTimeoutError extends PaymentAcceptanceError {
   }
 }
 
-/** The host's pool had no connection for a statement of the module, which was therefore not sent. */
+/** There was no connection for a statement of the module, which was therefore not sent. */
 export class PaymentPoolExhaustedError extends PaymentAcceptanceError {
   readonly code = 'pool-exhausted';
 
   /** @internal */
-  static within(limitMs: number): PaymentPoolExhaustedError {
+  static within(limitMs: number, size: number): PaymentPoolExhaustedError {
     return new PaymentPoolExhaustedError(
-      `The data source's pool had no free connection within ${limitMs} ms, so the statement was not sent. If the database ` +
-        'is healthy, the pool is too small or connections leak: raise its size (poolSize), or look for transactions that ' +
-        'stay open, such as one around createBill, which needs a connection of its own.',
+      `None of the ${size} connections of PaymentAcceptanceModule became free within ${limitMs} ms, so the statement was not sent. ` +
+        'Look for locks on its tables, and check that the server is reachable. If the database is healthy, raise ' +
+        'storage.connections, or the size of the pool in storage.pool.',
     );
   }
 
   /** @internal */
-  static byOverdueStatements(count: number): PaymentPoolExhaustedError {
+  static byServer(reason: unknown): PaymentPoolExhaustedError {
     return new PaymentPoolExhaustedError(
-      `The database has not answered ${count} statements of PaymentAcceptanceModule, which hold half of the pool or more, ` +
-        'so this one was not sent. Look for locks on its tables, and check that the server is reachable.',
+      'The server has no connection left for PaymentAcceptanceModule, which opens up to storage.connections of its own (4 by ' +
+        `default) and one more that listens. ${describeError(reason)} Raise max_connections of the server, or make the pools smaller.`,
     );
   }
 }

@@ -143,19 +143,11 @@ export abstract class Database implements ConnectionCloser {
     return this.onConnection(transaction, limitMs, (connection) => this.send(connection, text, values));
   }
 
-  /** Sends SQL on a connection. */
-  send(connection: Connection, text: string, values: readonly unknown[] = []): Promise<Answer> {
-    return this.logged(text, values, () => this.sendOn(connection, text, values));
-  }
-
-  /** Shows a statement in the host's log, if the option `logStatements` asks for it. */
-  protected logged<T>(text: string, values: readonly unknown[], send: () => Promise<T>): Promise<T> {
-    const { log } = this.source;
-    return log ? log(text, values, send) : send();
-  }
-
-  /** @throws QueryFailedError as TypeORM does */
-  protected abstract sendOn(connection: Connection, text: string, values: readonly unknown[]): Promise<Answer>;
+  /**
+   * Sends SQL on a connection.
+   * @throws QueryFailedError
+   */
+  abstract send(connection: Connection, text: string, values?: readonly unknown[]): Promise<Answer>;
 
   /** See {@link Connections.run}. */
   protected onConnection<T>(

@@ -1,4 +1,4 @@
-import type { EntityManager, QueryRunner } from 'typeorm';
+import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import { TimeoutError } from '../common/timeout.js';
 import type { Database, Within } from './database.js';
 import { HandlerIdleError, NoConnectionError } from './database.errors.js';
@@ -7,19 +7,19 @@ import type { HandlerTransactions, TransactionLimits } from './handler-transacti
 import { OwnTransaction } from './own-transaction.js';
 import type { PaymentTransactionsPool } from './payment-transactions.js';
 import { Transaction, type TransactionOptions } from './transaction.js';
-import { TypeOrmSource } from './typeorm-source.js';
+import { hostPool } from './pool.js';
 
 /**
  * A transaction whose connection can be destroyed from outside. A rollback would queue behind the running query.
  */
 export abstract class DestroyableTransaction implements HandlerTransactions {
   readonly pool: PaymentTransactionsPool;
-  protected readonly source: TypeOrmSource;
 
-  constructor(private readonly database: Database) {
-    if (!(database.source instanceof TypeOrmSource)) throw new Error('The module has no TypeORM data source.');
-    this.source = database.source;
-    this.pool = database.source;
+  constructor(
+    private readonly database: Database,
+    protected readonly dataSource: DataSource,
+  ) {
+    this.pool = hostPool(dataSource, () => database.statementMs);
   }
 
   /**
@@ -27,7 +27,7 @@ export abstract class DestroyableTransaction implements HandlerTransactions {
    * @throws UndestroyableConnectionError
    */
   async verify(): Promise<void> {
-    const runner = this.source.dataSource.createQueryRunner();
+    const runner = this.dataSource.createQueryRunner();
     try {
       this.database.verifyDestroyable(await runner.connect());
     } finally {
@@ -56,7 +56,7 @@ export abstract class DestroyableTransaction implements HandlerTransactions {
     work: (within: Within) => Promise<void>,
   ): Promise<void> {
     signal.throwIfAborted();
-    const { dataSource } = this.source;
+    const { dataSource } = this;
     const runner = dataSource.createQueryRunner();
     const transaction = new Transaction(dataSource, runner, (text) => this.database.send(connection as object, text));
     let connecting: Promise<unknown> | undefined;

@@ -2,17 +2,43 @@ import { concealed } from '../common/secret.js';
 import type { Connection, ConnectionSource, PgDriver } from './connection-source.js';
 import type { PaymentStorageOptions } from './storage-options.js';
 import { PaymentUnsupportedDataSourceError } from './database.errors.js';
-import { DEFAULT_POOL_SIZE, limitPgOpening, occupiedOf, type MysqlOccupancy, type PgOccupancy } from './pool.js';
+import {
+  DEFAULT_POOL_SIZE,
+  guardPgClients,
+  limitPgOpening,
+  occupiedOf,
+  type MysqlOccupancy,
+  type PgOccupancy,
+} from './pool.js';
 
 /** How long a connection that the module has opened may be unused before it is closed, in milliseconds. */
 const IDLE_MS = 10_000;
+
+/** How many connections of its own the module opens at most. */
+export const DEFAULT_CONNECTIONS = 4;
+
+/** Limits that are the host's; the module's statements have limits of their own. */
+const NO_LIMITS = {
+  statement_timeout: undefined,
+  query_timeout: undefined,
+  lock_timeout: undefined,
+  idle_in_transaction_session_timeout: undefined,
+};
+
+export type PgPoolClass = new (options: object) => PgPool;
+
+export interface MysqlPoolFactory {
+  createPool(options: object): MysqlPool;
+}
 
 interface PgPool extends PgOccupancy {
   readonly options: { readonly max?: number; readonly connectionTimeoutMillis?: number };
   Client: new (options: unknown) => object;
   connect(): Promise<PgConnection>;
+  readonly ended: boolean;
   end(): Promise<void>;
-  on(event: 'connect', listener: (client: PgConnection) => void): void;
+  on(event: 'connect' | 'acquire', listener: (client: PgConnection) => void): void;
+  on(event: 'error', listener: () => void): void;
 }
 
 interface PgConnection {
@@ -21,7 +47,7 @@ interface PgConnection {
 }
 
 interface MysqlPool extends MysqlOccupancy {
-  readonly config: { readonly connectionLimit?: number };
+  readonly config: { readonly connectionLimit?: number; readonly connectionConfig: { password?: unknown } };
   getConnection(done: (error: Error | null, connection: MysqlConnection) => void): void;
   end(done: () => void): void;
   on(event: 'connection', listener: (connection: Connection) => void): void;
@@ -36,13 +62,13 @@ interface MysqlConnection {
 class PgPoolSource implements ConnectionSource {
   readonly type = 'postgres';
   readonly size: number;
-  private readonly guarded = new WeakSet<Connection>();
 
   constructor(
     private readonly pool: PgPool,
     private readonly isOurs: boolean,
   ) {
     this.size = pool.options.max ?? DEFAULT_POOL_SIZE;
+    guardPgClients(pool);
   }
 
   get pg(): PgDriver {
@@ -53,12 +79,8 @@ class PgPoolSource implements ConnectionSource {
     return this.size - occupiedOf(this.pool);
   }
 
-  async connect(): Promise<Connection> {
-    const client = await this.pool.connect();
-    // Without a listener, a session that the server ends would end the process. The caller still notices.
-    if (!this.guarded.has(client)) client.on('error', () => undefined);
-    this.guarded.add(client);
-    return client;
+  connect(): Promise<Connection> {
+    return this.pool.connect();
   }
 
   release(connection: Connection, isBroken: boolean): void {
@@ -75,7 +97,7 @@ class PgPoolSource implements ConnectionSource {
   }
 
   async close(): Promise<void> {
-    if (this.isOurs) await this.pool.end();
+    if (this.isOurs && !this.pool.ended) await this.pool.end();
   }
 }
 
@@ -115,7 +137,7 @@ class MysqlPoolSource implements ConnectionSource {
   limitOpening(): void {}
 
   async close(): Promise<void> {
-    if (this.isOurs) await new Promise<void>((resolve) => this.pool.end(resolve));
+    if (this.isOurs) await new Promise<void>((resolve) => this.pool.end(() => resolve()));
   }
 }
 
@@ -123,7 +145,11 @@ class MysqlPoolSource implements ConnectionSource {
  * Opens what the option `storage` names.
  * @throws PaymentUnsupportedDataSourceError for an address of another kind of database
  */
-export async function openStorage({ url, pool, connections = 4 }: PaymentStorageOptions): Promise<ConnectionSource> {
+export async function openStorage({
+  url,
+  pool,
+  connections = DEFAULT_CONNECTIONS,
+}: PaymentStorageOptions): Promise<ConnectionSource> {
   if (pool) {
     if ('totalCount' in pool) return new PgPoolSource(pool as PgPool, false);
     // One of `mysql2/promise` has it within.
@@ -131,25 +157,29 @@ export async function openStorage({ url, pool, connections = 4 }: PaymentStorage
   }
   const scheme = url !== undefined && URL.canParse(url) ? new URL(url).protocol.slice(0, -1) : 'unknown';
   if (/^postgres(ql)?$/.test(scheme)) {
-    const { default: pg } = (await import('pg')) as unknown as { default: { Pool: new (options: object) => PgPool } };
-    const opened = new pg.Pool({
-      connectionString: url,
-      max: connections,
-      idleTimeoutMillis: IDLE_MS,
-      application_name: 'payment-acceptance',
-    });
-    concealed(opened.options as { connectionString?: string }, 'connectionString');
-    // The end of an idle session would end the process.
-    (opened as unknown as PgConnection).on('error', () => undefined);
-    return new PgPoolSource(opened, true);
+    const { default: pg } = (await import('pg')) as unknown as { default: { Pool: PgPoolClass } };
+    return openPgPool(pg.Pool, { connectionString: url }, connections);
   }
   if (/^(mariadb|mysql)$/.test(scheme)) {
-    const { createPool } = (await import('mysql2')) as unknown as { createPool: (options: object) => MysqlPool };
-    const uri = url?.replace(/^mariadb:/, 'mysql:');
-    return new MysqlPoolSource(
-      createPool({ uri, connectionLimit: connections, idleTimeout: IDLE_MS, maxIdle: connections - 1 }),
-      true,
-    );
+    const mysql = (await import('mysql2')) as unknown as MysqlPoolFactory;
+    return openMysqlPool(mysql, { uri: url?.replace(/^mariadb:/, 'mysql:') }, connections);
   }
   throw new PaymentUnsupportedDataSourceError(scheme);
+}
+
+/** Opens a pool of the module's own. Its connections are opened when they are needed. */
+export function openPgPool(Pool: PgPoolClass, to: object, max: number): ConnectionSource {
+  const name = { application_name: 'payment-acceptance' };
+  const pool = new Pool({ ...to, ...NO_LIMITS, ...name, min: 0, max, idleTimeoutMillis: IDLE_MS });
+  concealed(pool.options as { connectionString?: string }, 'connectionString');
+  // The end of an idle session would end the process.
+  pool.on('error', () => undefined);
+  return new PgPoolSource(pool, true);
+}
+
+/** The same for `mysql2`, which closes idle connections only while there are more than `maxIdle`. */
+export function openMysqlPool(mysql: MysqlPoolFactory, to: object, connectionLimit: number): ConnectionSource {
+  const pool = mysql.createPool({ ...to, connectionLimit, idleTimeout: IDLE_MS, maxIdle: connectionLimit - 1 });
+  concealed(pool.config.connectionConfig, 'password');
+  return new MysqlPoolSource(pool, true);
 }

@@ -1,4 +1,5 @@
 import type { DataSource } from 'typeorm';
+import type { PaymentTransactionsPool } from './payment-transactions.js';
 
 /** The default of both `pg` and `mysql2`. */
 export const DEFAULT_POOL_SIZE = 10;
@@ -18,7 +19,7 @@ export interface MysqlOccupancy {
 }
 
 /** The maximum number of connections of the data source. */
-export function poolSizeOf(dataSource: DataSource): number {
+function poolSizeOf(dataSource: DataSource): number {
   const { poolSize, extra } = dataSource.options as {
     poolSize?: number;
     extra?: { max?: number; connectionLimit?: number };
@@ -32,9 +33,22 @@ interface OpeningPool {
   Client: new (options: unknown) => ConnectingClient;
 }
 
-export interface ConnectingClient {
+interface ConnectingClient {
   /** Timeout of connecting, in milliseconds; 0 for none. */
   _connectionTimeoutMillis?: number;
+}
+
+interface PgClients {
+  on(event: 'acquire', listener: (client: { on(event: 'error', listener: () => void): void }) => void): void;
+}
+
+/** Without a listener, a session that the server ends while nobody waits for it would end the process. */
+export function guardPgClients(pool: PgClients): void {
+  const guarded = new WeakSet();
+  pool.on('acquire', (client) => {
+    if (!guarded.has(client)) client.on('error', () => undefined);
+    guarded.add(client);
+  });
 }
 
 /** The default of `mysql2`, in milliseconds. */
@@ -59,8 +73,13 @@ export function occupiedOf(pool: Partial<PgOccupancy & MysqlOccupancy> | undefin
   return pool._allConnections.length - (pool._freeConnections?.length ?? 0) + (pool._connectionQueue?.length ?? 0);
 }
 
-/** How many connections are free: not in use and not waited for; negative if many callers wait. */
-export function freeConnectionsOf(dataSource: DataSource): number {
-  const { master, pool } = dataSource.driver as { master?: object; pool?: object };
-  return poolSizeOf(dataSource) - occupiedOf(master ?? pool);
+/** The pool of the host's data source, made fit for a server that does not answer, or ends sessions. */
+export function hostPool(dataSource: DataSource, limitMs: () => number): PaymentTransactionsPool {
+  const { master, pool } = dataSource.driver as unknown as { master?: OpeningPool & PgClients; pool?: object };
+  if (master) {
+    limitPgOpening(master, limitMs);
+    guardPgClients(master);
+  }
+  const size = poolSizeOf(dataSource);
+  return { size, free: () => size - occupiedOf(master ?? pool) };
 }

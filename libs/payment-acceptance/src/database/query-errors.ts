@@ -58,6 +58,15 @@ export function isUniqueViolation(error: unknown): boolean {
   return code === '23505' || errno === 1062;
 }
 
+/** The server, the database or its user has as many connections as it may have. */
+const NO_CONNECTION_LEFT = new Set<unknown>(['53300', 1040, 1203, 1226]);
+
+/** Whether the server refuses to open another connection; the error is the driver's. */
+export function hasNoConnectionLeft(error: unknown): boolean {
+  const { code, errno } = error as { code?: unknown; errno?: unknown };
+  return NO_CONNECTION_LEFT.has(errno ?? code);
+}
+
 /** Insufficient privilege; on MariaDB for the database, a table, or what only an administrator may do. */
 const UNPRIVILEGED = new Set<unknown>(['42501', 1044, 1142, 1227]);
 

@@ -2,13 +2,12 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import { EventEmitter, once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import pg from 'pg';
-import type { DataSource } from 'typeorm';
 import { PaymentClock } from '../common/clock.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentRandom } from '../common/random.js';
 import { PostgresDatabase } from './postgres/postgres.database.js';
 import { Signals } from './signals.js';
-import { TypeOrmSource } from './typeorm-source.js';
+import { openPgPool, type PgPoolClass } from './pool-source.js';
 
 /** The server's "you are in", and "what next?". */
 const WELCOME = Buffer.from([...Buffer.from('R'), 0, 0, 0, 8, 0, 0, 0, 0, ...Buffer.from('Z'), 0, 0, 0, 5, 73]);
@@ -42,9 +41,9 @@ describe('signals', () => {
     await once(server.listen(0, '127.0.0.1'), 'listening');
     warned = jest.spyOn(PaymentLogger.prototype, 'write').mockImplementation(() => undefined);
     const { port } = server.address() as AddressInfo;
-    const master = new pg.Pool({ host: '127.0.0.1', port, user: 'u', password: 'p', database: 'd' });
-    const dataSource = { driver: { master }, options: { type: 'postgres' } } as unknown as DataSource;
-    signals = new Signals(new PostgresDatabase(new TypeOrmSource(dataSource), new PaymentClock()), new PaymentRandom());
+    const to = { host: '127.0.0.1', port, user: 'u', password: 'p', database: 'd' };
+    const source = openPgPool(pg.Pool as unknown as PgPoolClass, to, 4);
+    signals = new Signals(new PostgresDatabase(source, new PaymentClock()), new PaymentRandom());
   });
   afterEach(async () => {
     jest.useRealTimers();

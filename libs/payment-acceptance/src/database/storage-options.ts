@@ -1,9 +1,12 @@
-/** Where the module's tables are, for applications without a TypeORM data source. */
+/** Where the module's tables are, and how many connections of its own it opens. */
 export interface PaymentStorageOptions {
   /** Address of the database: `postgres://…`, `mariadb://…` or `mysql://…`. The module opens connections of its own. */
   url?: string;
   /** A pool of yours to share: a `pg.Pool`, or one of `mysql2`. */
   pool?: object;
-  /** Maximum connections that are opened for `url`; at least 2. Default 4. */
+  /**
+   * Maximum connections that the module opens, for `url` or beside a TypeORM data source; at least 2. They are opened when they are
+   * needed, and closed when they have been idle for ten seconds. With `wakeUps: 'listen'` one more listens. Default 4.
+   */
   connections?: number;
 }

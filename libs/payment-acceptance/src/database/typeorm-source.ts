@@ -1,114 +1,47 @@
 import type { DataSource } from 'typeorm';
-import type { Connection, ConnectionSource, PgDriver, StatementLog } from './connection-source.js';
+import type { ConnectionSource } from './connection-source.js';
 import { PaymentUnsupportedDataSourceError } from './database.errors.js';
-import { freeConnectionsOf, limitPgOpening, poolSizeOf, type ConnectingClient } from './pool.js';
-
-interface PgPool {
-  options: { readonly connectionTimeoutMillis?: number };
-  Client: new (options: unknown) => PgConnection;
-  on(event: 'connect', listener: (client: PgConnection) => void): void;
-}
-
-interface PgConnection extends ConnectingClient {
-  on(event: 'error', listener: () => void): void;
-}
-
-interface MysqlPool {
-  on(event: 'connection', listener: (connection: object) => void): void;
-}
+import {
+  DEFAULT_CONNECTIONS,
+  openMysqlPool,
+  openPgPool,
+  type MysqlPoolFactory,
+  type PgPoolClass,
+} from './pool-source.js';
 
 /** What TypeORM's drivers have, and do not declare. */
 interface Driver {
-  readonly master?: PgPool;
-  readonly pool?: MysqlPool;
+  /** The pool of the primary server. */
+  readonly master?: { readonly options: { readonly password?: unknown } };
+  readonly postgres?: { readonly Pool: PgPoolClass };
+  readonly mysql?: MysqlPoolFactory;
+  createConnectionOptions?(options: object, credentials: object): object;
 }
 
-/** The pool of the host's data source. */
-export class TypeOrmSource implements ConnectionSource {
-  readonly type: ConnectionSource['type'];
-  readonly size: number;
-  readonly log: StatementLog | undefined;
-  private readonly driver: Driver;
-  private readonly releases = new WeakMap<Connection, (error?: Error) => unknown>();
-
-  /** @throws PaymentUnsupportedDataSourceError for a database that cannot guarantee what the module promises */
-  constructor(
-    readonly dataSource: DataSource,
-    { logStatements = false }: { readonly logStatements?: boolean | undefined } = {},
-  ) {
-    const { type } = dataSource.options;
-    if (type !== 'postgres' && type !== 'mariadb' && type !== 'mysql')
-      throw new PaymentUnsupportedDataSourceError(type);
-    this.type = type === 'postgres' ? type : 'mariadb';
-    this.size = poolSizeOf(dataSource);
-    this.driver = dataSource.driver as unknown as Driver;
-    if (logStatements) this.log = (text, values, send) => logged(dataSource, text, values, send);
+/**
+ * Opens connections of the module's own to the database of a data source, with what its driver has resolved; with replication,
+ * to its primary server.
+ * @throws PaymentUnsupportedDataSourceError for a database that cannot guarantee what the module promises
+ */
+export function openBeside(dataSource: DataSource, connections = DEFAULT_CONNECTIONS): ConnectionSource {
+  const { options, isInitialized } = dataSource;
+  const { type } = options;
+  const driver = dataSource.driver as unknown as Driver;
+  if (type !== 'postgres' && type !== 'mariadb' && type !== 'mysql') throw new PaymentUnsupportedDataSourceError(type);
+  if (!isInitialized) {
+    const remedy = 'Leave out manualInitialization, or name the database in the option storage: { url }.';
+    throw new PaymentUnsupportedDataSourceError(type, `It is not initialized. ${remedy}`);
   }
-
-  get pg(): PgDriver | undefined {
-    const { master } = this.driver;
-    return master && { Client: master.Client, options: master.options };
+  if (driver.master && driver.postgres) {
+    const { options: resolved } = driver.master;
+    // Not enumerable, so that it is not printed.
+    return openPgPool(driver.postgres.Pool, { ...resolved, password: resolved.password }, connections);
   }
-
-  free(): number {
-    return freeConnectionsOf(this.dataSource);
-  }
-
-  /** Past the query runner, whose statements the host's subscribers and log see, and which some libraries replace. */
-  async connect(): Promise<Connection> {
-    const { driver } = this.dataSource;
-    const obtained = await (
-      driver as unknown as { obtainMasterConnection(): Promise<unknown> }
-    ).obtainMasterConnection();
-    if (this.type === 'mariadb') return obtained as Connection;
-    const [client, release] = obtained as [PgConnection, (error?: Error) => unknown];
-    // Without a listener, a session that the server ends would end the process. The caller still notices.
-    if (!this.releases.has(client)) client.on('error', () => undefined);
-    this.releases.set(client, release);
-    return client;
-  }
-
-  release(connection: Connection, isBroken: boolean): void {
-    if (this.type === 'mariadb') (connection as { release(): void }).release();
-    else this.releases.get(connection)?.(isBroken ? new Error('The connection must not be used again.') : undefined);
-  }
-
-  onOpened(listener: (connection: Connection) => void): void {
-    this.driver.master?.on('connect', (client) => {
-      // TypeORM adds its own only after the first answer.
-      client.on('error', () => undefined);
-      listener(client);
-    });
-    this.driver.pool?.on('connection', listener);
-  }
-
-  limitOpening(limitMs: () => number): void {
-    if (this.driver.master) limitPgOpening(this.driver.master, limitMs);
-  }
-
-  /** Only one that follows the calls, as `typeorm-transactional` makes them, can be seen from here. */
-  isInsideHostTransaction(): boolean {
-    return this.dataSource.manager.queryRunner?.isTransactionActive === true;
-  }
-}
-
-/** Logs what TypeORM would: the statement, its error, and that it was slow. */
-async function logged<T>(
-  { logger, options: { maxQueryExecutionTime } }: DataSource,
-  text: string,
-  values: readonly unknown[],
-  send: () => Promise<T>,
-): Promise<T> {
-  const parameters = [...values];
-  logger.logQuery(text, parameters);
-  const began = performance.now();
-  try {
-    return await send();
-  } catch (error) {
-    logger.logQueryError(error as Error, text, parameters);
-    throw error;
-  } finally {
-    const tookMs = Math.round(performance.now() - began);
-    if (maxQueryExecutionTime && tookMs > maxQueryExecutionTime) logger.logQuerySlow(tookMs, text, parameters);
-  }
+  if (!driver.mysql || !driver.createConnectionOptions) throw new PaymentUnsupportedDataSourceError(type);
+  const { replication } = options as { replication?: { master: object } };
+  return openMysqlPool(
+    driver.mysql,
+    driver.createConnectionOptions(options, replication?.master ?? options),
+    connections,
+  );
 }

@@ -14,7 +14,7 @@ const NONE: PaymentTransactionsPool = { size: 0, free: () => 0 };
 /** All brokers share one member: one that does not answer is rarely the only one. */
 const BROKERS = 'brokers';
 
-/** Connections that handlers leave free for incoming callbacks. */
+/** Connections that handlers leave free for the rest of the host. */
 const LEFT_FREE = 1;
 
 /**

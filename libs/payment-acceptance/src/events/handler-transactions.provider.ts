@@ -1,9 +1,13 @@
 import type { FactoryProvider } from '@nestjs/common';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
-import { DestroyableTransaction } from '../database/destroyable-transaction.js';
+import { Database } from '../database/database.js';
 import { HostTransactions, type HandlerTransactions } from '../database/handler-transactions.js';
 import { HostSessions } from '../database/host-sessions.js';
+import { HOST, type Host } from '../database/host.js';
+import { MariaDestroyableTransaction } from '../database/mariadb/destroyable-transaction.js';
+import { PostgresDestroyableTransaction } from '../database/postgres/destroyable-transaction.js';
+import { PostgresDatabase } from '../database/postgres/postgres.database.js';
 
 /** Token of the {@link HandlerTransactions}. */
 export const HANDLER_TRANSACTIONS = Symbol.for('nestjs-payment-acceptance/handler-transactions');
@@ -11,10 +15,19 @@ export const HANDLER_TRANSACTIONS = Symbol.for('nestjs-payment-acceptance/handle
 /** TypeORM's, unless the options name those of another data layer; none where there is neither. */
 export const HANDLER_TRANSACTIONS_PROVIDER: FactoryProvider<HandlerTransactions | undefined> = {
   provide: HANDLER_TRANSACTIONS,
-  inject: [RESOLVED_OPTIONS, DestroyableTransaction, HostSessions],
-  useFactory({ transactions }: ResolvedOptions, typeorm: DestroyableTransaction | undefined, sessions: HostSessions) {
-    if (!transactions) return typeorm;
-    const logger = new PaymentLogger('PaymentAcceptance');
-    return new HostTransactions(transactions, sessions, (line) => logger.write('configuration-warning', line));
+  inject: [RESOLVED_OPTIONS, Database, HOST, HostSessions],
+  useFactory(
+    { storage, transactions }: ResolvedOptions,
+    database: Database,
+    { dataSource }: Host,
+    sessions: HostSessions,
+  ) {
+    if (transactions) {
+      const logger = new PaymentLogger('PaymentAcceptance');
+      return new HostTransactions(transactions, sessions, (line) => logger.write('configuration-warning', line));
+    }
+    if (!dataSource || storage.url !== undefined || storage.pool) return undefined;
+    if (database instanceof PostgresDatabase) return new PostgresDestroyableTransaction(database, dataSource);
+    return new MariaDestroyableTransaction(database, dataSource);
   },
 };

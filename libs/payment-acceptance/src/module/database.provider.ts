@@ -6,18 +6,13 @@ import { PaymentConfigurationError } from '../config/configuration.error.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import type { ConnectionSource } from '../database/connection-source.js';
 import { Database } from '../database/database.js';
+import { HOST, type Host } from '../database/host.js';
 import { migrateTables, verifySchema } from '../database/migrations/migrate.js';
+import { PaymentPoolExhaustedError } from '../database/database.errors.js';
+import { hasNoConnectionLeft } from '../database/query-errors.js';
 import { openDatabase } from '../database/open-database.js';
 import { openStorage } from '../database/pool-source.js';
-
-/** Token of the {@link Host}. */
-const HOST = Symbol.for('nestjs-payment-acceptance/host');
-
-/** What the application has. */
-interface Host {
-  /** Its TypeORM data source, if there is one of this name. */
-  readonly dataSource: DataSource | undefined;
-}
+import { openBeside } from '../database/typeorm-source.js';
 
 @Module({})
 class PaymentHostModule {}
@@ -50,16 +45,16 @@ export function databaseProvider(name: string): FactoryProvider<Database> {
     provide: Database,
     inject: [HOST, PaymentClock, RESOLVED_OPTIONS, PaymentProbe],
     useFactory: async ({ dataSource }: Host, clock: PaymentClock, options: ResolvedOptions, probe: PaymentProbe) => {
-      const given = await sourceOf(options, dataSource, name);
+      const source = await sourceOf(options, dataSource, name);
       try {
-        const database = await openDatabase(given, clock, { ...options, probe });
+        const database = await openDatabase(source, clock, { ...options, probe });
         database.statementMs = options.statementTimeoutMs;
-        if (options.migrations === 'run') await migrateTables(given, options);
+        if (options.migrations === 'run') await migrateTables(source, options);
         else await verifySchema(database);
         return database;
       } catch (error) {
-        if (!('driver' in given)) await given.close?.();
-        throw error;
+        await source.close();
+        throw hasNoConnectionLeft(error) ? PaymentPoolExhaustedError.byServer(error) : error;
       }
     },
   };
@@ -70,9 +65,9 @@ async function sourceOf(
   { storage }: ResolvedOptions,
   dataSource: DataSource | undefined,
   name: string,
-): Promise<DataSource | ConnectionSource> {
+): Promise<ConnectionSource> {
   if (storage.url !== undefined || storage.pool) return openStorage(storage);
-  if (dataSource) return dataSource;
+  if (dataSource) return openBeside(dataSource, storage.connections);
   const named = name === 'default' ? '' : ` "${name}"`;
   throw new PaymentConfigurationError([
     `There is no TypeORM data source${named} for the tables of PaymentAcceptanceModule. Import TypeOrmModule.forRoot() in the root ` +

@@ -110,7 +110,7 @@ export class PaymentAcceptanceRuntime
 
   /** The application takes no more requests. */
   async onApplicationShutdown(): Promise<void> {
-    await this.database.source.close?.();
+    await this.database.source.close();
   }
 
   /** Of two, one would get the other's bills, and none of its events would reach a handler. */

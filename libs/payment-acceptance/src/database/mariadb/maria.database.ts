@@ -56,7 +56,7 @@ export class MariaDatabase extends Database {
     }
   }
 
-  protected override async sendOn(connection: Connection, text: string, values: readonly unknown[]): Promise<Answer> {
+  override async send(connection: Connection, text: string, values: readonly unknown[] = []): Promise<Answer> {
     const result = await runOnConnection(connection, text, values);
     return Array.isArray(result) ? { rows: result, changed: 0 } : { rows: [], changed: result.affectedRows ?? 0 };
   }

@@ -8,6 +8,7 @@ import type { Migration } from './migration.js';
 import { openDatabase } from '../open-database.js';
 import { openStorage } from '../pool-source.js';
 import type { PaymentStorageOptions } from '../storage-options.js';
+import { openBeside } from '../typeorm-source.js';
 import { migratePostgres, POSTGRES_MIGRATIONS, postgresTables } from './postgres/migrate.js';
 import { integer } from '../reading.js';
 import { MIGRATION_STATEMENT_MS } from '../statement-limit.js';
@@ -19,8 +20,6 @@ import type { OwnTransaction } from '../own-transaction.js';
 export interface MigrationOptions {
   /** As the module's option `schema`. Default `payment_acceptance`. */
   schema?: string;
-  /** As the module's option `logStatements`. Default `false`. */
-  logStatements?: boolean;
 }
 
 /**
@@ -35,21 +34,17 @@ export async function migratePaymentAcceptance(
   database: DataSource | PaymentStorageOptions,
   options: MigrationOptions = {},
 ): Promise<void> {
-  if ('driver' in database) return migrateTables(database, options);
-  const source = await openStorage(database);
+  const source = 'driver' in database ? openBeside(database) : await openStorage(database);
   try {
     await migrateTables(source, options);
   } finally {
-    await source.close?.();
+    await source.close();
   }
 }
 
 /** See {@link migratePaymentAcceptance}. */
-export async function migrateTables(
-  given: DataSource | ConnectionSource,
-  { schema, logStatements }: MigrationOptions,
-): Promise<void> {
-  const database = await openDatabase(given, new PaymentClock(), { schema, logStatements });
+export async function migrateTables(source: ConnectionSource, { schema }: MigrationOptions): Promise<void> {
+  const database = await openDatabase(source, new PaymentClock(), { schema });
   database.statementMs = MIGRATION_STATEMENT_MS;
   if ((await missing(database)).length === 0) return;
   const migrate = database instanceof MariaDatabase ? migrateMaria : migratePostgres;
@@ -65,8 +60,13 @@ export async function pendingMigrations(
   dataSource: DataSource,
   { schema }: MigrationOptions = {},
 ): Promise<Pick<Migration, 'version' | 'name'>[]> {
-  const database = await openDatabase(dataSource, new PaymentClock(), { schema });
-  return (await missing(database)).map(({ version, name }) => ({ version, name }));
+  const source = openBeside(dataSource);
+  try {
+    const database = await openDatabase(source, new PaymentClock(), { schema });
+    return (await missing(database)).map(({ version, name }) => ({ version, name }));
+  } finally {
+    await source.close();
+  }
 }
 
 /** @throws PaymentSchemaBehindError if the tables are older than this release needs */

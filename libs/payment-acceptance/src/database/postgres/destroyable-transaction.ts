@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager, QueryRunner } from 'typeorm';
+import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import { DestroyableTransaction } from '../destroyable-transaction.js';
 import type { Transaction, TransactionOptions } from '../transaction.js';
 import { runUnlessFailed } from './failed-statements.js';
@@ -8,12 +8,15 @@ import { endedAfter, type PostgresDatabase } from './postgres.database.js';
 
 @Injectable()
 export class PostgresDestroyableTransaction extends DestroyableTransaction {
-  constructor(private readonly postgres: PostgresDatabase) {
-    super(postgres);
+  constructor(
+    private readonly postgres: PostgresDatabase,
+    dataSource: DataSource,
+  ) {
+    super(postgres, dataSource);
   }
 
   protected override async isolationLevel(): Promise<'READ COMMITTED' | undefined> {
-    const { isolationLevel } = this.source.dataSource.options as { isolationLevel?: string };
+    const { isolationLevel } = this.dataSource.options as { isolationLevel?: string };
     return isolationLevel === undefined && (await this.postgres.isReadCommitted()) ? undefined : 'READ COMMITTED';
   }
 

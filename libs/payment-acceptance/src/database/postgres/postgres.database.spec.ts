@@ -7,7 +7,7 @@ import { integer } from '../reading.js';
 import { sql } from '../statement.js';
 import { PostgresDatabase } from './postgres.database.js';
 import { prepare } from './prepare.js';
-import { TypeOrmSource } from '../typeorm-source.js';
+import { beside } from '../../../../../test/support/beside.js';
 
 let testDatabase: TestDatabase;
 let dataSource: DataSource;
@@ -17,7 +17,7 @@ describe('a database on PostgreSQL', () => {
   beforeAll(async () => {
     testDatabase = await createTestDatabase();
     dataSource = await new DataSource({ type: 'postgres', url: testDatabase.url }).initialize();
-    database = new PostgresDatabase(new TypeOrmSource(dataSource), new PaymentClock());
+    database = new PostgresDatabase(beside(dataSource), new PaymentClock());
     await dataSource.query('CREATE TABLE seat (id int PRIMARY KEY, taken int NOT NULL)');
     await dataSource.query('INSERT INTO seat VALUES (1, 0), (2, 0)');
   });
@@ -76,7 +76,7 @@ describe('a database on PostgreSQL', () => {
       await dataSource.query(`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_isolation = serializable',
       current_database()); END $$`);
       const strict = await new DataSource({ type: 'postgres', url: testDatabase.url }).initialize();
-      const level = await new PostgresDatabase(new TypeOrmSource(strict), new PaymentClock()).executeAtReadCommitted(
+      const level = await new PostgresDatabase(beside(strict), new PaymentClock()).executeAtReadCommitted(
         prepare([], () => sql`SELECT current_setting('transaction_isolation') AS level`),
         {},
         {},

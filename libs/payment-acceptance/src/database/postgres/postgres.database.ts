@@ -85,7 +85,7 @@ export class PostgresDatabase extends Database {
   ): Promise<Answer['rows']> {
     if (this.preparedStatements.areUsable) {
       const run = (connection: Connection): Promise<Answer['rows']> =>
-        this.logged(text, values, () => this.preparedStatements.run(connection, text, values));
+        this.preparedStatements.run(connection, text, values);
       try {
         return await this.onConnection(transaction, limitMs, run);
       } catch (error) {
@@ -95,7 +95,7 @@ export class PostgresDatabase extends Database {
     return (await this.answer(text, values, transaction, limitMs)).rows;
   }
 
-  protected override async sendOn(connection: Connection, text: string, values: readonly unknown[]): Promise<Answer> {
+  override async send(connection: Connection, text: string, values: readonly unknown[] = []): Promise<Answer> {
     const { rows, rowCount } = await runOnClient(connection, { text, values });
     return { rows, changed: rowCount ?? 0 };
   }

@@ -6,7 +6,7 @@ import { PaymentClock } from '../../../common/clock.js';
 import { migratePaymentAcceptance } from '../../../database/migrations/migrate.js';
 import { PostgresShopStore } from './shop.store.js';
 import { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
-import { TypeOrmSource } from '../../../database/typeorm-source.js';
+import { beside } from '../../../../../../test/support/beside.js';
 
 let testDatabase: TestDatabase;
 let dataSource: DataSource;
@@ -28,9 +28,10 @@ describe('shop.store on PostgreSQL', () => {
       first.query(`INSERT INTO payment_acceptance.shop_state (shop, next_request_at) VALUES ($1, now())`, [shop]);
     await first.startTransaction();
     await add('a');
-    const second = new PostgresShopStore(
-      new PostgresDatabase(new TypeOrmSource(dataSource), new PaymentClock()),
-    ).register(['b', 'a']);
+    const second = new PostgresShopStore(new PostgresDatabase(beside(dataSource), new PaymentClock())).register([
+      'b',
+      'a',
+    ]);
     await until(
       () => dataSource.query<unknown[]>(`SELECT 1 FROM pg_locks WHERE NOT granted`),
       (waiting) => waiting.length > 0,
