@@ -127,9 +127,9 @@ describe('a server with another SQL mode', () => {
     'STRICT_TRANS_TABLES,HIGH_NOT_PRECEDENCE',
     'STRICT_TRANS_TABLES,EMPTY_STRING_IS_NULL',
   ])('is refused: sql_mode "%s"', async (mode) => {
-    const dataSource = await connect({ poolSize: 1 });
-    await dataSource.query(`SET SESSION sql_mode = '${mode}'`);
-    await expect(new MariaDatabase(beside(dataSource), new PaymentClock()).verify()).rejects.toThrow(/sql_mode/);
+    const database = new MariaDatabase(beside(await connect(), 1), new PaymentClock());
+    await database.change(rawSql(`SET SESSION sql_mode = '${mode}'`));
+    await expect(database.verify()).rejects.toThrow(/sql_mode/);
   });
 });
 
@@ -166,9 +166,8 @@ describe('a server without a connection for the module', () => {
 
 describe('timestamps', () => {
   test.each(['+05:30', '-11:00', 'SYSTEM'])("do not depend on the session's time zone: %s", async (zone) => {
-    const dataSource = await connect({ poolSize: 1, timezone: '+03:00' });
-    await dataSource.query(`SET SESSION time_zone = '${zone}'`);
-    const database = new MariaDatabase(beside(dataSource), new PaymentClock());
+    const database = new MariaDatabase(beside(await connect({ timezone: '+03:00' }), 1), new PaymentClock());
+    await database.change(rawSql(`SET SESSION time_zone = '${zone}'`));
     const { dialect } = database;
     const [row] = await database.rows<{ now: Date }>(sql`SELECT ${dialect.epochMs(dialect.now(0))} AS now`, {
       now: instant,
