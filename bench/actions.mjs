@@ -16,7 +16,7 @@ const ACTIONS = /** @type {const} */ (['replay', 'deliver']);
 /** @param {Context} context */
 export async function run({ quick, database, log }) {
   const rows = quick ? 3_000 : 100_000;
-  const payments = quick ? { perSecond: 20, seconds: 2 } : { perSecond: 40, seconds: 12 };
+  const payments = quick ? { perSecond: 20, seconds: 2 } : { perSecond: 40, seconds: 24 };
   const many = rows.toLocaleString('en-US');
   const service = await startContestant('paying-service.mjs');
   const table = [];

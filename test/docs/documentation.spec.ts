@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { execFile, type ExecFileOptions } from 'node:child_process';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import ts from 'typescript';
 import { anchors, codeBlocks, documents, fileLinks } from '../../scripts/lib/markdown.mjs';
+import { init } from '../../libs/payment-acceptance/src/cli/init.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -51,6 +53,50 @@ test('every TypeScript block of the documentation compiles, as the reader would 
   expect(blocks.size).toBeGreaterThan(5);
   expect(compile(blocks)).toEqual([]);
 }, 120_000);
+
+/** What an application of each data layer has, beside what `init` prints. */
+const OF_LAYERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  '@prisma/client': {
+    'prisma.service.ts': `import { PrismaClient } from './generated/prisma/client.js';
+      export class PrismaService extends PrismaClient {}
+      export class PrismaModule {}`,
+  },
+  'drizzle-orm': { 'database.ts': read('examples/drizzle/src/database.ts') },
+  kysely: { 'database.ts': read('examples/kysely/src/database.ts') },
+  knex: { 'database.ts': `import knex from 'knex'; export const db = knex({ client: 'pg' });` },
+  '@mikro-orm/core': {
+    'order.entity.ts':
+      'export class Order { id!: string; amount!: string; currency!: string; status!: string; note?: string; }',
+  },
+  pg: { 'database.ts': `import pg from 'pg'; export const pool = new pg.Pool();` },
+  mysql2: { 'database.ts': `import mysql from 'mysql2/promise'; export const pool = mysql.createPool('');` },
+};
+
+test.each(Object.entries(OF_LAYERS))(
+  'what init prints compiles in an application with %s',
+  (layer, files) => {
+    const folder = path.join(import.meta.dirname, 'readers', layer);
+    const application = fs.mkdtempSync(path.join(os.tmpdir(), 'init-'));
+    const dependencies = { '@nestjs/common': '12', [layer]: '1' };
+    fs.writeFileSync(path.join(application, 'package.json'), JSON.stringify({ type: 'module', dependencies }));
+    let out = '';
+    const given = { command: 'init', values: { json: true } } as Parameters<typeof init>[0];
+    init(given, application, { out: (text) => (out += text), err: () => undefined });
+    fs.rmSync(application, { recursive: true });
+    const { edits } = JSON.parse(out) as { edits: { file: string; place: string; code: string }[] };
+    const placed = (where: string) => edits.find(({ file, place }) => `${file} ${place}`.includes(where))!.code;
+    const module = `import { Module } from '@nestjs/common';
+    ${placed('at the top')}
+    @Module({ imports: [${placed('in the imports')}], providers: [${placed('in the providers')}] })
+    export class Application {}`;
+    const all = { ...files, 'order-payments.ts': placed('order-payments'), 'app.module.ts': module };
+    const blocks = Object.entries(all).map(
+      ([file, text]) => [path.join(folder, file), { where: `${layer}, ${file}`, text }] as const,
+    );
+    expect(compile(new Map(blocks))).toEqual([]);
+  },
+  60_000,
+);
 
 describe('the application of docs/getting-started.md', () => {
   let folder: string;

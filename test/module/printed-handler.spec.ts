@@ -23,7 +23,7 @@ const PRINTED = [
   'examples/nest11-cjs-migrations/src/orders.controller.ts',
   'examples/nest12-esm-fastify/src/order-payments.ts',
   'libs/payment-acceptance/README.md',
-  'libs/payment-acceptance/src/cli/init.ts',
+  'libs/payment-acceptance/src/cli/init-code.ts',
   'test/hosts/app/orders.service.ts',
 ];
 /** Prints one that pays failed orders, too. */

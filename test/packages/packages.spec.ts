@@ -214,16 +214,27 @@ describe('packages', () => {
     ] as const) {
       const connection = {
         query: (_text: string, _values: unknown, done: (error: null, rows: unknown) => void) => done(null, [server]),
+        release: () => undefined,
       };
-      const held = { ...connection, release: () => undefined };
-      const dataSource = { options: { type }, driver: { obtainMasterConnection: () => Promise.resolve(held) } };
+      const createPool = () => ({
+        config: { connectionConfig: {} },
+        getConnection: (done: (error: null, given: object) => void) => done(null, connection),
+        end: (done: () => void) => done(),
+        on: () => undefined,
+      });
+      const driver = { mysql: { createPool }, createConnectionOptions: () => ({}) };
+      const dataSource = { options: { type }, driver, isInitialized: true };
       const tried = acceptance.migratePaymentAcceptance(dataSource as unknown as DataSource);
       const failure: unknown = await tried.catch((error: unknown) => error);
       const output = await evaluate(`
       import { migratePaymentAcceptance } from 'nestjs-payment-acceptance';
       const query = (_text, _values, done) => done(null, [${JSON.stringify(server)}]);
-      const driver = { obtainMasterConnection: async () => ({ query, release: () => undefined }) };
-      await migratePaymentAcceptance({ options: { type: '${type}' }, driver }).catch(({ message }) => console.log(message));`);
+      const connection = { query, release: () => undefined };
+      const getConnection = (done) => done(null, connection);
+      const pool = { config: { connectionConfig: {} }, getConnection, end: (done) => done(), on: () => undefined };
+      const driver = { mysql: { createPool: () => pool }, createConnectionOptions: () => ({}) };
+      const dataSource = { options: { type: '${type}' }, driver, isInitialized: true };
+      await migratePaymentAcceptance(dataSource).catch(({ message }) => console.log(message));`);
       expect(output.trim()).toBe((failure as Error).message);
       expect(output).toContain(refused);
     }

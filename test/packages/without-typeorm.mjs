@@ -1,8 +1,11 @@
 // An application in whose node_modules there is no TypeORM: creates a bill, and is paid. Started by a test with the door to take.
 import 'reflect-metadata';
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { Injectable, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 
@@ -76,6 +79,20 @@ const paid = async () => {
 for (const end = Date.now() + 30_000; (await paid()) === 0; await sleep(20))
   assert.ok(Date.now() < end, 'It was not paid.');
 assert.equal(await paid(), 1);
+
+// The program, too.
+const program = join(dirname(require.resolve('nestjs-payment-acceptance/package.json')), 'dist/esm/cli/main.js');
+/** @param {string[]} args */
+const command = async (...args) =>
+  (await promisify(execFile)(process.execPath, [program, ...args], { env: { ...process.env, ...shopEnvironment } }))
+    .stdout;
+const shopEnvironment = {
+  PAYMENT_ACCEPTANCE_SHOP_ID: 'shop-main',
+  PAYMENT_ACCEPTANCE_API_TOKEN: apiToken,
+  PAYMENT_ACCEPTANCE_API_BASE_URL: apiBaseUrl,
+};
+assert.match(await command('migrate'), /up to date/);
+assert.match(await command('check', billId), /PAID/);
 await app.close();
 await close();
 await pool.end();

@@ -42,7 +42,7 @@ export {
   OnPaymentSucceeded,
   type PaymentHandlerOptions,
 } from './events/handler.decorators.js';
-export type { PaymentEventContext } from './events/consumer.js';
+export type { PaymentDeliveryContext, PaymentEventContext } from './events/consumer.js';
 export { PaymentNonRetryableError } from './events/non-retryable.js';
 export { PaymentOrderNotFoundError } from './events/order-not-found.js';
 export { requireOrder } from './events/require-order.js';

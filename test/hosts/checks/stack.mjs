@@ -31,7 +31,7 @@ function thrownAt(door, ...options) {
     await migratePaymentAcceptance({ options: { type: 'sqljs' }, driver: {} }).catch(({ stack }) => console.log(stack));`;
   const args = [...options, '--input-type=module', '-e', program];
   const stack = execFileSync(process.execPath, args, { encoding: 'utf8' });
-  const [, file, line] = /^ +at new TypeOrmSource \((.*):(\d+):\d+\)$/m.exec(stack) ?? assert.fail(stack);
+  const [, file, line] = /^ +at openBeside \((.*):(\d+):\d+\)$/m.exec(stack) ?? assert.fail(stack);
   return { file, line: Number(line) };
 }
 

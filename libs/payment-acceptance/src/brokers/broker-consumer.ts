@@ -42,7 +42,7 @@ export class BrokerConsumer implements OnApplicationShutdown {
         name,
         event,
         shops,
-        handle: (payload, signal, traceparent) => link.publish(cloudEvent(payload, source, traceparent), signal),
+        handle: (payload, signal, { traceparent }) => link.publish(cloudEvent(payload, source, traceparent), signal),
         connect: () => link.connect(),
         isReady: () => link.isReady(),
         connecting: () => link.connecting,

@@ -9,7 +9,7 @@ import { ShopRegistry } from '../config/shop-registry.js';
 import { PaymentDoctor, type DoctorFinding, type DoctorVerdict } from '../operations/payment-doctor.service.js';
 import type { Command } from './commands.js';
 import type { Given } from './environment-file.js';
-import { optionsOf } from './host.js';
+import { optionsOf, storageOf } from './host.js';
 import { printJson, type Output } from './output.js';
 
 /** Exits with 1 if the service behaves differently than expected. */
@@ -21,8 +21,8 @@ export const doctor: Command = async (context, { values }, output) => {
 };
 
 /** Whether a command is told of a database. */
-export function namesDatabase({ values }: Given, env: NodeJS.ProcessEnv): boolean {
-  return values['data-source'] !== undefined || Boolean(env['DATABASE_URL']);
+export async function namesDatabase(given: Given, env: NodeJS.ProcessEnv): Promise<boolean> {
+  return given.values['data-source'] !== undefined || (await storageOf(given, env)) !== undefined;
 }
 
 /** The same from the service's answers alone, as for somebody who decides whether the module fits. */

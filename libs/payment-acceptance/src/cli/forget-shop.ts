@@ -1,40 +1,40 @@
 import { PaymentClock } from '../common/clock.js';
 import { shownText } from '../common/text.js';
 import { openDatabase } from '../database/open-database.js';
-import { openBeside } from '../database/typeorm-source.js';
+import { withConnections } from '../database/with-connections.js';
 import { PaymentOperatorActionError } from '../operations/operator.errors.js';
 import { ShopIdentityStore } from '../settlement/storage/shop.store.js';
 import { UsageError } from './arguments.js';
 import type { Given } from './environment-file.js';
-import { schemaOf, withDataSource } from './host.js';
+import { schemaOf, withDatabase, type NamedDatabase } from './host.js';
 import { printJson, type Output } from './output.js';
 
 /** Starts nothing of the application, which refuses to start: its shop has another id than the tables know. */
 export function forgetShop(given: Given, env: NodeJS.ProcessEnv, output: Output): Promise<number> {
   const { shop, 'dry-run': dryRun = false, ...values } = given.values;
   if (shop === undefined) throw new UsageError('Say which shop: --shop NAME.');
-  return withDataSource(given, env, async (dataSource) => {
-    const schema = await schemaOf(values.config, env);
-    const source = openBeside(dataSource);
-    try {
-      const store = new ShopIdentityStore(await openDatabase(source, new PaymentClock(), { schema }));
-      const known = await store.identitiesOf([{ name: shop }]);
-      if (known.length === 0) {
-        throw new PaymentOperatorActionError(`The tables know no shop "${shownText(shop)}".`, 'not-found');
-      }
-      const isForgotten = dryRun ? !(await store.hasBills(shop)) : await store.forget(shop);
-      if (!isForgotten) {
-        throw new PaymentOperatorActionError(
-          `Shop "${shownText(shop)}" has bills, so its id stays. Another application on the same database needs a schema of its ` +
-            'own (option "schema"), or other names for its shops.',
-        );
-      }
-      if (values.json) printJson(output, { shop, dryRun, forgotten: true });
-      else
-        output.out(`The next start ${dryRun ? 'would store' : 'stores'} the id of shop "${shownText(shop)}" anew.\n`);
-      return 0;
-    } finally {
-      await source.close();
+  return withDatabase(given, env, async (named) => {
+    await forget(named, { shop, dryRun, schema: await schemaOf(values.config, env) });
+    if (values.json) printJson(output, { shop, dryRun, forgotten: true });
+    else output.out(`The next start ${dryRun ? 'would store' : 'stores'} the id of shop "${shownText(shop)}" anew.\n`);
+    return 0;
+  });
+}
+
+function forget(
+  named: NamedDatabase,
+  { shop, dryRun, schema }: { shop: string; dryRun: boolean; schema: string | undefined },
+): Promise<void> {
+  return withConnections(named, async (source) => {
+    const store = new ShopIdentityStore(await openDatabase(source, new PaymentClock(), { schema }));
+    const known = await store.identitiesOf([{ name: shop }]);
+    if (known.length === 0) {
+      throw new PaymentOperatorActionError(`The tables know no shop "${shownText(shop)}".`, 'not-found');
     }
+    if (dryRun ? !(await store.hasBills(shop)) : await store.forget(shop)) return;
+    throw new PaymentOperatorActionError(
+      `Shop "${shownText(shop)}" has bills, so its id stays. Another application on the same database needs a schema of its ` +
+        'own (option "schema"), or other names for its shops.',
+    );
   });
 }

@@ -1,9 +1,9 @@
 import { isObject } from '../common/objects.js';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { DataSource } from 'typeorm';
-import { importOrRequireFile } from 'typeorm/util/ImportUtils.js';
-import { InstanceChecker } from 'typeorm/util/InstanceChecker.js';
 import { describeError } from '../common/errors.js';
 import { UsageError } from './arguments.js';
 
@@ -16,11 +16,22 @@ export async function importHostFile(option: string, name: string): Promise<unkn
   const file = path.resolve(name);
   if (!existsSync(file)) throw new UsageError(`${option}: there is no file ${file}.`);
   try {
-    const [exported] = (await importOrRequireFile(file)) as unknown[];
-    return exported;
+    if (isModule(file)) return (await import(pathToFileURL(file).href)) as unknown;
+    return createRequire(file)(file) as unknown;
   } catch (error) {
     const isTypeScript = /\.[cm]?ts$/.test(file);
     throw new UsageError(`${option}: ${describeError(error)}`, isTypeScript ? forTypeScript(option, file) : undefined);
+  }
+}
+
+/** As Node decides it, so that loaders for either kind of file find it. */
+function isModule(file: string): boolean {
+  if (/\.[mc][jt]s$/.test(file)) return /\.m[jt]s$/.test(file);
+  for (let folder = path.dirname(file); ; folder = path.dirname(folder)) {
+    const manifest = path.join(folder, 'package.json');
+    if (existsSync(manifest))
+      return (JSON.parse(readFileSync(manifest, 'utf8')) as { type?: unknown }).type === 'module';
+    if (folder === path.dirname(folder)) return false;
   }
 }
 
@@ -30,6 +41,9 @@ export async function importHostFile(option: string, name: string): Promise<unkn
  */
 export async function importDataSource(file: string): Promise<DataSource> {
   const exported = await importHostFile('--data-source', file);
+  const { InstanceChecker } = await import('typeorm/util/InstanceChecker.js');
+  // By its mark: the host's file may have another copy of TypeORM.
+  const isDataSource = (value: unknown): value is DataSource => InstanceChecker.isDataSource(value);
   const candidates = isObject(exported) && !isDataSource(exported) ? Object.values(exported) : [exported];
   // Many files export the same data source by name and by default.
   const found = new Set((await settled(candidates)).filter(isDataSource));
@@ -49,11 +63,6 @@ async function settled(exports: readonly unknown[]): Promise<unknown[]> {
   } catch (error) {
     throw new UsageError(`--data-source: ${describeError(error)}`);
   }
-}
-
-/** By its mark: the host's file may have another copy of TypeORM. */
-function isDataSource(value: unknown): value is DataSource {
-  return InstanceChecker.isDataSource(value);
 }
 
 /** What Node itself does not read, a loader of the host's does. tsx emits no types of decorated properties, which TypeORM may need. */

@@ -1,9 +1,11 @@
 import { Module, type DynamicModule, type INestApplicationContext, type LoggerService } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { DataSource, QueryFailedError, TypeORMError } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import { describeError, PaymentAcceptanceError } from '../common/errors.js';
 import { paymentAcceptanceOptionsFromEnv, schemaFromEnv } from '../config/environment.js';
 import type { PaymentAcceptanceOptions } from '../config/options.js';
+import type { PaymentStorageOptions } from '../database/storage-options.js';
+import { withConnections } from '../database/with-connections.js';
 import { PaymentAcceptanceModule } from '../payment-acceptance.module.js';
 import { UsageError } from './arguments.js';
 import type { Given } from './environment-file.js';
@@ -15,13 +17,36 @@ import type { Output } from './output.js';
 @Module({})
 class CommandModule {}
 
-/** Runs work on the host's data source and closes it afterwards. */
-export async function withDataSource<T>(
+/** The database of a command: the data source of the host's file, or an address. */
+export type NamedDatabase = DataSource | PaymentStorageOptions;
+
+/** Runs work on the host's database. */
+export async function withDatabase<T>(
   given: Given,
   env: NodeJS.ProcessEnv,
-  work: (dataSource: DataSource) => Promise<T>,
+  work: (database: NamedDatabase) => Promise<T>,
 ): Promise<T> {
-  const dataSource = await dataSourceOf(given, env);
+  const file = given.values['data-source'];
+  if (file !== undefined) return withDataSource(await importDataSource(file), work);
+  const storage = await storageOf(given, env);
+  if (!storage) {
+    throw new UsageError(
+      `Name the database: DATABASE_URL is set neither in the environment nor in ${given.environmentFiles}.`,
+      `Set DATABASE_URL there, or: npx payment-acceptance ${given.command} --data-source FILE`,
+    );
+  }
+  await withConnections(storage, async (source) => {
+    try {
+      source.release(await source.connect(), false);
+    } catch (error) {
+      throw new DatabaseUnreachableError(error);
+    }
+  });
+  return work(storage);
+}
+
+/** Runs work on the host's data source and closes it afterwards. */
+async function withDataSource<T>(dataSource: DataSource, work: (dataSource: DataSource) => Promise<T>): Promise<T> {
   // What the application does to its own tables at startup must not happen here.
   dataSource.setOptions({
     subscribers: [],
@@ -38,6 +63,29 @@ export async function withDataSource<T>(
   }
 }
 
+/** Errors of TypeORM itself are about the data source's settings and entities; all others are the driver's. */
+async function connect(dataSource: DataSource): Promise<void> {
+  try {
+    await dataSource.initialize();
+  } catch (error) {
+    const { QueryFailedError, TypeORMError } = await import('typeorm');
+    const ofSettings = error instanceof TypeORMError && !(error instanceof QueryFailedError);
+    if (ofSettings) throw new UsageError(`The data source cannot be used. ${describeError(error)}`);
+    throw new DatabaseUnreachableError(error);
+  }
+}
+
+/** What the environment names, or the host's own option `storage`. */
+export async function storageOf(
+  { values: { config } }: Given,
+  env: NodeJS.ProcessEnv,
+): Promise<PaymentStorageOptions | undefined> {
+  const url = env['DATABASE_URL'];
+  if (url) return { url };
+  const { storage } = config === undefined ? {} : await optionsOf(config, env);
+  return storage?.url !== undefined || storage?.pool ? storage : undefined;
+}
+
 /** Runs work with the module's services. */
 export function withModule<T>(
   given: Given,
@@ -45,9 +93,9 @@ export function withModule<T>(
   output: Output,
   work: (context: INestApplicationContext) => Promise<T>,
 ): Promise<T> {
-  return withDataSource(given, env, async (dataSource) => {
+  return withDatabase(given, env, async (database) => {
     const options = await optionsOf(given.values.config, env);
-    const context = await NestFactory.createApplicationContext(commandModule(dataSource, options), {
+    const context = await NestFactory.createApplicationContext(await commandModule(database, options), {
       logger: loggerTo(output),
       abortOnError: false,
     });
@@ -59,47 +107,25 @@ export function withModule<T>(
   });
 }
 
-function commandModule(dataSource: DataSource, options: PaymentAcceptanceOptions): DynamicModule {
+async function commandModule(database: NamedDatabase, options: PaymentAcceptanceOptions): Promise<DynamicModule> {
+  const root = (storage: PaymentStorageOptions): DynamicModule =>
+    PaymentAcceptanceModule.forRoot({
+      ...options,
+      storage,
+      autoStart: false,
+      migrations: 'verify',
+      // Hosts no consumer: events wait for the application's instances.
+      role: 'callbacks',
+    });
+  if (!('driver' in database)) return { module: CommandModule, imports: [root(database)] };
+  const { DataSource } = await import('typeorm');
   return {
     module: CommandModule,
     global: true,
-    imports: [
-      PaymentAcceptanceModule.forRoot({
-        ...options,
-        autoStart: false,
-        migrations: 'verify',
-        // Hosts no consumer: events wait for the application's instances.
-        role: 'callbacks',
-      }),
-    ],
-    providers: [{ provide: DataSource, useValue: dataSource }],
+    imports: [root({})],
+    providers: [{ provide: DataSource, useValue: database }],
     exports: [DataSource],
   };
-}
-
-/** Errors of TypeORM itself are about the data source's settings and entities; all others are the driver's. */
-async function connect(dataSource: DataSource): Promise<void> {
-  try {
-    await dataSource.initialize();
-  } catch (error) {
-    const ofSettings = error instanceof TypeORMError && !(error instanceof QueryFailedError);
-    if (ofSettings) throw new UsageError(`The data source cannot be used. ${describeError(error)}`);
-    throw new DatabaseUnreachableError(error);
-  }
-}
-
-async function dataSourceOf({ command, values, environmentFiles }: Given, env: NodeJS.ProcessEnv): Promise<DataSource> {
-  const file = values['data-source'];
-  if (file !== undefined) return importDataSource(file);
-  const url = env['DATABASE_URL'];
-  if (!url) {
-    throw new UsageError(
-      `Name the database: DATABASE_URL is set neither in the environment nor in ${environmentFiles}.`,
-      `Set DATABASE_URL there, or: npx payment-acceptance ${command} --data-source FILE`,
-    );
-  }
-  if (/^(mariadb|mysql):/.test(url)) return new DataSource({ type: 'mariadb', url });
-  return new DataSource({ type: 'postgres', url, applicationName: 'payment-acceptance' });
 }
 
 /**

@@ -104,6 +104,25 @@ describe('init', () => {
     expect(development).toBe('yarn add --exact --dev nestjs-payment-sandbox@file:./nestjs-payment-sandbox-0.1.0.tgz');
   });
 
+  test.each([
+    ['@prisma/client', 'prismaTransactions(prisma)', 'tx.order.updateMany('],
+    ['drizzle-orm', 'drizzleTransactions(pool,', 'tx.update(orders)'],
+    ['kysely', 'kyselyTransactions(pool,', 'tx.updateTable('],
+    ['knex', 'knexTransactions(db)', "tx('orders')"],
+    ['@mikro-orm/core', 'mikroOrmTransactions(orm.em)', 'tx.nativeUpdate('],
+    ['pg', 'pgTransactions(pool)', 'tx.query('],
+    ['mysql2', 'mysql2Transactions(pool)', 'tx.query<'],
+  ])('prints the handler of the data layer that it finds, and no TypeORM: %s', (layer, transactions, statement) => {
+    const files = { 'package.json': manifest('^12.0.0', { [layer]: '1', pg: '8' }) };
+    if (layer === 'mysql2') files['package.json'] = manifest('^12.0.0', { mysql2: '3' });
+    const { install, edits } = told(files);
+    const code = edits.map((edit) => edit.code).join('\n');
+    expect(code).toContain(transactions);
+    expect(code).toContain(statement);
+    expect(code).toContain('storage: { url: process.env.DATABASE_URL }');
+    expect(`${install.join(' ')}\n${code}`).not.toMatch(/typeorm|\bmanager\b|\.js'/);
+  });
+
   test('asks for nothing where every package is there', () => {
     const names = /@?[\w/-]+(?=@\d)/g;
     const { install } = told({ 'package.json': manifest('12.5.1') });

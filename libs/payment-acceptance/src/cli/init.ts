@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import type { Arguments } from './arguments.js';
+import { ENV, handlerCode, LAYERS, moduleCode, TYPEORM_CODE, type PrintedLayer } from './init-code.js';
 import { printJson, type Output } from './output.js';
 
 type Ranges = Readonly<Record<string, string>>;
@@ -85,7 +86,7 @@ function managerOf(folder: string): (typeof MANAGERS)[keyof typeof MANAGERS] {
   return found ?? (above === folder ? MANAGERS.npm : managerOf(above));
 }
 
-/** What the printed handler is written with. */
+/** What the handler of an application without another data layer is written with. */
 const OF_TYPEORM = ['@nestjs/typeorm', 'typeorm'];
 
 /** Names every package that the application does not, in the version that fits its NestJS: yarn installs no peers, and npm newer ones. */
@@ -98,8 +99,9 @@ function installCommands(
   const { version = '', peerDependencies = {}, peerDependenciesMeta = {} } = require(`${OWN}/package.json`) as Manifest;
   const nest = /\d+/.exec(declared['@nestjs/common'] ?? '')?.[0];
   const generation = alternatives(peerDependencies['@nestjs/common']).findIndex((range) => majorOf(range) === nest);
+  const needsTypeOrm = layerOf(declared) === undefined;
   const isNeeded = (name: string): boolean =>
-    peerDependenciesMeta[name]?.optional !== true || OF_TYPEORM.includes(name);
+    peerDependenciesMeta[name]?.optional !== true || (needsTypeOrm && OF_TYPEORM.includes(name));
   const peers = Object.keys(peerDependencies).filter(isNeeded);
   const missing = [
     ...(declared[OWN] === undefined ? [packedOrNamed(folder, OWN, version)] : []),
@@ -135,70 +137,45 @@ function packedOrNamed(folder: string, name: string, version: string): string {
   return existsSync(path.join(folder, file)) ? `${name}@file:./${file}` : `${name}@${majorOf(version)}`;
 }
 
+/** Of another data layer, unless the application has TypeORM, or none: then it gets TypeORM. */
+function layerOf(declared: Ranges): PrintedLayer | undefined {
+  if (declared['typeorm'] !== undefined) return undefined;
+  return LAYERS.find((layer) => declared[layer.package] !== undefined);
+}
+
 function editsFor({ type }: Manifest, declared: Ranges): Edit[] {
-  const hasTypeOrm = declared['typeorm'] !== undefined;
+  const layer = layerOf(declared);
+  const isNew = !layer && declared['typeorm'] === undefined;
   const hasConfig = declared['@nestjs/config'] !== undefined || declared['dotenv'] !== undefined;
   const file = 'src/app.module.ts';
   const top = [
     ...(hasConfig ? [] : [`import { ConfigModule } from '@nestjs/config';`]),
-    ...(hasTypeOrm ? [] : [`import { TypeOrmModule } from '@nestjs/typeorm';`]),
+    ...(isNew ? [`import { TypeOrmModule } from '@nestjs/typeorm';`] : []),
     `import { PaymentAcceptanceModule, paymentAcceptanceOptionsFromEnv } from 'nestjs-payment-acceptance';`,
-    `import { OrderPayments } from './order-payments${type === 'module' ? '.js' : ''}';`,
+    ...(layer?.top ?? []),
+    `import { OrderPayments } from './order-payments.js';`,
   ];
   const imports = [
     ...(hasConfig ? [] : ['ConfigModule.forRoot(), // reads .env']),
-    ...(hasTypeOrm ? [] : [TYPEORM_CODE]),
-    'PaymentAcceptanceModule.forRootAsync({ useFactory: () => paymentAcceptanceOptionsFromEnv() }),',
+    ...(isNew ? [TYPEORM_CODE] : []),
+    layer
+      ? moduleCode(layer)
+      : 'PaymentAcceptanceModule.forRootAsync({ useFactory: () => paymentAcceptanceOptionsFromEnv() }),',
   ];
-  const env = [...(hasTypeOrm ? [] : ['DATABASE_URL=postgres://user:password@127.0.0.1:5432/database']), ENV];
+  const env = [...(isNew ? ['DATABASE_URL=postgres://user:password@127.0.0.1:5432/database'] : []), ENV];
+  const code = (lines: readonly string[]): string => {
+    const text = lines.join('\n');
+    return type === 'module' ? text : text.replace(/(from '\.[^']*)\.js'/g, "$1'");
+  };
   return [
     { file: '.env', place: 'at the end', code: env.join('\n') },
-    { file: 'src/order-payments.ts', place: 'a new file', code: HANDLER_CODE },
-    { file, place: 'at the top', code: top.join('\n') },
+    { file: 'src/order-payments.ts', place: 'a new file', code: code([handlerCode(layer)]) },
+    { file, place: 'at the top', code: code(top) },
     { file, place: 'in the imports of @Module, at their end', code: imports.join('\n') },
     { file, place: 'in the providers of @Module', code: 'OrderPayments,' },
     { file: 'src/main.ts', place: 'before app.listen()', code: 'app.enableShutdownHooks();' },
   ];
 }
-
-const ENV = `PAYMENT_ACCEPTANCE_API_BASE_URL=http://127.0.0.1:4010
-PAYMENT_ACCEPTANCE_SHOP_ID=demo-main
-PAYMENT_ACCEPTANCE_API_TOKEN=sandbox-main-token-0123456789abcdef`;
-
-const TYPEORM_CODE = `TypeOrmModule.forRootAsync({
-  useFactory: () => ({ type: 'postgres', url: process.env.DATABASE_URL, autoLoadEntities: true }),
-}),`;
-
-const HANDLER_CODE = `import { Injectable } from '@nestjs/common';
-import {
-  OnPaymentSucceeded,
-  PaymentAcceptanceService,
-  requireOrder,
-  type PaymentEventContext,
-  type PaymentSucceededEvent,
-} from 'nestjs-payment-acceptance';
-
-@Injectable()
-export class OrderPayments {
-  constructor(private readonly payments: PaymentAcceptanceService) {}
-
-  // Call it in your checkout, once the order is stored, and send the payer to the address. The amount is a decimal, as '100.05'.
-  async start(order: { id: string | number; amount: string }): Promise<string> {
-    const bill = await this.payments.createBill({ orderId: String(order.id), amount: order.amount });
-    return bill.linkPageUrl;
-  }
-
-  // 'Order' is the name of your entity, 'pending' the state in which it may be paid, and these are its columns (note is text, for
-  // a person): leave out currency if your orders have none. Until they are right this throws, and is tried again for a day at least.
-  @OnPaymentSucceeded({ consumer: 'orders' })
-  async paid(event: PaymentSucceededEvent, { manager }: PaymentEventContext): Promise<void> {
-    const { orderId: id, billedAmount: amount, currency, paymentId } = event;
-    const order = { id, amount, currency };
-    const { affected } = await manager.update('Order', { ...order, status: 'pending' }, { status: 'paid' });
-    // Cancelled, say, or paid before: it stays as it is, and a person reads the note. Where there is none, this throws.
-    if (!affected) requireOrder(event, await manager.update('Order', order, { note: \`Payment \${paymentId}\` }));
-  }
-}`;
 
 function textOf({ file, place, code }: Edit): string {
   return `   ${file}, ${place}:\n\n${indented(code)}\n`;

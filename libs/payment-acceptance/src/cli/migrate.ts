@@ -2,20 +2,20 @@ import { SCHEMA_NAME_RULE, isSchemaName } from '../common/schema-name.js';
 import { migratePaymentAcceptance, pendingMigrations } from '../database/migrations/migrate.js';
 import { UsageError } from './arguments.js';
 import type { Given } from './environment-file.js';
-import { schemaOf, withDataSource } from './host.js';
+import { schemaOf, withDatabase } from './host.js';
 import { printJson, type Output } from './output.js';
 
 /** Needs no shop: a deployment may have the database's address only. */
 export function migrate(given: Given, env: NodeJS.ProcessEnv, output: Output): Promise<number> {
   const { values } = given;
   const dryRun = values['dry-run'] === true;
-  return withDataSource(given, env, async (dataSource) => {
+  return withDatabase(given, env, async (database) => {
     const schema = await schemaOf(values.config, env);
     if (schema !== undefined && !isSchemaName(schema)) {
       throw new UsageError(`The name of the schema ${SCHEMA_NAME_RULE}`);
     }
-    const pending = await pendingMigrations(dataSource, { schema });
-    if (!dryRun) await migratePaymentAcceptance(dataSource, { schema });
+    const pending = await pendingMigrations(database, { schema });
+    if (!dryRun) await migratePaymentAcceptance(database, { schema });
     if (values.json) printJson(output, { migrated: !dryRun, dryRun, migrations: pending });
     else {
       if (dryRun) for (const { version, name } of pending) output.out(`${version}  ${name}\n`);

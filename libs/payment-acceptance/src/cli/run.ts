@@ -49,7 +49,7 @@ async function perform(given: Given, env: NodeJS.ProcessEnv, output: Output): Pr
   if (command === 'init') return init(given, process.cwd(), output);
   if (command === 'migrate') return migrate(given, env, output);
   if (command === 'forget-shop') return forgetShop(given, env, output);
-  if (command === 'doctor' && !namesDatabase(given, env)) return doctorWithoutDatabase(given, env, output);
+  if (command === 'doctor' && !(await namesDatabase(given, env))) return doctorWithoutDatabase(given, env, output);
   return withModule(given, env, output, (context) => COMMANDS[command](context, given, output));
 }
 

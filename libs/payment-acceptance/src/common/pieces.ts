@@ -1,8 +1,8 @@
 /** Small enough that neither a statement of so many rows nor writing its text takes long. */
-const ROWS_OF_STATEMENT = 500;
+const ROWS_OF_STATEMENT = 200;
 
 /** So few rows that reading them keeps neither the event loop nor the database busy for long. */
-export const READ_AT_ONCE = 10 * ROWS_OF_STATEMENT;
+export const READ_AT_ONCE = 20 * ROWS_OF_STATEMENT;
 
 /** The rows in pieces, each for a statement. */
 export function inPieces<T>(rows: readonly T[]): T[][] {

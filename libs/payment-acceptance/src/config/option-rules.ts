@@ -162,6 +162,7 @@ export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
     flaw: (layer) =>
       isLayer(layer) ? undefined : 'must have the methods run() and query(), and placeholders: "$1" or "?".',
   },
+  handlers: oneOf(['once', 'at-least-once'], 'once'),
   resultPage: callable(),
   migrations: oneOf(['run', 'verify']),
   schema: {

@@ -201,6 +201,13 @@ export interface PaymentAcceptanceOptions {
    * its siblings make one. It must lead to the database of the module's tables. Default: transactions of the TypeORM data source.
    */
   transactions?: PaymentTransactions;
+  /**
+   * How often a handler's work may be done. `once`: handlers write through a transaction that also marks their delivery as done.
+   * `at-least-once`: for orders in another database than the module's tables. Handlers then get no transaction, and are called again
+   * if the process ends between their work and the mark: store `deliveryId` beside the order, and do nothing if it is there. Applies to
+   * all handlers. Default `once`.
+   */
+  handlers?: 'once' | 'at-least-once';
   /** Renders the page that the payer sees after the redirect, or redirects the payer further. Default: a plain page. */
   resultPage?: PaymentResultRenderer;
   /**

@@ -50,8 +50,10 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
     warnings,
   };
   const { url, pool } = filled.storage;
-  const isGiven = valueOf(given, 'storage', { path: '', problems: [] }) !== undefined;
-  if (isGiven && (url === undefined) === (pool === undefined)) problems.push('storage: give either url or pool.');
+  const storage = valueOf(given, 'storage', { path: '', problems: [] });
+  // An address that is missing in the environment must not lead to another database.
+  const isNamed = isRecord(storage) && ('url' in storage || 'pool' in storage);
+  if (isNamed && (url === undefined) === (pool === undefined)) problems.push('storage: give either url or pool.');
   if (problems.length > 0) throw new PaymentConfigurationError(problems);
   return resolved;
 }

@@ -126,7 +126,8 @@ export class PaymentTransactionsError extends PaymentAcceptanceError {
   static elsewhere(): PaymentTransactionsError {
     return new PaymentTransactionsError(
       'The option "transactions" leads to another database than the tables of PaymentAcceptanceModule, so that writes there cannot ' +
-        'commit together with a delivery. Give both the same address, or select the data source of the orders with "dataSource".',
+        'commit together with a delivery. Give both the same address, select the data source of the orders with "dataSource", or set ' +
+        "handlers: 'at-least-once'.",
     );
   }
 

@@ -55,5 +55,13 @@ export type EventConsumer = {
     }
 );
 
-/** Resolves when the event is handed over; `traceparent` continues the trace of its settlement. */
-type HandOver = (event: AnyPaymentEvent, signal: AbortSignal, traceparent?: string | null) => Promise<void>;
+/** Resolves when the event is handed over. */
+type HandOver = (event: AnyPaymentEvent, signal: AbortSignal, delivery: HandedDelivery) => Promise<void>;
+
+interface HandedDelivery extends Pick<PaymentEventContext, 'attempt' | 'deliveryId'> {
+  /** Continues the trace of its settlement. */
+  readonly traceparent: string | null;
+}
+
+/** What a handler receives with the option `handlers: 'at-least-once'`: no transaction. */
+export type PaymentDeliveryContext = Pick<PaymentEventContext, 'signal' | 'attempt' | 'deliveryId'>;

@@ -89,7 +89,7 @@ export class DeliveryAttempts {
       const event = parseEvent(delivery);
       begins();
       this.probe.reached('before listeners');
-      const handed = consumer.handle(event, signal, delivery.traceparent);
+      const handed = consumer.handle(event, signal, delivery);
       await (consumer.kind === 'broker' ? handed : untilAborted(handed, signal));
       this.probe.reached('after listeners');
       this.failed.begun(consumer);

@@ -18,12 +18,14 @@ async function host(providers: Type[], emitter: Emitter = {}) {
   return { module, consumers: () => consumers.consumers() };
 }
 
+const HANDED = { attempt: 1, deliveryId: '00000000-0000-8000-8000-000000000002', traceparent: null };
+
 async function emit(providers: Type[], emitter?: Emitter): Promise<void> {
   const { consumers, module } = await host(providers, emitter);
   const consumer = consumers().find(({ event }) => event === 'payment.succeeded');
   if (consumer?.kind !== 'lease') throw new Error('EventEmitter2 is no consumer of payment.succeeded.');
   try {
-    await consumer.handle(succeeded(), new AbortController().signal);
+    await consumer.handle(succeeded(), new AbortController().signal, HANDED);
   } finally {
     await module.close();
   }
@@ -137,7 +139,7 @@ describe('the consumer', () => {
     const [consumer] = consumers();
     module.get(EventEmitter2).removeAllListeners();
     if (consumer?.kind !== 'lease') throw new Error('EventEmitter2 is no consumer.');
-    await expect(consumer.handle(succeeded(), new AbortController().signal)).rejects.toThrow(
+    await expect(consumer.handle(succeeded(), new AbortController().signal, HANDED)).rejects.toThrow(
       'No listener of payment.succeeded',
     );
   });

@@ -17,11 +17,12 @@ export const HANDLER_TRANSACTIONS_PROVIDER: FactoryProvider<HandlerTransactions 
   provide: HANDLER_TRANSACTIONS,
   inject: [RESOLVED_OPTIONS, Database, HOST, HostSessions],
   useFactory(
-    { storage, transactions }: ResolvedOptions,
+    { handlers, storage, transactions }: ResolvedOptions,
     database: Database,
     { dataSource }: Host,
     sessions: HostSessions,
   ) {
+    if (handlers === 'at-least-once') return undefined;
     if (transactions) {
       const logger = new PaymentLogger('PaymentAcceptance');
       return new HostTransactions(transactions, sessions, (line) => logger.write('configuration-warning', line));

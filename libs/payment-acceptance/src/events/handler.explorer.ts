@@ -1,6 +1,7 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import type { InstanceWrapper } from '@nestjs/core/injector/instance-wrapper.js';
+import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { PaymentHandlerError } from './consumer.errors.js';
 import type { EventConsumer } from './consumer.js';
@@ -33,6 +34,7 @@ export class HandlerExplorer {
     private readonly discovery: DiscoveryService,
     private readonly scanner: MetadataScanner,
     private readonly shops: ShopRegistry,
+    @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {}
 
   /** @throws PaymentHandlerError for a handler that would not be reliable. */
@@ -41,15 +43,18 @@ export class HandlerExplorer {
     for (const host of this.methods()) {
       for (const handler of paymentHandlersOf(host.definedBy, host.name, host.method)) {
         this.check(host, handler, consumers);
-        consumers.push({
-          kind: 'transaction',
-          name: handler.consumer,
-          event: handler.event,
-          shops: handler.shops ?? null,
-          async handle(event, context) {
-            await host.method.call(host.instance, event, context);
-          },
-        });
+        const consumer = { name: handler.consumer, event: handler.event, shops: handler.shops ?? null };
+        const handle = async (...given: unknown[]): Promise<void> => {
+          await host.method.call(host.instance, ...given);
+        };
+        if (this.options.handlers === 'once') consumers.push({ ...consumer, kind: 'transaction', handle });
+        else {
+          consumers.push({
+            ...consumer,
+            kind: 'lease',
+            handle: (event, signal, { attempt, deliveryId }) => handle(event, { signal, attempt, deliveryId }),
+          });
+        }
       }
     }
     return consumers;

@@ -67,7 +67,7 @@ export class PaymentAcceptanceRuntime
     if (this.role !== 'callbacks') {
       await this.confirmer.prepare();
       const handlers = this.explorer.consumers();
-      this.checkTransactions(handlers.length);
+      this.checkTransactions(handlers.filter(({ kind }) => kind === 'transaction').length);
       await this.deliveries.host(this.added.beside([...handlers, ...this.emitters.consumers()]));
     }
     this.logStart();
@@ -129,7 +129,8 @@ export class PaymentAcceptanceRuntime
     if (this.transactions || handlers === 0) return;
     throw new PaymentConfigurationError([
       'transactions: name the data layer in whose transactions the handlers run, as in prismaTransactions(prisma), since the tables ' +
-        'of PaymentAcceptanceModule are not in a TypeORM data source (option storage).',
+        'of PaymentAcceptanceModule are not in a TypeORM data source (option storage). Where the orders are in another database, ' +
+        "set handlers: 'at-least-once'.",
     ]);
   }
 

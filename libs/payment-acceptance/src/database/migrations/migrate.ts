@@ -6,9 +6,8 @@ import { MariaDatabase } from '../mariadb/maria.database.js';
 import { MARIA_MIGRATIONS, mariaTables, migrateMaria } from './mariadb/migrate.js';
 import type { Migration } from './migration.js';
 import { openDatabase } from '../open-database.js';
-import { openStorage } from '../pool-source.js';
 import type { PaymentStorageOptions } from '../storage-options.js';
-import { openBeside } from '../typeorm-source.js';
+import { withConnections } from '../with-connections.js';
 import { migratePostgres, POSTGRES_MIGRATIONS, postgresTables } from './postgres/migrate.js';
 import { integer } from '../reading.js';
 import { MIGRATION_STATEMENT_MS } from '../statement-limit.js';
@@ -30,16 +29,11 @@ export interface MigrationOptions {
  * @param database a TypeORM data source, or what the option `storage` takes
  * @throws PaymentUnsupportedDataSourceError, or RangeError for an invalid schema name
  */
-export async function migratePaymentAcceptance(
+export function migratePaymentAcceptance(
   database: DataSource | PaymentStorageOptions,
   options: MigrationOptions = {},
 ): Promise<void> {
-  const source = 'driver' in database ? openBeside(database) : await openStorage(database);
-  try {
-    await migrateTables(source, options);
-  } finally {
-    await source.close();
-  }
+  return withConnections(database, (source) => migrateTables(source, options));
 }
 
 /** See {@link migratePaymentAcceptance}. */
@@ -56,17 +50,14 @@ export async function migrateTables(source: ConnectionSource, { schema }: Migrat
  * @throws as {@link migratePaymentAcceptance}
  * @internal
  */
-export async function pendingMigrations(
-  dataSource: DataSource,
+export function pendingMigrations(
+  database: DataSource | PaymentStorageOptions,
   { schema }: MigrationOptions = {},
 ): Promise<Pick<Migration, 'version' | 'name'>[]> {
-  const source = openBeside(dataSource);
-  try {
-    const database = await openDatabase(source, new PaymentClock(), { schema });
-    return (await missing(database)).map(({ version, name }) => ({ version, name }));
-  } finally {
-    await source.close();
-  }
+  return withConnections(database, async (source) => {
+    const opened = await openDatabase(source, new PaymentClock(), { schema });
+    return (await missing(opened)).map(({ version, name }) => ({ version, name }));
+  });
 }
 
 /** @throws PaymentSchemaBehindError if the tables are older than this release needs */

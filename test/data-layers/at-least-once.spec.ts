@@ -1,0 +1,201 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { Inject, Injectable, type INestApplication, type Provider } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import {
+  OnPaymentSucceeded,
+  PaymentAcceptanceModule,
+  PaymentAcceptanceService,
+  PaymentWorkers,
+  type PaymentDeliveryContext,
+  type PaymentSucceededEvent,
+} from 'nestjs-payment-acceptance';
+import mysql, { type ResultSetHeader, type RowDataPacket } from 'mysql2/promise';
+import { onPostgres } from '../support/database.js';
+import { moduleOptions, startHarness, type Harness } from '../support/harness.js';
+import { createMariaDatabase } from '../support/maria-database.js';
+import { until } from '../support/until.js';
+
+/** Of `node:sqlite`, which Node.js 20 does not have. */
+interface DatabaseSync {
+  exec(sql: string): void;
+  prepare(sql: string): { run(...values: unknown[]): { changes: number }; get(): object };
+  close(): void;
+}
+
+/** What goes wrong at the next call of a handler, after its order is stored. */
+const trouble = { after: (): void => undefined };
+
+const MARIA = Symbol('maria');
+const SQLITE = Symbol('sqlite');
+
+@Injectable()
+class MariaOrders {
+  constructor(@Inject(MARIA) private readonly pool: mysql.Pool) {}
+
+  @OnPaymentSucceeded({ consumer: 'orders' })
+  async paid({ orderId }: PaymentSucceededEvent, { deliveryId }: PaymentDeliveryContext): Promise<void> {
+    const connection = await this.pool.getConnection();
+    try {
+      await connection.beginTransaction();
+      const key = await connection.query<ResultSetHeader>('INSERT IGNORE INTO payment_key VALUES (?)', [deliveryId]);
+      if (key[0].affectedRows > 0)
+        await connection.query('UPDATE orders SET times = times + 1 WHERE id = ?', [orderId]);
+      await connection.commit();
+    } catch (error) {
+      await connection.rollback();
+      throw error;
+    } finally {
+      connection.release();
+    }
+    trouble.after();
+  }
+}
+
+@Injectable()
+class SqliteOrders {
+  constructor(@Inject(SQLITE) private readonly database: DatabaseSync) {}
+
+  @OnPaymentSucceeded({ consumer: 'orders' })
+  paid({ orderId }: PaymentSucceededEvent, { deliveryId }: PaymentDeliveryContext): void {
+    const { database } = this;
+    database.exec('BEGIN IMMEDIATE');
+    try {
+      const { changes } = database.prepare('INSERT OR IGNORE INTO payment_key VALUES (?)').run(deliveryId);
+      if (changes) database.prepare('UPDATE orders SET times = times + 1 WHERE id = ?').run(orderId);
+      database.exec('COMMIT');
+    } catch (error) {
+      database.exec('ROLLBACK');
+      throw error;
+    }
+    trouble.after();
+  }
+}
+
+describe("handlers: 'at-least-once', for orders in another database", () => {
+  let harness: Harness;
+  let app: INestApplication | undefined;
+
+  beforeEach(async () => {
+    trouble.after = () => undefined;
+    harness = await startHarness();
+  });
+  afterEach(async () => {
+    await app?.close();
+    app = undefined;
+    await harness.close();
+  });
+
+  async function start(providers: Provider[], timeLimitMs = 30_000): Promise<INestApplication> {
+    const options = moduleOptions(harness.sandboxUrl, {
+      storage: { url: harness.databaseUrl },
+      handlers: 'at-least-once',
+      deliveries: { timeLimitMs },
+    });
+    const module = await Test.createTestingModule({
+      imports: [PaymentAcceptanceModule.forRoot(options)],
+      providers,
+    }).compile();
+    app = module.createNestApplication({ logger: false, forceCloseConnections: true });
+    return app.init();
+  }
+
+  async function pay(host: INestApplication, orderId: string): Promise<void> {
+    const { billId } = await host.get(PaymentAcceptanceService).createBill({ orderId, amount: '10' });
+    await harness.sandbox.pay(billId);
+    await harness.sandbox.settled();
+    const { events } = await until(
+      async () => {
+        await harness.host.confirmer.runOnce();
+        return harness.host.ledger();
+      },
+      (ledger) => ledger.events.length > 0,
+    );
+    expect(events).toHaveLength(1);
+  }
+
+  async function delivered(host: INestApplication): Promise<{ state: string; attempts: number }> {
+    const { deliveries } = await until(
+      async () => {
+        await harness.host.dataSource.query(
+          `UPDATE payment_acceptance.delivery SET due_at = ended_at WHERE ended_at IS NOT NULL`,
+        );
+        await host.get(PaymentWorkers).deliveries.runOnce();
+        return (await harness.host.ledger()).events[0]!;
+      },
+      (event) => event.deliveries[0]?.state === 'DONE',
+    );
+    return deliveries[0]!;
+  }
+
+  onPostgres(test)('in MariaDB: failed after its commit it is called again, and does it once', async () => {
+    const orders = await createMariaDatabase(`orders_${process.pid}_${Date.now()}`);
+    const pool = mysql.createPool(orders.url.replace('mariadb:', 'mysql:'));
+    try {
+      await pool.query('CREATE TABLE orders (id varchar(40) PRIMARY KEY, times int NOT NULL)');
+      await pool.query('CREATE TABLE payment_key (delivery_id char(36) PRIMARY KEY)');
+      await pool.query(`INSERT INTO orders VALUES ('A', 0)`);
+      const host = await start([MariaOrders, { provide: MARIA, useValue: pool }]);
+      await pay(host, 'A');
+      let calls = 0;
+      trouble.after = () => {
+        calls += 1;
+        if (calls === 1) throw new Error('The process ended here.');
+      };
+      expect(await delivered(host)).toMatchObject({ attempts: 2 });
+      expect(calls).toBe(2);
+      const [rows] = await pool.query<RowDataPacket[]>('SELECT times FROM orders');
+      expect(rows).toEqual([{ times: 1 }]);
+    } finally {
+      await app?.close();
+      app = undefined;
+      await pool.end();
+      await orders.drop();
+    }
+  });
+
+  // Node.js 20 has none.
+  const sqlite = process.getBuiltinModule('node:sqlite') as
+    { DatabaseSync: new (file: string) => DatabaseSync } | undefined;
+  (sqlite ? test : test.skip)('in SQLite (Node.js 22): the same', async () => {
+    const database = new sqlite!.DatabaseSync(':memory:');
+    database.exec('CREATE TABLE orders (id text PRIMARY KEY, times int NOT NULL)');
+    database.exec('CREATE TABLE payment_key (delivery_id text PRIMARY KEY)');
+    database.exec(`INSERT INTO orders VALUES ('A', 0)`);
+    const host = await start([SqliteOrders, { provide: SQLITE, useValue: database }]);
+    await pay(host, 'A');
+    let calls = 0;
+    trouble.after = () => {
+      calls += 1;
+      if (calls === 1) throw new Error('The process ended here.');
+    };
+    expect(await delivered(host)).toMatchObject({ attempts: 2 });
+    expect([calls, database.prepare('SELECT times FROM orders').get()]).toEqual([
+      2,
+      expect.objectContaining({ times: 1 }),
+    ]);
+    database.close();
+  });
+
+  test('a handler gets no transaction; one that outlives its limit is called again', async () => {
+    const contexts: object[] = [];
+    @Injectable()
+    class Orders {
+      @OnPaymentSucceeded({ consumer: 'orders' })
+      async paid(_event: PaymentSucceededEvent, context: PaymentDeliveryContext): Promise<void> {
+        contexts.push(context);
+        if (contexts.length === 1) await new Promise((resolve) => context.signal.addEventListener('abort', resolve));
+      }
+    }
+    const host = await start([Orders], 200);
+    await pay(host, 'A');
+    await delivered(host);
+    const { events } = await harness.host.ledger();
+    const deliveryId = expect.any(String) as unknown;
+    expect(contexts).toEqual([
+      { attempt: 1, deliveryId, signal: expect.any(AbortSignal) as unknown },
+      { attempt: 2, deliveryId, signal: expect.any(AbortSignal) as unknown },
+    ]);
+    expect(new Set(contexts.map((context) => (context as PaymentDeliveryContext).deliveryId)).size).toBe(1);
+    expect(events).toHaveLength(1);
+  });
+});
