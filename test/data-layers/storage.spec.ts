@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { Injectable, type INestApplication, type Provider } from '@nestjs/common';
+import { Injectable, Module, type INestApplication, type Provider } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
 import mysql from 'mysql2/promise';
 import {
@@ -40,6 +41,12 @@ class Orders {
     await tx.query(`INSERT INTO effect (consumer, event, ${columns}) VALUES ('orders', 'e', 'p', '${orderId}')`);
   }
 }
+
+/** Before an idle connection would be closed anyway. */
+const SOON_MS = 3_000;
+
+@Module({})
+class Root {}
 
 describe('the option storage, in an application without a TypeORM data source', () => {
   let harness: Harness;
@@ -105,7 +112,7 @@ describe('the option storage, in an application without a TypeORM data source', 
     });
   });
 
-  test('what the module has opened is closed with the application, and the pool of the host is not', async () => {
+  test('what the module has opened is closed with the application, or after a failed start, and the pool of the host is not', async () => {
     const sessions = async (): Promise<string[]> => {
       const rows = await harness.host.dataSource.query<{ id: unknown }[]>(
         ON_MARIADB
@@ -115,6 +122,20 @@ describe('the option storage, in an application without a TypeORM data source', 
       return rows.map(({ id }) => String(id));
     };
     const before = await sessions();
+    const failing = NestFactory.createApplicationContext(
+      {
+        module: Root,
+        imports: [
+          PaymentAcceptanceModule.forRoot(moduleOptions(harness.sandboxUrl, { storage: { url: harness.databaseUrl } })),
+        ],
+        providers: [Orders],
+      },
+      { logger: false, abortOnError: false },
+    );
+    await expect(failing).rejects.toThrow('transactions: name the data layer');
+    // Nest calls no hook of a shutdown after it.
+    await until(sessions, (open) => open.every((id) => before.includes(id)), SOON_MS);
+
     await start({ storage: { url: harness.databaseUrl } }, []);
     const opened = (await sessions()).filter((id) => !before.includes(id));
     expect(opened.length).toBeGreaterThan(0);

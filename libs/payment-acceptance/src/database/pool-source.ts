@@ -49,6 +49,7 @@ interface PgConnection {
 interface MysqlPool extends MysqlOccupancy {
   readonly config: { readonly connectionLimit?: number; readonly connectionConfig: { password?: unknown } };
   getConnection(done: (error: Error | null, connection: MysqlConnection) => void): void;
+  readonly _closed: boolean;
   end(done: () => void): void;
   on(event: 'connection', listener: (connection: Connection) => void): void;
 }
@@ -137,7 +138,7 @@ class MysqlPoolSource implements ConnectionSource {
   limitOpening(): void {}
 
   async close(): Promise<void> {
-    if (this.isOurs) await new Promise<void>((resolve) => this.pool.end(() => resolve()));
+    if (this.isOurs && !this.pool._closed) await new Promise<void>((resolve) => this.pool.end(() => resolve()));
   }
 }
 
@@ -177,7 +178,7 @@ export function openPgPool(Pool: PgPoolClass, to: object, max: number): Connecti
   return new PgPoolSource(pool, true);
 }
 
-/** The same for `mysql2`, which closes idle connections only while there are more than `maxIdle`. */
+/** The same for `mysql2`, which closes idle connections only if fewer than all may stay. */
 export function openMysqlPool(mysql: MysqlPoolFactory, to: object, connectionLimit: number): ConnectionSource {
   const pool = mysql.createPool({ ...to, connectionLimit, idleTimeout: IDLE_MS, maxIdle: connectionLimit - 1 });
   concealed(pool.config.connectionConfig, 'password');

@@ -52,26 +52,40 @@ export class PaymentAcceptanceRuntime
     private readonly discovery: DiscoveryService,
   ) {}
 
-  async onModuleInit(): Promise<void> {
-    this.checkRegistration();
-    for (const warning of this.options.warnings) this.logger.write('configuration-warning', warning);
-    if (this.role !== 'callbacks') {
-      this.checkPool();
-      await this.transactions?.verify();
-    }
-    this.emitters.prepareListeners();
+  onModuleInit(): Promise<void> {
+    return this.starting(async () => {
+      this.checkRegistration();
+      for (const warning of this.options.warnings) this.logger.write('configuration-warning', warning);
+      if (this.role !== 'callbacks') {
+        this.checkPool();
+        await this.transactions?.verify();
+      }
+      this.emitters.prepareListeners();
+    });
   }
 
-  async onApplicationBootstrap(): Promise<void> {
-    await this.identities.verify();
-    if (this.role !== 'callbacks') {
-      await this.confirmer.prepare();
-      const handlers = this.explorer.consumers();
-      this.checkTransactions(handlers.filter(({ kind }) => kind === 'transaction').length);
-      await this.deliveries.host(this.added.beside([...handlers, ...this.emitters.consumers()]));
+  onApplicationBootstrap(): Promise<void> {
+    return this.starting(async () => {
+      await this.identities.verify();
+      if (this.role !== 'callbacks') {
+        await this.confirmer.prepare();
+        const handlers = this.explorer.consumers();
+        this.checkTransactions(handlers.filter(({ kind }) => kind === 'transaction').length);
+        await this.deliveries.host(this.added.beside([...handlers, ...this.emitters.consumers()]));
+      }
+      this.logStart();
+      this.startWorkers();
+    });
+  }
+
+  /** Nest calls no hook of a shutdown after a start that failed, and open connections would keep the process alive. */
+  private async starting(step: () => Promise<void>): Promise<void> {
+    try {
+      await step();
+    } catch (error) {
+      await this.database.source.close();
+      throw error;
     }
-    this.logStart();
-    this.startWorkers();
   }
 
   /** Other modules' bootstrap hooks may still run, and handlers need what they prepare: they have all ended at `listen`. */
