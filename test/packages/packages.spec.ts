@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { VERSION } from '../../libs/payment-acceptance/src/common/version.js';
+import { VERSION as SANDBOX_VERSION } from '../../libs/payment-sandbox/src/common/version.js';
 import * as acceptance from 'nestjs-payment-acceptance';
 import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
@@ -166,7 +167,7 @@ describe('packages', () => {
     });
 
     test('has the version of the other', () => {
-      expect(manifestOf(name).version).toBe(VERSION);
+      expect([manifestOf(name).version, SANDBOX_VERSION]).toEqual([VERSION, VERSION]);
     });
   });
 

@@ -62,7 +62,7 @@ describe('the sandbox says what is wrong with a shop', () => {
 
   test('that reads only forms; sent again as a form it is delivered', async () => {
     const callback = await paid(onlyForms);
-    expect(await adviceOf(callback)).toMatch(/may not read JSON \(.* answered with 200\): .*postbackFormat: form$/);
+    expect(await adviceOf(callback)).toMatch(/does not read JSON \(.* answered with 200\): .*postbackFormat: form$/);
     expect(callback.tries[0]!.remedy).toBe('form');
     await fetch(`${trial.running.url}/sandbox/console/callbacks/${callback.id}/replay`, {
       method: 'POST',
@@ -75,7 +75,8 @@ describe('the sandbox says what is wrong with a shop', () => {
 
   test('that checks the digest wrongly', async () => {
     expect(await adviceOf(await paid(lowerCaseDigest))).toBe(
-      'SignatureValue is the MD5 of "100.05:o-1:" and the API token (72|…) in upper-case hexadecimal, over the texts as they were sent',
+      'SignatureValue is the MD5 of "100.05:o-1:" and the API token (72|…) in upper-case hexadecimal, over the texts as they were sent: ' +
+        'the shop takes it in lower case only, so compare without regard to case',
     );
   });
 
@@ -86,7 +87,7 @@ describe('the sandbox says what is wrong with a shop', () => {
   test.each<[string, Shop, string | RegExp]>([
     ['fails', answer(500), 'the shop failed while it handled the postback: its log says why'],
     ['answers 201', answer(201), 'only 200 counts as delivered, so it is sent again (in NestJS: @HttpCode(200))'],
-    ['answers 415', answer(415), /may not read JSON .*: many published handlers read forms only/],
+    ['answers 415', answer(415), /may not read JSON: many published handlers read forms only/],
     ['answers 405', answer(405), 'does not accept POST'],
     ['answers 419', answer(419), 'CSRF'],
     ['answers 403', answer(403), /a guard before the route.* or the shop found the digest wrong: SignatureValue is/],
@@ -101,7 +102,7 @@ describe('the sandbox says what is wrong with a shop', () => {
     [
       'answers 200 with a page',
       answer(200, '<!doctype html><p>Welcome', { 'content-type': 'text/html' }),
-      /the answer is a page, no acknowledgement such as OK.*try postbackFormat: form/,
+      /the answer is a page, no acknowledgement such as OK: see whether the shop has the payment$/,
     ],
     ['answers 200 with an error', answer(200, '{"success":false}'), 'the answer is "{"success":false}"'],
     ['answers 200 with a wrong digest', answer(200, 'Invalid hash'), 'SignatureValue is the MD5 of'],
@@ -116,9 +117,121 @@ describe('the sandbox says what is wrong with a shop', () => {
   });
 
   test.each(['OK', 'YES', '{"status":"ok"}', ''])('and nothing of one that acknowledges with %j', async (body) => {
-    const { tries } = await paid(answer(200, body));
+    // As Nest, Express, PHP, Flask and Django send a text.
+    const { tries } = await paid(answer(200, body, { 'content-type': 'text/html; charset=utf-8' }));
     expect([tries[0]!.advice, tries[0]!.remedy]).toEqual([undefined, undefined]);
     expect(lines).toEqual([expect.objectContaining({ problem: false, text: 'postback main o-1 SUCCESS: 200' })]);
+    expect(bodies).toHaveLength(1);
+  });
+
+  /** Handlers that people publish, by what they read and how they fail; each takes the postback in one way only. */
+  interface Published {
+    reads: 'form' | 'json';
+    /** Of the digest that it computes; `undefined` if it checks none. */
+    digest?: 'upper' | 'lower';
+    /** What it answers to a body that it cannot read, to a wrong digest, and to an order that it does not have. */
+    unread: [status: number, body: string];
+    forged?: [status: number, body: string];
+    unknown: [status: number, body: string];
+  }
+  const published =
+    ({ reads, digest, unread, forged = unread, unknown }: Published): Shop =>
+    ({ headers }, body, response) => {
+      const say = ([status, text]: [number, string]) =>
+        void response.writeHead(status, { 'content-type': 'text/html; charset=utf-8' }).end(text);
+      const isJson = headers['content-type'] === 'application/json';
+      if (isJson !== (reads === 'json')) return say(unread);
+      const fields = (isJson ? JSON.parse(body) : Object.fromEntries(new URLSearchParams(body))) as Record<
+        string,
+        string
+      >;
+      const { OutSum, InvId, SignatureValue } = fields;
+      const expected = createHash('md5').update(`${OutSum}:${InvId}:${TOKEN}`).digest('hex');
+      const isRight = SignatureValue === (digest === 'upper' ? expected.toUpperCase() : expected);
+      if (digest && !isRight) return say(forged);
+      return say(InvId === 'o-1' ? [200, 'OK'] : unknown);
+    };
+
+  test.each<[string, Published, RegExp, 'form' | undefined]>([
+    [
+      'PHP, $_POST, 400 bad sign',
+      { reads: 'form', digest: 'upper', unread: [400, 'bad sign'], unknown: [404, 'no order'] },
+      /does not read JSON/,
+      'form',
+    ],
+    [
+      'PHP, $_POST, 403 bad sign',
+      { reads: 'form', digest: 'upper', unread: [403, 'bad sign'], unknown: [200, 'OK'] },
+      /does not read JSON/,
+      'form',
+    ],
+    [
+      'PHP, $_POST, 200 with "bad sign"',
+      { reads: 'form', digest: 'upper', unread: [200, 'bad sign'], unknown: [200, 'no order'] },
+      /no acknowledgement.*does not read JSON/,
+      'form',
+    ],
+    [
+      'PHP, $_POST, md5() in lower case',
+      { reads: 'form', digest: 'lower', unread: [400, 'bad sign'], unknown: [404, ''] },
+      /does not read JSON.*lower case only/,
+      'form',
+    ],
+    [
+      'Express with urlencoded only, 500',
+      { reads: 'form', digest: 'upper', unread: [500, 'TypeError'], forged: [400, 'bad sign'], unknown: [404, ''] },
+      /does not read JSON/,
+      'form',
+    ],
+    [
+      'Express with urlencoded only, 500, no digest',
+      { reads: 'form', unread: [500, 'TypeError'], unknown: [404, ''] },
+      /does not read JSON/,
+      'form',
+    ],
+    [
+      'Flask, request.form[…], 400',
+      { reads: 'form', unread: [400, '<!doctype html><title>400 Bad Request</title>'], unknown: [200, 'OK'] },
+      /does not read JSON/,
+      'form',
+    ],
+    [
+      'Nest, JSON, digest in lower case',
+      {
+        reads: 'json',
+        digest: 'lower',
+        unread: [400, '{"message":"fields missing"}'],
+        forged: [403, '{"message":"Invalid signature"}'],
+        unknown: [404, ''],
+      },
+      /lower case only/,
+      undefined,
+    ],
+  ])('by evidence: %s', async (_what, handler, advice, remedy) => {
+    const callback = await paid(published(handler));
+    expect(await adviceOf(callback)).toMatch(advice);
+    expect(callback.tries[0]!.remedy).toBe(remedy);
+    if (remedy === undefined || handler.digest === 'lower') return;
+    await fetch(`${trial.running.url}/sandbox/console/callbacks/${callback.id}/replay`, {
+      method: 'POST',
+      body: new URLSearchParams({ format: remedy }),
+    });
+    await trial.running.sandbox.settled();
+    const [, again] = trial.running.sandbox.bill(callback.billId).callbacks;
+    expect(again!.tries[0]).toMatchObject({ status: 200, body: 'OK' });
+  });
+
+  test.each<[string, Shop]>([
+    ['answers everything with 500', answer(500)],
+    ['answers everything with 400', answer(400, 'no')],
+    ['has another token', published({ reads: 'json', digest: 'upper', unread: [400, 'bad sign'], unknown: [404, ''] })],
+  ])('and nothing of the format where nothing shows it: one that %s', async (what, shop) => {
+    trial = await Trial.open(shop);
+    ({ lines, bodies } = trial);
+    if (what.includes('token')) await trial.running.sandbox.putShop('main', { postbackSignature: 'none' });
+    const { tries } = await trial.pay();
+    expect(tries[0]!.remedy).toBeUndefined();
+    expect(tries[0]!.advice).not.toMatch(/postbackFormat/);
   });
 
   test('of a refused forgery it says that the shop is right', async () => {
@@ -145,11 +258,14 @@ describe('the sandbox says what is wrong with a shop', () => {
         : Object.fromEntries(new URLSearchParams(body)),
     );
     expect(genuine!['InvId']).toBe('o-1');
-    expect(probes).toHaveLength(2);
-    for (const { Status, InvId, OutSum, TrsId, SignatureValue } of probes) {
+    expect(probes).toHaveLength(6);
+    for (const { Status, InvId, TrsId } of probes) {
       expect([Status, InvId, TrsId]).toEqual(['FAIL', expect.stringMatching(/^sandbox-check-/), expect.any(String)]);
-      expect(SignatureValue).not.toBe(signatureOf(OutSum!, InvId!, TOKEN));
     }
+    // With a right digest, one in lower case, and a wrong one, in both formats.
+    const right = ({ OutSum, InvId, SignatureValue }: Record<string, string>): boolean =>
+      SignatureValue === signatureOf(OutSum!, InvId!, TOKEN);
+    expect(probes.filter(right)).toHaveLength(2);
   });
 });
 

@@ -6,6 +6,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { freePort } from '../../scripts/lib/free-port.mjs';
+import { VERSION } from '../../libs/payment-sandbox/src/common/version.js';
 import { until } from '../support/until.js';
 
 const MAIN_TOKEN = 'sandbox-main-token-0123456789abcdef';
@@ -114,11 +115,15 @@ describe.each(Object.entries(PROGRAMS))('%s', (_name, file) => {
   test.each([
     ['an unknown option', ['--prot=1'], 2, '--help'],
     ['an address of another machine', ['--host', '192.0.2.1'], 1, '192.0.2.1 is no address of this machine'],
-    ['a time that is none', ['--port', '0', '--processing-time', 'soon'], 1, 'processingTime'],
+    ['a time that is none', ['--port', '0', '--processing-time', 'soon'], 2, '--processing-time'],
     ['a shops file that is not there', ['--shops', 'none.json'], 2, 'none.json'],
   ])('refuses %s in one line', async (_what, args, status, text) => {
     const [code, printed] = await start(args).ended();
     expect([code, printed.trim().split('\n')]).toEqual([status, [expect.stringContaining(text)]]);
+  });
+
+  test('says its version', async () => {
+    expect(await start(['--version']).ended()).toEqual([0, `${VERSION}\n`]);
   });
 
   test('names the port that is in use, before it touches its state', async () => {

@@ -24,10 +24,19 @@ describe('the sandbox says what is wrong with a shop when it checks the shop', (
 
   test.each<[string, Shop | 'down', string, string]>([
     ['takes it', answer(200, 'OK'), 'good', 'it takes postbacks'],
-    ['refuses it', answer(403), 'good', 'it refused this one, whose digest is wrong, with 403'],
+    ['refuses it, and a genuine one', answer(403), 'warn', 'and one with a right digest alike: pay a bill'],
+    [
+      'checks the digest',
+      ({ url: _url }, body, response) => response.writeHead(body.includes('0'.repeat(32)) ? 403 : 404).end(),
+      'good',
+      'it understands postbacks',
+    ],
     [
       'reads only forms',
-      ({ headers }, _body, response) => response.writeHead(headers['content-type']!.includes('form') ? 403 : 400).end(),
+      ({ headers }, body, response) => {
+        const isRead = headers['content-type']!.includes('form');
+        response.writeHead(!isRead ? 400 : body.includes('0'.repeat(32)) ? 403 : 404).end();
+      },
       'bad',
       'postbackFormat: form',
     ],

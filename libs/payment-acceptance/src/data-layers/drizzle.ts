@@ -1,5 +1,5 @@
 import type { PaymentTransactions } from '../database/payment-transactions.js';
-import { onOwnConnections, sourceOf, type MysqlPool, type PgPool } from './own-connections.js';
+import { onOwnConnections, type MysqlPool, type PgPool } from './own-connections.js';
 
 export type { PgOccupancy } from '../database/pool.js';
 export type { MysqlPool, PgPool } from './own-connections.js';
@@ -19,7 +19,7 @@ export function drizzleTransactions<Pool extends PgPool | MysqlPool, Tx extends 
   pool: Pool,
   make: (client: Pool) => DrizzleDatabase<Tx>,
 ): PaymentTransactions<Tx> {
-  return onOwnConnections(sourceOf(pool), (client, work) =>
+  return onOwnConnections(pool, (client, work) =>
     make(client as unknown as Pool).transaction(work, { isolationLevel: 'read committed' }),
   );
 }

@@ -1,5 +1,5 @@
 import type { PaymentTransactions } from '../database/payment-transactions.js';
-import { onOwnConnections, sourceOf, type MysqlPool, type PgPool } from './own-connections.js';
+import { onOwnConnections, type MysqlPool, type PgPool } from './own-connections.js';
 
 export type { PgOccupancy } from '../database/pool.js';
 export type { MysqlPool, PgPool } from './own-connections.js';
@@ -22,7 +22,7 @@ export function kyselyTransactions<Pool extends PgPool | MysqlPool, Tx extends o
   pool: Pool,
   make: (pool: Pool) => KyselyInstance<Tx>,
 ): PaymentTransactions<Tx> {
-  return onOwnConnections(sourceOf(pool), (client, work) => {
+  return onOwnConnections(pool, (client, work) => {
     const single = {
       connect: () => Promise.resolve(client),
       getConnection: (done: (error: null, connection: object) => void) => done(null, client),

@@ -1,5 +1,5 @@
 import type { PaymentTransactions } from '../database/payment-transactions.js';
-import { mysqlSource, onOwnConnections, type MysqlPool } from './own-connections.js';
+import { onOwnConnections, type MysqlPool } from './own-connections.js';
 
 export type { MysqlPool } from './own-connections.js';
 
@@ -15,7 +15,7 @@ interface Queries {
 export function mysql2Transactions<Connection extends object>(
   pool: MysqlPool & { getConnection(): Promise<Connection> },
 ): PaymentTransactions<Connection> {
-  return onOwnConnections(mysqlSource(pool), async (client, work) => {
+  return onOwnConnections(pool, async (client, work) => {
     const connection = (client as unknown as { promise(): Connection & Queries }).promise();
     await connection.query('SET TRANSACTION ISOLATION LEVEL READ COMMITTED');
     await connection.query('START TRANSACTION');

@@ -1,6 +1,10 @@
+import type { Connection } from '../database/connection-source.js';
 import { statementRefused } from '../database/database.errors.js';
-import type { PaymentTransactions, PaymentTransactionsPool, Scalar } from '../database/payment-transactions.js';
-import { DEFAULT_POOL_SIZE, occupiedOf, type MysqlOccupancy, type PgOccupancy } from '../database/pool.js';
+import { runOnConnection } from '../database/mariadb/mysql-query.js';
+import type { PaymentTransactions, Scalar } from '../database/payment-transactions.js';
+import type { PgOccupancy } from '../database/pool.js';
+import { poolSource } from '../database/pool-source.js';
+import { runOnClient } from '../database/postgres/pg-query.js';
 
 /** The parts of a `pg.Pool` that are used. */
 export interface PgPool extends PgOccupancy {
@@ -22,11 +26,6 @@ export interface MysqlPool {
   getConnection(...given: never[]): unknown;
 }
 
-interface CallbackPool extends MysqlOccupancy {
-  readonly config?: { readonly connectionLimit?: number };
-  getConnection(done: (error: Error | null, connection: MysqlConnection) => void): void;
-}
-
 /** The parts of a connection of `mysql2` that are used. */
 export interface MysqlConnection {
   query(sql: string, values: unknown[], done: (error: Error | null, result: unknown) => void): unknown;
@@ -36,18 +35,8 @@ export interface MysqlConnection {
 
 type Answer = Awaited<ReturnType<PaymentTransactions['query']>>;
 
-/** A connection of the host's pool that serves one transaction. */
-interface Taken<Client> {
-  readonly client: Client;
-  send(sql: string, values: readonly Scalar[]): Promise<Answer>;
-  release(isBroken: boolean): void;
-}
-
-/** A pool of the host's driver, whichever it is. */
-interface Source<Client> extends Pick<PaymentTransactions, 'placeholders'> {
-  readonly pool: PaymentTransactionsPool;
-  take(): Promise<Taken<Client>>;
-}
+/** Of whichever driver the pool is. */
+type Client = PgClient & MysqlConnection;
 
 /** What the module sends last; on MariaDB, to switch autocommit on commits. */
 const LAST = /^\s*(ROLLBACK|SET autocommit = 1)/;
@@ -60,30 +49,32 @@ const END = /^\s*(commit|rollback)\s*;?\s*$/i;
  * on lets only COMMIT or ROLLBACK pass: statements that a handler did not await would otherwise commit by themselves.
  * @param begin makes the layer on the client, and calls the work within a transaction of it, at READ COMMITTED
  */
-export function onOwnConnections<Client extends object, Tx extends object>(
-  source: Source<Client>,
+export function onOwnConnections<Tx extends object>(
+  pool: PgPool | MysqlPool,
   begin: <T>(client: Client, work: (tx: Tx) => Promise<T>) => Promise<T>,
 ): PaymentTransactions<Tx> {
-  const transactions = new WeakMap<Tx, { readonly connection: Taken<Client>; readonly gate: Gate }>();
+  const source = poolSource(pool);
+  const send = source.type === 'postgres' ? sendOnPg : sendOnMysql;
+  const transactions = new WeakMap<Tx, { readonly connection: Connection; readonly gate: Gate }>();
   return {
-    placeholders: source.placeholders,
-    pool: source.pool,
+    placeholders: source.type === 'postgres' ? '$1' : '?',
+    pool: source,
     async run(work) {
-      const connection = await source.take();
+      const connection = await source.connect();
       const gate = new Gate();
       let isBroken = false;
       try {
-        return await begin(gate.before(connection.client), async (tx) => {
+        return await begin(gate.before(connection as Client), async (tx) => {
           transactions.set(tx, { connection, gate });
           return work(tx).finally(() => gate.close());
         });
       } catch (error) {
         // Whatever the layer has sent, or not: with a transaction open it must not go back to the pool.
-        await connection.send('ROLLBACK', []).catch(() => (isBroken = true));
+        await send(connection, 'ROLLBACK', []).catch(() => (isBroken = true));
         throw error;
       } finally {
         gate.shut();
-        connection.release(isBroken);
+        source.release(connection, isBroken);
       }
     },
     async query(tx, sql, values) {
@@ -91,7 +82,7 @@ export function onOwnConnections<Client extends object, Tx extends object>(
       if (!own) throw statementRefused();
       // Of the module: what the handler has yet to send must not come after it.
       if (LAST.test(sql)) own.gate.close();
-      return own.connection.send(sql, values);
+      return send(own.connection, sql, values);
     },
   };
 }
@@ -140,62 +131,16 @@ interface Statement {
   readonly sql?: unknown;
 }
 
-/** A `pg.Pool`. */
-export function pgSource(pool: PgPool): Source<PgClient> {
-  const size = pool.options.max ?? DEFAULT_POOL_SIZE;
-  return {
-    placeholders: '$1',
-    pool: { size, free: () => size - occupiedOf(pool) },
-    async take() {
-      const client = await pool.connect();
-      // A session that is ended at the server emits it, and without a listener the process would end.
-      const onError = (): void => undefined;
-      client.on('error', onError);
-      return {
-        client,
-        async send(sql, values) {
-          const { rows, rowCount } = await client.query(sql, [...values]);
-          return { rows, rowCount: rowCount ?? 0 };
-        },
-        release(isBroken) {
-          client.release(isBroken);
-          if (!isBroken) client.removeListener('error', onError);
-        },
-      };
-    },
-  };
-}
+const sendOnPg = async (client: Connection, text: string, values: readonly Scalar[]): Promise<Answer> => {
+  const { rows, rowCount } = await runOnClient(client, { text, values });
+  return { rows, rowCount: rowCount ?? 0 };
+};
 
-/** A pool of `mysql2` or `mysql2/promise`. */
-export function mysqlSource(given: MysqlPool): Source<MysqlConnection> {
-  const pool = (given.pool ?? given) as CallbackPool;
-  const size = pool.config?.connectionLimit ?? DEFAULT_POOL_SIZE;
-  return {
-    placeholders: '?',
-    pool: { size, free: () => size - occupiedOf(pool) },
-    async take() {
-      const client = await new Promise<MysqlConnection>((resolve, reject) =>
-        pool.getConnection((error, connection) => (error ? reject(error) : resolve(connection))),
-      );
-      return {
-        client,
-        send: (sql, values) =>
-          new Promise((resolve, reject) =>
-            client.query(sql, [...values], (error, result) => (error ? reject(error) : resolve(answerOf(result)))),
-          ),
-        release: (isBroken) => (isBroken ? client.destroy() : client.release()),
-      };
-    },
-  };
-}
+const sendOnMysql = async (client: Connection, text: string, values: readonly Scalar[]): Promise<Answer> =>
+  answerOf(await runOnConnection(client, text, values));
 
 /** `mysql2` answers with rows, or with a header for what changes some. */
 export function answerOf(result: unknown): Answer {
   if (Array.isArray(result)) return { rows: result, rowCount: result.length };
   return { rows: [], rowCount: (result as { affectedRows?: number }).affectedRows ?? 0 };
-}
-
-/** The pool of the host's driver: that of `pg` has `connect`, that of `mysql2` has `getConnection`. */
-export function sourceOf(pool: PgPool | MysqlPool): Source<PgClient | MysqlConnection> {
-  return 'connect' in pool ? pgSource(pool) : mysqlSource(pool);
 }

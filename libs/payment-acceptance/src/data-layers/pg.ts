@@ -1,5 +1,5 @@
 import type { PaymentTransactions } from '../database/payment-transactions.js';
-import { onOwnConnections, pgSource, type PgClient, type PgPool } from './own-connections.js';
+import { onOwnConnections, type PgClient, type PgPool } from './own-connections.js';
 
 export type { PgOccupancy } from '../database/pool.js';
 export type { PgClient, PgPool } from './own-connections.js';
@@ -9,7 +9,7 @@ export type { PgClient, PgPool } from './own-connections.js';
  * @param pool a `pg.Pool` of the database with the module's tables
  */
 export function pgTransactions(pool: PgPool): PaymentTransactions<PgClient> {
-  return onOwnConnections(pgSource(pool), async (client, work) => {
+  return onOwnConnections<PgClient>(pool, async (client, work) => {
     await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
     const result = await work(client);
     await client.query('COMMIT');

@@ -90,14 +90,17 @@ export class PaymentReadOnlyDatabaseError extends PaymentAcceptanceError {
   }
 }
 
-/** There was no connection for a handler, which therefore did not start. */
+/** There was no connection for a handler, or no transaction could begin on it; the handler therefore did not start. */
 export class NoConnectionError extends PaymentAcceptanceError {
   readonly code = 'no-connection';
 
-  constructor(reason: unknown) {
+  /** @param isConnected there was a connection, and the first statement on it failed */
+  constructor(reason: unknown, isConnected = false) {
     super(
-      `The data source had no connection. ${describeError(reason)} If the database is healthy, the pool is too small: raise ` +
-        'its size (poolSize), or lower deliveries.concurrency.',
+      isConnected
+        ? `The transaction of the handler could not begin. ${describeError(reason)}`
+        : `The data source had no connection. ${describeError(reason)} If the database is healthy, the pool is too small: raise ` +
+            'its size (poolSize), or lower deliveries.concurrency.',
     );
   }
 }

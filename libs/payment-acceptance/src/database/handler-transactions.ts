@@ -93,6 +93,7 @@ class HostAttempt {
   private refusal: Promise<Error> | undefined;
   /** What was thrown in it first. What the layer rejects with may be about its rollback. */
   private thrown: { readonly error: unknown } | undefined;
+  private isConnected = false;
   private hasBegun = false;
   private mayBeCommitted = false;
   /** Rejects once its session has ended: a handler that never settles must not keep its connection. */
@@ -123,7 +124,7 @@ class HostAttempt {
       if (await isCommitted()) return;
       throw failure ? failure.error : PaymentTransactionsError.uncommitted();
     }
-    if (failure) throw this.hasBegun ? failure.error : new NoConnectionError(failure.error);
+    if (failure) throw this.hasBegun ? failure.error : new NoConnectionError(failure.error, this.isConnected);
     if (!this.session)
       throw PaymentTransactionsError.unusable(new Error('It resolved without having called its work.'));
   }
@@ -132,6 +133,7 @@ class HostAttempt {
     const { connected, finish, unattendedMs } = this.limits;
     try {
       await this.check();
+      this.isConnected = true;
       this.session = await this.sessions.begin(transaction, unattendedMs);
       await this.check();
       connected?.();

@@ -142,6 +142,12 @@ class MysqlPoolSource implements ConnectionSource {
   }
 }
 
+/** A pool of the host's: that of `pg` has `connect`, that of `mysql2` has `getConnection`; one of `mysql2/promise` has it within. */
+export function poolSource(pool: object): ConnectionSource {
+  if ('connect' in pool) return new PgPoolSource(pool as PgPool, false);
+  return new MysqlPoolSource(('pool' in pool ? pool.pool : pool) as MysqlPool, false);
+}
+
 /**
  * Opens what the option `storage` names.
  * @throws PaymentUnsupportedDataSourceError for an address of another kind of database
@@ -151,11 +157,7 @@ export async function openStorage({
   pool,
   connections = DEFAULT_CONNECTIONS,
 }: PaymentStorageOptions): Promise<ConnectionSource> {
-  if (pool) {
-    if ('totalCount' in pool) return new PgPoolSource(pool as PgPool, false);
-    // One of `mysql2/promise` has it within.
-    return new MysqlPoolSource(('pool' in pool ? pool.pool : pool) as MysqlPool, false);
-  }
+  if (pool) return poolSource(pool);
   const scheme = url !== undefined && URL.canParse(url) ? new URL(url).protocol.slice(0, -1) : 'unknown';
   if (/^postgres(ql)?$/.test(scheme)) {
     const { default: pg } = (await import('pg')) as unknown as { default: { Pool: PgPoolClass } };

@@ -19,15 +19,17 @@ export interface Tried {
 export interface Findings {
   /** A similar address that does answer, and its status. */
   elsewhere?: { url: string; status: number } | undefined;
-  /** Whether the shop gets further with the other format, and the status it answers that with. */
-  otherFormat?: { differs: boolean; status: number | null } | undefined;
+  /** What the shop was shown to want instead; absent where nothing was shown. */
+  wants?: { format?: Shop['postbackFormat']; digest?: 'lower-case'; status: number | null } | undefined;
+  /** Whether the shop was shown to tell a right digest from a wrong one, in the format of its setting. */
+  understands?: boolean | undefined;
 }
 
 /** Undefined if there is nothing to say. */
 export function adviceFor(tried: Tried, findings: Findings = {}): Advice | undefined {
   const { answer } = tried;
   if (answer.status === null) return { advice: unreached(tried.url, answer.code, answer.error) };
-  if (answer.status === 200) return afterDelivery(tried, answer.body, answer.type);
+  if (answer.status === 200) return afterDelivery(tried, answer.body, findings);
   if (answer.status >= 400 && answer.status < 500 && isForged(tried)) {
     return { advice: 'its SignatureValue does not match its fields: the shop is right to refuse it' };
   }
@@ -35,24 +37,31 @@ export function adviceFor(tried: Tried, findings: Findings = {}): Advice | undef
     return { advice: 'only 200 counts as delivered, so it is sent again (in NestJS: @HttpCode(200))' };
   }
   if (answer.status < 400) return { advice: redirected(tried.url, answer.location) };
+  const wanted = wantedOf(tried, findings);
+  if (wanted) return wanted;
   if (answer.status >= 500) return { advice: 'the shop failed while it handled the postback: its log says why' };
   return refused(tried, answer.status, findings);
 }
 
-function refused(tried: Tried, status: number, { elsewhere, otherFormat }: Findings): Advice {
+function refused(tried: Tried, status: number, { elsewhere }: Findings): Advice {
   const { url, format, answer } = tried;
   if (status === 404 || status === 405) return { advice: notThere(url, status, elsewhere) };
   if (status === 419) return { advice: 'the shop asks for a CSRF token: exempt this route from that check' };
   if (speaksOfDigest(answer.body)) return { advice: aboutDigest(tried) };
-  if (status === 415 || otherFormat?.differs) return otherFormatWanted(format, otherFormat?.status ?? null);
+  if (status === 415) return otherFormatWanted(other(format), null);
   if (status === 401 || status === 403) {
     const guard = 'a guard before the route, such as a login, must let the service through';
     return { advice: `${guard}; or the shop found the digest wrong: ${aboutDigest(tried)}` };
   }
-  if (otherFormat || format === 'form') {
-    return { advice: `the shop refused what it read; if it means the digest: ${aboutDigest(tried)}` };
-  }
-  return otherFormatWanted(format, null);
+  return { advice: `the shop refused what it read; if it means the digest: ${aboutDigest(tried)}` };
+}
+
+/** What other postbacks, for an order that cannot exist, have shown. */
+function wantedOf(tried: Tried, { wants }: Findings): Advice | undefined {
+  const lower = `${aboutDigest(tried)}: the shop takes it in lower case only, so compare without regard to case`;
+  if (wants?.format === undefined) return wants?.digest && { advice: lower };
+  const { advice, remedy } = otherFormatWanted(wants.format, wants.status);
+  return { advice: wants.digest ? `${advice}; ${lower}` : advice, remedy };
 }
 
 function notThere(url: string, status: number, elsewhere: Findings['elsewhere']): string {
@@ -66,31 +75,40 @@ function notThere(url: string, status: number, elsewhere: Findings['elsewhere'])
   return `the shop has no route for a POST to ${url}: compare the path, and look for a global prefix (${origin}/api${pathname})`;
 }
 
-function otherFormatWanted(format: Tried['format'], status: number | null): Advice {
-  const answered = status === null ? '' : ` (the same as ${other(format)} is answered with ${status})`;
-  return format === 'json'
+function otherFormatWanted(wanted: Shop['postbackFormat'], status: number | null): Required<Advice> {
+  const shown = status === null ? 'may not read' : 'does not read';
+  const answered = (as: string): string => (status === null ? '' : ` (the same as ${as} is answered with ${status})`);
+  return wanted === 'form'
     ? {
-        advice: `the shop may not read JSON${answered}: many published handlers read forms only, try postbackFormat: form`,
+        advice: `the shop ${shown} JSON${answered('a form')}: many published handlers read forms only, try postbackFormat: form`,
         remedy: 'form',
       }
-    : { advice: `the shop may not read forms${answered}: try postbackFormat: json`, remedy: 'json' };
+    : { advice: `the shop ${shown} forms${answered('JSON')}: try postbackFormat: json`, remedy: 'json' };
 }
 
-const other = (format: Tried['format']): string => (format === 'json' ? 'a form' : 'JSON');
+const other = (format: Tried['format']): Tried['format'] => (format === 'json' ? 'form' : 'json');
+
+/** A document, whatever its Content-Type says: the text "OK" is often sent as HTML. */
+const DOCUMENT = /<(?:!doctype|html|head|body|form)\b/i;
+/** Words by which shops say that they did not take a postback. */
+const FAILURE =
+  /"(?:success|ok)"\s*:\s*false|\b(?:error|fail(?:ed|ure)?|invalid|wrong|bad|denied|missing|not found)\b/i;
+
+/** Whether a 200 says that the postback was not taken. */
+export function deniesDelivery(body: string): boolean {
+  return DOCUMENT.test(body) || FAILURE.test(body);
+}
 
 /** A 200 ends the deliveries, even if its body says that the shop failed to take the payment. */
-function afterDelivery(tried: Tried, body: string, type: string): Advice | undefined {
+function afterDelivery(tried: Tried, body: string, findings: Findings): Advice | undefined {
   const text = body.trim();
-  const isPage = type.includes('html') || /^<(?:!doctype|html)/i.test(text);
-  const sounds =
-    /"(?:success|ok)"\s*:\s*false|\b(?:error|fail(?:ed|ure)?|invalid|wrong|bad|denied|missing|not found)\b/i;
-  if (isForged(tried) || (!isPage && !sounds.test(text))) return undefined;
+  if (isForged(tried) || !deniesDelivery(text)) return undefined;
+  const isPage = DOCUMENT.test(text);
   const says = isPage ? 'a page' : `"${text.replace(/\s+/g, ' ').slice(0, 60)}"`;
   const lost = `200 counts as delivered, but the answer is ${says}, no acknowledgement such as OK: see whether the shop has the payment`;
-  if (!isPage && speaksOfDigest(text)) return { advice: `${lost}; ${aboutDigest(tried)}` };
-  return tried.format === 'json'
-    ? { advice: `${lost}; a handler that reads forms only answers so: try postbackFormat: form`, remedy: 'form' }
-    : { advice: lost };
+  const wanted = wantedOf(tried, findings);
+  if (wanted) return { ...wanted, advice: `${lost}; ${wanted.advice}` };
+  return { advice: !isPage && speaksOfDigest(text) ? `${lost}; ${aboutDigest(tried)}` : lost };
 }
 
 function redirected(url: string, location: string | null): string {

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { randomId } from '../common/ids.js';
 import type { Shop } from '../model/entities.js';
-import { type Findings, speaksOfDigest, type Tried } from './advice.js';
+import { deniesDelivery, type Findings, speaksOfDigest, type Tried } from './advice.js';
 import { post, type PostAnswer } from './post.js';
-import { postbackBody } from './postback.js';
+import { postbackBody, resigned } from './postback.js';
 
 /** Probes that take longer are abandoned; the advice then does without them. */
 const LIMIT_MS = 700;
@@ -13,8 +13,8 @@ const MOST_KEPT = 100;
 const PREFIXES = ['api', 'api/v1', 'v1'];
 
 /**
- * The fields of a postback (a redirect has fewer) that no shop can take for its own: an order that cannot exist, a
- * wrong digest, FAIL.
+ * The fields of a postback (a redirect has fewer) that no shop can take for its own: an order that cannot exist, FAIL, and a
+ * wrong digest.
  */
 export function impossibleFields(): Record<string, string> {
   return {
@@ -33,17 +33,39 @@ export function impossibleFields(): Record<string, string> {
 export class Probes {
   private readonly kept = new Map<string, { at: number; findings: Promise<Findings> }>();
 
-  find({ url, format, answer }: Pick<Tried, 'url' | 'format' | 'answer'>, closed: AbortSignal): Promise<Findings> {
-    const { status } = answer;
+  find(tried: Pick<Tried, 'shop' | 'url' | 'format' | 'answer'>, closed: AbortSignal): Promise<Findings> {
+    const { url, format, answer } = tried;
+    const { status, body } = answer;
     if (status === 404 || status === 405) {
       return this.once(`address ${url}`, async () => ({ elsewhere: await elsewhere(url, format, closed) }));
     }
-    if (status === 400 || status === 415 || status === 422) {
-      return this.once(`format ${format} ${url}`, async () => ({
-        otherFormat: await otherFormat(url, format, closed),
-      }));
+    const isRefused = status !== null && status >= 400 && status !== 419;
+    if (!isRefused && !(status === 200 && deniesDelivery(body))) return Promise.resolve({});
+    return this.once(`format ${format} ${url}`, () => this.compare(tried, closed));
+  }
+
+  /** Sends each kind of postback with a right digest and with a wrong one: who answers both alike has not read it. */
+  async compare({ shop, url, format }: Pick<Tried, 'shop' | 'url' | 'format'>, closed: AbortSignal): Promise<Findings> {
+    const other = format === 'json' ? 'form' : 'json';
+    const kinds = await Promise.all(
+      ([format, other] as const).map(async (as) => {
+        const send = (fields: Record<string, string>): Promise<PostAnswer> => probe(url, as, fields, closed);
+        const right = resigned(impossibleFields(), shop);
+        const lower = { ...right, SignatureValue: (right['SignatureValue'] ?? '').toLowerCase() };
+        const [upperCase, lowerCase, wrong] = await Promise.all([send(right), send(lower), send(impossibleFields())]);
+        return { format: as, upperCase, lowerCase, wrong };
+      }),
+    );
+    const [same, changed] = kinds as [(typeof kinds)[number], (typeof kinds)[number]];
+    if (differ(same.upperCase, same.wrong)) return { understands: true };
+    if (differ(changed.upperCase, changed.wrong) || isBetter(changed.upperCase, same.upperCase)) {
+      return { wants: { format: other, status: changed.upperCase.status } };
     }
-    return Promise.resolve({});
+    if (differ(same.lowerCase, same.wrong)) return { wants: { digest: 'lower-case', status: same.lowerCase.status } };
+    if (differ(changed.lowerCase, changed.wrong)) {
+      return { wants: { format: other, digest: 'lower-case', status: changed.lowerCase.status } };
+    }
+    return {};
   }
 
   private once(key: string, find: () => Promise<Findings>): Promise<Findings> {
@@ -57,8 +79,13 @@ export class Probes {
 }
 
 /** One postback for an order that cannot exist. */
-function probe(url: string, format: Shop['postbackFormat'], closed: AbortSignal): Promise<PostAnswer> {
-  const { type, text } = postbackBody(impossibleFields(), format);
+function probe(
+  url: string,
+  format: Shop['postbackFormat'],
+  fields: Record<string, string>,
+  closed: AbortSignal,
+): Promise<PostAnswer> {
+  const { type, text } = postbackBody(fields, format);
   return post(url, type, text, LIMIT_MS, closed);
 }
 
@@ -72,7 +99,7 @@ async function elsewhere(
   const prefix = /^\/(api\/v\d+|api|v\d+)(?=\/.)/.exec(pathname)?.[0];
   const paths = prefix === undefined ? PREFIXES.map((each) => `/${each}${pathname}`) : [pathname.slice(prefix.length)];
   const tried = paths.map((path) => `${origin}${path}${search}`);
-  const answers = await Promise.all(tried.map((each) => probe(each, format, closed)));
+  const answers = await Promise.all(tried.map((each) => probe(each, format, impossibleFields(), closed)));
   for (const [index, { status }] of answers.entries()) {
     const found = tried[index];
     if (found !== undefined && status !== null && status !== 404 && status !== 405 && status < 500) {
@@ -82,24 +109,15 @@ async function elsewhere(
   return undefined;
 }
 
-async function otherFormat(
-  url: string,
-  format: Shop['postbackFormat'],
-  closed: AbortSignal,
-): Promise<Findings['otherFormat']> {
-  const [same, other] = await Promise.all([
-    probe(url, format, closed),
-    probe(url, format === 'json' ? 'form' : 'json', closed),
-  ]);
-  return { differs: understanding(other) > understanding(same), status: other.status };
+/** Whether a shop took the first, or refused it for another reason. One that did not come shows nothing. */
+function differ(one: PostAnswer, wrong: PostAnswer): boolean {
+  if (one.status === null || wrong.status === null || one.status >= 500) return false;
+  return one.status !== wrong.status || speaksOfDigest(one.body) !== speaksOfDigest(wrong.body);
 }
 
-/**
- * How far a shop got with a postback that it must refuse: could not read it, read it, found its digest wrong, took it.
- */
-function understanding({ status, body }: PostAnswer): number {
-  if (status === 200) return 3;
-  if (status === 401 || status === 403 || status === 409) return 2;
-  if (status === 400 || status === 404 || status === 422) return speaksOfDigest(body) ? 2 : 1;
-  return 0;
+/** For shops that check no digest: one format is taken, or its order is not found, and the other is not read. */
+function isBetter(one: PostAnswer, than: PostAnswer): boolean {
+  const isTaken = one.status === 200 && !deniesDelivery(one.body);
+  if (than.status === null || (than.status === 200 && !deniesDelivery(than.body))) return false;
+  return isTaken || ((one.status === 404 || one.status === 409) && than.status >= 500);
 }

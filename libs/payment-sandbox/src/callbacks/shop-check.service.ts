@@ -74,21 +74,26 @@ export class ShopCheckService implements BeforeApplicationShutdown {
     const { resultUrl: url, postbackFormat: format } = shop;
     if (url === null) return unset(setting, 'no Result URL is set: no postback is sent');
     const answer = await this.send(url, format, impossibleFields());
-    const findings = await this.probes.find({ url, format, answer }, this.closed.signal);
+    const findings = await this.probes.find({ shop, url, format, answer }, this.closed.signal);
     const { status } = answer;
     const checked = verdictOn(setting, url, answer);
     // Without the wrong digest: the advice is about the address, not about this postback.
     const { SignatureValue: _wrong, ...fields } = impossibleFields();
     const advice = adviceFor({ shop, url, format, fields, answer }, findings)?.advice ?? '';
-    if (status === 200 && answer.type.includes('html')) return checked('warn', advice);
+    if (findings.wants) return checked('bad', advice);
+    if (findings.understands) {
+      const says = `it tells a right digest from a wrong one, which it refused with ${status}: it understands postbacks`;
+      return checked('good', says);
+    }
+    if (status === 200 && advice !== '') return checked('warn', advice);
     if (status === 200) {
       const says = 'it takes postbacks. This one was forged, for an order that cannot exist: it should change nothing';
       return checked('good', says);
     }
-    if (status !== null && REFUSALS.includes(status) && !findings.otherFormat?.differs) {
+    if (status !== null && REFUSALS.includes(status)) {
       return checked(
-        'good',
-        `it refused this one, whose digest is wrong, with ${status}: it may, if it takes genuine ones`,
+        'warn',
+        `it refused this one, whose digest is wrong, with ${status}, and one with a right digest alike: pay a bill to see whether it takes that`,
       );
     }
     if (status === 404 && !findings.elsewhere)
@@ -112,7 +117,9 @@ export class ShopCheckService implements BeforeApplicationShutdown {
     if (status !== null && status < 400) {
       return checked('good', 'it takes redirects. The digest of this one is wrong: it should change nothing');
     }
-    const findings = await this.probes.find({ url, format: 'form', answer }, this.closed.signal);
+    const isNotThere = status === 404 || status === 405;
+    const tried = { shop, url, format: 'form', answer } as const;
+    const findings = isNotThere ? await this.probes.find(tried, this.closed.signal) : {};
     const advice = adviceFor({ shop, url, format: 'form', fields: {}, answer }, findings)?.advice ?? '';
     if (status === 404 && !findings.elsewhere)
       return checked('warn', `${advice}; or it answers so for an unknown order`);

@@ -98,6 +98,26 @@ describe('the command line of the sandbox', () => {
     ['a port that is none', ['--port', '70000'], 'from 0 to 65535, not "70000"'],
     ['a log that is none', ['--log', 'some'], 'one of all, problems, none, not "some"'],
     ['a diagnosis that is neither', ['--diagnose', 'maybe'], 'must be yes or no, not "maybe"'],
+    [
+      'an address without a scheme',
+      ['--shop-url', 'localhost:3000'],
+      "Your application's address (--shop-url, SANDBOX_SHOP_URL) must be",
+    ],
+    [
+      'a word as an address',
+      ['--pay-url', 'x'],
+      '(--pay-url, SANDBOX_PAY_URL) must be an http or https address, not "x"',
+    ],
+    [
+      'a duration that is none',
+      ['--processing-time', '5'],
+      'The processing time (--processing-time, SANDBOX_PROCESSING_TIME) must be',
+    ],
+    [
+      'a file as the folder',
+      ['--data', process.execPath],
+      `The folder for the state (--data, SANDBOX_DATA) is a file: ${process.execPath}`,
+    ],
     ['a file that is not there', ['--shops', join(folder, 'none.json')], 'ENOENT'],
   ])('with %s says what is wrong', (_what, args, text) => {
     expect(() => readArguments(args, {})).toThrow(UsageError);

@@ -1,6 +1,7 @@
+import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { Duration } from '../common/duration.js';
+import { durationMs, type Duration } from '../common/duration.js';
 import { demoShops } from '../console/demo-shops.js';
 import type { StartOptions } from '../start-payment-sandbox.js';
 import { readShopsFile } from './shops-file.js';
@@ -43,6 +44,7 @@ Runs a sandbox of the payment acceptance service, for development.
       --diagnose YES          if a shop refuses a postback, sends         SANDBOX_DIAGNOSE  yes
                               others for an order that cannot exist,
                               to find out why; or no
+      --version               shows the version
   -h, --help                  shows this
 
 The environment variables on the right set the same; the last column is the default.
@@ -58,7 +60,7 @@ The demo shops: demo-main, token sandbox-main-token-0123456789abcdef
 export function readArguments(args: string[], env: NodeJS.ProcessEnv): ProgramOptions | undefined {
   const { values } = parse(args);
   if (values.help) return undefined;
-  const of = (option: Exclude<keyof typeof values, 'help'>, variable: string, otherwise = ''): string =>
+  const of = (option: Exclude<keyof typeof values, 'help' | 'version'>, variable: string, otherwise = ''): string =>
     values[option] ?? (env[variable] || otherwise);
   const dataDir = of('data', 'SANDBOX_DATA');
   const shops = of('shops', 'SANDBOX_SHOPS');
@@ -71,13 +73,19 @@ export function readArguments(args: string[], env: NodeJS.ProcessEnv): ProgramOp
     port: readPort(of('port', 'SANDBOX_PORT', '4010')),
     host: of('host', 'SANDBOX_HOST', '127.0.0.1'),
     controlHosts,
-    shops: shops ? readShopsFile(shops) : demoShops(of('shop-url', 'SANDBOX_SHOP_URL', 'http://127.0.0.1:3000')),
-    // Checked when the sandbox starts.
-    processingTime: of('processing-time', 'SANDBOX_PROCESSING_TIME', '500ms') as Duration,
+    shops: shops
+      ? readShopsFile(shops)
+      : demoShops(
+          readAddress(
+            of('shop-url', 'SANDBOX_SHOP_URL', 'http://127.0.0.1:3000'),
+            "Your application's address (--shop-url, SANDBOX_SHOP_URL)",
+          ),
+        ),
+    processingTime: readDuration(of('processing-time', 'SANDBOX_PROCESSING_TIME', '500ms')),
     log: readLog(of('log', 'SANDBOX_LOG', 'all')),
     diagnose: readDiagnose(of('diagnose', 'SANDBOX_DIAGNOSE', 'yes')),
-    ...(dataDir && { dataDir: resolve(dataDir) }),
-    ...(payUrl && { payUrl }),
+    ...(dataDir && { dataDir: readFolder(dataDir) }),
+    ...(payUrl && { payUrl: readAddress(payUrl, "The address of the payer's pages (--pay-url, SANDBOX_PAY_URL)") }),
   };
 }
 
@@ -96,12 +104,33 @@ function parse(args: string[]) {
         'processing-time': { type: 'string' },
         log: { type: 'string' },
         diagnose: { type: 'string' },
+        version: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
       },
     });
   } catch (error) {
     throw new UsageError(`${(error as Error).message}. --help shows what there is.`);
   }
+}
+
+function readAddress(text: string, what: string): string {
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
+  throw new UsageError(`${what} must be an http or https address, not "${text}"`);
+}
+
+function readDuration(text: string): Duration {
+  try {
+    durationMs(text, 'The processing time (--processing-time, SANDBOX_PROCESSING_TIME)');
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+  return text as Duration;
+}
+
+function readFolder(text: string): string {
+  const folder = resolve(text);
+  if (!existsSync(folder) || statSync(folder).isDirectory()) return folder;
+  throw new UsageError(`The folder for the state (--data, SANDBOX_DATA) is a file: ${folder}`);
 }
 
 function readPort(text: string): number {

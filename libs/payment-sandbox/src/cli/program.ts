@@ -1,4 +1,5 @@
 import { ConsoleLogger, Logger } from '@nestjs/common';
+import { VERSION } from '../common/version.js';
 import type { LogLine } from '../model/log-line.js';
 import { type RunningSandbox, startPaymentSandbox } from '../start-payment-sandbox.js';
 import { announcement } from './announcement.js';
@@ -28,6 +29,10 @@ export function runSandbox(settings: ProgramSettings): void {
 
 async function run({ args, env, command = 'nestjs-payment-sandbox', quiet = false }: ProgramSettings): Promise<void> {
   const options = readArguments(args, env);
+  if (args.includes('--version')) {
+    process.stdout.write(`${VERSION}\n`);
+    return;
+  }
   if (!options) {
     process.stdout.write(help(command, env['SANDBOX_DATA'] || 'in memory'));
     return;
