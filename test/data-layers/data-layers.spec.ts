@@ -41,7 +41,11 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, commitsUnawa
   let attempts = 0;
 
   /** Starts an instance with this handler, and pays an order. */
-  async function paid(handler: Handler, transactions: PaymentTransactions = layer.transactions): Promise<void> {
+  async function paid(
+    handler: Handler,
+    transactions: PaymentTransactions = layer.transactions,
+    timeLimitMs = TIME_LIMIT_MS,
+  ): Promise<void> {
     @Injectable()
     class Orders {
       @OnPaymentSucceeded({ consumer: 'orders' })
@@ -55,7 +59,7 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, commitsUnawa
       options: {
         transactions,
         storage: { url: harness.databaseUrl },
-        deliveries: { timeLimitMs: TIME_LIMIT_MS },
+        deliveries: { timeLimitMs },
       },
     });
     const { billId } = await harness.host.payments.createBill({ orderId: 'order-1', amount: '10' });
@@ -84,7 +88,8 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, commitsUnawa
   });
 
   each('commit their writes with the mark', async () => {
-    await paid((tx) => layer.send(tx, write('paid')));
+    // The first of a layer, which may find its code cold.
+    await paid((tx) => layer.send(tx, write('paid')), layer.transactions, 30_000);
     expect(await instance.deliveries.runOnce()).toBe(1);
     expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 1 });
     expect(await effects()).toEqual(['paid']);

@@ -51,6 +51,41 @@ describe('requests', () => {
     expect(lines.at(-1)!.text).toBe(`GET bill/payments main ${billId as string}: 200`);
   });
 
+  test.each<[Record<string, string>, string | null]>([
+    [{ shop_id: 'main' }, null],
+    [{}, 'there is no shop_id, which the specification has among the fields of a bill'],
+    [{ shop_id: 'main', currency: 'USD' }, '"currency" is ignored: currency_in may be meant'],
+    [
+      { shop_id: 'main', orderId: 'o-1', payerPaysCommission: '1' },
+      '"orderId" is ignored: order_id may be meant; "payerPaysCommission" is ignored: payer_pays_commission may be meant',
+    ],
+    [
+      { shopId: 'main' },
+      '"shopId" is ignored: shop_id may be meant; there is no shop_id, which the specification has among the fields of a bill',
+    ],
+    [
+      { shop_id: 'main', success_url: 'https://shop.example' },
+      '"success_url" is ignored: the shop’s setting billAddresses takes it',
+    ],
+    [{ shop_id: 'main', foo: '1' }, '"foo" is ignored'],
+    [
+      { shop_id: 'main', ...Object.fromEntries(['a', 'b', 'c', 'd', 'e', 'f'].map((name) => [name, ''])) },
+      '"a" is ignored; "b" is ignored; "c" is ignored; "d" is ignored; "e" is ignored; so is one more field',
+    ],
+  ])('an accepted one with %j says what is odd about it', async (fields, remark) => {
+    await create({ amount: '5', ...fields });
+    const { id, ...kept } = await last();
+    expect(kept).toMatchObject({ status: 200, problem: null, remark });
+    if (remark) expect((await page(`/${id}`)).text).toContain(remark.replaceAll('"', '&quot;'));
+    expect((await page()).text).toContain((remark ?? 'bill/create').replaceAll('"', '&quot;'));
+  });
+
+  test('a look at payments with a field of another name says so', async () => {
+    const { json } = await create({ amount: '5', shop_id: 'main' });
+    await fixture.call(`/api/v1/bill/payments?id=${String(json['bill_id'])}&shop_id=main&billId=x`);
+    expect((await last()).remark).toBe('"billId" is ignored: id may be meant');
+  });
+
   const multipart = (): RequestInit => {
     const body = new FormData();
     body.set('amount', '5');
@@ -102,26 +137,56 @@ describe('requests', () => {
       'amount has 17 decimals: "0.30000000000000004"',
     ],
     ['a decimal comma', '', form({ amount: '12,50' }), TOKEN, 400, 'decimals follow a point, not a comma'],
-    [
-      'no amount',
-      '',
-      form({ sum: '5', order_id: '1' }),
-      TOKEN,
-      400,
-      'amount is missing or empty: there are sum, order_id',
-    ],
+    ['no amount', '', form({ sum: '5', order_id: '1' }), TOKEN, 400, 'amount is missing: there are sum, order_id'],
     ['no field at all', '', { method: 'POST' }, TOKEN, 400, 'neither body nor query string has any field'],
+    ['a body that is not as its type says', '', multipart(), TOKEN, 400, 'amount is missing: there are ------'],
+    ['an empty amount', '', form({ amount: '', order_id: '1' }), TOKEN, 400, 'amount is empty'],
+    ['thousands with commas', '', form({ amount: '1,250.00' }), TOKEN, 400, 'it must have no separators of thousands'],
+    ['thousands with spaces', '', form({ amount: '1 250.00' }), TOKEN, 400, 'it must have no separators of thousands'],
     [
-      'a body that is not as its type says',
+      'an amount with its currency',
       '',
-      multipart(),
+      form({ amount: '10.50 RUB' }),
       TOKEN,
       400,
-      'amount is missing or empty: there are ------',
+      'the currency goes into currency_in',
+    ],
+    ['a token with "Bearer"', '', form({ amount: '5' }), `Bearer ${TOKEN}`, 401, 'has "Bearer" twice'],
+    ['a token in quotes', '', form({ amount: '5' }), `"${TOKEN}"`, 401, 'the bearer token is in quotes'],
+    [
+      'JSON as a form',
+      '',
+      { ...form({}), body: '{"amount":"5"}', headers: { 'content-type': 'application/x-www-form-urlencoded' } },
+      TOKEN,
+      400,
+      'the body is JSON, but is sent as a form',
+    ],
+    [
+      'a form as JSON',
+      '',
+      { method: 'POST', body: 'amount=5', headers: { 'content-type': 'application/json' } },
+      TOKEN,
+      400,
+      'it is a form, which its Content-Type must say',
+    ],
+    [
+      'a letter too few',
+      '/api/v1/bill/payment?id=1',
+      {},
+      TOKEN,
+      404,
+      'bill/payments may be meant, at /api/v1/bill/payments',
     ],
     ['broken JSON', '', { method: 'POST', body: '{"amount":' }, TOKEN, 400, 'The body is not valid JSON'],
     ['a currency that is none', '', form({ amount: '5', currency_in: 'XXX' }), TOKEN, 400, 'currency_in is "XXX"'],
-    ['a neighbour', '/api/v1/bill/status?id=1', {}, TOKEN, 404, 'not part of this interface: bill/status'],
+    [
+      'a neighbour',
+      '/api/v1/bill/status?id=1',
+      {},
+      TOKEN,
+      404,
+      'not part of this interface: bill/status; GET /api/v1/bill/payments?id=…',
+    ],
     ['a wrong method', '/api/v1/bill/create', {}, TOKEN, 404, 'bill/create takes POST, not GET'],
     ['an address without its beginning', '/bill/create', form({}), TOKEN, 404, 'it is at /api/v1/bill/create'],
     ['a wrong address', '/v2/anything', {}, TOKEN, 404, 'not part of this interface: v2/anything'],
@@ -149,7 +214,9 @@ describe('requests', () => {
 
   test('without any Authorization it says that the header is missing', async () => {
     await answerOf(await fetch(`${fixture.url}/api/v1/bill/create`, form({ amount: '5' })));
-    expect((await last()).problem).toContain('no Authorization header');
+    expect((await last()).problem).toContain('no Authorization header: it must be');
+    await answerOf(await fetch(`${fixture.url}/api/v1/bill/create?api_token=x`, form({ amount: '5' })));
+    expect((await last()).problem).toContain('no Authorization header, but a field "api_token": it must be');
   });
 
   test('calls outside the interface get the answer of an error, and known ones a sentence', async () => {

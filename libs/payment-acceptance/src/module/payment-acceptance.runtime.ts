@@ -148,11 +148,11 @@ export class PaymentAcceptanceRuntime
     ]);
   }
 
-  /** A handler holds one connection while it runs, and aborting it needs a second one. */
+  /** A handler holds one connection while it runs, and the host would have none. */
   private checkPool(): void {
     if (!this.transactions || this.transactions.pool.size > 1) return;
     throw new PaymentConfigurationError([
-      "The data source's pool has one connection. A handler holds it while it runs, which leaves none to abort the handler. " +
+      "The data source's pool has one connection. A handler holds it while it runs, which leaves none to the rest of the application. " +
         "Raise the pool's size (poolSize).",
     ]);
   }

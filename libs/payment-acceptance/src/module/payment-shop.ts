@@ -42,8 +42,7 @@ export class PaymentShop {
   /**
    * Creates the bill of an order, or returns the open one. Send the payer to `linkPageUrl`. Concurrent calls create one bill.
    *
-   * Call it outside your transactions, once the order is stored. Inside one it works, too: the bill stays if you roll back, and
-   * the call needs a second connection of the pool while yours is held.
+   * Call it outside your transactions, once the order is stored. Inside one it works, too, and the bill stays if you roll back.
    * @throws PaymentInvalidBillRequestError, PaymentOrderAlreadyPaidError, PaymentOrderCancelledError,
    *   PaymentOrderIdReusedError, PaymentBillMismatchError, PaymentCreationInProgressError
    * @throws PaymentApplicationStoppingError while the application shuts down

@@ -15,6 +15,7 @@ import { BillsService } from './bills.service.js';
 import { refusalOfAddress } from './neighbours.js';
 import { type Parameters, readParameters } from './parameters.js';
 import { Reception } from './reception.js';
+import { remarkOn } from './remarks.js';
 
 type Faults = Map<RequestFault, RequestFaultSettings>;
 
@@ -46,6 +47,8 @@ interface Call {
   shopId: string | null;
   /** Why it was refused; null where it was not. */
   why: string | null;
+  /** What was odd about it; null where nothing was. */
+  remark: string | null;
 }
 
 /** Carries an API request through: log, faults before, operation, durability, holds, faults after, answer. */
@@ -70,6 +73,7 @@ export class ApiGateway {
       faults: this.dice.forRequest(operation),
       shopId: null,
       why: null,
+      remark: null,
     };
     call.entry.faults = [...call.faults.keys()];
     let answer: ApiAnswer | null = null;
@@ -82,7 +86,8 @@ export class ApiGateway {
       throw error;
     } finally {
       call.entry.status = answer?.status ?? null;
-      this.reception.end(call.received, { ...call.entry, shopId: call.shopId, problem: problemOf(call), answer });
+      const { entry, shopId, remark } = call;
+      this.reception.end(call.received, { ...entry, shopId, problem: problemOf(call), remark, answer });
     }
     if (answer) send(response, answer);
     else request.socket.resetAndDestroy(); // as a crashed server or a broken network does
@@ -95,7 +100,15 @@ export class ApiGateway {
     const { answer, why } = refusalOfAddress(received.method, path);
     // The address is what is wrong, whether or not its body arrives.
     await this.reception.body(received, request).catch(() => undefined);
-    this.reception.end(received, { shopId: null, orderId: null, billId: null, faults: [], problem: why, answer });
+    this.reception.end(received, {
+      shopId: null,
+      orderId: null,
+      billId: null,
+      faults: [],
+      problem: why,
+      remark: null,
+      answer,
+    });
     send(response, answer);
   }
 
@@ -131,6 +144,7 @@ export class ApiGateway {
     try {
       const shop = this.bills.authenticate(call.request.headers.authorization, parameters);
       call.shopId = shop.id;
+      call.remark = remarkOn(call.operation, parameters, shop);
       if (call.operation === 'payments') return paymentsAnswer(this.bills.payments(shop, parameters));
       const bill = this.bills.create(shop, parameters);
       call.entry.billId = bill.id;

@@ -25,7 +25,7 @@ export class BillsService {
     const shop = token && [...this.store.shops.values()].filter((known) => equalSecrets(known.apiToken, token))[0];
     if (shop) return shop;
     const asked = this.store.shops.get(parameters.get('shop_id') ?? '');
-    throw ApiRefusal.unauthenticated(whyUnauthenticated(authorization, asked));
+    throw ApiRefusal.unauthenticated(whyUnauthenticated(authorization, parameters, asked));
   }
 
   /** 4.1 */

@@ -60,7 +60,8 @@ function fromJson(text: string): Pairs {
     exact = parseJsonWithNumbersAsText(text);
     plain = JSON.parse(text);
   } catch {
-    throw new SandboxError(400, 'The body is not valid JSON');
+    const form = /^[\w.%[\]-]+=/.test(text) ? ': it is a form, which its Content-Type must say' : '';
+    throw new SandboxError(400, `The body is not valid JSON${form}`);
   }
   if (!isFields(exact) || !isFields(plain)) return [];
   const compound = Object.entries(plain).filter(([, value]) => typeof value === 'object');

@@ -12,9 +12,26 @@ const LONGEST_QUOTE = 40;
 /** What clients send when their token is not configured. */
 export const UNSET_TOKEN = /^(?:undefined|null|none)$/i;
 
+/** Fields in which clients send a token that belongs into the header. */
+const TOKEN_FIELDS = ['token', 'api_token', 'apitoken', 'access_token', 'api_key', 'apikey', 'authorization'];
+
 /** `asked`: the shop that the request's `shop_id` names, if any. */
-export function whyUnauthenticated(authorization: string | undefined, asked: Shop | undefined): string {
-  if (!authorization) return 'no Authorization header: it must be "Authorization: Bearer" and the API token';
+export function whyUnauthenticated(
+  authorization: string | undefined,
+  parameters: Parameters,
+  asked: Shop | undefined,
+): string {
+  if (!authorization) {
+    const field = [...parameters.keys()].find((name) => TOKEN_FIELDS.includes(name.toLowerCase()));
+    const sent = field === undefined ? '' : `, but a field ${quote(field)}`;
+    return `no Authorization header${sent}: it must be "Authorization: Bearer" and the API token`;
+  }
+  if (/^Bearer +Bearer\b/i.test(authorization)) {
+    return 'the Authorization header has "Bearer" twice: the client’s token must be without it';
+  }
+  if (/^Bearer +["'].*["'] *$/i.test(authorization)) {
+    return 'the bearer token is in quotes: the client must send it without them';
+  }
   const token = /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
   if (!token) {
     const scheme = /^([A-Za-z]+)( |$)/.exec(authorization)?.[1];
@@ -36,21 +53,31 @@ export function whyAnotherShop(shop: Shop, shopId: string, exists: boolean): str
 
 /** Says what arrived instead: usually the body was not sent as its Content-Type claims. */
 export function whyMissing(field: string, parameters: Parameters): string {
+  if (parameters.has(field)) return `${field} is empty`;
   const names = [...parameters.keys()].map((name) => name.slice(0, LONGEST_QUOTE));
+  if (names[0]?.startsWith('{')) {
+    return `${field} is missing: the body is JSON, but is sent as a form; its Content-Type must be application/json`;
+  }
   if (names.length === 0) return `${field} is missing: neither body nor query string has any field`;
   const more = names.length > 12 ? ', …' : '';
-  return `${field} is missing or empty: there are ${names.slice(0, 12).join(', ')}${more}`;
+  return `${field} is missing: there are ${names.slice(0, 12).join(', ')}${more}`;
 }
 
 export function whyNoAmount(text: string): string {
   const decimal = parseDecimal(text);
   if (!decimal) {
-    const comma = /^\s*\d+,\d+\s*$/.test(text) ? ': decimals follow a point, not a comma' : '';
-    return `amount is no number: ${quote(text)}${comma}`;
+    return `amount is no number: ${quote(text)}${spelling(text.trim())}`;
   }
   let { scale, unscaled } = decimal;
   for (; unscaled % 10n === 0n && scale > 0; scale -= 1) unscaled /= 10n;
   return `amount has ${inWords(scale)} decimals: ${quote(text)}; the shop's setting roundAmounts takes such amounts`;
+}
+
+function spelling(text: string): string {
+  if (/^\d{1,3}([ ,\u00a0\u202f]\d{3})+(\.\d+)?$/.test(text)) return ': it must have no separators of thousands';
+  if (/^\d+,\d+$/.test(text)) return ': decimals follow a point, not a comma';
+  if (/^\d+(\.\d+)?\s*\p{L}{1,3}$/u.test(text)) return ': the currency goes into currency_in';
+  return '';
 }
 
 function inWords(count: number): string {

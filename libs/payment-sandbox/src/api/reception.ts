@@ -11,7 +11,10 @@ import { UNSET_TOKEN } from './reasons.js';
 import { headerWithoutSecrets, withoutSecrets } from './secrets.js';
 
 /** How a request ended. */
-export interface Outcome extends Pick<ReceivedRequest, 'shopId' | 'orderId' | 'billId' | 'faults' | 'problem'> {
+export interface Outcome extends Pick<
+  ReceivedRequest,
+  'shopId' | 'orderId' | 'billId' | 'faults' | 'problem' | 'remark'
+> {
   /** Null where the connection was reset. */
   answer: ApiAnswer | null;
 }
@@ -59,6 +62,7 @@ export class Reception {
       orderId: hidden(outcome.orderId),
       billId: hidden(outcome.billId),
       problem: hidden(outcome.problem),
+      remark: hidden(outcome.remark),
       status: answer?.status ?? null,
       answer: answer && firstOf(Buffer.from(answer.body)),
       durationMs: Math.round(performance.now() - at),

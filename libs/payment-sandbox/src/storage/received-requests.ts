@@ -26,6 +26,8 @@ export interface ReceivedRequest {
   faults: string[];
   /** What was wrong with it, in one sentence; null if nothing was. */
   problem: string | null;
+  /** What was odd about it although it was accepted, in one sentence; null if nothing was. */
+  remark: string | null;
   /** The HTTP status of the answer; null while there is none, or if the connection was reset. */
   status: number | null;
   /** The first 8 KiB of the answer's body; null while there is none, or if the connection was reset. */
@@ -60,6 +62,7 @@ export class ReceivedRequests {
       billId: null,
       faults: [],
       problem: null,
+      remark: null,
       status: null,
       answer: null,
       durationMs: null,

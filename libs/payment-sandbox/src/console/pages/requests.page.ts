@@ -52,7 +52,7 @@ export function requestsPage({ requests, problems, older, address }: RequestsVie
 }
 
 function row(request: ReceivedRequest): Html {
-  const { id, at, orderId, billId, shopId, problem } = request;
+  const { id, at, orderId, billId, shopId, problem, remark } = request;
   return html`<tr id="request-${id}">
     <td>
       <a href="/sandbox/console/requests/${id}">${nameOf(request)}</a><br /><span class="note"
@@ -61,14 +61,14 @@ function row(request: ReceivedRequest): Html {
     </td>
     <td>${answerTag(request)}</td>
     <td>${shopId ?? 'none'}</td>
-    <td>${problem ?? ''}</td>
+    <td>${problem ?? remark ?? ''}</td>
     <td class="note">${time(at)}</td>
   </tr> `;
 }
 
 /** One request in full. */
 export function requestPage(request: ReceivedRequest, address: string): Page {
-  const { id, at, method, headers, shopId, billId, orderId, answer, durationMs, problem } = request;
+  const { id, at, method, headers, shopId, billId, orderId, answer, durationMs, problem, remark } = request;
   const cut = (text: string, bytes: number): Html | false =>
     Buffer.byteLength(text) < bytes && html`<p class="note">Cut off: ${bytes} bytes in total.</p>`;
   const bill =
@@ -80,6 +80,7 @@ export function requestPage(request: ReceivedRequest, address: string): Page {
     place: 'requests',
     tag: answerTag(request),
     ...(problem !== null && { message: { tone: 'bad' as const, text: problem } }),
+    ...(problem === null && remark !== null && { message: { tone: 'warn' as const, text: remark } }),
     content: html`<section class="card" aria-labelledby="about">
         <h2 id="about">Request ${id}</h2>
         <dl class="facts">

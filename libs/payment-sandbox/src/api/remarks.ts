@@ -1,0 +1,53 @@
+import type { Shop } from '../model/entities.js';
+import type { ApiOperation } from '../storage/request-log.js';
+import type { Parameters } from './parameters.js';
+import { quote } from './reasons.js';
+
+/** The fields of 2.1 and 4.2; the `shop_id` of a look at payments is checked, too. */
+const FIELDS: Readonly<Record<ApiOperation, readonly string[]>> = {
+  create: [
+    'amount',
+    'order_id',
+    'description',
+    'type',
+    'shop_id',
+    'currency_in',
+    'custom',
+    'payer_pays_commission',
+    'name',
+  ],
+  payments: ['id', 'shop_id'],
+};
+/** What the setting `billAddresses` of a shop takes. */
+const ADDRESSES = ['success_url', 'fail_url', 'return_url'];
+/** Other names under which clients send a field. */
+const MEANT: Readonly<Record<string, string>> = {
+  currency: 'currency_in',
+  bill: 'id',
+  billid: 'id',
+  order: 'order_id',
+};
+const MOST_NAMED = 5;
+
+/**
+ * What is odd about a request that was accepted, in one sentence; null if nothing is. The specification does not say what the
+ * service does with unknown fields.
+ */
+export function remarkOn(operation: ApiOperation, parameters: Parameters, shop: Shop): string | null {
+  const known = [...FIELDS[operation], ...(operation === 'create' && shop.billAddresses ? ADDRESSES : [])];
+  const ignored = [...parameters.keys()].filter((name) => !known.includes(name));
+  const remarks = ignored.slice(0, MOST_NAMED).map((name) => `${quote(name)} is ignored${meant(name, operation)}`);
+  const more = ignored.length - MOST_NAMED;
+  if (more > 0) remarks.push(more === 1 ? 'so is one more field' : `so are ${more} more fields`);
+  if (operation === 'create' && !parameters.get('shop_id')) {
+    remarks.push('there is no shop_id, which the specification has among the fields of a bill');
+  }
+  return remarks.join('; ') || null;
+}
+
+function meant(name: string, operation: ApiOperation): string {
+  if (operation === 'create' && ADDRESSES.includes(name)) return ': the shop’s setting billAddresses takes it';
+  const plain = (text: string): string => text.toLowerCase().replace(/[^a-z]/g, '');
+  const field = FIELDS[operation].find((each) => plain(each) === plain(name)) ?? MEANT[plain(name)];
+  return field !== undefined && FIELDS[operation].includes(field) ? `: ${field} may be meant` : '';
+}
