@@ -60,7 +60,7 @@ async function writeCode(
   const bundle = await rollup({
     input: Object.fromEntries(entries.map(({ name }) => [nameOf(name), path.join(compiled, `${name}.js`)])),
     external: (id) => isInstalledWith(manifest, id) || builtinModules.includes(id.replace('node:', '')),
-    plugins: [compiledFiles, compilerHelpers, ownFolder],
+    plugins: [compiledFiles, compilerHelpers, ownFolder, hostFiles],
     onLog(_level, { message }) {
       throw new Error(`${manifest.name}: ${message}`);
     },
@@ -150,6 +150,12 @@ const ownFolder = {
   name: 'own folder',
   resolveImportMeta: (property) =>
     property === 'dirname' ? `(typeof __dirname === 'undefined' ? undefined : __dirname)` : undefined,
+};
+
+/** @type {Plugin} A file of the host's, whose name the program is given, may be an ES module. */
+const hostFiles = {
+  name: 'host files',
+  renderDynamicImport: ({ targetModuleId }) => (targetModuleId === null ? { left: 'import(', right: ')' } : null),
 };
 
 /** @type {Plugin} `require('@nestjs/common')` takes what the door has handed over; another file of the code gets it in turn. */

@@ -2,6 +2,7 @@
 import 'reflect-metadata';
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -93,6 +94,11 @@ const shopEnvironment = {
 };
 assert.match(await command('migrate'), /up to date/);
 assert.match(await command('check', billId), /PAID/);
+// An ES module of the host's, whose option `storage` names the database.
+const shops = { main: { shopId: 'shop-main', apiToken, apiBaseUrl } };
+writeFileSync('payments.config.mjs', `export default ${JSON.stringify({ shops, storage: { url: DATABASE_URL } })};`);
+delete process.env['DATABASE_URL'];
+assert.match(await command('check', billId, '--config', 'payments.config.mjs'), /PAID/);
 await app.close();
 await close();
 await pool.end();
