@@ -34,29 +34,31 @@ export class Probes {
   private readonly kept = new Map<string, { at: number; findings: Promise<Findings> }>();
 
   find(tried: Pick<Tried, 'shop' | 'url' | 'format' | 'answer'>, closed: AbortSignal): Promise<Findings> {
-    const { url, format, answer } = tried;
+    const { shop, url, format, answer } = tried;
     const { status, body } = answer;
     if (status === 404 || status === 405) {
       return this.once(`address ${url}`, async () => ({ elsewhere: await elsewhere(url, format, closed) }));
     }
     const isRefused = status !== null && status >= 400 && status !== 419;
     if (!isRefused && !(status === 200 && deniesDelivery(body))) return Promise.resolve({});
-    return this.once(`format ${format} ${url}`, () => this.compare(tried, closed));
+    // Another shop at the address has another token.
+    return this.once(`format ${format} ${shop.id} ${url}`, () => this.compare(tried, closed));
   }
 
   /** Sends each kind of postback with a right digest and with a wrong one: who answers both alike has not read it. */
-  async compare({ shop, url, format }: Pick<Tried, 'shop' | 'url' | 'format'>, closed: AbortSignal): Promise<Findings> {
+  private async compare(
+    { shop, url, format }: Pick<Tried, 'shop' | 'url' | 'format'>,
+    closed: AbortSignal,
+  ): Promise<Findings> {
     const other = format === 'json' ? 'form' : 'json';
-    const kinds = await Promise.all(
-      ([format, other] as const).map(async (as) => {
-        const send = (fields: Record<string, string>): Promise<PostAnswer> => probe(url, as, fields, closed);
-        const right = resigned(impossibleFields(), shop);
-        const lower = { ...right, SignatureValue: (right['SignatureValue'] ?? '').toLowerCase() };
-        const [upperCase, lowerCase, wrong] = await Promise.all([send(right), send(lower), send(impossibleFields())]);
-        return { format: as, upperCase, lowerCase, wrong };
-      }),
-    );
-    const [same, changed] = kinds as [(typeof kinds)[number], (typeof kinds)[number]];
+    const answersTo = async (as: Shop['postbackFormat']) => {
+      const send = (fields: Record<string, string>): Promise<PostAnswer> => probe(url, as, fields, closed);
+      const right = resigned(impossibleFields(), shop);
+      const lower = { ...right, SignatureValue: (right['SignatureValue'] ?? '').toLowerCase() };
+      const [upperCase, lowerCase, wrong] = await Promise.all([send(right), send(lower), send(impossibleFields())]);
+      return { upperCase, lowerCase, wrong };
+    };
+    const [same, changed] = await Promise.all([answersTo(format), answersTo(other)]);
     if (differ(same.upperCase, same.wrong)) return { understands: true };
     if (differ(changed.upperCase, changed.wrong) || isBetter(changed.upperCase, same.upperCase)) {
       return { wants: { format: other, status: changed.upperCase.status } };
