@@ -7,12 +7,13 @@ import {
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
 import { Effect, startHarness, type Harness } from './support/harness.js';
+import type { EntityManager } from 'typeorm';
 
 @Injectable()
 class Orders {
   @OnPaymentSucceeded({ consumer: 'orders' })
   @OnPaymentFailed({ consumer: 'orders' })
-  async take(event: PaymentSucceededEvent, { manager }: PaymentEventContext): Promise<void> {
+  async take(event: PaymentSucceededEvent, { manager }: PaymentEventContext<EntityManager>): Promise<void> {
     const { name, paymentId, orderId } = event;
     await manager.insert(Effect, { consumer: 'orders', event: name, paymentId, orderId });
   }

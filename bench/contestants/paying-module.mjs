@@ -13,7 +13,7 @@ process.env.NODE_ENV = 'bench';
 class Orders {
   /**
    * @param {import('nestjs-payment-acceptance').PaymentSucceededEvent} event
-   * @param {import('nestjs-payment-acceptance').PaymentEventContext} context
+   * @param {import('nestjs-payment-acceptance').PaymentEventContext<import('typeorm').EntityManager>} context
    */
   async markPaid({ orderId: id, amount }, { manager }) {
     await manager.update(Order, { id }, { status: 'paid', paidAmount: amount, paidAt: new Date() });

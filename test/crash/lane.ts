@@ -10,7 +10,7 @@ import {
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import { Effect, moduleOptions, startHarness, type Harness } from '../support/harness.js';
 import { until } from '../support/until.js';
 
@@ -41,7 +41,10 @@ class Handlers {
 
   @OnPaymentSucceeded({ consumer: 'orders' })
   @OnPaymentFailed({ consumer: 'orders' })
-  async durable(event: PaymentSucceededEvent | PaymentFailedEvent, { manager }: PaymentEventContext): Promise<void> {
+  async durable(
+    event: PaymentSucceededEvent | PaymentFailedEvent,
+    { manager }: PaymentEventContext<EntityManager>,
+  ): Promise<void> {
     const { name, paymentId, orderId } = event;
     await manager.insert(Effect, { consumer: 'orders', event: name, paymentId, orderId });
   }

@@ -24,7 +24,7 @@ const write = (what: string, orderId = 'order-1'): string =>
 const SLEEP = ON_MARIADB ? 'SELECT SLEEP(60)' : 'SELECT pg_sleep(60)::text';
 const FAILS = 'SELECT no_such_column FROM effect';
 
-type Handler = (tx: unknown, event: PaymentSucceededEvent, context: PaymentEventContext<unknown>) => Promise<unknown>;
+type Handler = (tx: unknown, event: PaymentSucceededEvent, context: PaymentEventContext) => Promise<unknown>;
 
 /** A handler that ignores the error of a statement. */
 const swallow = (statement: Promise<unknown>): Promise<void> =>
@@ -49,7 +49,7 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, commitsUnawa
     @Injectable()
     class Orders {
       @OnPaymentSucceeded({ consumer: 'orders' })
-      async take(event: PaymentSucceededEvent, context: PaymentEventContext<unknown>): Promise<void> {
+      async take(event: PaymentSucceededEvent, context: PaymentEventContext): Promise<void> {
         attempts += 1;
         await handler(context.tx, event, context);
       }

@@ -11,6 +11,7 @@ import {
 import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import { Effect, startHarness, type Harness } from '../support/harness.js';
 import { onPostgres } from '../support/database.js';
+import type { EntityManager } from 'typeorm';
 
 let harness: Harness;
 
@@ -32,7 +33,7 @@ class OnlySuccess {
   @OnPaymentSucceeded({ consumer: 'orders' })
   async succeeded(
     { name, paymentId, orderId }: { name: string; paymentId: string; orderId: string },
-    { manager }: PaymentEventContext,
+    { manager }: PaymentEventContext<EntityManager>,
   ) {
     await manager.insert(Effect, { consumer: 'orders', event: name, paymentId, orderId });
   }
@@ -77,7 +78,10 @@ describe('deliveries while things change', () => {
     @Injectable()
     class Swallowing {
       @OnPaymentSucceeded({ consumer: 'orders' })
-      async take({ name, paymentId, orderId }: PaymentSucceededEvent, { manager }: PaymentEventContext): Promise<void> {
+      async take(
+        { name, paymentId, orderId }: PaymentSucceededEvent,
+        { manager }: PaymentEventContext<EntityManager>,
+      ): Promise<void> {
         await manager.insert(Effect, { consumer: 'orders', event: name, paymentId, orderId });
         if (failing) await manager.query('SELECT 1 FROM nowhere').catch(() => undefined);
       }
@@ -194,7 +198,7 @@ describe('deliveries while things change', () => {
     @Injectable()
     class Slow {
       @OnPaymentSucceeded({ consumer: 'orders' })
-      async take(_event: unknown, { manager }: PaymentEventContext): Promise<void> {
+      async take(_event: unknown, { manager }: PaymentEventContext<EntityManager>): Promise<void> {
         await manager.query('SELECT pg_sleep(60)');
       }
     }

@@ -13,7 +13,7 @@ class Meddler {
   throws = false;
 
   @OnPaymentSucceeded({ consumer: 'orders' })
-  async take(event: PaymentSucceededEvent, { manager, attempt }: PaymentEventContext): Promise<void> {
+  async take(event: PaymentSucceededEvent, { manager, attempt }: PaymentEventContext<EntityManager>): Promise<void> {
     const { name, paymentId, orderId } = event;
     const write = (consumer: string) => manager.insert(Effect, { consumer, event: name, paymentId, orderId });
     await write(`before ${attempt}`);

@@ -8,6 +8,7 @@ import { rawSql } from '../../libs/payment-acceptance/src/database/statement.js'
 import { Effect, startHarness, type Harness } from '../support/harness.js';
 import { ON_MARIADB } from '../support/database.js';
 import { managerOf } from '../support/transactions.js';
+import type { EntityManager } from 'typeorm';
 
 let harness: Harness;
 
@@ -82,7 +83,7 @@ describe('gone instances', () => {
     @Injectable()
     class Orders {
       @OnPaymentSucceeded({ consumer: 'orders' })
-      async take(_event: unknown, { manager }: PaymentEventContext): Promise<void> {
+      async take(_event: unknown, { manager }: PaymentEventContext<EntityManager>): Promise<void> {
         seen.push(await unattendedMs((statement) => manager.query(statement)));
       }
     }

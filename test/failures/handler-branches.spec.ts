@@ -19,7 +19,10 @@ describe('handler branches', () => {
     @Injectable()
     class Handler {
       @OnPaymentSucceeded({ consumer: 'orders' })
-      async take({ name: event, paymentId, orderId }: PaymentSucceededEvent, { manager }: PaymentEventContext) {
+      async take(
+        { name: event, paymentId, orderId }: PaymentSucceededEvent,
+        { manager }: PaymentEventContext<EntityManager>,
+      ) {
         runs += 1;
         const write = (consumer: string) => manager.insert(Effect, { event, paymentId, orderId, consumer });
         await work(manager, write, runs);

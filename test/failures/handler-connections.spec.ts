@@ -24,7 +24,7 @@ class Handler {
   work: (manager: EntityManager) => Promise<unknown> = () => Promise.resolve();
 
   @OnPaymentSucceeded({ consumer: 'orders' })
-  async take(_event: unknown, { manager }: PaymentEventContext): Promise<void> {
+  async take(_event: unknown, { manager }: PaymentEventContext<EntityManager>): Promise<void> {
     await this.work(manager);
   }
 }

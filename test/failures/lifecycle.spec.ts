@@ -8,6 +8,7 @@ import { postForm, postJson, postbackFields, redirectFields } from '../support/h
 import { EffectWriter } from '../support/orders.js';
 import { onPostgres } from '../support/database.js';
 import { until } from '../support/until.js';
+import type { EntityManager } from 'typeorm';
 
 let harness: Harness;
 
@@ -67,7 +68,10 @@ describe('workers of an application', () => {
     @Injectable()
     class Endless {
       @OnPaymentSucceeded({ consumer: 'orders' })
-      async take({ name, paymentId, orderId }: PaymentSucceededEvent, { manager }: PaymentEventContext): Promise<void> {
+      async take(
+        { name, paymentId, orderId }: PaymentSucceededEvent,
+        { manager }: PaymentEventContext<EntityManager>,
+      ): Promise<void> {
         await manager.insert(Effect, { consumer: 'endless', event: name, paymentId, orderId });
         begun();
         await manager.query('SELECT pg_sleep(600)');

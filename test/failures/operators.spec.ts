@@ -12,6 +12,7 @@ import {
 import { PaymentOperatorActionError, PaymentOperations, PaymentRecords } from 'nestjs-payment-acceptance/operations';
 import { onPostgres } from '../support/database.js';
 import { Effect, startHarness, type Harness } from '../support/harness.js';
+import type { EntityManager } from 'typeorm';
 
 const seen: (PaymentSucceededEvent | PaymentFailedEvent)[] = [];
 let healthy = true;
@@ -20,7 +21,10 @@ let healthy = true;
 class Orders {
   @OnPaymentSucceeded({ consumer: 'orders' })
   @OnPaymentFailed({ consumer: 'orders' })
-  async take(event: PaymentSucceededEvent | PaymentFailedEvent, { manager }: PaymentEventContext): Promise<void> {
+  async take(
+    event: PaymentSucceededEvent | PaymentFailedEvent,
+    { manager }: PaymentEventContext<EntityManager>,
+  ): Promise<void> {
     if (!healthy && event.name === 'payment.failed') throw new PaymentNonRetryableError('this order is unknown here');
     seen.push(event);
     const { name, paymentId, orderId } = event;

@@ -49,7 +49,10 @@ describe('query timeout', () => {
       @Injectable()
       class Half {
         @OnPaymentSucceeded({ consumer: 'orders' })
-        async take({ name, paymentId, orderId }: PaymentSucceededEvent, { manager }: PaymentEventContext) {
+        async take(
+          { name, paymentId, orderId }: PaymentSucceededEvent,
+          { manager }: PaymentEventContext<EntityManager>,
+        ) {
           runs += 1;
           await manager.insert(Effect, { consumer: `run ${runs}`, event: name, paymentId, orderId });
           await manager.query(WAIT);

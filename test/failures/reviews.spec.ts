@@ -9,6 +9,7 @@ import {
 } from 'nestjs-payment-acceptance';
 import { PaymentOperatorActionError, PaymentReviews } from 'nestjs-payment-acceptance/operations';
 import { Effect, startHarness, type Harness } from '../support/harness.js';
+import type { EntityManager } from 'typeorm';
 
 const seen: (PaymentSucceededEvent | PaymentFailedEvent)[] = [];
 
@@ -16,7 +17,10 @@ const seen: (PaymentSucceededEvent | PaymentFailedEvent)[] = [];
 class Orders {
   @OnPaymentSucceeded({ consumer: 'orders' })
   @OnPaymentFailed({ consumer: 'orders' })
-  async take(event: PaymentSucceededEvent | PaymentFailedEvent, { manager }: PaymentEventContext): Promise<void> {
+  async take(
+    event: PaymentSucceededEvent | PaymentFailedEvent,
+    { manager }: PaymentEventContext<EntityManager>,
+  ): Promise<void> {
     seen.push(event);
     const { name, paymentId, orderId } = event;
     await manager.insert(Effect, { consumer: 'orders', event: name, paymentId, orderId });

@@ -9,6 +9,7 @@ import {
 } from 'nestjs-payment-acceptance';
 import { Effect, startHarness, type Harness, type Instance } from '../support/harness.js';
 import { ON_MARIADB } from '../support/database.js';
+import type { EntityManager } from 'typeorm';
 
 const HEARTBEAT_MS = 60_000;
 const ABSENT_MS = 3_600_000;
@@ -26,7 +27,10 @@ describe('rolling releases', () => {
     @Injectable()
     class Release {
       @OnPaymentSucceeded({ consumer: 'orders', ...(shops && { shops }) })
-      async take({ name, paymentId, orderId }: PaymentSucceededEvent, { manager }: PaymentEventContext): Promise<void> {
+      async take(
+        { name, paymentId, orderId }: PaymentSucceededEvent,
+        { manager }: PaymentEventContext<EntityManager>,
+      ): Promise<void> {
         await manager.insert(Effect, { consumer, event: name, paymentId, orderId });
       }
     }
@@ -113,7 +117,7 @@ describe('rolling releases', () => {
         @OnPaymentFailed({ consumer: 'orders' })
         async failed(
           { name, paymentId, orderId }: PaymentFailedEvent,
-          { manager }: PaymentEventContext,
+          { manager }: PaymentEventContext<EntityManager>,
         ): Promise<void> {
           await manager.insert(Effect, { consumer: 'before', event: name, paymentId, orderId });
         }

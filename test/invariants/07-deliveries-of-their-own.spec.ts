@@ -4,6 +4,7 @@ import { OnEvent } from '@nestjs/event-emitter';
 import { OnPaymentSucceeded, type PaymentEventContext, type PaymentSucceededEvent } from 'nestjs-payment-acceptance';
 import { Effect, startHarness, type Harness } from '../support/harness.js';
 import { EffectWriter } from '../support/orders.js';
+import type { EntityManager } from 'typeorm';
 
 let harness: Harness;
 
@@ -41,7 +42,10 @@ describe('invariant 7: events commit with the settlement, one delivery for each 
     @Injectable()
     class Unsteady {
       @OnPaymentSucceeded({ consumer: 'orders' })
-      async take({ name, paymentId, orderId }: PaymentSucceededEvent, { manager }: PaymentEventContext): Promise<void> {
+      async take(
+        { name, paymentId, orderId }: PaymentSucceededEvent,
+        { manager }: PaymentEventContext<EntityManager>,
+      ): Promise<void> {
         await manager.insert(Effect, { consumer: 'orders', event: name, paymentId, orderId });
         calls += 1;
         if (calls < 3) throw new Error('not yet');
@@ -75,7 +79,10 @@ describe('invariant 7: events commit with the settlement, one delivery for each 
     @Injectable()
     class EuOnly {
       @OnPaymentSucceeded({ consumer: 'eu-books', shops: ['eu'] })
-      async take({ name, paymentId, orderId }: PaymentSucceededEvent, { manager }: PaymentEventContext): Promise<void> {
+      async take(
+        { name, paymentId, orderId }: PaymentSucceededEvent,
+        { manager }: PaymentEventContext<EntityManager>,
+      ): Promise<void> {
         await manager.insert(Effect, { consumer: 'eu-books', event: name, paymentId, orderId });
       }
     }

@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { Effect, moduleOptions, startHarness, type Harness } from '../support/harness.js';
 import { EffectWriter } from '../support/orders.js';
 import { until } from '../support/until.js';
+import type { EntityManager } from 'typeorm';
 
 const LEASE_MS = 60_000;
 
@@ -77,7 +78,10 @@ describe('invariant 8: an attempt is counted before it runs', () => {
     @Injectable()
     class Slow {
       @OnPaymentSucceeded({ consumer: 'orders' })
-      async take(event: PaymentSucceededEvent, { manager, signal, attempt }: PaymentEventContext): Promise<void> {
+      async take(
+        event: PaymentSucceededEvent,
+        { manager, signal, attempt }: PaymentEventContext<EntityManager>,
+      ): Promise<void> {
         const { name, paymentId, orderId } = event;
         await manager.insert(Effect, { consumer: `attempt ${attempt}`, event: name, paymentId, orderId });
         if (attempt > 1) return;
@@ -180,7 +184,7 @@ describe('invariant 8: an attempt is counted before it runs', () => {
     @Injectable()
     class Stuck {
       @OnPaymentSucceeded({ consumer: 'orders' })
-      async take(_event: PaymentSucceededEvent, { signal }: PaymentEventContext): Promise<void> {
+      async take(_event: PaymentSucceededEvent, { signal }: PaymentEventContext<EntityManager>): Promise<void> {
         calls += 1;
         if (calls === 1) await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
       }

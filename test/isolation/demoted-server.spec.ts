@@ -4,7 +4,7 @@ import { OnPaymentSucceeded, type PaymentEventContext, type PaymentSucceededEven
 import { PaymentHealthIndicator } from 'nestjs-payment-acceptance/operations';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import pg from 'pg';
-import type { DataSource, QueryRunner } from 'typeorm';
+import type { DataSource, QueryRunner, EntityManager } from 'typeorm';
 import { Database } from '../../libs/payment-acceptance/src/database/database.js';
 import { cancelStatement } from '../../libs/payment-acceptance/src/database/postgres/cancel-request.js';
 import type { PgClient } from '../../libs/payment-acceptance/src/database/postgres/pg-connection.js';
@@ -67,7 +67,7 @@ describe('connections to a server that has become read-only', () => {
       static demoted = true;
 
       @OnPaymentSucceeded({ consumer: 'orders' })
-      async take({ name, paymentId, orderId }: PaymentSucceededEvent, { manager }: PaymentEventContext) {
+      async take({ name, paymentId, orderId }: PaymentSucceededEvent, { manager }: PaymentEventContext<EntityManager>) {
         if (Orders.demoted) await manager.query('SET TRANSACTION READ ONLY');
         await manager.insert(Effect, { consumer: 'orders', event: name, paymentId, orderId });
       }

@@ -7,7 +7,7 @@ import {
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
 import { PaymentHealthIndicator, PaymentOperations } from 'nestjs-payment-acceptance/operations';
-import type { Logger } from 'typeorm';
+import type { Logger, EntityManager } from 'typeorm';
 import { Effect, startHarness, type Harness } from '../support/harness.js';
 import { EffectWriter } from '../support/orders.js';
 import { pay } from '../support/pay.js';
@@ -33,7 +33,10 @@ class Collector implements Logger {
 @Injectable()
 class NestedWriter {
   @OnPaymentSucceeded({ consumer: 'orders' })
-  async take({ name, paymentId, orderId }: PaymentSucceededEvent, { manager }: PaymentEventContext): Promise<void> {
+  async take(
+    { name, paymentId, orderId }: PaymentSucceededEvent,
+    { manager }: PaymentEventContext<EntityManager>,
+  ): Promise<void> {
     await manager.transaction((inner) => inner.insert(Effect, { consumer: 'orders', event: name, paymentId, orderId }));
   }
 }

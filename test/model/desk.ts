@@ -9,6 +9,7 @@ import {
   type PaymentEventContext,
 } from 'nestjs-payment-acceptance';
 import { Effect } from '../support/harness.js';
+import type { EntityManager } from 'typeorm';
 
 /** Which events each consumer takes; for `eu-books`, of the shop `eu` only. */
 export const CONSUMERS: Readonly<Record<string, readonly string[]>> = {
@@ -62,7 +63,7 @@ export class Desk {
   }
 
   /** A durable handler: writes first and fails then, so that a failed attempt has something to take back. */
-  async write(consumer: string, event: PaymentEvent, { manager }: PaymentEventContext): Promise<void> {
+  async write(consumer: string, event: PaymentEvent, { manager }: PaymentEventContext<EntityManager>): Promise<void> {
     const { id, late, orderId } = event;
     await manager.insert(Effect, { consumer, event: id, paymentId: late ? 'late' : 'in order', orderId });
     this.face(consumer, event);
@@ -77,7 +78,7 @@ export class Handlers {
   @OnPaymentFailed({ consumer: 'orders' })
   @OnPaymentReview({ consumer: 'orders' })
   @OnBillExpired({ consumer: 'orders' })
-  orders(event: PaymentEvent, context: PaymentEventContext): Promise<void> {
+  orders(event: PaymentEvent, context: PaymentEventContext<EntityManager>): Promise<void> {
     return this.desk.write('orders', event, context);
   }
 
@@ -95,7 +96,7 @@ export class Books {
   constructor(private readonly desk: Desk) {}
 
   @OnPaymentSucceeded({ consumer: 'eu-books', shops: ['eu'] })
-  books(event: PaymentEvent, context: PaymentEventContext): Promise<void> {
+  books(event: PaymentEvent, context: PaymentEventContext<EntityManager>): Promise<void> {
     return this.desk.write('eu-books', event, context);
   }
 }

@@ -11,6 +11,7 @@ import { PaymentImport, PaymentOperations } from 'nestjs-payment-acceptance/oper
 import { commandsOf } from '../support/commands.js';
 import { ON_MARIADB } from '../support/database.js';
 import { Effect, startHarness, type Harness } from '../support/harness.js';
+import type { EntityManager } from 'typeorm';
 
 /** Stores the key of each delivery as documents say, and takes one that it knows for a copy. */
 @Injectable()
@@ -21,7 +22,10 @@ class Mails {
 
   @OnPaymentSucceeded({ consumer: 'mails' })
   @OnPaymentFailed({ consumer: 'mails' })
-  async send(event: PaymentSucceededEvent | PaymentFailedEvent, context: PaymentEventContext): Promise<void> {
+  async send(
+    event: PaymentSucceededEvent | PaymentFailedEvent,
+    context: PaymentEventContext<EntityManager>,
+  ): Promise<void> {
     const { manager, deliveryId } = context;
     this.keys.push(deliveryId);
     if (this.fails) throw new Error('the mail server is down');

@@ -16,6 +16,7 @@ import {
 } from 'nestjs-payment-acceptance/operations';
 import { commandsOf, type Commands } from '../support/commands.js';
 import { Effect, startHarness, type Harness } from '../support/harness.js';
+import type { EntityManager } from 'typeorm';
 
 const BILLS = 20;
 const MINUTE = 60_000;
@@ -29,7 +30,10 @@ let broken: boolean;
 class Orders {
   @OnPaymentSucceeded({ consumer: 'orders' })
   @OnPaymentFailed({ consumer: 'orders' })
-  async take(event: PaymentSucceededEvent | PaymentFailedEvent, { manager }: PaymentEventContext): Promise<void> {
+  async take(
+    event: PaymentSucceededEvent | PaymentFailedEvent,
+    { manager }: PaymentEventContext<EntityManager>,
+  ): Promise<void> {
     calls += 1;
     const { name, orderId, paymentId } = event;
     if (broken && orderId === 'order-1') throw new Error('broken');

@@ -8,7 +8,6 @@ import { builtinModules } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import type { DataSource } from 'typeorm';
 import { createTestDatabase } from '../support/database.js';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -225,7 +224,7 @@ describe('packages', () => {
       });
       const driver = { mysql: { createPool }, createConnectionOptions: () => ({}) };
       const dataSource = { options: { type }, driver, isInitialized: true };
-      const tried = acceptance.migratePaymentAcceptance(dataSource as unknown as DataSource);
+      const tried = acceptance.migratePaymentAcceptance(dataSource);
       const failure: unknown = await tried.catch((error: unknown) => error);
       const output = await evaluate(`
       import { migratePaymentAcceptance } from 'nestjs-payment-acceptance';

@@ -24,7 +24,8 @@ describe('the sandbox says what is wrong with a shop', () => {
     const page = await fetch(`${trial.running.url}/sandbox/console/bills/${callback.billId}`, {
       headers: { accept: 'text/html' },
     });
-    expect(await page.text()).toContain(advice.replaceAll('"', '&quot;'));
+    const shown = (await page.text()).replace(/<a [^>]*#settings">(\w+)<\/a>/g, '$1'); // the setting is a link
+    expect(shown).toContain(advice.replaceAll('"', '&quot;'));
     expect(advice).not.toContain(TOKEN);
     return advice;
   }
@@ -91,7 +92,10 @@ describe('the sandbox says what is wrong with a shop', () => {
     ['answers 405', answer(405), 'does not accept POST'],
     ['answers 419', answer(419), 'CSRF'],
     ['answers 403', answer(403), /a guard before the route.* or the shop found the digest wrong: SignatureValue is/],
-    ['refuses with a reason of its own', answer(422, 'no such order'), 'the shop refused what it read; if it means'],
+    ['refuses with a reason of its own', answer(422, 'no such order'), 'the shop refused it, and says "no such order"'],
+    ['refuses without a word', answer(422), 'the shop refused it without a word: its log may say why'],
+    ['refuses a field', answer(400, 'property SignatureValue should not exist'), 'refused it, and says "property Sig'],
+    ['wants a login', answer(403, 'Please sign in'), 'refused it, and says "Please sign in"'],
     [
       'redirects',
       answer(302, '', { location: '/postback/' }),

@@ -102,6 +102,22 @@ describe('console', () => {
     });
   });
 
+  test('the timeline says of a payer whom no address takes back to the shop', async () => {
+    await fixture.sandbox.putShop('main', { failUrl: null });
+    const end = async (outcome: 'success' | 'fail', visit: boolean) => {
+      const billId = await fixture.bill();
+      if (visit) await fixture.call(`/transfer/${billId}`);
+      await fixture.sandbox.pay(billId, { outcome });
+      return (await page(`/console/bills/${billId}`)).text.replace(/<[^>]*>|\s+/g, ' ').replace(/ +/g, ' ');
+    };
+    expect(await end('fail', true)).toContain(
+      'The payer stays on the result page: the shop has no Fail URL ( failUrl )',
+    );
+    expect(await end('fail', false)).not.toContain('The payer stays');
+    expect(await end('success', true)).not.toContain('The payer stays');
+    await fixture.sandbox.putShop('main', { failUrl: `${fixture.shopServer.url}/fail` });
+  });
+
   describe('replays', () => {
     test('of an unchanged form send what was sent, line breaks in custom included', async () => {
       const billId = await fixture.bill({ custom: 'a\nb' });

@@ -47,7 +47,6 @@ describe('the OpenAPI document of the sandbox', () => {
   });
 
   test('says what the sandbox answers and sends', async () => {
-    const schema = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
     const call = async (path: string, method: 'get' | 'post', body?: object, query = '') => {
       const init = body === undefined ? {} : { body: JSON.stringify(body) };
       const { status, text } = await fixture.call(`${path}${query}`, { method: method.toUpperCase(), ...init });
@@ -63,13 +62,39 @@ describe('the OpenAPI document of the sandbox', () => {
     await fixture.sandbox.settled();
     await call('/api/v1/bill/payments', 'get', undefined, `?id=${id as string}`);
     await call('/api/v1/bill/payments', 'get', undefined, '?id=none');
-    expect(mismatches(redirect!.fields, schema('Callback'), 'redirect')).toEqual([]);
     const { body } = fixture.shopServer.requests.at(-1)!;
-    expect(mismatches(JSON.parse(body), schema('Callback'), 'postback')).toEqual([]);
+    const { Redirect, Postback } = document.components.schemas;
+    for (const [sent, described] of [
+      [redirect!.fields, Redirect!],
+      [JSON.parse(body) as object, Postback!],
+    ] as const) {
+      expect(mismatches(sent, described, 'sent')).toEqual([]);
+      expect(Object.keys(described.properties!).sort()).toEqual(Object.keys(sent).sort());
+    }
     expect(Object.keys(document.paths)).toEqual(['/api/v1/bill/create', '/api/v1/bill/payments']);
     expect(Object.keys(document.webhooks)).toEqual(['redirect', 'postback']);
   });
+
+  test('has examples of all that is sent and answered, each as its schema says', () => {
+    const described = [document.paths, document.webhooks].flatMap((part) => contentsOf(part));
+    expect(described).toHaveLength(10);
+    for (const { schema, examples } of described) {
+      expect(Object.keys(examples)).not.toEqual([]);
+      for (const [title, { value }] of Object.entries(examples)) expect(mismatches(value, schema, title)).toEqual([]);
+    }
+  });
 });
+
+interface Content {
+  schema: Schema;
+  examples: Record<string, { value: unknown }>;
+}
+
+/** What the document says of bodies, wherever it does. */
+function contentsOf(part: unknown): Content[] {
+  if (typeof part !== 'object' || part === null) return [];
+  return 'schema' in part && 'examples' in part ? [part as Content] : Object.values(part).flatMap(contentsOf);
+}
 
 /** Where a value violates its schema. Covers the part of JSON Schema that the document uses. */
 function mismatches(value: unknown, schema: Schema, where: string): string[] {

@@ -1,5 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import type { LogLine, ReceivedRequest } from 'nestjs-payment-sandbox';
 import { answerOf, Fixture, OTHER_TOKEN, TOKEN } from './fixture.js';
 
@@ -49,6 +51,52 @@ describe('requests', () => {
     expect(lines).toEqual([{ at: kept.at, text: 'POST bill/create main o-1: 200', problem: false }]);
     await fixture.payments(billId as string);
     expect(lines.at(-1)!.text).toBe(`GET bill/payments main ${billId as string}: 200`);
+  });
+
+  test.each<[string, string, RequestInit, string]>([
+    ['//', '//api//v1/bill/create', form({ amount: '5', shop_id: 'main' }), 'an address with //'],
+    ['a slash at its end', '/api/v1/bill/create/', form({ amount: '5', shop_id: 'main' }), 'an address with a slash'],
+    [
+      'upper case',
+      '/api/v1/Bill/Create',
+      form({ amount: '5', shop_id: 'main' }),
+      'an address that is not written bill',
+    ],
+    [
+      'JSON as text',
+      '/api/v1/bill/create',
+      { method: 'POST', body: '{"amount":5,"shop_id":"main"}', headers: { 'content-type': 'text/plain' } },
+      'JSON as "text/plain"',
+    ],
+  ])('one with %s is taken, with a note that the service may not', async (_what, address, init, remark) => {
+    expect((await fixture.call(address, init)).status).toBe(200);
+    const kept = await last();
+    expect(kept.problem).toBeNull();
+    expect(kept.remark).toMatch(remark);
+    expect(kept.remark).toMatch(/is taken here, and may not be by the service$/);
+  });
+
+  test('TLS to the plain port is shown, and said', async () => {
+    await expect(fetch(fixture.url.replace('http:', 'https:'))).rejects.toThrow();
+    const problem = 'TLS on a port that speaks plain HTTP: the base address in the client must begin with http://';
+    expect(await last()).toMatchObject({ method: 'TLS', problem, status: null });
+    expect(lines.at(-1)).toMatchObject({ text: `TLS ClientHello: no answer, ${problem}`, problem: true });
+  });
+
+  test('what is no HTTP is answered as Node.js does', async () => {
+    const socket = connect(Number(new URL(fixture.url).port), '127.0.0.1');
+    socket.end('nonsense\r\n\r\n');
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+  });
+
+  test('a refused creation shows on the page of the bills, and its setting leads to the shop’s settings', async () => {
+    const { text: before } = await fixture.call('/sandbox', { headers: { accept: 'text/html' } });
+    const refused = Number(/Refused creations<\/span><span[^>]*>(\d+)/.exec(before)?.[1] ?? 0);
+    await create({ amount: '1.005', shop_id: 'main' });
+    const { text: after } = await fixture.call('/sandbox', { headers: { accept: 'text/html' } });
+    expect(after).toMatch(new RegExp(`Refused creations</span><span[^>]*>${refused + 1}<`));
+    const { text: shown } = await fixture.call('/sandbox/console/requests?problems');
+    expect(shown).toContain('setting <a href="/sandbox/console/shops/main#settings">roundAmounts</a>');
   });
 
   test.each<[Record<string, string>, string | null]>([

@@ -62,7 +62,7 @@ const effect = (consumer, { name, paymentId, orderId }) => [
 class Handlers {
   /**
    * @param {Paid} event
-   * @param {PaymentEventContext} context
+   * @param {PaymentEventContext<import('typeorm').EntityManager>} context
    */
   async durable(event, { manager }) {
     await manager.query(...effect('orders', event));

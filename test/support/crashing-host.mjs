@@ -14,7 +14,7 @@ const column = (name) => (type === 'mariadb' ? name : `"${name}"`);
 class Crasher {
   /**
    * @param {unknown} _event
-   * @param {import('nestjs-payment-acceptance').PaymentEventContext} context
+   * @param {import('nestjs-payment-acceptance').PaymentEventContext<import('typeorm').EntityManager>} context
    */
   async take(_event, { manager }) {
     await manager.query(

@@ -10,7 +10,7 @@ import {
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
 import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
-import type { DataSource } from 'typeorm';
+import type { DataSource, EntityManager } from 'typeorm';
 import { ON_MARIADB } from './database.js';
 import { Effect, type Harness } from './harness.js';
 import { postbackFields, postJson } from './http.js';
@@ -33,7 +33,7 @@ export class Clerk {
   @OnPaymentSucceeded({ consumer: 'clerk' })
   @OnPaymentFailed({ consumer: 'clerk' })
   @OnBillExpired({ consumer: 'clerk' })
-  async take(event: Taken, { manager }: PaymentEventContext): Promise<void> {
+  async take(event: Taken, { manager }: PaymentEventContext<EntityManager>): Promise<void> {
     const { meanwhile } = Clerk;
     Clerk.meanwhile = undefined;
     await meanwhile?.();

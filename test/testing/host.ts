@@ -13,7 +13,7 @@ import {
   type PaymentFailedEvent,
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
-import { Column, Entity, PrimaryColumn, Repository } from 'typeorm';
+import { Column, Entity, PrimaryColumn, Repository, type EntityManager } from 'typeorm';
 import { randomUUID } from 'node:crypto';
 
 /** A host application as its authors would write it: nothing in it knows about tests. */
@@ -43,12 +43,15 @@ export class Checkout {
   }
 
   @OnPaymentSucceeded({ consumer: 'orders' })
-  async markPaid({ orderId }: PaymentSucceededEvent, { manager }: PaymentEventContext): Promise<void> {
+  async markPaid({ orderId }: PaymentSucceededEvent, { manager }: PaymentEventContext<EntityManager>): Promise<void> {
     await manager.update(CartOrder, { id: orderId }, { status: 'paid' });
   }
 
   @OnPaymentFailed({ consumer: 'orders' })
-  async markFailed({ orderId, orderPaid }: PaymentFailedEvent, { manager }: PaymentEventContext): Promise<void> {
+  async markFailed(
+    { orderId, orderPaid }: PaymentFailedEvent,
+    { manager }: PaymentEventContext<EntityManager>,
+  ): Promise<void> {
     if (!orderPaid) await manager.update(CartOrder, { id: orderId }, { status: 'failed' });
   }
 }

@@ -1,7 +1,7 @@
 import { InjectQueue, Processor, WorkerHost } from '@nestjs/bullmq';
 import type { Job, Queue } from 'bullmq';
 import * as payment from 'nestjs-payment-acceptance';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import { Order } from './orders.js';
 
 /** Adds a job for each payment. Redis has no part in the transaction: where its commit fails, the handler runs again. */
@@ -9,7 +9,10 @@ export class ShippingHandover {
   constructor(@InjectQueue('shipping') private readonly queue: Queue) {}
 
   @payment.OnPaymentSucceeded({ consumer: 'shipping' })
-  async paid(event: payment.PaymentSucceededEvent, { manager }: payment.PaymentEventContext): Promise<void> {
+  async paid(
+    event: payment.PaymentSucceededEvent,
+    { manager }: payment.PaymentEventContext<EntityManager>,
+  ): Promise<void> {
     const { orderId: id, billedAmount: amount, currency, paymentId } = event;
     const order = { id, amount, currency };
     const { affected } = await manager.update(Order, { ...order, status: 'pending' }, { status: 'paid' });

@@ -6,11 +6,12 @@ import {
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
 import { Order } from './order.entity.js';
+import type { EntityManager } from 'typeorm';
 
 @Injectable()
 export class OrderPayments {
   @OnPaymentSucceeded({ consumer: 'orders' })
-  async paid(event: PaymentSucceededEvent, { manager }: PaymentEventContext): Promise<void> {
+  async paid(event: PaymentSucceededEvent, { manager }: PaymentEventContext<EntityManager>): Promise<void> {
     const { orderId: id, billedAmount: amount, currency, paymentId } = event;
     const order = { id, amount, currency };
     const { affected } = await manager.update(Order, { ...order, status: 'pending' }, { status: 'paid' });

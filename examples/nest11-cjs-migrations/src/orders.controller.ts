@@ -1,6 +1,6 @@
 import { Body, Controller, Get, Param, ParseUUIDPipe, Post, UseFilters } from '@nestjs/common';
 import * as payment from 'nestjs-payment-acceptance';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import { Transactional } from 'typeorm-transactional';
 import { Order } from './database';
 
@@ -27,7 +27,10 @@ export class OrdersController {
   }
 
   @payment.OnPaymentSucceeded({ consumer: 'orders' })
-  async paid(event: payment.PaymentSucceededEvent, { manager }: payment.PaymentEventContext): Promise<void> {
+  async paid(
+    event: payment.PaymentSucceededEvent,
+    { manager }: payment.PaymentEventContext<EntityManager>,
+  ): Promise<void> {
     const { orderId: id, billedAmount: amount, currency, paymentId } = event;
     const order = { id, amount, currency };
     const { affected } = await manager.update(Order, { ...order, status: 'pending' }, { status: 'paid' });

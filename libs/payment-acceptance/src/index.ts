@@ -57,6 +57,7 @@ export {
   PaymentTransactionsError,
 } from './database/database.errors.js';
 export type { PaymentStorageOptions } from './database/storage-options.js';
+export type { TypeOrmDataSource } from './database/typeorm-source.js';
 export type { PaymentTransactions, PaymentTransactionsPool, Scalar } from './database/payment-transactions.js';
 
 export { PaymentAcceptanceError } from './common/errors.js';

@@ -21,6 +21,19 @@ export interface StartOptions extends PaymentSandboxOptions {
   logger?: LogLevel[] | false;
 }
 
+interface HttpParseError extends NodeJS.ErrnoException {
+  readonly rawPacket?: Buffer;
+}
+
+/** What Node.js answers where nobody listens for these errors. */
+const STATUSES: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Payload Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+};
+/** The first byte of a TLS connection. */
+const TLS_HANDSHAKE = 0x16;
+
 /** A running sandbox. */
 export interface RunningSandbox {
   /** Its address, without a trailing slash: the service's `{base_url}` and `{pay_url}`. */
@@ -41,7 +54,15 @@ export async function startPaymentSandbox(options: StartOptions = {}): Promise<R
   const nestOptions = { bodyParser: false, forceCloseConnections: true, abortOnError: false, logger };
   const app = await NestFactory.create(PaymentSandboxModule.forRoot(settings), nestOptions);
   try {
-    app.use(frontDoor(app.get(ApiGateway)));
+    const gateway = app.get(ApiGateway);
+    app.use(frontDoor(gateway));
+    (app.getHttpServer() as Server).on('clientError', (error: HttpParseError, socket) => {
+      const isTls = error.rawPacket?.[0] === TLS_HANDSHAKE;
+      if (isTls) gateway.refuseTls();
+      const status = STATUSES[error.code ?? ''] ?? '400 Bad Request';
+      if (isTls || !socket.writable || error.code === 'ECONNRESET') socket.destroy();
+      else socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
+    });
     await app.listen(port, host);
   } catch (error) {
     await app.close();

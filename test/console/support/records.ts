@@ -10,6 +10,7 @@ import {
 } from 'nestjs-payment-acceptance';
 import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import { Effect, type Harness } from '../../support/harness.js';
+import type { EntityManager } from 'typeorm';
 
 /** Takes payments; failed ones only once `mended`, so that they are dead letters before. */
 @Injectable()
@@ -17,19 +18,19 @@ export class Bookkeeper {
   mended = false;
 
   @OnPaymentSucceeded({ consumer: 'orders' })
-  async paid(event: PaymentSucceededEvent, context: PaymentEventContext): Promise<void> {
+  async paid(event: PaymentSucceededEvent, context: PaymentEventContext<EntityManager>): Promise<void> {
     await this.write(event, context);
   }
 
   @OnPaymentFailed({ consumer: 'orders' })
-  async failed(event: PaymentFailedEvent, context: PaymentEventContext): Promise<void> {
+  async failed(event: PaymentFailedEvent, context: PaymentEventContext<EntityManager>): Promise<void> {
     if (!this.mended) throw new PaymentNonRetryableError('this order is unknown here');
     await this.write(event, context);
   }
 
   private async write(
     { name, paymentId, orderId }: PaymentSucceededEvent | PaymentFailedEvent,
-    { manager }: PaymentEventContext,
+    { manager }: PaymentEventContext<EntityManager>,
   ): Promise<void> {
     await manager.insert(Effect, { consumer: 'orders', event: name, paymentId, orderId });
   }

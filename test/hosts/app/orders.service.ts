@@ -11,6 +11,7 @@ import {
 } from 'nestjs-payment-acceptance';
 import { Order } from './order.entity.js';
 import { OrdersRepository } from './orders.repository.js';
+import type { EntityManager } from 'typeorm';
 
 @Injectable()
 export class OrdersService {
@@ -32,7 +33,7 @@ export class OrdersService {
   }
 
   @OnPaymentSucceeded({ consumer: 'orders' })
-  async markPaid(event: PaymentSucceededEvent, { manager }: PaymentEventContext) {
+  async markPaid(event: PaymentSucceededEvent, { manager }: PaymentEventContext<EntityManager>) {
     const { orderId: id, billedAmount: amount, currency, paymentId } = event;
     const order = { id, amount, currency };
     const { affected } = await manager.update(Order, { ...order, status: 'pending' }, { status: 'paid' });

@@ -8,6 +8,7 @@ import {
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
 import { Effect } from '../../support/harness.js';
+import type { EntityManager } from 'typeorm';
 
 export type OutcomeEvent = PaymentSucceededEvent | PaymentFailedEvent;
 
@@ -30,7 +31,7 @@ export class Handlers {
   /** The same consumer in all applications. */
   @OnPaymentSucceeded({ consumer: 'orders' })
   @OnPaymentFailed({ consumer: 'orders' })
-  async take(event: OutcomeEvent, { manager }: PaymentEventContext): Promise<void> {
+  async take(event: OutcomeEvent, { manager }: PaymentEventContext<EntityManager>): Promise<void> {
     this.desk.saw(this.desk.application, event);
     await writeEffect(manager, 'orders', event);
     if (this.desk.failures === 0) return;
@@ -47,7 +48,7 @@ export class Handlers {
 }
 
 export async function writeEffect(
-  manager: PaymentEventContext['manager'],
+  manager: PaymentEventContext<EntityManager>['manager'],
   consumer: string,
   event: OutcomeEvent,
 ): Promise<void> {

@@ -9,7 +9,7 @@ import {
 import { PaymentHealthIndicator, type PaymentDegradation } from 'nestjs-payment-acceptance/operations';
 import type { PaymentSandbox } from 'nestjs-payment-sandbox';
 import { setImmediate } from 'node:timers/promises';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import { connectionOf, forTestSql } from '../../support/database.js';
 import { startGate, type Gate } from '../../support/gate.js';
 import { MAIN_TOKEN, moduleOptions, startHarness, type Harness, type Instance } from '../../support/harness.js';
@@ -24,7 +24,7 @@ export interface Neighbours {
   readonly options?: Partial<PaymentAcceptanceOptions>;
 }
 
-type Handle = (event: PaymentSucceededEvent, context: PaymentEventContext) => unknown;
+type Handle = (event: PaymentSucceededEvent, context: PaymentEventContext<EntityManager>) => unknown;
 
 /** A host with running workers and healthy members, and the shop and consumer `sick`, which tests make fail. */
 export interface World {
@@ -58,7 +58,7 @@ const handler = (consumer: string, handle: Handle): Type => {
   @Injectable()
   class Handler {
     @OnPaymentEvent('payment.succeeded', { consumer })
-    async take(event: PaymentSucceededEvent, context: PaymentEventContext): Promise<void> {
+    async take(event: PaymentSucceededEvent, context: PaymentEventContext<EntityManager>): Promise<void> {
       await handle(event, context);
     }
   }

@@ -18,7 +18,7 @@ import { isFinal, Order, OrderEvent } from './order.entity.js';
 @Injectable()
 export class OrderPayments {
   @OnPaymentSucceeded({ consumer: 'orders' })
-  async markPaid(event: PaymentSucceededEvent, { manager }: PaymentEventContext): Promise<void> {
+  async markPaid(event: PaymentSucceededEvent, { manager }: PaymentEventContext<EntityManager>): Promise<void> {
     const order = await this.record(event, manager);
     if (order.status === 'paid') return;
     if (order.status === 'cancelled') {
@@ -39,7 +39,7 @@ export class OrderPayments {
 
   /** A failure says nothing about other payments: a paid order stays paid, and a cancelled one cancelled. */
   @OnPaymentFailed({ consumer: 'orders' })
-  async markNotPaid(event: PaymentFailedEvent, { manager }: PaymentEventContext): Promise<void> {
+  async markNotPaid(event: PaymentFailedEvent, { manager }: PaymentEventContext<EntityManager>): Promise<void> {
     const order = await this.record(event, manager);
     if (isFinal(order)) return;
     order.status = 'not_paid';

@@ -4,7 +4,7 @@ import type { DataSource } from 'typeorm';
 import { describeError, PaymentAcceptanceError } from '../common/errors.js';
 import { paymentAcceptanceOptionsFromEnv, schemaFromEnv } from '../config/environment.js';
 import type { PaymentAcceptanceOptions } from '../config/options.js';
-import type { PaymentStorageOptions } from '../database/storage-options.js';
+import { namesDatabase, type PaymentStorageOptions } from '../database/storage-options.js';
 import { withConnections } from '../database/with-connections.js';
 import { PaymentAcceptanceModule } from '../payment-acceptance.module.js';
 import { UsageError } from './arguments.js';
@@ -83,7 +83,7 @@ export async function storageOf(
   const url = env['DATABASE_URL'];
   if (url) return { url };
   const { storage } = config === undefined ? {} : await optionsOf(config, env);
-  return storage?.url !== undefined || storage?.pool ? storage : undefined;
+  return storage && namesDatabase(storage) ? storage : undefined;
 }
 
 /** Runs work with the module's services. */

@@ -186,7 +186,7 @@ export const TYPEORM_CODE = `TypeOrmModule.forRootAsync({
 const WITH_TYPEORM = `// 'Order' is the name of your entity, 'pending' the state in which it may be paid, and these are its columns (note is text, for
   // a person): leave out currency if your orders have none. Until they are right this throws, and is tried again for a day at least.
   @OnPaymentSucceeded({ consumer: 'orders' })
-  async paid(event: PaymentSucceededEvent, { manager }: PaymentEventContext): Promise<void> {
+  async paid(event: PaymentSucceededEvent, { manager }: PaymentEventContext<EntityManager>): Promise<void> {
     const { orderId: id, billedAmount: amount, currency, paymentId } = event;
     const order = { id, amount, currency };
     const { affected } = await manager.update('Order', { ...order, status: 'pending' }, { status: 'paid' });
@@ -210,7 +210,7 @@ import {
   type PaymentEventContext,
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
-${(layer?.handler.imports ?? []).map((line) => `${line}\n`).join('')}
+${(layer?.handler.imports ?? [`import type { EntityManager } from 'typeorm';`]).map((line) => `${line}\n`).join('')}
 @Injectable()
 export class OrderPayments {
   constructor(private readonly payments: PaymentAcceptanceService) {}

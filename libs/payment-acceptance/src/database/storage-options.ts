@@ -10,3 +10,8 @@ export interface PaymentStorageOptions {
    */
   connections?: number;
 }
+
+/** Whether the options name a database themselves: then a TypeORM data source is left alone. */
+export function namesDatabase({ url, pool }: PaymentStorageOptions): boolean {
+  return url !== undefined || pool !== undefined;
+}

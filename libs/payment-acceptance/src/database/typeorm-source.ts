@@ -1,4 +1,3 @@
-import type { DataSource } from 'typeorm';
 import type { ConnectionSource } from './connection-source.js';
 import { PaymentUnsupportedDataSourceError } from './database.errors.js';
 import {
@@ -8,6 +7,13 @@ import {
   type MysqlPoolFactory,
   type PgPoolClass,
 } from './pool-source.js';
+
+/** The parts of a `DataSource` of TypeORM that are used. */
+export interface TypeOrmDataSource {
+  readonly driver: object;
+  readonly isInitialized: boolean;
+  readonly options: { readonly type: string };
+}
 
 /** What TypeORM's drivers have, and do not declare. */
 interface Driver {
@@ -23,10 +29,10 @@ interface Driver {
  * to its primary server.
  * @throws PaymentUnsupportedDataSourceError for a database that cannot guarantee what the module promises
  */
-export function openBeside(dataSource: DataSource, connections = DEFAULT_CONNECTIONS): ConnectionSource {
+export function openBeside(dataSource: TypeOrmDataSource, connections = DEFAULT_CONNECTIONS): ConnectionSource {
   const { options, isInitialized } = dataSource;
   const { type } = options;
-  const driver = dataSource.driver as unknown as Driver;
+  const driver = dataSource.driver as Driver;
   if (type !== 'postgres' && type !== 'mariadb' && type !== 'mysql') throw new PaymentUnsupportedDataSourceError(type);
   if (!isInitialized) {
     const remedy = 'Leave out manualInitialization, or name the database in the option storage: { url }.';

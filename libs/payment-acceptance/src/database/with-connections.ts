@@ -1,12 +1,11 @@
-import type { DataSource } from 'typeorm';
 import type { ConnectionSource } from './connection-source.js';
 import { openStorage } from './pool-source.js';
 import type { PaymentStorageOptions } from './storage-options.js';
-import { openBeside } from './typeorm-source.js';
+import { openBeside, type TypeOrmDataSource } from './typeorm-source.js';
 
 /** Runs work outside of an application, on connections that are closed afterwards. */
 export async function withConnections<T>(
-  database: DataSource | PaymentStorageOptions,
+  database: TypeOrmDataSource | PaymentStorageOptions,
   work: (source: ConnectionSource) => Promise<T>,
 ): Promise<T> {
   const source = 'driver' in database ? openBeside(database) : await openStorage(database);

@@ -1,11 +1,11 @@
-import type { EntityManager } from 'typeorm';
 import type { PaymentEventMap, PaymentEventName } from '../domain/payment-events.js';
 
 /**
- * What a durable handler receives in addition to the event. `Tx` is the transaction of the host's data layer: TypeORM's
- * `EntityManager`, unless the option `transactions` names another, as in `PaymentEventContext<Prisma.TransactionClient>`.
+ * What a durable handler receives in addition to the event. `Tx` is the transaction of the host's data layer:
+ * `PaymentEventContext<EntityManager>` with TypeORM, `PaymentEventContext<Prisma.TransactionClient>` with Prisma, as the option
+ * `transactions` says.
  */
-export interface PaymentEventContext<Tx = EntityManager> {
+export interface PaymentEventContext<Tx = unknown> {
   /** Writes through this transaction commit together with the mark that the delivery is done, or not at all. */
   readonly tx: Tx;
   /** The same, under TypeORM's name for it. */
@@ -37,7 +37,7 @@ export type EventConsumer = {
 } & (
   | {
       readonly kind: 'transaction';
-      handle(event: AnyPaymentEvent, context: PaymentEventContext<unknown>): Promise<void>;
+      handle(event: AnyPaymentEvent, context: PaymentEventContext): Promise<void>;
     }
   | { readonly kind: 'lease'; handle: HandOver }
   | {

@@ -8,6 +8,7 @@ import { HOST, type Host } from '../database/host.js';
 import { MariaDestroyableTransaction } from '../database/mariadb/destroyable-transaction.js';
 import { PostgresDestroyableTransaction } from '../database/postgres/destroyable-transaction.js';
 import { PostgresDatabase } from '../database/postgres/postgres.database.js';
+import { namesDatabase } from '../database/storage-options.js';
 
 /** Token of the {@link HandlerTransactions}. */
 export const HANDLER_TRANSACTIONS = Symbol.for('nestjs-payment-acceptance/handler-transactions');
@@ -27,7 +28,7 @@ export const HANDLER_TRANSACTIONS_PROVIDER: FactoryProvider<HandlerTransactions 
       const logger = new PaymentLogger('PaymentAcceptance');
       return new HostTransactions(transactions, sessions, (line) => logger.write('configuration-warning', line));
     }
-    if (!dataSource || storage.url !== undefined || storage.pool) return undefined;
+    if (!dataSource || namesDatabase(storage)) return undefined;
     if (database instanceof PostgresDatabase) return new PostgresDestroyableTransaction(database, dataSource);
     return new MariaDestroyableTransaction(database, dataSource);
   },

@@ -12,6 +12,7 @@ import { PaymentPoolExhaustedError } from '../database/database.errors.js';
 import { hasNoConnectionLeft } from '../database/query-errors.js';
 import { openDatabase } from '../database/open-database.js';
 import { openStorage } from '../database/pool-source.js';
+import { namesDatabase } from '../database/storage-options.js';
 import { openBeside } from '../database/typeorm-source.js';
 
 @Module({})
@@ -66,7 +67,7 @@ async function sourceOf(
   dataSource: DataSource | undefined,
   name: string,
 ): Promise<ConnectionSource> {
-  if (storage.url !== undefined || storage.pool) return openStorage(storage);
+  if (namesDatabase(storage)) return openStorage(storage);
   if (dataSource) return openBeside(dataSource, storage.connections);
   const named = name === 'default' ? '' : ` "${name}"`;
   throw new PaymentConfigurationError([

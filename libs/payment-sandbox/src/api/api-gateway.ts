@@ -35,6 +35,9 @@ const SPOILT: [RequestFault, (answer: ApiAnswer | undefined) => ApiAnswer][] = [
 ];
 const DONE_BY_DEFAULT: ReadonlySet<RequestFault> = new Set(['malformed', 'empty']);
 
+/** Of a request that has reached no operation. */
+const NOTHING = { shopId: null, orderId: null, billId: null, faults: [], remark: null };
+
 /** A request on its way through the gateway. */
 interface Call {
   operation: ApiOperation;
@@ -100,16 +103,15 @@ export class ApiGateway {
     const { answer, why } = refusalOfAddress(received.method, path);
     // The address is what is wrong, whether or not its body arrives.
     await this.reception.body(received, request).catch(() => undefined);
-    this.reception.end(received, {
-      shopId: null,
-      orderId: null,
-      billId: null,
-      faults: [],
-      problem: why,
-      remark: null,
-      answer,
-    });
+    this.reception.end(received, { ...NOTHING, problem: why, answer });
     send(response, answer);
+  }
+
+  /** What begins a TLS connection has come to the plain port. */
+  refuseTls(): void {
+    const received = this.reception.beginTls();
+    const problem = 'TLS on a port that speaks plain HTTP: the base address in the client must begin with http://';
+    this.reception.end(received, { ...NOTHING, problem, answer: null });
   }
 
   /** Null if a fault resets the connection before anything is done. */
@@ -144,7 +146,7 @@ export class ApiGateway {
     try {
       const shop = this.bills.authenticate(call.request.headers.authorization, parameters);
       call.shopId = shop.id;
-      call.remark = remarkOn(call.operation, parameters, shop);
+      call.remark = remarkOn(call.operation, call.received, parameters, shop);
       if (call.operation === 'payments') return paymentsAnswer(this.bills.payments(shop, parameters));
       const bill = this.bills.create(shop, parameters);
       call.entry.billId = bill.id;

@@ -43,6 +43,12 @@ export class Reception {
     return received;
   }
 
+  /** A connection whose first bytes are no HTTP. */
+  beginTls(): ReceivedRequest {
+    const at = this.clock.instant();
+    return this.requests.add({ at, method: 'TLS', address: 'ClientHello', operation: null, headers: [] });
+  }
+
   /** Reads the body of a request and records its first bytes. */
   async body(received: ReceivedRequest, request: SandboxRequest): Promise<Body> {
     const body = await readBody(request);

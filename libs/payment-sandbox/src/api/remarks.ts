@@ -1,4 +1,5 @@
 import type { Shop } from '../model/entities.js';
+import type { ReceivedRequest } from '../storage/received-requests.js';
 import type { ApiOperation } from '../storage/request-log.js';
 import type { Parameters } from './parameters.js';
 import { quote } from './reasons.js';
@@ -30,10 +31,15 @@ const MEANT: Readonly<Record<string, string>> = {
 const MOST_NAMED = 5;
 
 /**
- * What is odd about a request that was accepted, in one sentence; null if nothing is. The specification does not say what the
- * service does with unknown fields.
+ * What is odd about a request that was accepted, in one sentence; null if nothing is. The specification says neither what the
+ * service does with unknown fields nor how exact an address must be.
  */
-export function remarkOn(operation: ApiOperation, parameters: Parameters, shop: Shop): string | null {
+export function remarkOn(
+  operation: ApiOperation,
+  received: Pick<ReceivedRequest, 'address' | 'headers' | 'body'>,
+  parameters: Parameters,
+  shop: Shop,
+): string | null {
   const known = [...FIELDS[operation], ...(operation === 'create' && shop.billAddresses ? ADDRESSES : [])];
   const ignored = [...parameters.keys()].filter((name) => !known.includes(name));
   const remarks = ignored.slice(0, MOST_NAMED).map((name) => `${quote(name)} is ignored${meant(name, operation)}`);
@@ -42,7 +48,26 @@ export function remarkOn(operation: ApiOperation, parameters: Parameters, shop: 
   if (operation === 'create' && !parameters.get('shop_id')) {
     remarks.push('there is no shop_id, which the specification has among the fields of a bill');
   }
+  const lenient = leniencies(operation, received);
+  if (lenient.length > 0) remarks.push(`${lenient.join(' and ')} is taken here, and may not be by the service`);
   return remarks.join('; ') || null;
+}
+
+/** What is served though the specification shows it otherwise. */
+function leniencies(
+  operation: ApiOperation,
+  { address, headers, body }: Pick<ReceivedRequest, 'address' | 'headers' | 'body'>,
+): string[] {
+  const [path = ''] = address.split('?');
+  const steps = path.split('/').filter((step) => step !== '');
+  const type = headers.find(({ name }) => name.toLowerCase() === 'content-type')?.value;
+  const isJson = /^\s*\{/.test(body) && !/json|form/i.test(type ?? '');
+  return [
+    /\/{2}/.test(path) && 'an address with //',
+    path.endsWith('/') && 'an address with a slash at its end',
+    steps.slice(-2).join('/') !== `bill/${operation}` && `an address that is not written bill/${operation}`,
+    isJson && `JSON ${type === undefined ? 'without a Content-Type' : `as ${quote(type)}`}`,
+  ].filter((each) => each !== false);
 }
 
 function meant(name: string, operation: ApiOperation): string {

@@ -28,7 +28,9 @@ export interface Findings {
 /** Undefined if there is nothing to say. */
 export function adviceFor(tried: Tried, findings: Findings = {}): Advice | undefined {
   const { answer } = tried;
-  if (answer.status === null) return { advice: unreached(tried.url, answer.code, answer.error) };
+  if (answer.status === null) {
+    return wantedOf(tried, findings) ?? { advice: unreached(tried.url, answer.code, answer.error) };
+  }
   if (answer.status === 200) return afterDelivery(tried, answer.body, findings);
   if (answer.status >= 400 && answer.status < 500 && isForged(tried)) {
     return { advice: 'its SignatureValue does not match its fields: the shop is right to refuse it' };
@@ -43,17 +45,30 @@ export function adviceFor(tried: Tried, findings: Findings = {}): Advice | undef
   return refused(tried, answer.status, findings);
 }
 
-function refused(tried: Tried, status: number, { elsewhere }: Findings): Advice {
+function refused(tried: Tried, status: number, { elsewhere, understands }: Findings): Advice {
   const { url, format, answer } = tried;
   if (status === 404 || status === 405) return { advice: notThere(url, status, elsewhere) };
-  if (status === 419) return { advice: 'the shop asks for a CSRF token: exempt this route from that check' };
+  if (status === 419 || /csrf/i.test(answer.body)) {
+    return { advice: 'the shop asks for a CSRF token: exempt this route from that check' };
+  }
   if (speaksOfDigest(answer.body)) return { advice: aboutDigest(tried) };
   if (status === 415) return otherFormatWanted(other(format), null);
-  if (status === 401 || status === 403) {
-    const guard = 'a guard before the route, such as a login, must let the service through';
-    return { advice: `${guard}; or the shop found the digest wrong: ${aboutDigest(tried)}` };
+  const says = quoted(answer.body);
+  if (understands) {
+    const shown = `the shop reads ${format === 'json' ? 'JSON' : 'forms'}, and tells a right digest from a wrong one`;
+    return { advice: `${shown}: it refused what this postback says${says && `, with ${says}`}` };
   }
-  return { advice: `the shop refused what it read; if it means the digest: ${aboutDigest(tried)}` };
+  if (status === 401) return { advice: GUARD };
+  if (status === 403 && !says) return { advice: `${GUARD}; or the shop found the digest wrong: ${aboutDigest(tried)}` };
+  return { advice: `the shop refused it${says ? `, and says ${says}` : ' without a word: its log may say why'}` };
+}
+
+const GUARD = 'a guard before the route, such as a login, must let the service through';
+
+/** The beginning of what a shop says; empty for nothing, and for a page. */
+function quoted(body: string): string {
+  const text = body.replace(/\s+/g, ' ').trim();
+  return text === '' || DOCUMENT.test(text) ? '' : `"${text.slice(0, 60)}"`;
 }
 
 /** What other postbacks, for an order that cannot exist, have shown. */
@@ -104,7 +119,7 @@ function afterDelivery(tried: Tried, body: string, findings: Findings): Advice |
   const text = body.trim();
   if (isForged(tried) || !deniesDelivery(text)) return undefined;
   const isPage = DOCUMENT.test(text);
-  const says = isPage ? 'a page' : `"${text.replace(/\s+/g, ' ').slice(0, 60)}"`;
+  const says = isPage ? 'a page' : quoted(text);
   const lost = `200 counts as delivered, but the answer is ${says}, no acknowledgement such as OK: see whether the shop has the payment`;
   const wanted = wantedOf(tried, findings);
   if (wanted) return { ...wanted, advice: `${lost}; ${wanted.advice}` };
@@ -142,9 +157,15 @@ function unreached(url: string, code: string | null, error: string): string {
   }
 }
 
-/** Whether an answer mentions the signature, in words that shops use. */
+/** Words that shops use for the digest; "sign in" is none. */
+const DIGEST =
+  /(?<![a-z])(?:sign(?![ -](?:in|up|out))|digest|hash|md5|crc|checksum)(?![a-z])|signature|подпис|контрольн/i;
+/** What validators say of a field that a DTO lacks, or that did not come. */
+const VALIDATED = /signaturevalue\W+(?:should|must|is|may|can|was|field)\b/gi;
+
+/** Whether an answer complains of the digest. */
 export function speaksOfDigest(body: string): boolean {
-  return /sign|digest|hash|md5|подпис/i.test(body);
+  return DIGEST.test(body.replace(VALIDATED, ''));
 }
 
 /** Whether the shop must refuse it: its signature is not the one the service would have sent. */

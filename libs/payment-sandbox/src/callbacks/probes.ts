@@ -35,11 +35,12 @@ export class Probes {
 
   find(tried: Pick<Tried, 'shop' | 'url' | 'format' | 'answer'>, closed: AbortSignal): Promise<Findings> {
     const { shop, url, format, answer } = tried;
-    const { status, body } = answer;
+    const { status, body, code } = answer;
     if (status === 404 || status === 405) {
       return this.once(`address ${url}`, async () => ({ elsewhere: await elsewhere(url, format, closed) }));
     }
-    const isRefused = status !== null && status >= 400 && status !== 419;
+    // A handler that fails may close the connection.
+    const isRefused = status === null ? code === 'ECONNRESET' : status >= 400 && status !== 419;
     if (!isRefused && !(status === 200 && deniesDelivery(body))) return Promise.resolve({});
     // Another shop at the address has another token.
     return this.once(`format ${format} ${shop.id} ${url}`, () => this.compare(tried, closed));
@@ -120,6 +121,7 @@ function differ(one: PostAnswer, wrong: PostAnswer): boolean {
 /** For shops that check no digest: one format is taken, or its order is not found, and the other is not read. */
 function isBetter(one: PostAnswer, than: PostAnswer): boolean {
   const isTaken = one.status === 200 && !deniesDelivery(one.body);
-  if (than.status === null || (than.status === 200 && !deniesDelivery(than.body))) return false;
+  if (than.status === null) return isTaken && than.code === 'ECONNRESET';
+  if (than.status === 200 && !deniesDelivery(than.body)) return false;
   return isTaken || ((one.status === 404 || one.status === 409) && than.status >= 500);
 }

@@ -1,3 +1,4 @@
+import { signatureOf } from '../callbacks/signature.js';
 import { CURRENCIES } from '../model/entities.js';
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -6,10 +7,49 @@ const text = (description: string, more: Schema = {}): Schema => ({ type: 'strin
 const amount = (description: string): Schema => ({ type: 'number', description, examples: [100.05] });
 const loose = (types: readonly string[], description: string): Schema => ({ type: types, description });
 const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
-const answer = (description: string, name: string): Schema => ({
-  description,
-  content: { 'application/json': { schema: ref(name) } },
+const content = (name: string, examples: Schema): Schema => ({
+  schema: ref(name),
+  examples: Object.fromEntries(Object.entries(examples).map(([title, value]) => [title, { value }])),
 });
+const answer = (description: string, name: string, examples: Schema): Schema => ({
+  description,
+  content: { 'application/json': content(name, examples) },
+});
+
+const BILL = {
+  amount: '100.05',
+  order_id: 'order-1',
+  description: 'Two cups',
+  type: 'normal',
+  shop_id: 'demo-main',
+  currency_in: 'RUB',
+  custom: 'table 4',
+  payer_pays_commission: 1,
+  name: 'Order 1',
+};
+const BILL_ID = 'K4ZQ8X2M1A';
+const PAYMENT = {
+  id: 'P7R2W9T5',
+  bill_id: BILL_ID,
+  status: 'SUCCESS',
+  amount: 102.05,
+  amount_received: 100.05,
+  commission: 2,
+  account_amount: 100.05,
+  account_currency_code: 'RUB',
+  from_card: '411111******1111',
+  currency_in: 'RUB',
+  created_at: '2026-11-21 06:15:00',
+};
+/** As a shop with the API token `token` gets it. */
+const REDIRECT = {
+  InvId: 'order-1',
+  OutSum: '102.05',
+  CurrencyIn: 'RUB',
+  custom: 'table 4',
+  SignatureValue: signatureOf('102.05', 'order-1', 'token'),
+};
+const POSTBACK = { Status: 'SUCCESS', Commission: '2.00', TrsId: BILL_ID, ...REDIRECT };
 
 /** The service's own objects (sections 2 and 7). Assumed parts say so. */
 const SCHEMAS: Readonly<Record<string, Schema>> = {
@@ -82,17 +122,33 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
       errors: { type: 'object', additionalProperties: { type: 'array', items: { type: 'string' } } },
     },
   },
-  Callback: {
+  Postback: {
     type: 'object',
-    description: 'Sections 2.4 and 2.5, also as a form.',
-    required: ['InvId', 'OutSum', 'SignatureValue'],
+    description: 'Section 2.5; which fields are required, and whether it is JSON or a form, is assumed.',
+    required: ['Status', 'InvId', 'Commission', 'CurrencyIn', 'OutSum', 'TrsId'],
+    properties: {
+      Status: { enum: ['SUCCESS', 'FAIL'] },
+      InvId: text('The shop’s order_id.'),
+      Commission: text('Commission, as a decimal.'),
+      CurrencyIn: { enum: CURRENCIES, description: 'Currency of the payment.' },
+      OutSum: text('The amount, as a decimal.'),
+      TrsId: text('The bill: its bill_id.'),
+      custom: text('What the shop gave; absent if it gave nothing.'),
+      SignatureValue: text('As of section 5.6 (assumed); absent if the shop’s setting postbackSignature says so.'),
+    },
+  },
+  Redirect: {
+    type: 'object',
+    description: 'Section 2.4.',
+    required: ['InvId', 'OutSum', 'CurrencyIn', 'SignatureValue'],
     properties: {
       InvId: text('The shop’s order_id.'),
-      OutSum: text('The amount.', { examples: ['100.05'] }),
-      TrsId: text('The bill; of a postback.'),
-      Status: { enum: ['SUCCESS', 'FAIL'], description: 'Of a postback.' },
-      SignatureValue: text('Section 5.6; that of a postback is assumed.'),
-      custom: text('What the shop gave.'),
+      OutSum: text('The amount, as a decimal.'),
+      CurrencyIn: { enum: CURRENCIES, description: 'Currency in which the bill was paid.' },
+      custom: text('What the shop gave; absent if it gave nothing.'),
+      SignatureValue: text(
+        'Section 5.6: upper-case hexadecimal MD5 of OutSum, InvId and the API token, joined by colons.',
+      ),
     },
   },
 };
@@ -100,17 +156,37 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
 const REFUSED = answer(
   'Section 7: the token (401), the merchant or the bill (403), a wrong field (400, assumed), another operation (404).',
   'ServiceError',
+  {
+    token: { message: 'Unauthenticated.', success: false },
+    field: {
+      message: 'The amount field is required.',
+      errors: { amount: ['The amount field is required.'] },
+      success: false,
+    },
+  },
 );
+
+const created = (address: string): Schema => ({
+  success: 'true',
+  link_url: `${address}/link/${BILL_ID}`,
+  link_page_url: `${address}/transfer/${BILL_ID}`,
+  bill_id: BILL_ID,
+});
 
 /** The OpenAPI 3.1 document of the service: its two operations, and the callbacks that it sends to the shop. */
 export function openApiDocument(address: string): Schema {
-  const form = { schema: ref('BillRequest') };
-  const callback = (summary: string, status: string): Schema => ({
+  const form = content('BillRequest', { bill: BILL, 'as little as possible': { amount: '100.05' } });
+  const callback = (operationId: string, summary: string, types: Schema, status: string): Schema => ({
     post: {
+      operationId,
       summary,
-      requestBody: { content: { 'application/json': { schema: ref('Callback') } } },
+      requestBody: { required: true, content: types },
       responses: { [status]: { description: 'Taken.' } },
     },
+  });
+  const postback = content('Postback', {
+    paid: POSTBACK,
+    'not paid': { ...POSTBACK, Status: 'FAIL' },
   });
   return {
     openapi: '3.1.0',
@@ -134,7 +210,7 @@ export function openApiDocument(address: string): Schema {
               'application/json': form,
             },
           },
-          responses: { 200: answer('The bill.', 'BillCreated'), default: REFUSED },
+          responses: { 200: answer('The bill.', 'BillCreated', { bill: created(address) }), default: REFUSED },
         },
       },
       '/api/v1/bill/payments': {
@@ -142,10 +218,20 @@ export function openApiDocument(address: string): Schema {
           operationId: 'payments',
           summary: 'Payments of one bill (section 4.2)',
           parameters: [
-            { name: 'id', in: 'query', required: true, description: 'The bill.', schema: { type: 'string' } },
+            {
+              name: 'id',
+              in: 'query',
+              required: true,
+              description: 'The bill.',
+              schema: { type: 'string' },
+              example: BILL_ID,
+            },
           ],
           responses: {
-            200: answer('Its payments, oldest first (the order is assumed).', 'PaymentList'),
+            200: answer('Its payments, oldest first (the order is assumed).', 'PaymentList', {
+              paid: { data: [PAYMENT], success: true },
+              'not paid yet': { data: [], success: true },
+            }),
             default: REFUSED,
           },
         },
@@ -153,10 +239,17 @@ export function openApiDocument(address: string): Schema {
     },
     webhooks: {
       redirect: callback(
+        'redirect',
         'The payer’s browser posts it to the Success URL or the Fail URL, as a form (section 4.3)',
+        { 'application/x-www-form-urlencoded': content('Redirect', { paid: REDIRECT }) },
         '303',
       ),
-      postback: callback('The service posts it to the Result URL (section 4.4)', '200'),
+      postback: callback(
+        'postback',
+        'The service posts it to the Result URL (section 4.4), as the setting postbackFormat says (assumed)',
+        { 'application/json': postback, 'application/x-www-form-urlencoded': postback },
+        '200',
+      ),
     },
     components: {
       schemas: SCHEMAS,

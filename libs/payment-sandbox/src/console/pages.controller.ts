@@ -73,6 +73,7 @@ export class ConsolePagesController {
       now: this.clock.instant(),
       address: ownAddress(request),
       shopId: [...this.store.shops.keys()][0] ?? 'SHOP',
+      refused: this.received.all.filter(({ operation, problem }) => operation === 'create' && problem !== null).length,
     });
     sendPage(response, page, request);
   }

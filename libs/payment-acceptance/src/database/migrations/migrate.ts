@@ -1,4 +1,3 @@
-import type { DataSource } from 'typeorm';
 import type { ConnectionSource } from '../connection-source.js';
 import { PaymentClock } from '../../common/clock.js';
 import type { Database } from '../database.js';
@@ -7,6 +6,7 @@ import { MARIA_MIGRATIONS, mariaTables, migrateMaria } from './mariadb/migrate.j
 import type { Migration } from './migration.js';
 import { openDatabase } from '../open-database.js';
 import type { PaymentStorageOptions } from '../storage-options.js';
+import type { TypeOrmDataSource } from '../typeorm-source.js';
 import { withConnections } from '../with-connections.js';
 import { migratePostgres, POSTGRES_MIGRATIONS, postgresTables } from './postgres/migrate.js';
 import { integer } from '../reading.js';
@@ -30,7 +30,7 @@ export interface MigrationOptions {
  * @throws PaymentUnsupportedDataSourceError, or RangeError for an invalid schema name
  */
 export function migratePaymentAcceptance(
-  database: DataSource | PaymentStorageOptions,
+  database: TypeOrmDataSource | PaymentStorageOptions,
   options: MigrationOptions = {},
 ): Promise<void> {
   return withConnections(database, (source) => migrateTables(source, options));
@@ -51,7 +51,7 @@ export async function migrateTables(source: ConnectionSource, { schema }: Migrat
  * @internal
  */
 export function pendingMigrations(
-  database: DataSource | PaymentStorageOptions,
+  database: TypeOrmDataSource | PaymentStorageOptions,
   { schema }: MigrationOptions = {},
 ): Promise<Pick<Migration, 'version' | 'name'>[]> {
   return withConnections(database, async (source) => {

@@ -161,12 +161,13 @@ export class OperatorStore {
   /** The deliveries that {@link replay} would make due now, those of the oldest events first; of many the first of these. */
   toReplay(filter: DeadLetterFilter, scope: ShopScope, after?: DeliveryToReplay): Promise<DeliveryToReplay[]> {
     const { dialect } = this.database;
-    const some = (which: Statement): Statement =>
-      sql`SELECT d.id, d.bill_id, d.consumer, d.seq ${which}
-       ${after ? sql`AND (d.seq, d.id) > (${after.seq}, ${after.id})` : sql``}`;
+    const later = after ? sql`AND d.seq >= ${after.seq} AND (d.seq > ${after.seq} OR d.id > ${after.id})` : sql``;
+    // Each ends by itself: of very many rows, none but the first are then read and sorted.
+    const first = (which: Statement): Statement =>
+      sql`(SELECT d.id, d.bill_id, d.consumer, d.seq ${which} ${later} ORDER BY d.seq, d.id LIMIT ${READ_AT_ONCE})`;
     return this.database.rows(
       sql`SELECT ${dialect.text('id')} AS id, bill_id AS "intentId", consumer, ${dialect.text('found.seq')} AS seq FROM (
-         ${some(deadLettersOf(dialect, filter, scope))} UNION ALL ${some(orderlessOf(dialect, filter, scope))}) found
+         ${first(deadLettersOf(dialect, filter, scope))} UNION ALL ${first(orderlessOf(dialect, filter, scope))}) found
        ORDER BY found.seq, found.id LIMIT ${READ_AT_ONCE}`.withTime(LONG_STATEMENT_MS),
       {},
     );

@@ -1,18 +1,14 @@
 import { type Html, html } from '../../common/html.js';
 import { money } from '../../common/money.js';
 import type { Page } from '../../common/page.js';
-import type { Payment, Shop } from '../../model/entities.js';
+import type { Payment } from '../../model/entities.js';
 import { spacedCard, TEST_CARDS } from '../../payments/test-cards.js';
 import { billState } from './bill-state.js';
 import { button, consolePage, option, tag, time } from './layout.js';
 import { type History, timeline } from './timeline.js';
 
-export interface BillPageView extends History {
-  shop: Shop | undefined;
-}
-
 /** One bill: its facts, its history, and its actions. */
-export function billPage(view: BillPageView): Page {
+export function billPage(view: History): Page {
   const { bill, shop, payments } = view;
   return consolePage({
     title: bill.orderId === '' ? `Bill ${bill.id}` : `Order ${bill.orderId}`,

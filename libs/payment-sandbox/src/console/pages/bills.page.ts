@@ -24,11 +24,13 @@ export interface BillsView {
   /** The address of the sandbox, as the browser knows it. */
   address: string;
   shopId: string;
+  /** How many of the creations that are kept were refused. */
+  refused: number;
 }
 
 /** The newest bills, and whether all is well. */
 export function billsPage(view: BillsView): Page {
-  const { rows, search, older, faults, now } = view;
+  const { rows, search, older, faults, now, refused } = view;
   const inForce = Object.keys({ ...faults.requests, ...faults.postbacks }).length;
   const table = html`<div class="scroll flows" role="region" aria-label="Bills" tabindex="0">
     <table>
@@ -56,6 +58,12 @@ export function billsPage(view: BillsView): Page {
           ><span>Faults</span>${inForce === 0 ? tag('none') : tag(`${inForce} in force`, 'warn')}</a
         >
         <a href="/sandbox/console/clock"><span>Clock</span>${time(now)}</a>
+        ${
+          refused > 0 &&
+          html`<a href="/sandbox/console/requests?problems"
+            ><span>Refused creations</span>${tag(String(refused), 'bad')}</a
+          >`
+        }
       </div>
       <section class="card">
         <form class="row" role="search" action="/sandbox">

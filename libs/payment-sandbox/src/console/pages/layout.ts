@@ -21,7 +21,7 @@ export interface ConsolePage {
   /** The introduction under the title. */
   lead?: string | Html;
   /** The outcome of the last action. */
-  message?: { tone: Tone; text: string };
+  message?: { tone: Tone; text: string | Html };
   /** Beside the title. */
   tag?: Html;
   content: Html;
@@ -61,6 +61,15 @@ export function consolePage({ status = 200, title, place, lead, message, tag, co
 
 export function tag(text: string, tone: Tone = ''): Html {
   return html`<span class="tag ${tone}">${text}</span>`;
+}
+
+/** A sentence about a shop, in which the setting that it names leads to that shop's settings. */
+export function explained(sentence: string, shopId: string | null): Html {
+  const found = /(?<=setting |try )(?:postback\w+|roundAmounts|billAddresses)/.exec(sentence);
+  if (!found || shopId === null) return html`${sentence}`;
+  const [name] = found;
+  const [before, after] = [sentence.slice(0, found.index), sentence.slice(found.index + name.length)];
+  return html`${before}<a href="/sandbox/console/shops/${encodeURIComponent(shopId)}#settings">${name}</a>${after}`;
 }
 
 /**

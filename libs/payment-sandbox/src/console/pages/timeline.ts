@@ -1,14 +1,25 @@
 import { postbackBody } from '../../callbacks/postback.js';
+import { redirectOf } from '../../callbacks/redirect.js';
 import { type Html, html } from '../../common/html.js';
 import { money } from '../../common/money.js';
-import type { Bill, Callback, CallbackTry, Instant, Payment, PaymentStatus, Visit } from '../../model/entities.js';
+import type {
+  Bill,
+  Callback,
+  CallbackTry,
+  Instant,
+  Payment,
+  PaymentStatus,
+  Shop,
+  Visit,
+} from '../../model/entities.js';
 import type { ApiRequest } from '../../storage/request-log.js';
 import { callbackState } from './bill-state.js';
 import { replayForms } from './replay-forms.js';
-import { button, tag, time, type Tone } from './layout.js';
+import { button, explained, tag, time, type Tone } from './layout.js';
 
 export interface History {
   bill: Bill;
+  shop: Shop | undefined;
   payments: readonly Payment[];
   callbacks: readonly Callback[];
   visits: readonly Visit[];
@@ -44,7 +55,8 @@ export function timeline(history: History): Html {
     created(history.bill),
     ...history.visits.map(visited),
     ...history.payments.flatMap(statuses),
-    ...history.callbacks.map(called),
+    ...history.callbacks.map((callback) => called(callback, history.bill.shopId)),
+    ...history.payments.flatMap((payment) => left(history, payment)),
     ...history.requests.flatMap(asked),
   ];
   // What happened at one instant stays in this order: sorting is stable.
@@ -88,7 +100,24 @@ function statuses(payment: Payment): Entry[] {
   }));
 }
 
-function called(callback: Callback): Entry {
+/** A payer whom no address takes back to the shop. */
+function left({ bill, shop, visits }: History, payment: Payment): Entry[] {
+  const end = payment.history.at(-1);
+  const isFinal = end?.status === 'SUCCESS' || end?.status === 'FAIL';
+  if (!shop || !end || !isFinal || visits.length === 0 || redirectOf(shop, bill, payment)) return [];
+  const [label, name] = end.status === 'SUCCESS' ? ['Success URL', 'successUrl'] : ['Fail URL', 'failUrl'];
+  return [
+    {
+      at: end.at,
+      id: `left-${payment.id}`,
+      tone: 'warn',
+      content: html`The payer stays on the result page: the shop has no
+        <a href="/sandbox/console/shops/${encodeURIComponent(shop.id)}#settings">${label}</a> (<code>${name}</code>)`,
+    },
+  ];
+}
+
+function called(callback: Callback, shopId: string): Entry {
   const [state, tone] = callbackState(callback);
   const { Status: status = '(no Status)' } = callback.fields;
   const next = callback.nextTryAt !== null && callback.tries.length > 0 && callback.nextTryAt;
@@ -98,12 +127,13 @@ function called(callback: Callback): Entry {
     tone,
     content: html`${KINDS[callback.kind]} <strong>${status}</strong> ${tag(state, tone)}
       ${callback.held && html`<span class="note">held back until another has gone out</span>`}
-      ${callback.tries.length === 0 && requestOf(callback)} ${callback.tries.map((made) => attempt(callback, made))}
+      ${callback.tries.length === 0 && requestOf(callback)}
+      ${callback.tries.map((made) => attempt(callback, made, shopId))}
       ${next && html`<p class="note">Next try: ${time(next)}</p>`} ${replayForms(callback)}`,
   };
 }
 
-function attempt(callback: Callback, made: CallbackTry): Html {
+function attempt(callback: Callback, made: CallbackTry, shopId: string): Html {
   const answer =
     made.status === null ? html`No answer: ${made.error}` : html`${made.status} ${made.body.trim() || '(empty)'}`;
   const good = made.status === 200 && made.advice === undefined;
@@ -114,7 +144,7 @@ function attempt(callback: Callback, made: CallbackTry): Html {
       <pre tabindex="0">${requestText(callback, made)}</pre>
       <pre tabindex="0">${answer}</pre>
     </details>
-    ${made.advice !== undefined && html`<p class="advice">${made.advice}.</p>`}
+    ${made.advice !== undefined && html`<p class="advice">${explained(made.advice, shopId)}.</p>`}
     ${made.remedy && otherFormat(callback, made.remedy)}`;
 }
 

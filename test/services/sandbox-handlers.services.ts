@@ -1,0 +1,148 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { readdirSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type Callback, type LogLine, type RunningSandbox, startPaymentSandbox } from 'nestjs-payment-sandbox';
+import { ForeignHandler, type Language, missing } from './support/foreign-handler.js';
+
+const TOKEN = '72|token-of-the-shop';
+
+/** What whoever follows the advice does. */
+type Followed = 'sent again as a form' | 'handler corrected' | 'address corrected';
+
+interface Published {
+  file: string;
+  /** Default `100.05`. */
+  amount?: string;
+  /** Absent for a right one: there is nothing to say, and the order is paid at once. */
+  says?: RegExp;
+  followed?: Followed[];
+}
+
+const FORM = /the shop does not read JSON \(the same as a form is answered with \d+\): .*postbackFormat: form/;
+const form = (file: string, says = FORM): Published => ({ file, says, followed: ['sent again as a form'] });
+const corrected = (file: string, says: RegExp): Published => ({ file, says, followed: ['handler corrected'] });
+
+/** Handlers of postbacks as people publish them. */
+const PUBLISHED: Published[] = [
+  form('php/form-400.php'),
+  form('php/form-200.php', /the answer is "bad sign", no acknowledgement such as OK.*the shop does not read JSON/),
+  {
+    file: 'php/form-lowercase-403.php',
+    says: /the shop does not read JSON.*in lower case only, so compare without regard to case/,
+    followed: ['handler corrected', 'sent again as a form'],
+  },
+  { file: 'php/json.php' },
+  { file: 'php/either.php' },
+  form('php/request-no-digest.php', /the answer is "error: no InvId", no acknowledgement.*the shop does not read JSON/),
+  {
+    ...corrected('php/json-float.php', /^SignatureValue is the MD5 of .*, over the texts as they were sent$/),
+    amount: '100.50',
+  },
+  form('php/form-json-answer.php', /no acknowledgement such as OK.*the shop does not read JSON/),
+  form('python/http_server_form.py'),
+  corrected('python/http_server_202.py', /^only 200 counts as delivered, so it is sent again/),
+  { file: 'python/wsgi_json.py', amount: '100.50' },
+  form('python/flask_form.py'),
+  form('python/flask_form_get.py'),
+  { file: 'python/flask_json.py' },
+  corrected('python/django_csrf.py', /^the shop asks for a CSRF token: exempt this route from that check$/),
+  form('python/django_form.py'),
+  form('node/express-urlencoded.mjs'),
+  { file: 'node/express-json.mjs' },
+  corrected('node/express-no-parser.mjs', /^the shop failed while it handled the postback: its log says why$/),
+  corrected('node/express-json-lower.mjs', /^SignatureValue is .*lower case only, so compare without regard to case$/),
+  {
+    ...corrected(
+      'node/express-amount-float.mjs',
+      /^the shop reads JSON, and tells a right digest .*: it refused what this postback says, with "wrong amount"$/,
+    ),
+    amount: '64.10',
+  },
+  corrected('node/nest-201.ts', /^only 200 counts as delivered.*@HttpCode\(200\)/),
+  {
+    file: 'node/nest-prefix.ts',
+    says: /but .*\/api\/postback answers \(400\): the address lacks a global prefix$/,
+    followed: ['address corrected'],
+  },
+  corrected('node/nest-dto.ts', /^the shop refused it, and says ".*property Commission should not exist/),
+  corrected('node/nest-guard.ts', /^a guard before the route, such as a login, must let the service through$/),
+  form('go/form.go'),
+];
+
+describe.each<Language>(['php', 'python', 'node', 'go'])('the sandbox about published handlers in %s', (language) => {
+  const why = missing(language);
+  // Go is large, and is not asked for. What else is missing fails by name, unless whoever runs this could not install it.
+  const isExcused = ['go', ...(process.env['TEST_WITHOUT'] ?? '').split(' ')].includes(language);
+  const [run, note] = why !== undefined && isExcused ? [test.skip, ` (skipped: ${why})`] : [test, ''];
+  let running: RunningSandbox;
+  let handler: ForeignHandler;
+  let lines: LogLine[];
+  beforeEach(() => {
+    lines = [];
+    if (why !== undefined) throw new Error(`${why}: apt-get install php-cli python3-flask python3-django`);
+  });
+  afterEach(async () => {
+    await running.close();
+    await handler.close();
+  });
+
+  run.each(PUBLISHED.filter(({ file }) => file.startsWith(`${language}/`)))(
+    `$file${note}`,
+    async ({ file, amount = '100.05', says, followed = [] }) => {
+      handler = new ForeignHandler(file, { AMOUNT: amount, TOKEN });
+      await handler.start();
+      const shops = { main: { apiToken: TOKEN, resultUrl: `${handler.origin}/postback` } };
+      const log = (line: LogLine): number => lines.push(line);
+      running = await startPaymentSandbox({ shops, log, diagnose: true, logger: false });
+      const callback = await paid(amount);
+      const [tried] = callback.tries;
+      if (!says) {
+        expect([tried!.advice, tried!.remedy, handler.noted()]).toEqual([undefined, undefined, 'SUCCESS']);
+        return;
+      }
+      expect(tried!.advice).toMatch(says);
+      expect(handler.noted()).toBe('');
+      expect(tried!.remedy).toBe(followed.includes('sent again as a form') ? 'form' : undefined);
+      expect(await follow(followed, callback)).toMatchObject({ status: 200 });
+      expect(handler.noted()).toBe('SUCCESS');
+    },
+    120_000,
+  );
+
+  async function paid(amount: string): Promise<Callback> {
+    const address = `${running.url}/api/v1/bill/create?amount=${amount}&order_id=o-1`;
+    const response = await fetch(address, { method: 'POST', headers: { authorization: `Bearer ${TOKEN}` } });
+    const { bill_id } = (await response.json()) as { bill_id: string };
+    await running.sandbox.pay(bill_id);
+    await running.sandbox.settled();
+    return running.sandbox.bill(bill_id).callbacks[0]!;
+  }
+
+  /** Resolves with the answer to the postback, sent again. */
+  async function follow(followed: Followed[], { id, billId }: Callback): Promise<Callback['tries'][number]> {
+    if (followed.includes('handler corrected')) {
+      await handler.stop();
+      await handler.start(true);
+    }
+    if (followed.includes('address corrected')) {
+      await running.sandbox.putShop('main', { resultUrl: `${handler.origin}/api/postback` });
+    }
+    // The buttons of the console.
+    const format = followed.includes('sent again as a form') ? 'form' : undefined;
+    await fetch(`${running.url}/sandbox/console/callbacks/${id}/replay`, {
+      method: 'POST',
+      body: new URLSearchParams(format && { format }),
+    });
+    await running.sandbox.settled();
+    return running.sandbox.bill(billId).callbacks.at(-1)!.tries[0]!;
+  }
+});
+
+describe('the table of published handlers', () => {
+  test('has each of them', () => {
+    const folder = resolve(import.meta.dirname, 'handlers');
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => /\.\w+$/.test(file));
+    expect(PUBLISHED.map(({ file }) => file).sort()).toEqual(files.sort());
+    expect(PUBLISHED.length).toBeGreaterThanOrEqual(24);
+  });
+});
