@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 // npm run sandbox: the sandbox of the payment acceptance service alone. Its options are those of the published program:
 // npm run sandbox -- --help.
 import './lib/node-version.mjs';

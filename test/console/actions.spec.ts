@@ -103,8 +103,8 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
     };
     const { status, text } = await desk.operator.submit(await desk.operator.open('actions/replay/all'), {});
     probe.reached = () => undefined;
-    expect([status, text]).toEqual([503, expect.stringContaining('The action stopped after 200, which stay done.')]);
-    expect((await desk.operator.confirm('actions/replay/all')).text).toContain('401 dead letters are due again.');
+    expect([status, text]).toEqual([503, expect.stringContaining('The action stopped after 50, which stay done.')]);
+    expect((await desk.operator.confirm('actions/replay/all')).text).toContain('551 dead letters are due again.');
   });
 
   test('dead letters that fit a filter are replayed, and no others', async () => {

@@ -40,6 +40,15 @@ describe('the sandbox says what is wrong with a shop when it checks the shop', (
       'bad',
       'postbackFormat: form',
     ],
+    [
+      'answers JSON with OK, unread, and reads forms',
+      ({ headers }, body, response) => {
+        const isRead = headers['content-type']!.includes('form');
+        response.writeHead(!isRead ? 200 : body.includes('0'.repeat(32)) ? 403 : 404).end(isRead ? '' : 'OK');
+      },
+      'bad',
+      'does not read JSON (the same as a form is answered with 404)',
+    ],
     ['fails', answer(500), 'bad', 'the shop failed'],
     ['redirects', answer(302, '', { location: '/login' }), 'bad', 'leads to a login'],
     ['answers a page', answer(200, '<html>', { 'content-type': 'text/html' }), 'warn', 'the answer is a page'],

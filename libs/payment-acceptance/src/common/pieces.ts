@@ -1,22 +1,23 @@
 /** Small enough that neither a statement of so many rows nor writing its text takes long. */
 const ROWS_OF_STATEMENT = 200;
 
+/** So few that what comes beside an operator's action waits for some milliseconds at most. */
+const ROWS_OF_ACTION = 50;
+
 /** So few rows that reading them keeps neither the event loop nor the database busy for long. */
-export const READ_AT_ONCE = 20 * ROWS_OF_STATEMENT;
+export const READ_AT_ONCE = 4 * ROWS_OF_ACTION;
 
 /** The rows in pieces, each for a statement. */
-export function inPieces<T>(rows: readonly T[]): T[][] {
-  const count = Math.ceil(rows.length / ROWS_OF_STATEMENT);
-  return Array.from({ length: count }, (_, piece) =>
-    rows.slice(piece * ROWS_OF_STATEMENT, (piece + 1) * ROWS_OF_STATEMENT),
-  );
+export function inPieces<T>(rows: readonly T[], size = ROWS_OF_STATEMENT): T[][] {
+  const count = Math.ceil(rows.length / size);
+  return Array.from({ length: count }, (_, piece) => rows.slice(piece * size, (piece + 1) * size));
 }
 
-/** The same for more rows than are read at once. @param read gives the next {@link READ_AT_ONCE} after a row */
+/** The rows of an operator's action, in pieces. @param read gives the next {@link READ_AT_ONCE} after a row */
 export async function* readPieces<T>(read: (after: T | undefined) => Promise<readonly T[]>): AsyncGenerator<T[]> {
   for (let last: T | undefined; ;) {
     const rows = await read(last);
-    yield* inPieces(rows);
+    yield* inPieces(rows, ROWS_OF_ACTION);
     if (rows.length < READ_AT_ONCE) return;
     last = rows.at(-1);
   }

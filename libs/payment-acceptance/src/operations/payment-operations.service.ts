@@ -255,8 +255,8 @@ export class PaymentOperations {
   }
 
   /**
-   * Each piece in a transaction of its own, so that none holds its locks for long, and what is done stays done. After it
-   * twice as long a rest, so that an action takes a third of what the database can do at most.
+   * Each piece in a transaction of its own, so that none holds its locks for long, and what is done stays done. After it a
+   * rest four times as long, so that an action takes a fifth of what the database can do at most.
    */
   private async actInPieces<T>(
     action: OperatorAction,
@@ -277,7 +277,7 @@ export class PaymentOperations {
     try {
       let tookMs = 0;
       for await (const piece of pieces) {
-        await sleep(2 * tookMs);
+        await sleep(4 * tookMs);
         const began = performance.now();
         const { count, id } = await act(piece);
         tookMs = performance.now() - began;

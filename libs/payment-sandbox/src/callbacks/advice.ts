@@ -23,13 +23,18 @@ export interface Findings {
   wants?: { format?: Shop['postbackFormat']; digest?: 'lower-case'; status: number | null } | undefined;
   /** Whether the shop was shown to tell a right digest from a wrong one, in the format of its setting. */
   understands?: boolean | undefined;
+  /** Whether it answers all alike: in either format, and with any digest. */
+  alike?: boolean | undefined;
+  /** What it answers in the other format, where it fails in this one. Shows nothing by itself. */
+  otherwise?: { format: Shop['postbackFormat']; answer: string } | undefined;
 }
 
 /** Undefined if there is nothing to say. */
 export function adviceFor(tried: Tried, findings: Findings = {}): Advice | undefined {
   const { answer } = tried;
   if (answer.status === null) {
-    return wantedOf(tried, findings) ?? { advice: unreached(tried.url, answer.code, answer.error) };
+    const { url } = tried;
+    return wantedOf(tried, findings) ?? { advice: unreached(url, answer.code, answer.error) + otherwise(findings) };
   }
   if (answer.status === 200) return afterDelivery(tried, answer.body, findings);
   if (answer.status >= 400 && answer.status < 500 && isForged(tried)) {
@@ -41,11 +46,18 @@ export function adviceFor(tried: Tried, findings: Findings = {}): Advice | undef
   if (answer.status < 400) return { advice: redirected(tried.url, answer.location) };
   const wanted = wantedOf(tried, findings);
   if (wanted) return wanted;
-  if (answer.status >= 500) return { advice: 'the shop failed while it handled the postback: its log says why' };
+  if (answer.status >= 500) {
+    return { advice: `the shop failed while it handled the postback: its log says why${otherwise(findings)}` };
+  }
   return refused(tried, answer.status, findings);
 }
 
-function refused(tried: Tried, status: number, { elsewhere, understands }: Findings): Advice {
+function otherwise({ otherwise }: Findings): string {
+  if (!otherwise) return '';
+  return `; the same as ${otherwise.format === 'form' ? 'a form' : 'JSON'} is answered with ${otherwise.answer}`;
+}
+
+function refused(tried: Tried, status: number, { elsewhere, understands, alike }: Findings): Advice {
   const { url, format, answer } = tried;
   if (status === 404 || status === 405) return { advice: notThere(url, status, elsewhere) };
   if (status === 419 || /csrf/i.test(answer.body)) {
@@ -53,6 +65,7 @@ function refused(tried: Tried, status: number, { elsewhere, understands }: Findi
   }
   if (speaksOfDigest(answer.body)) return { advice: aboutDigest(tried) };
   if (status === 415) return otherFormatWanted(other(format), null);
+  const isPage = DOCUMENT.test(answer.body);
   const says = quoted(answer.body);
   if (understands) {
     const shown = `the shop reads ${format === 'json' ? 'JSON' : 'forms'}, and tells a right digest from a wrong one`;
@@ -60,7 +73,9 @@ function refused(tried: Tried, status: number, { elsewhere, understands }: Findi
   }
   if (status === 401) return { advice: GUARD };
   if (status === 403 && !says) return { advice: `${GUARD}; or the shop found the digest wrong: ${aboutDigest(tried)}` };
-  return { advice: `the shop refused it${says ? `, and says ${says}` : ' without a word: its log may say why'}` };
+  const how = says ? `, and says ${says}` : isPage ? ' with a page' : ' without a word';
+  const asOthers = alike ? ', as it refuses any, in either format and with any digest' : '';
+  return { advice: `the shop refused it${how}${asOthers}: its log may say why` };
 }
 
 const GUARD = 'a guard before the route, such as a login, must let the service through';
@@ -105,9 +120,9 @@ const other = (format: Tried['format']): Tried['format'] => (format === 'json' ?
 
 /** A document, whatever its Content-Type says: the text "OK" is often sent as HTML. */
 const DOCUMENT = /<(?:!doctype|html|head|body|form)\b/i;
-/** Words by which shops say that they did not take a postback. */
+/** Words by which shops say that they did not take a postback; "error: 0" is none. */
 const FAILURE =
-  /"(?:success|ok)"\s*:\s*false|\b(?:error|fail(?:ed|ure)?|invalid|wrong|bad|denied|missing|not found)\b/i;
+  /"(?:success|ok)"\s*:\s*false|\b(?<!no )(?:errors?(?!"?\s*[:=]\s*"?(?:0|null|false|none|""|\[\]))|fail(?:ed|ure)?|invalid|wrong|bad|denied|missing|not found)\b/i;
 
 /** Whether a 200 says that the postback was not taken. */
 export function deniesDelivery(body: string): boolean {
@@ -117,12 +132,16 @@ export function deniesDelivery(body: string): boolean {
 /** A 200 ends the deliveries, even if its body says that the shop failed to take the payment. */
 function afterDelivery(tried: Tried, body: string, findings: Findings): Advice | undefined {
   const text = body.trim();
-  if (isForged(tried) || !deniesDelivery(text)) return undefined;
+  if (isForged(tried)) return undefined;
+  if (!deniesDelivery(text)) return wantedOf(tried, findings);
   const isPage = DOCUMENT.test(text);
   const says = isPage ? 'a page' : quoted(text);
   const lost = `200 counts as delivered, but the answer is ${says}, no acknowledgement such as OK: see whether the shop has the payment`;
   const wanted = wantedOf(tried, findings);
   if (wanted) return { ...wanted, advice: `${lost}; ${wanted.advice}` };
+  if (isPage && findings.alike) {
+    return { advice: `${lost}; any postback is answered so: compare ${tried.url} with the shop’s route` };
+  }
   return { advice: !isPage && speaksOfDigest(text) ? `${lost}; ${aboutDigest(tried)}` : lost };
 }
 

@@ -33,15 +33,19 @@ export function impossibleFields(): Record<string, string> {
 export class Probes {
   private readonly kept = new Map<string, { at: number; findings: Promise<Findings> }>();
 
-  find(tried: Pick<Tried, 'shop' | 'url' | 'format' | 'answer'>, closed: AbortSignal): Promise<Findings> {
+  /** @param isForged whether what was sent should not have been taken at all */
+  find(
+    tried: Pick<Tried, 'shop' | 'url' | 'format' | 'answer'>,
+    closed: AbortSignal,
+    isForged = false,
+  ): Promise<Findings> {
     const { shop, url, format, answer } = tried;
-    const { status, body, code } = answer;
+    const { status, body } = answer;
     if (status === 404 || status === 405) {
       return this.once(`address ${url}`, async () => ({ elsewhere: await elsewhere(url, format, closed) }));
     }
-    // A handler that fails may close the connection.
-    const isRefused = status === null ? code === 'ECONNRESET' : status >= 400 && status !== 419;
-    if (!isRefused && !(status === 200 && deniesDelivery(body))) return Promise.resolve({});
+    const isRefused = (status !== null && status >= 400 && status !== 419) || hasFailed(answer);
+    if (!isRefused && !(status === 200 && (isForged || deniesDelivery(body)))) return Promise.resolve({});
     // Another shop at the address has another token.
     return this.once(`format ${format} ${shop.id} ${url}`, () => this.compare(tried, closed));
   }
@@ -68,7 +72,12 @@ export class Probes {
     if (differ(changed.lowerCase, changed.wrong)) {
       return { wants: { format: other, digest: 'lower-case', status: changed.lowerCase.status } };
     }
-    return {};
+    const { status, body } = changed.upperCase;
+    if (hasFailed(same.upperCase) && status !== null && status < 500) {
+      return { otherwise: { format: other, answer: `${status} ${body.replace(/\s+/g, ' ').slice(0, 40)}`.trim() } };
+    }
+    const statuses = [same, changed].flatMap((answers) => Object.values(answers).map((answer) => answer.status));
+    return { alike: statuses.every((each) => each !== null && each === statuses[0]) };
   }
 
   private once(key: string, find: () => Promise<Findings>): Promise<Findings> {
@@ -110,6 +119,11 @@ async function elsewhere(
     }
   }
   return undefined;
+}
+
+/** A handler that fails may close the connection. */
+function hasFailed({ status, code }: PostAnswer): boolean {
+  return status === null ? code === 'ECONNRESET' : status >= 500;
 }
 
 /** Whether a shop took the first, or refused it for another reason. One that did not come shows nothing. */

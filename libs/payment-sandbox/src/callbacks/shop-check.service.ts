@@ -74,7 +74,7 @@ export class ShopCheckService implements BeforeApplicationShutdown {
     const { resultUrl: url, postbackFormat: format } = shop;
     if (url === null) return unset(setting, 'no Result URL is set: no postback is sent');
     const answer = await this.send(url, format, impossibleFields());
-    const findings = await this.probes.find({ shop, url, format, answer }, this.closed.signal);
+    const findings = await this.probes.find({ shop, url, format, answer }, this.closed.signal, true);
     const { status } = answer;
     const checked = verdictOn(setting, url, answer);
     // Without the wrong digest: the advice is about the address, not about this postback.

@@ -124,8 +124,8 @@ function checkSection(shop: Shop, check: ShopCheck | undefined): Html {
   return html`<section class="card" aria-labelledby="check">
     <h2 id="check">Check my shop</h2>
     <p class="note">
-      Sends a postback and a redirect to these addresses, as the service would: for an order that cannot exist, with a
-      wrong digest. What a shop does with it is its own affair; it should change nothing.
+      Sends postbacks and redirects to these addresses, as the service would: for an order that cannot exist, with wrong
+      digests and right ones. What a shop does with them is its own affair; they should change nothing.
     </p>
     ${button(`${addressOf(shop.id)}/check`, 'Check')}
     ${

@@ -144,6 +144,12 @@ function attempt(callback: Callback, made: CallbackTry, shopId: string): Html {
       <pre tabindex="0">${requestText(callback, made)}</pre>
       <pre tabindex="0">${answer}</pre>
     </details>
+    ${
+      good &&
+      html`<p class="note">
+        Not paid at the shop? <a href="/sandbox/console/shops/${encodeURIComponent(shopId)}#check">Check the shop</a>
+      </p>`
+    }
     ${made.advice !== undefined && html`<p class="advice">${explained(made.advice, shopId)}.</p>`}
     ${made.remedy && otherFormat(callback, made.remedy)}`;
 }
