@@ -13,7 +13,7 @@ const SHOPS: readonly [name: string, shop: Shop | 'down', says: string][] = [
   [
     'that reads only forms',
     (_path, type) => (type.includes('form') ? [200, 'OK'] : [400, 'no fields']),
-    'many published handlers read forms only, try postbackFormat: form',
+    'or set Postback format (postbackFormat) to form',
   ],
   ['that answers 500', () => [500, ''], 'the shop failed while it handled the postback: its log says why'],
   ['that is down', 'down', 'nothing listens at 127.0.0.1:9'],
@@ -88,7 +88,7 @@ describe('a shop', () => {
     await page.locator('#timeline > li', { hasText: /Postback, replayed SUCCESS delivered/ }).waitFor();
     await page.goto(`${running.url}/sandbox/console/shops/main`);
     await page.getByRole('button', { name: 'Check' }).click();
-    await page.getByText('try postbackFormat: form').waitFor();
+    await page.getByText('or set Postback format').waitFor();
     await page.getByText('it takes redirects').waitFor();
   });
 });

@@ -63,7 +63,7 @@ test('a shop is made, set and saved', async () => {
   await openConsole('/console/shops');
   await page.getByLabel('Id').fill('tea');
   await page.getByLabel('API token').fill('token-of-tea');
-  await page.getByRole('button', { name: 'Make it' }).click();
+  await page.getByRole('button', { name: 'Create' }).click();
   await page.getByRole('heading', { name: 'tea' }).waitFor();
   await page.getByLabel('Name').fill('Tea house');
   await page.getByLabel('Commission, percent').fill('2.5');

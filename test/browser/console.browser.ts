@@ -55,7 +55,7 @@ describe('bills', () => {
     await page.getByRole('heading', { name: 'Payment received' }).waitFor();
     await openConsole(`/console/bills/${billId}`);
     for (const text of [
-      'Bill created over 9.50 RUB',
+      'Bill created for 9.50 RUB',
       'Payment page opened',
       /Payment NEW/,
       /NEW → PROCESS/,

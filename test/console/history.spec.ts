@@ -63,7 +63,9 @@ describe('history', () => {
       await harness.settle();
       const text = await history(intentId);
       expect(text).toContain('Its digest fits the token of the shop. That alone proves nothing');
-      expect(text).toMatch(/It agrees with our bill in the order, the amount, (?:custom and the currency|the currency and custom)\./);
+      expect(text).toMatch(
+        /It agrees with our bill in the order, the amount, (?:custom and the currency|the currency and custom)\./,
+      );
       expect(text).toContain('The list of the service shows a payment that it can be about.');
       expect(text).toMatch(/OutSum 100\.05 100\.05 agrees/);
     });

@@ -24,7 +24,7 @@ describe('the sandbox says what is wrong with a shop', () => {
     const page = await fetch(`${trial.running.url}/sandbox/console/bills/${callback.billId}`, {
       headers: { accept: 'text/html' },
     });
-    const shown = (await page.text()).replace(/<a [^>]*#settings">(\w+)<\/a>/g, '$1'); // the setting is a link
+    const shown = (await page.text()).replace(/<a [^>]*#\w+">(\w+)<\/a>/g, '$1'); // the setting is a link
     expect(shown).toContain(advice.replaceAll('"', '&quot;'));
     expect(advice).not.toContain(TOKEN);
     return advice;
@@ -63,7 +63,9 @@ describe('the sandbox says what is wrong with a shop', () => {
 
   test('that reads only forms; sent again as a form it is delivered', async () => {
     const callback = await paid(onlyForms);
-    expect(await adviceOf(callback)).toMatch(/does not read JSON \(.* answered with 200\): .*postbackFormat: form$/);
+    expect(await adviceOf(callback)).toMatch(
+      /does not read JSON, but understood a test postback sent as a form, .* \(200\): .*\(postbackFormat\) to form$/,
+    );
     expect(callback.tries[0]!.remedy).toBe('form');
     await fetch(`${trial.running.url}/sandbox/console/callbacks/${callback.id}/replay`, {
       method: 'POST',
@@ -76,7 +78,7 @@ describe('the sandbox says what is wrong with a shop', () => {
 
   test('that checks the digest wrongly', async () => {
     expect(await adviceOf(await paid(lowerCaseDigest))).toBe(
-      'SignatureValue is the MD5 of "100.05:o-1:" and the API token (72|…) in upper-case hexadecimal, over the texts as they were sent: ' +
+      'SignatureValue is the MD5 of "100.05:o-1:" and the API token (72|…) in upper-case hexadecimal, computed from the values exactly as sent: ' +
         'the shop takes it in lower case only, so compare without regard to case',
     );
   });
@@ -88,10 +90,10 @@ describe('the sandbox says what is wrong with a shop', () => {
   test.each<[string, Shop, string | RegExp]>([
     ['fails', answer(500), 'the shop failed while it handled the postback: its log says why'],
     ['answers 201', answer(201), 'only 200 counts as delivered, so it is sent again (in NestJS: @HttpCode(200))'],
-    ['answers 415', answer(415), /may not read JSON: many published handlers read forms only/],
+    ['answers 415', answer(415), /may not read JSON: let the handler read both/],
     ['answers 405', answer(405), 'does not accept POST'],
     ['answers 419', answer(419), 'CSRF'],
-    ['answers 403', answer(403), /a guard before the route.* or the shop found the digest wrong: SignatureValue is/],
+    ['answers 403', answer(403), /a guard before the route.* or the shop found the signature wrong: SignatureValue is/],
     ['refuses with a reason of its own', answer(422, 'no such order'), 'the shop refused it, and says "no such order"'],
     ['refuses without a word', answer(422), 'the shop refused it without a word, as it refuses any, in either format'],
     ['refuses a field', answer(400, 'property SignatureValue should not exist'), 'refused it, and says "property Sig'],

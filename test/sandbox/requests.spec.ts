@@ -96,7 +96,7 @@ describe('requests', () => {
     const { text: after } = await fixture.call('/sandbox', { headers: { accept: 'text/html' } });
     expect(after).toMatch(new RegExp(`Refused creations</span><span[^>]*>${refused + 1}<`));
     const { text: shown } = await fixture.call('/sandbox/console/requests?problems');
-    expect(shown).toContain('setting <a href="/sandbox/console/shops/main#settings">roundAmounts</a>');
+    expect(shown).toContain('setting <a href="/sandbox/console/shops/main#roundAmounts">roundAmounts</a>');
   });
 
   test.each<[Record<string, string>, string | null]>([

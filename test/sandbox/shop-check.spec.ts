@@ -24,7 +24,7 @@ describe('the sandbox says what is wrong with a shop when it checks the shop', (
 
   test.each<[string, Shop | 'down', string, string]>([
     ['takes it', answer(200, 'OK'), 'good', 'it takes postbacks'],
-    ['refuses it, and a genuine one', answer(403), 'warn', 'and one with a right digest alike: pay a bill'],
+    ['refuses it, and a genuine one', answer(403), 'warn', 'and one with a right signature alike: pay a bill'],
     [
       'checks the digest',
       ({ url: _url }, body, response) => response.writeHead(body.includes('0'.repeat(32)) ? 403 : 404).end(),
@@ -38,7 +38,7 @@ describe('the sandbox says what is wrong with a shop when it checks the shop', (
         response.writeHead(!isRead ? 400 : body.includes('0'.repeat(32)) ? 403 : 404).end();
       },
       'bad',
-      'postbackFormat: form',
+      '(postbackFormat) to form',
     ],
     [
       'answers JSON with OK, unread, and reads forms',
@@ -47,7 +47,7 @@ describe('the sandbox says what is wrong with a shop when it checks the shop', (
         response.writeHead(!isRead ? 200 : body.includes('0'.repeat(32)) ? 403 : 404).end(isRead ? '' : 'OK');
       },
       'bad',
-      'does not read JSON (the same as a form is answered with 404)',
+      'does not read JSON, but understood a test postback sent as a form',
     ],
     ['fails', answer(500), 'bad', 'the shop failed'],
     ['redirects', answer(302, '', { location: '/login' }), 'bad', 'leads to a login'],

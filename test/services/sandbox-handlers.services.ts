@@ -23,7 +23,7 @@ interface Published {
   followed?: Followed[];
 }
 
-const FORM = /the shop does not read JSON \(the same as a form is answered with \d+\): .*postbackFormat: form/;
+const FORM = /the shop does not read JSON, but understood a test postback sent as a form, .*\(postbackFormat\) to form/;
 const form = (file: string, says = FORM): Published => ({ file, says, followed: ['sent again as a form'] });
 const corrected = (file: string, says: RegExp): Published => ({ file, says, followed: ['handler corrected'] });
 
@@ -40,7 +40,7 @@ const PUBLISHED: Published[] = [
   { file: 'php/either.php' },
   form('php/request-no-digest.php', /the answer is "error: no InvId", no acknowledgement.*the shop does not read JSON/),
   {
-    ...corrected('php/json-float.php', /^SignatureValue is the MD5 of .*, over the texts as they were sent$/),
+    ...corrected('php/json-float.php', /^SignatureValue is the MD5 of .*, computed from the values exactly as sent$/),
     amount: '100.50',
   },
   form('php/form-json-answer.php', /no acknowledgement such as OK.*the shop does not read JSON/),
@@ -59,7 +59,7 @@ const PUBLISHED: Published[] = [
   {
     ...corrected(
       'node/express-amount-float.mjs',
-      /^the shop reads JSON, and tells a right digest .*: it refused what this postback says, with "wrong amount"$/,
+      /^the shop reads JSON, and tells a right signature .*: it refused what this postback says, with "wrong amount"$/,
     ),
     amount: '64.10',
   },
@@ -80,14 +80,15 @@ const BY_ANOTHER_AUTHOR: Published[] = [
   {
     ...corrected(
       'php/checkout.php',
-      /^SignatureValue is the MD5 of "1234\.50:o-1:" .*, over the texts as they were sent$/,
+      /^SignatureValue is the MD5 of "1234\.50:o-1:" .*, computed from the values exactly as sent$/,
     ),
     amount: '1234.50',
   },
   corrected('php/secret.php', /^SignatureValue is the MD5 of .* and the API token/),
   {
     file: 'php/callback.php',
-    checked: /^the shop does not read JSON \(the same as a form is answered with 404\): .*postbackFormat: form$/,
+    checked:
+      /^the shop does not read JSON, but understood a test postback sent as a form, .*\(postbackFormat\) to form$/,
     followed: ['sent again as a form'],
   },
   { file: 'php/legacy.php', amount: '100.50' },
@@ -103,7 +104,7 @@ const BY_ANOTHER_AUTHOR: Published[] = [
   corrected('python/wsgi_app.py', /^the shop failed while it handled the postback: its log says why$/),
   corrected('python/flask_guard.py', /^a guard before the route, such as a login, must let the service through$/),
   { file: 'python/flask_raw.py', amount: '100.10' },
-  corrected('node/whitelist.ts', /^SignatureValue is the MD5 of .*, over the texts as they were sent$/),
+  corrected('node/whitelist.ts', /^SignatureValue is the MD5 of .*, computed from the values exactly as sent$/),
   {
     file: 'node/spa.mjs',
     path: '/payment/postback',

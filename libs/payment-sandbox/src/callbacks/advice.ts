@@ -68,13 +68,14 @@ function refused(tried: Tried, status: number, { elsewhere, understands, alike }
   const isPage = DOCUMENT.test(answer.body);
   const says = quoted(answer.body);
   if (understands) {
-    const shown = `the shop reads ${format === 'json' ? 'JSON' : 'forms'}, and tells a right digest from a wrong one`;
+    const shown = `the shop reads ${format === 'json' ? 'JSON' : 'forms'}, and tells a right signature from a wrong one`;
     return { advice: `${shown}: it refused what this postback says${says && `, with ${says}`}` };
   }
   if (status === 401) return { advice: GUARD };
-  if (status === 403 && !says) return { advice: `${GUARD}; or the shop found the digest wrong: ${aboutDigest(tried)}` };
+  if (status === 403 && !says)
+    return { advice: `${GUARD}; or the shop found the signature wrong: ${aboutDigest(tried)}` };
   const how = says ? `, and says ${says}` : isPage ? ' with a page' : ' without a word';
-  const asOthers = alike ? ', as it refuses any, in either format and with any digest' : '';
+  const asOthers = alike ? ', as it refuses any, in either format and with any signature' : '';
   return { advice: `the shop refused it${how}${asOthers}: its log may say why` };
 }
 
@@ -105,15 +106,17 @@ function notThere(url: string, status: number, elsewhere: Findings['elsewhere'])
   return `the shop has no route for a POST to ${url}: compare the path, and look for a global prefix (${origin}/api${pathname})`;
 }
 
+/** @param status the answer to a probe in that format; null if none was sent */
 function otherFormatWanted(wanted: Shop['postbackFormat'], status: number | null): Required<Advice> {
-  const shown = status === null ? 'may not read' : 'does not read';
-  const answered = (as: string): string => (status === null ? '' : ` (the same as ${as} is answered with ${status})`);
-  return wanted === 'form'
-    ? {
-        advice: `the shop ${shown} JSON${answered('a form')}: many published handlers read forms only, try postbackFormat: form`,
-        remedy: 'form',
-      }
-    : { advice: `the shop ${shown} forms${answered('JSON')}: try postbackFormat: json`, remedy: 'json' };
+  const [unread, read] = wanted === 'form' ? ['JSON', 'a form'] : ['forms', 'JSON'];
+  const shown =
+    status === null
+      ? `the shop may not read ${unread}`
+      : `the shop does not read ${unread}, but understood a test postback sent as ${read}, for an order that does not exist (${status})`;
+  const remedy =
+    'let the handler read both, since the specification does not say which the service sends; ' +
+    `or set Postback format (postbackFormat) to ${wanted}`;
+  return { advice: `${shown}: ${remedy}`, remedy: wanted };
 }
 
 const other = (format: Tried['format']): Tried['format'] => (format === 'json' ? 'form' : 'json');
@@ -197,5 +200,5 @@ function aboutDigest({ fields, shop }: Tried): string {
   const { SignatureValue: sent, OutSum = '', InvId = '' } = fields;
   if (sent === undefined) return 'it carried no SignatureValue, as the setting postbackSignature says';
   const text = `"${OutSum}:${InvId}:" and the API token (${firstCharacters(shop.apiToken)})`;
-  return `SignatureValue is the MD5 of ${text} in upper-case hexadecimal, over the texts as they were sent`;
+  return `SignatureValue is the MD5 of ${text} in upper-case hexadecimal, computed from the values exactly as sent`;
 }

@@ -82,7 +82,7 @@ export class ShopCheckService implements BeforeApplicationShutdown {
     const advice = adviceFor({ shop, url, format, fields, answer }, findings)?.advice ?? '';
     if (findings.wants) return checked('bad', advice);
     if (findings.understands) {
-      const says = `it tells a right digest from a wrong one, which it refused with ${status}: it understands postbacks`;
+      const says = `it tells a right signature from a wrong one, which it refused with ${status}: it understands postbacks`;
       return checked('good', says);
     }
     if (status === 200 && advice !== '') return checked('warn', advice);
@@ -93,7 +93,7 @@ export class ShopCheckService implements BeforeApplicationShutdown {
     if (status !== null && REFUSALS.includes(status)) {
       return checked(
         'warn',
-        `it refused this one, whose digest is wrong, with ${status}, and one with a right digest alike: pay a bill to see whether it takes that`,
+        `it refused this one, whose signature is wrong, with ${status}, and one with a right signature alike: pay a bill to see whether it takes that`,
       );
     }
     if (status === 404 && !findings.elsewhere)
@@ -111,11 +111,11 @@ export class ShopCheckService implements BeforeApplicationShutdown {
     if (status !== null && REFUSALS.includes(status)) {
       return checked(
         'good',
-        `it refused this one, whose digest is wrong, with ${status}: it may, if it takes genuine ones`,
+        `it refused this one, whose signature is wrong, with ${status}: it may, if it takes genuine ones`,
       );
     }
     if (status !== null && status < 400) {
-      return checked('good', 'it takes redirects. The digest of this one is wrong: it should change nothing');
+      return checked('good', 'it takes redirects. The signature of this one is wrong: it should change nothing');
     }
     const isNotThere = status === 404 || status === 405;
     const tried = { shop, url, format: 'form', answer } as const;

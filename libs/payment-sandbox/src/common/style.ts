@@ -145,6 +145,7 @@ details > summary { cursor: pointer; color: var(--accent); font-weight: 600; fon
 details[open] > summary { margin-bottom: .6rem; }
 .timeline details { margin-top: .5rem; }
 .advice { margin: .4rem 0; padding: .5rem .75rem; overflow-wrap: anywhere; background: var(--warn-tint); border-radius: 8px; font-size: .92rem; }
+.advice::first-letter, .checks p::first-letter, .message::first-letter { text-transform: uppercase; }
 .replay { display: flex; flex-wrap: wrap; align-items: center; gap: .4rem 1rem; margin-top: .6rem; } .replay details { margin: 0; } .replay details[open] { flex-basis: 100%; }
 .replay button.quiet { padding: .3rem .8rem; font-size: .92rem; }
 .faults { padding: 0; list-style: none; }

@@ -41,5 +41,5 @@ export function callbacksTag(callbacks: readonly Callback[]): Html {
   const stuck = callbacks.map(callbackState).filter(([, tone]) => tone === 'bad' || tone === 'warn');
   if (stuck.length === 0) return tag(count(callbacks.length, 'postback'), 'good');
   const worst = stuck.find(([, tone]) => tone === 'bad') ?? stuck[0];
-  return tag(`${stuck.length} of ${callbacks.length}: ${worst?.[0] ?? ''}`, worst?.[1]);
+  return tag(`${stuck.length} of ${callbacks.length} failed: ${worst?.[0] ?? ''}`, worst?.[1]);
 }

@@ -26,7 +26,9 @@ export function billPage(view: History): Page {
             <dt>Amount</dt>
             <dd>${money(bill.amount, bill.currency)}</dd>
             <dt>Shop</dt>
-            <dd>${shop?.name ?? bill.shopId}</dd>
+            <dd>
+              <a href="/sandbox/console/shops/${encodeURIComponent(bill.shopId)}">${shop?.name ?? bill.shopId}</a>
+            </dd>
             ${fact('Name', bill.name)} ${fact('Description', bill.description)}
             <dt>Bill</dt>
             <dd><code>${bill.id}</code></dd>

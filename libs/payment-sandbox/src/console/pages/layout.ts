@@ -63,13 +63,13 @@ export function tag(text: string, tone: Tone = ''): Html {
   return html`<span class="tag ${tone}">${text}</span>`;
 }
 
-/** A sentence about a shop, in which the setting that it names leads to that shop's settings. */
+/** A sentence about a shop, in which the setting that it names leads to that setting. */
 export function explained(sentence: string, shopId: string | null): Html {
-  const found = /(?<=setting |try )(?:postback\w+|roundAmounts|billAddresses)/.exec(sentence);
+  const found = /\b(?:postback(?:Format|Signature)|roundAmounts|billAddresses)\b/.exec(sentence);
   if (!found || shopId === null) return html`${sentence}`;
   const [name] = found;
   const [before, after] = [sentence.slice(0, found.index), sentence.slice(found.index + name.length)];
-  return html`${before}<a href="/sandbox/console/shops/${encodeURIComponent(shopId)}#settings">${name}</a>${after}`;
+  return html`${before}<a href="/sandbox/console/shops/${encodeURIComponent(shopId)}#${name}">${name}</a>${after}`;
 }
 
 /**

@@ -51,7 +51,7 @@ export function shopsPage(shops: readonly Shop[]): Page {
         <form class="fields" method="post" action="/sandbox/console/shops">
           <label>Id<input name="id" autocomplete="off" required /></label>
           <label>API token<input name="apiToken" autocomplete="off" spellcheck="false" required /></label>
-          <button>Make it</button>
+          <button>Create</button>
         </form>
       </section>`,
   });
@@ -60,7 +60,7 @@ export function shopsPage(shops: readonly Shop[]): Page {
 /** One shop's settings; `address` is the sandbox's own, as the reader knows it. */
 export function shopPage(shop: Shop, address: string, saved: boolean, check?: ShopCheck): Page {
   const text = (name: keyof Shop, label: string, more: { type?: string; note?: string } = {}): Html =>
-    html`<label
+    html`<label id="${name}"
       >${label}<input
         type="${more.type ?? 'text'}"
         name="${name}"
@@ -74,7 +74,7 @@ export function shopPage(shop: Shop, address: string, saved: boolean, check?: Sh
     label: string,
     values: readonly string[],
   ): Html =>
-    html`<label
+    html`<label id="${name}"
       >${label}<select name="${name}">
         ${values.map((value) => option(value, value, shop[name]))}
       </select></label
@@ -89,17 +89,17 @@ export function shopPage(shop: Shop, address: string, saved: boolean, check?: Sh
         <h2 id="settings">Settings</h2>
         <form method="post" action="${addressOf(shop.id)}">
           <div class="fields wide">
-            ${text('name', 'Name', { note: 'What payers read. Without one, the id.' })} ${text('apiToken', 'API token')}
-            ${text('successUrl', 'Success URL', { type: 'url' })} ${text('failUrl', 'Fail URL', { type: 'url' })}
-            ${text('resultUrl', 'Result URL', { type: 'url' })} ${text('commissionPercent', 'Commission, percent')}
-            ${text('maxPayments', 'Most payments in one list')}
+            ${text('name', 'Name', { note: 'Shown to payers. If empty, they see the id.' })}
+            ${text('apiToken', 'API token')} ${text('successUrl', 'Success URL', { type: 'url' })}
+            ${text('failUrl', 'Fail URL', { type: 'url' })} ${text('resultUrl', 'Result URL', { type: 'url' })}
+            ${text('commissionPercent', 'Commission, percent')} ${text('maxPayments', 'Maximum payments per list')}
             ${choice('postbackFormat', 'Postback format', ['json', 'form'])}
             ${choice('postbackSignature', 'Postback signature', ['redirect-formula', 'none'])}
-            ${choice('creationSuccess', 'success of a creation', ['text', 'boolean'])}
+            ${choice('creationSuccess', 'Type of success in creation answers', ['text', 'boolean'])}
           </div>
           ${CHECKBOXES.map(
             ([name, label]) =>
-              html`<p>
+              html`<p id="${name}">
                 <label><input type="checkbox" name="${name}" ${shop[name] && html` checked`} />${label}</label>
               </p>`,
           )}
@@ -118,14 +118,14 @@ PAYMENT_ACCEPTANCE_API_TOKEN=${shop.apiToken}</pre>
 }
 
 const ADDRESSES = { resultUrl: 'Result URL', successUrl: 'Success URL', failUrl: 'Fail URL' } as const;
-const VERDICTS = { good: ['works', 'good'], warn: ['look at it', 'warn'], bad: ['does not work', 'bad'] } as const;
+const VERDICTS = { good: ['works', 'good'], warn: ['check', 'warn'], bad: ['does not work', 'bad'] } as const;
 
 function checkSection(shop: Shop, check: ShopCheck | undefined): Html {
   return html`<section class="card" aria-labelledby="check">
     <h2 id="check">Check my shop</h2>
     <p class="note">
       Sends postbacks and redirects to these addresses, as the service would: for an order that cannot exist, with wrong
-      digests and right ones. What a shop does with them is its own affair; they should change nothing.
+      signatures and right ones. A shop should change nothing because of them.
     </p>
     ${button(`${addressOf(shop.id)}/check`, 'Check')}
     ${
@@ -133,7 +133,7 @@ function checkSection(shop: Shop, check: ShopCheck | undefined): Html {
       html`<p class="note">${time(check.at)}:</p>
         <ul class="checks">
           ${check.addresses.map(({ setting, url, status, verdict, says }) => {
-            const [word, tone] = VERDICTS[verdict];
+            const [word, tone] = url === null ? (['not set', ''] as const) : VERDICTS[verdict];
             return html`<li>
               ${tag(word, tone)} <strong>${ADDRESSES[setting]}</strong>
               ${url !== null && html`<code>${url}</code>`} ${url !== null && (status ?? 'no answer')}

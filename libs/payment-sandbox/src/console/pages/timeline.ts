@@ -74,7 +74,7 @@ function created(bill: Bill): Entry {
     at: bill.createdAt,
     id: 'created',
     tone: '',
-    content: html`Bill created over ${money(bill.amount, bill.currency)}`,
+    content: html`Bill created for ${money(bill.amount, bill.currency)}`,
   };
 }
 
@@ -112,7 +112,7 @@ function left({ bill, shop, visits }: History, payment: Payment): Entry[] {
       id: `left-${payment.id}`,
       tone: 'warn',
       content: html`The payer stays on the result page: the shop has no
-        <a href="/sandbox/console/shops/${encodeURIComponent(shop.id)}#settings">${label}</a> (<code>${name}</code>)`,
+        <a href="/sandbox/console/shops/${encodeURIComponent(shop.id)}#${name}">${label}</a> (<code>${name}</code>)`,
     },
   ];
 }
@@ -127,31 +127,37 @@ function called(callback: Callback, shopId: string): Entry {
     tone,
     content: html`${KINDS[callback.kind]} <strong>${status}</strong> ${tag(state, tone)}
       ${callback.held && html`<span class="note">held back until another has gone out</span>`}
-      ${callback.tries.length === 0 && requestOf(callback)}
-      ${callback.tries.map((made) => attempt(callback, made, shopId))}
-      ${next && html`<p class="note">Next try: ${time(next)}</p>`} ${replayForms(callback)}`,
+      ${callback.tries.length === 0 && requestOf(callback)} ${callback.tries.map((made) => attempt(callback, made))}
+      ${said(callback, shopId)} ${next && html`<p class="note">Next try: ${time(next)}</p>`} ${replayForms(callback)}`,
   };
 }
 
-function attempt(callback: Callback, made: CallbackTry, shopId: string): Html {
+function attempt(callback: Callback, made: CallbackTry): Html {
   const answer =
     made.status === null ? html`No answer: ${made.error}` : html`${made.status} ${made.body.trim() || '(empty)'}`;
   const good = made.status === 200 && made.advice === undefined;
   return html`<details id="try-${callback.id}-${made.at}">
-      <summary>
-        ${tag(made.status === null ? 'no answer' : String(made.status), good ? 'good' : 'bad')} in ${made.durationMs} ms
-      </summary>
-      <pre tabindex="0">${requestText(callback, made)}</pre>
-      <pre tabindex="0">${answer}</pre>
-    </details>
-    ${
-      good &&
-      html`<p class="note">
-        Not paid at the shop? <a href="/sandbox/console/shops/${encodeURIComponent(shopId)}#check">Check the shop</a>
-      </p>`
-    }
-    ${made.advice !== undefined && html`<p class="advice">${explained(made.advice, shopId)}.</p>`}
-    ${made.remedy && otherFormat(callback, made.remedy)}`;
+    <summary>
+      ${tag(made.status === null ? 'no answer' : String(made.status), good ? 'good' : 'bad')} in ${made.durationMs} ms
+    </summary>
+    <pre tabindex="0">${requestText(callback, made)}</pre>
+    <pre tabindex="0">${answer}</pre>
+  </details>`;
+}
+
+/** What the last answer means; what was said of earlier ones is the same, or no longer true. */
+function said(callback: Callback, shopId: string): Html | false {
+  const made = callback.tries.at(-1);
+  if (made?.status === 200 && made.advice === undefined) {
+    return html`<p class="note">
+      Not paid at the shop? <a href="/sandbox/console/shops/${encodeURIComponent(shopId)}#check">Check the shop</a>
+    </p>`;
+  }
+  return (
+    made?.advice !== undefined &&
+    html`<p class="advice">${explained(made.advice, shopId)}.</p>
+      ${made.remedy && otherFormat(callback, made.remedy)}`
+  );
 }
 
 function otherFormat(callback: Callback, format: CallbackTry['format']): Html {
