@@ -37,6 +37,8 @@ export interface Dialect {
   readonly listHas: (list: Expression, value: Expression) => Statement;
   /** End of a subquery that must be evaluated per row: otherwise the planner might join whole tables. */
   readonly rowByRow: Statement;
+  /** Joins a table that is read page by page in the order of its index `seq`: otherwise each page might sort all that is left. */
+  readonly joinInOrder: Statement;
   /** After the table of an UPDATE by ids: no other row is locked on the way, as one of a small table might be. */
   readonly byPrimaryKey: Statement;
   /** Whether the server is read-only: 1 or 0. */

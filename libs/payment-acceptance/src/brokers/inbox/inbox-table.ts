@@ -1,9 +1,19 @@
 import type { DataSource, EntityManager } from 'typeorm';
+import type { PaymentTransactions } from '../../database/payment-transactions.js';
+import type { InboxDialect } from './inbox-record.js';
+import { dialectOf, runIn } from './process-once-in-layer.js';
 
-/** The table of processed events. */
-export const INBOX_TABLE = 'payment_inbox';
+/** The parts of TypeORM's `EntityManager` that tell it from another data layer. */
+export interface InboxManager {
+  readonly queryRunner?: object | undefined;
+  query(text: string, values?: unknown[]): Promise<unknown>;
+}
 
-const CREATE = {
+export function isLayer(target: PaymentTransactions | InboxManager): target is PaymentTransactions {
+  return 'placeholders' in target;
+}
+
+const CREATE: Readonly<Record<InboxDialect, string>> = {
   postgres: `CREATE TABLE IF NOT EXISTS payment_inbox (
   consumer varchar(100) NOT NULL, event_id varchar(255) NOT NULL,
   processed_at timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (consumer, event_id))`,
@@ -13,8 +23,6 @@ const CREATE = {
   processed_at timestamp(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3), PRIMARY KEY (consumer, event_id)
 ) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
 };
-
-export type InboxDialect = keyof typeof CREATE;
 
 /**
  * The dialect of a data source.
@@ -34,9 +42,14 @@ export function dataSourceOf(manager: EntityManager): DataSource {
 }
 
 /**
- * Creates the table `payment_inbox` if it does not exist. In a migration of yours: `await
- * createPaymentInbox(runner.manager)`. On MySQL and MariaDB it is an InnoDB table.
+ * Creates the table `payment_inbox` if it does not exist. In a migration of yours: `await createPaymentInbox(runner.manager)`, or
+ * with the transactions of another data layer. On MySQL and MariaDB it is an InnoDB table.
  */
-export async function createPaymentInbox(manager: EntityManager): Promise<void> {
-  await manager.query(CREATE[inboxDialect(manager)]);
+export async function createPaymentInbox(target: InboxManager | PaymentTransactions): Promise<void> {
+  if (!isLayer(target)) {
+    await target.query(CREATE[inboxDialect(target as EntityManager)]);
+    return;
+  }
+  const text = CREATE[await dialectOf(target)];
+  await runIn(target, (tx) => target.query(tx, text, [], 'count'));
 }

@@ -28,6 +28,7 @@ export const postgres: Dialect = {
   listHas: (list, value) => sql`${toSql(value)} = ANY(${toSql(list)})`,
   readOnly: rawSql(`CASE current_setting('transaction_read_only') WHEN 'on' THEN 1 ELSE 0 END`),
   rowByRow: ROW_BY_ROW,
+  joinInOrder: rawSql('JOIN'),
   byPrimaryKey: rawSql(''),
   sharing: rawSql('FOR SHARE'),
   unlessThere: () => rawSql('ON CONFLICT DO NOTHING'),

@@ -44,7 +44,7 @@ export class PastEventsStore {
     const { dialect } = this.database;
     return this.database.rows<PastEvent>(
       sql`SELECT ${dialect.text('e.seq')} AS seq, e.bill_id AS "intentId", c.name AS consumer
-       ${this.undelivered(filter, scope)} AND e.seq > ${after?.seq ?? '0'} ORDER BY e.seq LIMIT ${READ_AT_ONCE}`.withTime(
+       ${this.undelivered(filter, scope, dialect.joinInOrder)} AND e.seq > ${after?.seq ?? '0'} ORDER BY e.seq LIMIT ${READ_AT_ONCE}`.withTime(
         LONG_STATEMENT_MS,
       ),
       {},
@@ -75,7 +75,11 @@ export class PastEventsStore {
   }
 
   /** FROM and WHERE for events `e` and consumers `c`. */
-  private undelivered({ consumer, event, shop, orderId, from, to }: PastEventFilter, scope: ShopScope): Statement {
+  private undelivered(
+    { consumer, event, shop, orderId, from, to }: PastEventFilter,
+    scope: ShopScope,
+    joined = sql`JOIN`,
+  ): Statement {
     const { dialect } = this.database;
     const at = (instant: Date): Statement => dialect.instant(instant.getTime());
     const conditions = [
@@ -92,7 +96,7 @@ export class PastEventsStore {
       sql`NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery d WHERE d.event_id = e.id AND d.consumer = c.name
         ${dialect.rowByRow})`,
     ];
-    return sql`FROM payment_acceptance.event e JOIN payment_acceptance.consumer c ON c.event_name = e.name
+    return sql`FROM payment_acceptance.event e ${joined} payment_acceptance.consumer c ON c.event_name = e.name
      WHERE ${join(conditions, ' AND ')}`;
   }
 }

@@ -1,0 +1,98 @@
+import type { EntityManager, QueryRunner } from 'typeorm';
+import { runUnlessFailed } from '../../database/mariadb/failed-statements.js';
+import { runUnlessFailed as runUnlessFailedOnPostgres } from '../../database/postgres/failed-statements.js';
+import { isPgClient, removeFromPool } from '../../database/postgres/pg-connection.js';
+import { refuseFailure, transact, type Transaction } from '../../database/transaction.js';
+import { isUniqueViolation } from '../../database/query-errors.js';
+import { findRecord, insertRecord, verifyRecord, type InboxDialect, type InboxRecord } from './inbox-record.js';
+import { dataSourceOf, inboxDialect } from './inbox-table.js';
+
+type Work = (manager: EntityManager) => Promise<unknown>;
+
+/** `processOnce` in a transaction of TypeORM: one of its own, or the caller's. */
+export async function processOnceInTypeOrm(manager: EntityManager, record: InboxRecord, work: Work): Promise<boolean> {
+  const dialect = inboxDialect(manager);
+  let began = false;
+  const once = async (inner: EntityManager, run: Work): Promise<boolean> => {
+    began = await insert(inner, record, dialect);
+    if (began) await run(inner);
+    return began;
+  };
+  // READ COMMITTED: after waiting for another transaction, its record must be visible. Inside the caller's transaction
+  // this is a savepoint: if the caller continues after an error of the work, no record stays behind.
+  const level = 'READ COMMITTED';
+  if (manager.queryRunner) {
+    const { queryRunner } = manager;
+    const whole = (inner: EntityManager): Promise<unknown> =>
+      dialect === 'mysql' ? untilFailed(queryRunner, () => work(inner)) : work(inner);
+    const isDone = await manager.transaction(level, (inner) => once(inner, whole));
+    if (isDone) await verify(manager, record, dialect);
+    return isDone;
+  }
+  const run = (transaction: Transaction, connection: unknown): Promise<boolean> => {
+    const check = (): void => refuseFailure(began && transaction.hasFailed);
+    const verified = async (inner: EntityManager): Promise<void> => {
+      await work(inner);
+      if (dialect === 'mysql') check();
+      await verify(inner, record, dialect);
+    };
+    const whole = (inner: EntityManager): Promise<boolean> => once(inner, verified);
+    const options = { level, check } as const;
+    if (dialect === 'mysql') return runUnlessFailed(transaction, whole, options);
+    return isPgClient(connection)
+      ? runUnlessFailedOnPostgres(transaction, connection, whole, options)
+      : transaction.run(whole, options); // pg-native
+  };
+  return transact(dataSourceOf(manager), run, { destroy: dialect === 'postgres' ? removeFromPool : destroy });
+}
+
+/** For connections of `mysql2`. */
+function destroy(_runner: QueryRunner, connection: unknown): Promise<void> {
+  (connection as { destroy(): void }).destroy();
+  return Promise.resolve();
+}
+
+/**
+ * Runs the work on a query runner of the caller's. On MariaDB a deadlock rolls the whole transaction back, and what follows would
+ * commit by itself: so after a failed statement further ones are refused.
+ */
+async function untilFailed(runner: QueryRunner, work: () => Promise<unknown>): Promise<void> {
+  const query = runner.query.bind(runner) as (text: string, ...given: unknown[]) => Promise<unknown>;
+  let hasFailed = false;
+  runner.query = (async (text: string, ...given: unknown[]) => {
+    if (!text.startsWith('ROLLBACK TO SAVEPOINT')) refuseFailure(hasFailed);
+    try {
+      return await query(text, ...given);
+    } catch (error) {
+      hasFailed = true;
+      throw error;
+    }
+  }) as typeof runner.query;
+  await work().finally(() => (runner.query = query as typeof runner.query));
+  refuseFailure(hasFailed);
+}
+
+/** Where the consumer and the event's id stand. */
+const PLACES = { postgres: ['$1', '$2'], mysql: ['?', '?'] } as const;
+
+function verify(manager: EntityManager, record: InboxRecord, dialect: InboxDialect): Promise<void> {
+  return verifyRecord(record, () => manager.query(findRecord(PLACES[dialect]), [record.consumer, record.id]));
+}
+
+/** Inserts the record; `false` if it exists. Waits for another transaction that is inserting the same one. */
+async function insert(manager: EntityManager, { consumer, id }: InboxRecord, dialect: InboxDialect): Promise<boolean> {
+  const text = insertRecord(PLACES[dialect]);
+  if (dialect === 'postgres') {
+    const rows: unknown[] = await manager.query(`${text} ON CONFLICT DO NOTHING RETURNING event_id`, [consumer, id]);
+    return rows.length > 0;
+  }
+  try {
+    await manager.query(text, [consumer, id]);
+    return true;
+  } catch (error) {
+    // A duplicate undoes only the statement, not the transaction. INSERT IGNORE would also accept values that do not
+    // fit.
+    if (isUniqueViolation(error)) return false;
+    throw error;
+  }
+}
