@@ -33,6 +33,7 @@ export async function run({ quick, database, log }) {
         const before = await host.ask('pay', payments);
         let isOver = false;
         const acting = host.ask('act', action).finally(() => (isOver = true));
+        acting.catch(() => undefined); // it is awaited below
         /** @type {number[]} */
         const meanwhile = [];
         do meanwhile.push(...(await host.ask('pay', some)));

@@ -24,6 +24,7 @@ import pg from 'pg';
  * @property {(tx: any, statement: string) => Promise<unknown>} send
  * @property {(tx: any, work: (tx: any) => Promise<unknown>) => Promise<unknown>} [nested] a transaction of the layer's own within the
  * handler's; absent where it has none
+ * @property {(tx: any) => Promise<unknown>} [end] the layer's own end of a transaction, by the handler; absent where it has none
  * @property {() => Promise<unknown>} close
  */
 
@@ -123,6 +124,7 @@ const knexLayer = {
     return {
       transactions: knexTransactions(instance),
       send: (tx, statement) => Promise.resolve(tx.raw(statement)),
+      end: (tx) => tx.rollback(),
       nested: (tx, work) => tx.transaction(work),
       close: () => instance.destroy(),
     };

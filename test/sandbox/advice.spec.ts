@@ -111,6 +111,27 @@ describe('the sandbox says what is wrong with a shop', () => {
       /the answer is a page, .*: see whether the shop has the payment; any postback is answered so: compare http.* with the shop’s route$/,
     ],
     ['answers 200 with an error', answer(200, '{"success":false}'), 'the answer is "{"success":false}"'],
+    ['answers 200 with an error in words', answer(200, '{"error":"null amount"}'), 'no acknowledgement such as OK'],
+    ['finds SignatureValue invalid', answer(400, 'SignatureValue is invalid'), /^SignatureValue is the MD5 of/],
+    [
+      'lacks the field',
+      answer(422, '{"errors":{"SignatureValue":["The SignatureValue field is required."]}}'),
+      'the shop refused it, and says',
+    ],
+    [
+      'refuses this one only',
+      (_request, body, response) =>
+        response.writeHead(body.includes('o-1') ? 400 : 200).end(body.includes('o-1') ? 'wrong amount' : 'OK'),
+      /and says "wrong amount": its log may say why$/,
+    ],
+    [
+      'lets few requests pass',
+      (_request, body, response) => {
+        const isRight = body.includes('o-1') || /SignatureValue["=:]+0{32}/.test(body);
+        response.writeHead(isRight ? 400 : 429).end('no');
+      },
+      /^the shop refused it, and says "no": its log may say why$/,
+    ],
     ['answers 200 with a wrong digest', answer(200, 'Invalid hash'), 'SignatureValue is the MD5 of'],
     ['closes the connection', ({ socket }) => socket.destroy(), 'closed the connection without an answer'],
   ])('that %s', async (_what, shop, advice) => {
@@ -122,16 +143,23 @@ describe('the sandbox says what is wrong with a shop', () => {
     expect(await adviceOf(callback)).toContain('did not answer in time: answer first');
   });
 
-  test.each(['OK', 'YES', '{"status":"ok"}', 'ERROR=0;TEXT=none', '{"error":null}', 'no error', ''])(
-    'and nothing of one that acknowledges with %j',
-    async (body) => {
-      // As Nest, Express, PHP, Flask and Django send a text.
-      const { tries } = await paid(answer(200, body, { 'content-type': 'text/html; charset=utf-8' }));
-      expect([tries[0]!.advice, tries[0]!.remedy]).toEqual([undefined, undefined]);
-      expect(lines).toEqual([expect.objectContaining({ problem: false, text: 'postback main o-1 SUCCESS: 200' })]);
-      expect(bodies).toHaveLength(1);
-    },
-  );
+  test.each([
+    'OK',
+    'YES',
+    '{"status":"ok"}',
+    'ERROR=0;TEXT=none',
+    '{"error":null}',
+    '{"failed":0}',
+    'no error',
+    '0 errors',
+    '',
+  ])('and nothing of one that acknowledges with %j', async (body) => {
+    // As Nest, Express, PHP, Flask and Django send a text.
+    const { tries } = await paid(answer(200, body, { 'content-type': 'text/html; charset=utf-8' }));
+    expect([tries[0]!.advice, tries[0]!.remedy]).toEqual([undefined, undefined]);
+    expect(lines).toEqual([expect.objectContaining({ problem: false, text: 'postback main o-1 SUCCESS: 200' })]);
+    expect(bodies).toHaveLength(1);
+  });
 
   /** Handlers that people publish, by what they read and how they fail; each takes the postback in one way only. */
   interface Published {
@@ -251,6 +279,20 @@ describe('the sandbox says what is wrong with a shop', () => {
     expect(bodies).toHaveLength(1); // there is nothing to find out
     const [, forged] = trial.running.sandbox.bill(callback.billId).callbacks;
     expect(forged!.tries[0]!.advice).toContain('the shop is right to refuse it');
+  });
+
+  test('of a refusal of what carries no signature it says so, though the shop takes signed ones', async () => {
+    trial = await Trial.open(({ headers: _headers }, body, response) => {
+      const { InvId, OutSum, SignatureValue } = JSON.parse(body.startsWith('{') ? body : '{}') as Record<
+        string,
+        string
+      >;
+      const isRight = SignatureValue === signatureOf(OutSum ?? '', InvId ?? '', TOKEN);
+      response.writeHead(isRight ? 404 : 403).end();
+    });
+    await trial.running.sandbox.putShop('main', { postbackSignature: 'none' });
+    const { tries } = await trial.pay();
+    expect(tries[0]!.advice).toBe('it carried no SignatureValue, as the setting postbackSignature says');
   });
 
   test('unless it is asked to find out why, it sends the shop nothing but the postback', async () => {

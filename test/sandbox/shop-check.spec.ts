@@ -59,6 +59,15 @@ describe('the sandbox says what is wrong with a shop when it checks the shop', (
     expect(result).toEqual([verdict, expect.stringContaining(says)]);
   });
 
+  test('what it said is not shown any more once the settings have changed', async () => {
+    await checked(answer(500));
+    const page = async (): Promise<string> =>
+      (await fetch(`${trial.running.url}/sandbox/console/shops/main`, { headers: { accept: 'text/html' } })).text();
+    expect(await page()).toContain('the shop failed');
+    await trial.running.sandbox.putShop('main', { postbackFormat: 'form' });
+    expect(await page()).not.toContain('the shop failed');
+  });
+
   test('a shop that is not there is named', async () => {
     trial = await Trial.open(answer(200));
     await trial.pay();

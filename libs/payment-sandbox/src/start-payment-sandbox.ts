@@ -1,7 +1,7 @@
 import type { LogLevel } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { ApiGateway } from './api/api-gateway.js';
 import { frontDoor } from './api/front-door.js';
 import { PaymentSandbox } from './console/payment-sandbox.js';
@@ -60,8 +60,11 @@ export async function startPaymentSandbox(options: StartOptions = {}): Promise<R
       const isTls = error.rawPacket?.[0] === TLS_HANDSHAKE;
       if (isTls) gateway.refuseTls();
       const status = STATUSES[error.code ?? ''] ?? '400 Bad Request';
-      if (isTls || !socket.writable || error.code === 'ECONNRESET') socket.destroy();
-      else socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
+      // Whatever has been answered before on this connection stays as it is.
+      const mayAnswer =
+        !isTls && socket.writable && error.code !== 'ECONNRESET' && (socket as Socket).bytesWritten === 0;
+      if (mayAnswer) socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`, () => socket.destroy());
+      else socket.destroy();
     });
     await app.listen(port, host);
   } catch (error) {

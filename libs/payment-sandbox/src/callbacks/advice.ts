@@ -23,8 +23,8 @@ export interface Findings {
   wants?: { format?: Shop['postbackFormat']; digest?: 'lower-case'; status: number | null } | undefined;
   /** Whether the shop was shown to tell a right digest from a wrong one, in the format of its setting. */
   understands?: boolean | undefined;
-  /** Whether it answers all alike: in either format, and with any digest. */
-  alike?: boolean | undefined;
+  /** What it answers to all of them, in either format and with any signature; absent if it answers them differently. */
+  alike?: { status: number; isPage: boolean } | undefined;
   /** What it answers in the other format, where it fails in this one. Shows nothing by itself. */
   otherwise?: { format: Shop['postbackFormat']; answer: string } | undefined;
 }
@@ -65,8 +65,9 @@ function refused(tried: Tried, status: number, { elsewhere, understands, alike }
   }
   if (speaksOfDigest(answer.body)) return { advice: aboutDigest(tried) };
   if (status === 415) return otherFormatWanted(other(format), null);
-  const isPage = DOCUMENT.test(answer.body);
+  const page = isPage(answer.body);
   const says = quoted(answer.body);
+  if (understands && tried.fields['SignatureValue'] === undefined) return { advice: aboutDigest(tried) };
   if (understands) {
     const shown = `the shop reads ${format === 'json' ? 'JSON' : 'forms'}, and tells a right signature from a wrong one`;
     return { advice: `${shown}: it refused what this postback says${says && `, with ${says}`}` };
@@ -74,8 +75,8 @@ function refused(tried: Tried, status: number, { elsewhere, understands, alike }
   if (status === 401) return { advice: GUARD };
   if (status === 403 && !says)
     return { advice: `${GUARD}; or the shop found the signature wrong: ${aboutDigest(tried)}` };
-  const how = says ? `, and says ${says}` : isPage ? ' with a page' : ' without a word';
-  const asOthers = alike ? ', as it refuses any, in either format and with any signature' : '';
+  const how = says ? `, and says ${says}` : page ? ' with a page' : ' without a word';
+  const asOthers = alike?.status === status ? ', as it refuses any, in either format and with any signature' : '';
   return { advice: `the shop refused it${how}${asOthers}: its log may say why` };
 }
 
@@ -84,7 +85,7 @@ const GUARD = 'a guard before the route, such as a login, must let the service t
 /** The beginning of what a shop says; empty for nothing, and for a page. */
 function quoted(body: string): string {
   const text = body.replace(/\s+/g, ' ').trim();
-  return text === '' || DOCUMENT.test(text) ? '' : `"${text.slice(0, 60)}"`;
+  return text === '' || isPage(text) ? '' : `"${text.slice(0, 60)}"`;
 }
 
 /** What other postbacks, for an order that cannot exist, have shown. */
@@ -123,13 +124,17 @@ const other = (format: Tried['format']): Tried['format'] => (format === 'json' ?
 
 /** A document, whatever its Content-Type says: the text "OK" is often sent as HTML. */
 const DOCUMENT = /<(?:!doctype|html|head|body|form)\b/i;
-/** Words by which shops say that they did not take a postback; "error: 0" is none. */
+/** Words by which shops say that they did not take a postback; "error: 0" and "0 errors" are none. */
 const FAILURE =
-  /"(?:success|ok)"\s*:\s*false|\b(?<!no )(?:errors?(?!"?\s*[:=]\s*"?(?:0|null|false|none|""|\[\]))|fail(?:ed|ure)?|invalid|wrong|bad|denied|missing|not found)\b/i;
+  /"(?:success|ok)"\s*:\s*false|\b(?<!\b(?:no|0) )(?:errors?|fail(?:ed|ures?)?|invalid|wrong|bad|denied|missing|not found)\b(?!"?\s*[:=]\s*(?:(?:"?(?:0|null|false|none)"?|"")(?![\w ])|\[\]))/i;
+
+export function isPage(body: string): boolean {
+  return DOCUMENT.test(body);
+}
 
 /** Whether a 200 says that the postback was not taken. */
 export function deniesDelivery(body: string): boolean {
-  return DOCUMENT.test(body) || FAILURE.test(body);
+  return isPage(body) || FAILURE.test(body);
 }
 
 /** A 200 ends the deliveries, even if its body says that the shop failed to take the payment. */
@@ -137,15 +142,15 @@ function afterDelivery(tried: Tried, body: string, findings: Findings): Advice |
   const text = body.trim();
   if (isForged(tried)) return undefined;
   if (!deniesDelivery(text)) return wantedOf(tried, findings);
-  const isPage = DOCUMENT.test(text);
-  const says = isPage ? 'a page' : quoted(text);
+  const page = isPage(text);
+  const says = page ? 'a page' : quoted(text);
   const lost = `200 counts as delivered, but the answer is ${says}, no acknowledgement such as OK: see whether the shop has the payment`;
   const wanted = wantedOf(tried, findings);
   if (wanted) return { ...wanted, advice: `${lost}; ${wanted.advice}` };
-  if (isPage && findings.alike) {
+  if (page && findings.alike?.isPage && findings.alike.status === 200) {
     return { advice: `${lost}; any postback is answered so: compare ${tried.url} with the shop’s route` };
   }
-  return { advice: !isPage && speaksOfDigest(text) ? `${lost}; ${aboutDigest(tried)}` : lost };
+  return { advice: !page && speaksOfDigest(text) ? `${lost}; ${aboutDigest(tried)}` : lost };
 }
 
 function redirected(url: string, location: string | null): string {
@@ -182,8 +187,9 @@ function unreached(url: string, code: string | null, error: string): string {
 /** Words that shops use for the digest; "sign in" is none. */
 const DIGEST =
   /(?<![a-z])(?:sign(?![ -](?:in|up|out))|digest|hash|md5|crc|checksum)(?![a-z])|signature|подпис|контрольн/i;
-/** What validators say of a field that a DTO lacks, or that did not come. */
-const VALIDATED = /signaturevalue\W+(?:should|must|is|may|can|was|field)\b/gi;
+/** What validators say of a field that a DTO lacks, or that did not come, and its name as a key. */
+const VALIDATED =
+  /"signaturevalue"\s*:|signaturevalue\W+(?:should not exist|(?:must|should) be a string|should not be empty|(?:field )?is (?:required|missing)|may not be blank|can't be blank)/gi;
 
 /** Whether an answer complains of the digest. */
 export function speaksOfDigest(body: string): boolean {

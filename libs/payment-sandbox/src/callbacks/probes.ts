@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { randomId } from '../common/ids.js';
 import type { Shop } from '../model/entities.js';
-import { deniesDelivery, type Findings, speaksOfDigest, type Tried } from './advice.js';
+import { deniesDelivery, type Findings, isPage, speaksOfDigest, type Tried } from './advice.js';
 import { post, type PostAnswer } from './post.js';
 import { postbackBody, resigned } from './postback.js';
 
@@ -76,8 +76,10 @@ export class Probes {
     if (hasFailed(same.upperCase) && status !== null && status < 500) {
       return { otherwise: { format: other, answer: `${status} ${body.replace(/\s+/g, ' ').slice(0, 40)}`.trim() } };
     }
-    const statuses = [same, changed].flatMap((answers) => Object.values(answers).map((answer) => answer.status));
-    return { alike: statuses.every((each) => each !== null && each === statuses[0]) };
+    const answers = [same, changed].flatMap((each) => Object.values(each));
+    const first = answers[0]?.status ?? null;
+    const isAlike = first !== null && answers.every((each) => each.status === first);
+    return isAlike ? { alike: { status: first, isPage: answers.every((each) => isPage(each.body)) } } : {};
   }
 
   private once(key: string, find: () => Promise<Findings>): Promise<Findings> {
@@ -129,12 +131,19 @@ function hasFailed({ status, code }: PostAnswer): boolean {
 /** Whether a shop took the first, or refused it for another reason. One that did not come shows nothing. */
 function differ(one: PostAnswer, wrong: PostAnswer): boolean {
   if (one.status === null || wrong.status === null || one.status >= 500) return false;
+  if (isBusy(one) || isBusy(wrong)) return false;
   return one.status !== wrong.status || speaksOfDigest(one.body) !== speaksOfDigest(wrong.body);
+}
+
+/** A limit of requests was met: that shows nothing about what was sent. */
+function isBusy({ status }: PostAnswer): boolean {
+  return status === 429 || status === 503;
 }
 
 /** For shops that check no digest: one format is taken, or its order is not found, and the other is not read. */
 function isBetter(one: PostAnswer, than: PostAnswer): boolean {
   const isTaken = one.status === 200 && !deniesDelivery(one.body);
+  if (isBusy(than)) return false;
   if (than.status === null) return isTaken && than.code === 'ECONNRESET';
   if (than.status === 200 && !deniesDelivery(than.body)) return false;
   return isTaken || ((one.status === 404 || one.status === 409) && than.status >= 500);

@@ -34,8 +34,8 @@ const MOST_KEPT = 100;
 const REFUSALS = [400, 401, 403, 409, 422];
 
 /**
- * Tries a shop's addresses as the service would, with an order that cannot exist, the Status FAIL and a wrong digest,
- * so that no shop has anything to change.
+ * Tries a shop's addresses as the service would, with an order that cannot exist and the Status FAIL, so that no shop has
+ * anything to change.
  */
 @Injectable()
 export class ShopCheckService implements BeforeApplicationShutdown {
@@ -47,9 +47,14 @@ export class ShopCheckService implements BeforeApplicationShutdown {
     private readonly probes: Probes,
   ) {}
 
-  /** The latest check of the shop. */
+  /** The latest check of the shop, with its settings of now. */
   last(shopId: string): ShopCheck | undefined {
     return this.checks.get(shopId);
+  }
+
+  /** For a shop whose settings have changed. */
+  forget(shopId: string): void {
+    this.checks.delete(shopId);
   }
 
   async check(shop: Shop): Promise<ShopCheck> {
@@ -93,7 +98,7 @@ export class ShopCheckService implements BeforeApplicationShutdown {
     if (status !== null && REFUSALS.includes(status)) {
       return checked(
         'warn',
-        `it refused this one, whose signature is wrong, with ${status}, and one with a right signature alike: pay a bill to see whether it takes that`,
+        `it refused this one, whose signature is wrong, with ${status}${findings.alike ? ', and one with a right signature alike' : ''}: pay a bill to see whether it takes that`,
       );
     }
     if (status === 404 && !findings.elsewhere)

@@ -63,13 +63,14 @@ export class PaymentSandbox {
     const shop: Shop = { id, ...mergeShopSettings(settings, this.store.shops.get(id)) };
     checkShop(shop, this.shops());
     this.store.commit({ shop });
+    this.shopChecks.forget(id);
     await this.store.durable();
     return shop;
   }
 
   /**
-   * Sends a postback and a redirect to the shop's addresses as the service would, for an order that cannot exist and
-   * with a wrong digest, and reports how they answer.
+   * Sends postbacks and redirects to the shop's addresses as the service would, for an order that cannot exist and with
+   * wrong signatures and right ones, and reports how they answer.
    */
   checkShop(id: string): Promise<ShopCheck> {
     return this.shopChecks.check(this.shop(id));

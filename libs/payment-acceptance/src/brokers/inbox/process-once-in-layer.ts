@@ -1,8 +1,11 @@
 import type { PaymentTransactions } from '../../database/payment-transactions.js';
+import { withTimeout } from '../../common/timeout.js';
 import { findRecord, insertRecord, verifyRecord, type InboxDialect, type InboxRecord } from './inbox-record.js';
 
-/** For layers that have a timeout of their own, in milliseconds. */
-const TIMEOUT_MS = 60_000;
+/** How long the work may take, in milliseconds. */
+const WORK_MS = 60_000;
+/** For layers with a timeout of their own, which must not end the transaction before we have. */
+const TIMEOUT_MS = WORK_MS + 10_000;
 
 const dialects = new WeakMap<object, InboxDialect>();
 
@@ -43,23 +46,18 @@ export async function processOnceInLayer<Tx>(
       met.isCopy = true;
       return;
     }
-    // After a deadlock whose error the work has caught, its further statements would commit one by one.
-    if (isOnMysql) await send(tx, 'SET autocommit = 0');
+    const session = isOnMysql ? await holdCommits(transactions, tx) : undefined;
     try {
       // Waits for another transaction that is inserting the same one.
       await transactions.query(tx, insertRecord(places), values, 'count');
       met.isInserted = true;
-      await work(tx);
+      await withTimeout(WORK_MS, Promise.resolve(work(tx)), 'The work');
       await verifyRecord(record, () => find(tx));
       if (isOnMysql) await send(tx, 'SET autocommit = 1'); // which commits
     } catch (error) {
       // What a layer rejects with may be about its rollback.
       met.thrown = { error };
-      // If these fail, so does the layer's own end of the transaction, and it gives the connection up.
-      if (isOnMysql)
-        await send(tx, 'ROLLBACK')
-          .then(() => send(tx, 'SET autocommit = 1'))
-          .catch(() => undefined);
+      if (session !== undefined) await endHold(transactions, tx, session);
       throw error;
     }
   };
@@ -73,4 +71,26 @@ export async function processOnceInLayer<Tx>(
   // Some layers hide a failed COMMIT.
   await verifyRecord(record, () => runIn(transactions, find));
   return true;
+}
+
+/**
+ * Switches autocommit off: after a deadlock whose error the work has caught, its further statements would commit one by one.
+ * Returns the session's id.
+ */
+async function holdCommits<Tx>(transactions: PaymentTransactions<Tx>, tx: Tx): Promise<number> {
+  const { rows } = await transactions.query(tx, 'SELECT CONNECTION_ID() AS id', [], 'rows');
+  await transactions.query(tx, 'SET autocommit = 0', [], 'count');
+  return Number((rows[0] as { id: unknown }).id);
+}
+
+/** Switches it on again after a failure; a session that cannot be put in order must not go back to its pool. */
+async function endHold<Tx>(transactions: PaymentTransactions<Tx>, tx: Tx, session: number): Promise<void> {
+  try {
+    await transactions.query(tx, 'ROLLBACK', [], 'count');
+    await transactions.query(tx, 'SET autocommit = 1', [], 'count');
+  } catch {
+    const kill = (other: Tx): Promise<unknown> => transactions.query(other, `KILL CONNECTION ${session}`, [], 'count');
+    // Where it is gone already, there is none.
+    await runIn(transactions, kill).catch(() => undefined);
+  }
 }

@@ -42,9 +42,12 @@ export class PastEventsStore {
   /** The events that are missing, the oldest first; of many the first of these. */
   missing(filter: PastEventFilter, scope: ShopScope, after?: PastEvent): Promise<PastEvent[]> {
     const { dialect } = this.database;
+    // A few events are found by their bill or their time.
+    const isSelective = filter.orderId !== undefined || filter.from !== undefined;
+    const joined = isSelective ? sql`JOIN` : dialect.joinInOrder;
     return this.database.rows<PastEvent>(
       sql`SELECT ${dialect.text('e.seq')} AS seq, e.bill_id AS "intentId", c.name AS consumer
-       ${this.undelivered(filter, scope, dialect.joinInOrder)} AND e.seq > ${after?.seq ?? '0'} ORDER BY e.seq LIMIT ${READ_AT_ONCE}`.withTime(
+       ${this.undelivered(filter, scope, joined)} AND e.seq > ${after?.seq ?? '0'} ORDER BY e.seq LIMIT ${READ_AT_ONCE}`.withTime(
         LONG_STATEMENT_MS,
       ),
       {},

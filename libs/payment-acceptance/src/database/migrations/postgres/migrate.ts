@@ -20,7 +20,7 @@ import { shopIds } from './0018-shop-ids.js';
 import { contradictedPayments } from './0019-contradicted-payments.js';
 import { waitingDeliveries } from './0020-waiting-deliveries.js';
 import { cancelledOrders } from './0021-cancelled-orders.js';
-import { deadLettersInOrder } from './0022-dead-letters-in-order.js';
+import { deadLettersInOrder, deadLettersOfConsumers } from './0022-dead-letters-in-order.js';
 import { flag } from '../../reading.js';
 import { rawSql, sql } from '../../statement.js';
 import type { OwnTransaction } from '../../own-transaction.js';
@@ -47,6 +47,7 @@ export const POSTGRES_MIGRATIONS: readonly Migration[] = [
   waitingDeliveries,
   cancelledOrders,
   deadLettersInOrder,
+  deadLettersOfConsumers,
 ];
 
 /** An arbitrary constant: instances that start together take turns. */
