@@ -2,9 +2,10 @@ import { transformSync } from '@swc/core';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
+import { freePort } from '../../../scripts/lib/free-port.mjs';
 import { until } from '../../support/until.js';
 
 const FOLDER = resolve(import.meta.dirname, '../handlers');
@@ -23,18 +24,23 @@ const RUNTIMES = {
 };
 export type Language = keyof typeof RUNTIMES;
 
-/** Debian's own Python has Debian's packages, where another comes first. */
-function pathFor(language: Language): string {
-  const path = process.env['PATH'] ?? '';
-  const [program = '', ...args] = RUNTIMES[language].probe;
-  return spawnSync(program, args).status === 0 ? path : `/usr/bin:${path}`;
+/** Debian's own Python has Debian's packages, where another comes first. Asked for once a language. */
+const paths = new Map<Language, string | undefined>();
+
+/** The PATH on which handlers of the language run; `undefined` if there is none. */
+function pathFor(language: Language): string | undefined {
+  if (!paths.has(language)) {
+    const [program = '', ...args] = RUNTIMES[language].probe;
+    const path = process.env['PATH'] ?? '';
+    const runs = (PATH: string): boolean => spawnSync(program, args, { env: { ...process.env, PATH } }).status === 0;
+    paths.set(language, [path, `/usr/bin:${path}`].find(runs));
+  }
+  return paths.get(language);
 }
 
 /** Why handlers of the language cannot run here; `undefined` if they can. */
 export function missing(language: Language): string | undefined {
-  const [program = '', ...args] = RUNTIMES[language].probe;
-  const { status } = spawnSync(program, args, { env: { ...process.env, PATH: pathFor(language) } });
-  return status === 0 ? undefined : `"${RUNTIMES[language].probe.join(' ')}" fails here`;
+  return pathFor(language) === undefined ? `"${RUNTIMES[language].probe.join(' ')}" fails here` : undefined;
 }
 
 /** A handler of postbacks as people publish them, in its own language, on a port of its own. */
@@ -112,15 +118,6 @@ function built(file: string): string {
   const target = join(BUILT, `${basename(file, '.ts')}.mjs`);
   writeFileSync(target, code);
   return target;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** Whether something listens there. */

@@ -37,8 +37,7 @@ export function whyUnauthenticated(
     const scheme = /^([A-Za-z]+)( |$)/.exec(authorization)?.[1];
     return `the Authorization header is ${scheme ? `"${scheme.slice(0, LONGEST_QUOTE)} …"` : 'a token alone'}: it must be "Bearer" and the API token`;
   }
-  if (/^(undefined|null|none)$/i.test(token))
-    return `the bearer token is the text "${token}": the client has not set it`;
+  if (UNSET_TOKEN.test(token)) return `the bearer token is the text "${token}": the client has not set it`;
   const expected = asked ? `; that of the shop ${asked.id} begins with ${firstCharacters(asked.apiToken)}` : '';
   return `no shop has this bearer token: it begins with ${firstCharacters(token)}${expected}`;
 }

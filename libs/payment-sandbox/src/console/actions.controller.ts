@@ -5,7 +5,8 @@ import { LocalOnlyGuard } from './local-only.guard.js';
 import { PageRefusalFilter } from './page-refusal.filter.js';
 import { faultSettings } from './pages/faults.page.js';
 import { changedFields } from './pages/replay-forms.js';
-import { addressOf, shopSettings } from './pages/shops.page.js';
+import { shopAddress } from './pages/layout.js';
+import { shopSettings } from './pages/shops.page.js';
 import { PaymentSandbox } from './payment-sandbox.js';
 
 interface Target {
@@ -102,14 +103,14 @@ export class ConsoleActionsController {
   async newShop(@Req() request: SandboxRequest): Promise<Target> {
     const form = await readForm(request);
     const { id } = await this.sandbox.putShop(form.get('id')?.trim() ?? '', { apiToken: form.get('apiToken')?.trim() });
-    return to(addressOf(id));
+    return to(shopAddress(id));
   }
 
   @Post('shops/:id/check')
   @Redirect()
   async checkShop(@Param('id') id: string): Promise<Target> {
     await this.sandbox.checkShop(id);
-    return to(`${addressOf(id)}#check`);
+    return to(`${shopAddress(id)}#check`);
   }
 
   @Post('shops/:id')
@@ -117,7 +118,7 @@ export class ConsoleActionsController {
   async shop(@Param('id') id: string, @Req() request: SandboxRequest): Promise<Target> {
     const { id: known } = this.sandbox.shop(id);
     await this.sandbox.putShop(known, shopSettings(await readForm(request)));
-    return to(`${addressOf(known)}?saved`);
+    return to(`${shopAddress(known)}?saved`);
   }
 }
 

@@ -37,23 +37,22 @@ export async function processOnceInLayer<Tx>(
   const find = async (tx: Tx): Promise<readonly unknown[]> =>
     (await transactions.query(tx, findRecord(places), values, 'rows')).rows;
   const isRecorded = async (): Promise<boolean> => (await runIn(transactions, find)).length > 0;
-  const isOnMysql = (await dialectOf(transactions)) === 'mysql';
+  const holdsCommits = (await dialectOf(transactions)) === 'mysql';
 
   const met: { isCopy?: boolean; isInserted?: boolean; thrown?: { readonly error: unknown } } = {};
-  const send = (tx: Tx, text: string): Promise<unknown> => transactions.query(tx, text, [], 'count');
   const once = async (tx: Tx): Promise<void> => {
     if ((await find(tx)).length > 0) {
       met.isCopy = true;
       return;
     }
-    const session = isOnMysql ? await holdCommits(transactions, tx) : undefined;
+    const session = holdsCommits ? await holdCommits(transactions, tx) : undefined;
     try {
       // Waits for another transaction that is inserting the same one.
       await transactions.query(tx, insertRecord(places), values, 'count');
       met.isInserted = true;
       await withTimeout(WORK_MS, Promise.resolve(work(tx)), 'The work');
       await verifyRecord(record, () => find(tx));
-      if (isOnMysql) await send(tx, 'SET autocommit = 1'); // which commits
+      if (session !== undefined) await transactions.query(tx, 'SET autocommit = 1', [], 'count'); // which commits
     } catch (error) {
       // What a layer rejects with may be about its rollback.
       met.thrown = { error };

@@ -4,7 +4,7 @@ import type { Page } from '../../common/page.js';
 import type { Payment } from '../../model/entities.js';
 import { spacedCard, TEST_CARDS } from '../../payments/test-cards.js';
 import { billState } from './bill-state.js';
-import { button, consolePage, option, tag, time } from './layout.js';
+import { button, consolePage, option, shopAddress, tag, time } from './layout.js';
 import { type History, timeline } from './timeline.js';
 
 /** One bill: its facts, its history, and its actions. */
@@ -27,7 +27,7 @@ export function billPage(view: History): Page {
             <dd>${money(bill.amount, bill.currency)}</dd>
             <dt>Shop</dt>
             <dd>
-              <a href="/sandbox/console/shops/${encodeURIComponent(bill.shopId)}">${shop?.name ?? bill.shopId}</a>
+              <a href="${shopAddress(bill.shopId)}">${shop?.name ?? bill.shopId}</a>
             </dd>
             ${fact('Name', bill.name)} ${fact('Description', bill.description)}
             <dt>Bill</dt>

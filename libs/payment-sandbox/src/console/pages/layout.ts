@@ -63,13 +63,18 @@ export function tag(text: string, tone: Tone = ''): Html {
   return html`<span class="tag ${tone}">${text}</span>`;
 }
 
+/** Where a shop's settings are. */
+export function shopAddress(shopId: string): string {
+  return `/sandbox/console/shops/${encodeURIComponent(shopId)}`;
+}
+
 /** A sentence about a shop, in which the setting that it names leads to that setting. */
 export function explained(sentence: string, shopId: string | null): Html {
   const found = /\b(?:postback(?:Format|Signature)|roundAmounts|billAddresses)\b/.exec(sentence);
   if (!found || shopId === null) return html`${sentence}`;
   const [name] = found;
   const [before, after] = [sentence.slice(0, found.index), sentence.slice(found.index + name.length)];
-  return html`${before}<a href="/sandbox/console/shops/${encodeURIComponent(shopId)}#${name}">${name}</a>${after}`;
+  return html`${before}<a href="${shopAddress(shopId)}#${name}">${name}</a>${after}`;
 }
 
 /**

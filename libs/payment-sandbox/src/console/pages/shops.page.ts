@@ -2,7 +2,7 @@ import type { ShopCheck } from '../../callbacks/shop-check.service.js';
 import { type Html, html } from '../../common/html.js';
 import type { Page } from '../../common/page.js';
 import type { Shop } from '../../model/entities.js';
-import { button, consolePage, option, tag, time } from './layout.js';
+import { button, consolePage, option, shopAddress, tag, time } from './layout.js';
 
 const LEAD =
   'What the service knows of a shop. The specification speaks of shop settings without listing them: their names are ours.';
@@ -34,7 +34,7 @@ export function shopsPage(shops: readonly Shop[]): Page {
                 (shop) =>
                   html`<tr>
                     <td>
-                      <a href="${addressOf(shop.id)}">${shop.id}</a>
+                      <a href="${shopAddress(shop.id)}">${shop.id}</a>
                       ${shop.name && html`<br /><span class="note">${shop.name}</span>`}
                     </td>
                     <td><code>${shop.resultUrl ?? 'none'}</code></td>
@@ -87,7 +87,7 @@ export function shopPage(shop: Shop, address: string, saved: boolean, check?: Sh
     ...(saved && { message: { tone: 'good' as const, text: 'The settings are saved.' } }),
     content: html`<section class="card" aria-labelledby="settings">
         <h2 id="settings">Settings</h2>
-        <form method="post" action="${addressOf(shop.id)}">
+        <form method="post" action="${shopAddress(shop.id)}">
           <div class="fields wide">
             ${text('name', 'Name', { note: 'Shown to payers. If empty, they see the id.' })}
             ${text('apiToken', 'API token')} ${text('successUrl', 'Success URL', { type: 'url' })}
@@ -127,7 +127,7 @@ function checkSection(shop: Shop, check: ShopCheck | undefined): Html {
       Sends postbacks and redirects to these addresses, as the service would: for an order that cannot exist, with wrong
       signatures and right ones. A shop should change nothing because of them.
     </p>
-    ${button(`${addressOf(shop.id)}/check`, 'Check')}
+    ${button(`${shopAddress(shop.id)}/check`, 'Check')}
     ${
       check &&
       html`<p class="note">${time(check.at)}:</p>
@@ -143,10 +143,6 @@ function checkSection(shop: Shop, check: ShopCheck | undefined): Html {
         </ul>`
     }
   </section>`;
-}
-
-export function addressOf(shopId: string): string {
-  return `/sandbox/console/shops/${encodeURIComponent(shopId)}`;
 }
 
 /** The settings of a posted form, to be checked as those of the control interface are. */

@@ -15,7 +15,7 @@ import type {
 import type { ApiRequest } from '../../storage/request-log.js';
 import { callbackState } from './bill-state.js';
 import { replayForms } from './replay-forms.js';
-import { button, explained, tag, time, type Tone } from './layout.js';
+import { button, explained, shopAddress, tag, time, type Tone } from './layout.js';
 
 export interface History {
   bill: Bill;
@@ -112,7 +112,7 @@ function left({ bill, shop, visits }: History, payment: Payment): Entry[] {
       id: `left-${payment.id}`,
       tone: 'warn',
       content: html`The payer stays on the result page: the shop has no
-        <a href="/sandbox/console/shops/${encodeURIComponent(shop.id)}#${name}">${label}</a> (<code>${name}</code>)`,
+        <a href="${shopAddress(shop.id)}#${name}">${label}</a> (<code>${name}</code>)`,
     },
   ];
 }
@@ -149,9 +149,7 @@ function attempt(callback: Callback, made: CallbackTry): Html {
 function said(callback: Callback, shopId: string): Html | false {
   const made = callback.tries.at(-1);
   if (made?.status === 200 && made.advice === undefined) {
-    return html`<p class="note">
-      Not paid at the shop? <a href="/sandbox/console/shops/${encodeURIComponent(shopId)}#check">Check the shop</a>
-    </p>`;
+    return html`<p class="note">Not paid at the shop? <a href="${shopAddress(shopId)}#check">Check the shop</a></p>`;
   }
   return (
     made?.advice !== undefined &&
