@@ -124,9 +124,9 @@ async function compareRows(moduleUrls, handUrl) {
   for (const other of others) assert.deepEqual(other, first);
 }
 
-const ROW = `SELECT kind, c.shop, b.order_id AS bill, c.service_bill_id, c.order_id, status, digest, corroboration, fields, pending,
+const ROW = `SELECT kind, c.shop, b.order_id AS bill, c.bill_id, c.order_id, status, digest, corroboration, fields, pending,
   asks, outcome, consumed_at, due_at <= received_at AS due, uuid_extract_version(c.id) AS version
-  FROM payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.id = c.bill_id WHERE c.service_bill_id = 'bill-0' LIMIT 1`;
+  FROM payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id WHERE c.bill_id = 'bill-0' LIMIT 1`;
 
 const INSERT = `INSERT INTO postback (id, bill_id, order_id, status, body) VALUES
   (gen_random_uuid(), 'bill-1', 'order-1', 'SUCCESS', '{"Status":"SUCCESS","InvId":"order-1","OutSum":"100.05","TrsId":"bill-1"}');\n`;

@@ -87,8 +87,8 @@ export async function run({ quick, database, load, log }) {
   await remember(`after ${amount(payments)} payments`);
   await query(databaseUrl, 'VACUUM ANALYZE');
   const tables = await sizesOf(databaseUrl);
-  await measureChecks('a check that finds nothing new, of bills that lie side by side', 1, checks, 'id');
-  await measureChecks('the same, of bills far apart', groups, FAR_APART, 'md5(id::text)');
+  await measureChecks('a check that finds nothing new, of bills that lie side by side', 1, checks, 'intent_id');
+  await measureChecks('the same, of bills far apart', groups, FAR_APART, 'md5(intent_id::text)');
   await remember(`after ${amount(checks + groups * FAR_APART)} checks more`);
   const quiet = groups * BETWEEN_CHECKPOINTS;
   await seedShopOrders(databaseUrl, quiet, from);
@@ -116,8 +116,8 @@ const IS_SOON = `next_check_at < now() + interval '1 hour'`;
 async function dueSoon(url, bills, order) {
   await query(
     url,
-    `UPDATE payment_acceptance.bill SET next_check_at = now() + interval '2 seconds' WHERE id IN
-       (SELECT id FROM payment_acceptance.bill WHERE NOT ${IS_SOON} ORDER BY checks, ${order} LIMIT $1)`,
+    `UPDATE payment_acceptance.bill SET next_check_at = now() + interval '2 seconds' WHERE intent_id IN
+       (SELECT intent_id FROM payment_acceptance.bill WHERE NOT ${IS_SOON} ORDER BY checks, ${order} LIMIT $1)`,
     [bills],
   );
 }

@@ -90,9 +90,9 @@ const agrees = (own, told) =>
 const pool = new pg.Pool({ connectionString: options.databaseUrl, max: 1 });
 const INSERT = {
   name: 'insert',
-  text: `WITH stored AS (INSERT INTO payment_acceptance.callback (id, kind, shop, bill_id, service_bill_id, order_id, status,
+  text: `WITH stored AS (INSERT INTO payment_acceptance.callback (id, kind, shop, intent_id, bill_id, order_id, status,
       digest, corroboration, fields, received_at, pending, due_at)
-    SELECT t.id, 'postback', $2, b.id, t.bill, t.order_id, t.status, t.digest,
+    SELECT t.id, 'postback', $2, b.intent_id, t.bill, t.order_id, t.status, t.digest,
       CASE WHEN (t.order_id, t.amount, t.currency, t.custom) = (b.order_id, b.amount, b.currency, b.custom)
         THEN '{"order": "match", "amount": "match", "currency": "match", "custom": "match"}'::jsonb
         ELSE jsonb_build_object('order', ${agrees('b.order_id', 't.order_id')},
@@ -101,9 +101,9 @@ const INSERT = {
       t.fields, now() + t.nr * interval '1 microsecond', true, now()
     FROM json_to_recordset($1::json) AS t(nr int, place int, id uuid, bill text, order_id text, status text, digest text,
       amount numeric, currency text, custom text, fields jsonb)
-    JOIN LATERAL (SELECT id, order_id, amount, currency, custom FROM payment_acceptance.bill
-      WHERE shop = $2 AND service_bill_id = t.bill LIMIT 1) b ON true
-    WHERE t.place + (SELECT count(*) FROM (SELECT FROM payment_acceptance.callback c WHERE c.bill_id = b.id
+    JOIN LATERAL (SELECT intent_id, order_id, amount, currency, custom FROM payment_acceptance.bill
+      WHERE shop = $2 AND bill_id = t.bill LIMIT 1) b ON true
+    WHERE t.place + (SELECT count(*) FROM (SELECT FROM payment_acceptance.callback c WHERE c.intent_id = b.intent_id
       LIMIT ${MAX_PER_BILL}) kept) <= ${MAX_PER_BILL}
     RETURNING id)
   SELECT count(*)::int AS stored FROM stored`,

@@ -89,15 +89,15 @@ export async function seedPast(url, rows, statistics) {
     for (const statement of before) await runner.query(statement);
     for (const statement of frozen(statistics === 'absent')) await runner.query(statement);
     for (const statement of [
-      `INSERT INTO ${table('consumer')} (name, event_name, registered_at, last_seen_at)
-       VALUES ${['mail', 'late'].map((name) => `('${name}', 'payment.succeeded', ${then}, ${then})`).join(', ')}`,
+      `INSERT INTO ${table('consumer')} (name, event_name, last_seen_at)
+       VALUES ${['mail', 'late'].map((name) => `('${name}', 'payment.succeeded', ${then})`).join(', ')}`,
       `INSERT INTO ${table('shop_order')} (shop, order_id) SELECT 'main', ${text('o')} FROM ${numbers(0, bills - 1)}`,
-      `INSERT INTO ${table('bill')} (id, shop, order_id, attempt, state, amount, currency, payer_pays_commission, type, custom, custom_given,
-         service_bill_id, created_at, ended_at, check_after)
-       SELECT ${id(1)}, 'main', ${text('o')}, 1, 'PAID', 10, 'RUB', false, 'normal', 'c', false, ${text('b')}, ${then}, ${then}, ${then} FROM ${numbers(0, bills - 1)}`,
-      `INSERT INTO ${table('event')} (id, seq, ${key}, name, shop, bill_id, payload, occurred_at) ${numbered}
+      `INSERT INTO ${table('bill')} (intent_id, shop, shop_id, order_id, attempt, state, amount, currency, payer_pays_commission, type, custom, custom_given,
+         bill_id, created_at, ended_at, check_after)
+       SELECT ${id(1)}, 'main', 'main', ${text('o')}, 1, 'PAID', 10, 'RUB', false, 'normal', 'c', false, ${text('b')}, ${then}, ${then}, ${then} FROM ${numbers(0, bills - 1)}`,
+      `INSERT INTO ${table('event')} (id, seq, ${key}, name, shop, intent_id, payload, occurred_at) ${numbered}
        SELECT ${id(2)}, n, ${text('k')}, 'payment.succeeded', 'main', ${bill}, '{}', ${then} FROM ${all}`,
-      `INSERT INTO ${table('delivery')} (event_id, event_name, seq, bill_id, consumer, state, attempts, due_at, ended_at)
+      `INSERT INTO ${table('delivery')} (event_id, event_name, seq, intent_id, consumer, state, attempts, due_at, ended_at)
        SELECT ${id(2)}, 'payment.succeeded', n, ${bill}, 'mail', 'DONE', 1, ${then}, ${then} FROM ${all}`,
     ])
       await runner.query(statement);
@@ -115,8 +115,8 @@ export async function seedPast(url, rows, statistics) {
 
 /** @param {Dialect} dialect */
 const consumers = ({ table, then }) =>
-  `INSERT INTO ${table('consumer')} (name, event_name, registered_at, last_seen_at)
-   VALUES ${['gone', 'mail', 'orders'].map((name) => `('${name}', 'payment.succeeded', ${then}, ${then})`).join(', ')}`;
+  `INSERT INTO ${table('consumer')} (name, event_name, last_seen_at)
+   VALUES ${['gone', 'mail', 'orders'].map((name) => `('${name}', 'payment.succeeded', ${then})`).join(', ')}`;
 
 /**
  * @param {Dialect} dialect
@@ -124,20 +124,20 @@ const consumers = ({ table, then }) =>
  */
 const statements = ({ table, text, id, key, then, numbered }, from) => [
   `INSERT INTO ${table('shop_order')} (shop, order_id) SELECT 'main', ${text('o')} FROM ${from}`,
-  `INSERT INTO ${table('bill')} (id, shop, order_id, attempt, state, amount, currency, payer_pays_commission, type, custom, custom_given,
-     service_bill_id, created_at, next_check_at, check_after, failed_checks)
-   SELECT ${id(1)}, 'main', ${text('o')}, 1, CASE n % 2 WHEN 0 THEN 'UNKNOWN' ELSE 'OPEN' END, 10, 'RUB', false, 'normal', 'c', false,
+  `INSERT INTO ${table('bill')} (intent_id, shop, shop_id, order_id, attempt, state, amount, currency, payer_pays_commission, type, custom, custom_given,
+     bill_id, created_at, next_check_at, check_after, failed_checks)
+   SELECT ${id(1)}, 'main', 'main', ${text('o')}, 1, CASE n % 2 WHEN 0 THEN 'UNKNOWN' ELSE 'OPEN' END, 10, 'RUB', false, 'normal', 'c', false,
      ${text('b')}, ${then}, CASE n % 2 WHEN 1 THEN ${then} END, ${then}, 6 FROM ${from}`,
-  `INSERT INTO ${table('event')} (id, seq, ${key}, name, shop, bill_id, payload, occurred_at) ${numbered}
+  `INSERT INTO ${table('event')} (id, seq, ${key}, name, shop, intent_id, payload, occurred_at) ${numbered}
    SELECT ${id(2)}, n, ${text('k')}, 'payment.succeeded', 'main', ${id(1)}, '{}', ${then} FROM ${from}`,
-  `INSERT INTO ${table('delivery')} (event_id, event_name, seq, bill_id, consumer, state, attempts, due_at, last_error_code, ended_at)
+  `INSERT INTO ${table('delivery')} (event_id, event_name, seq, intent_id, consumer, state, attempts, due_at, last_error_code, ended_at)
    SELECT ${id(2)}, 'payment.succeeded', n, ${id(1)}, CASE n % 4 WHEN 0 THEN 'gone' WHEN 2 THEN 'mail' ELSE 'orders' END,
      CASE n % 4 WHEN 3 THEN 'DEAD' ELSE 'PENDING' END, 1, ${then},
      CASE n % 4 WHEN 1 THEN 'order-not-found' WHEN 2 THEN 'Error' WHEN 3 THEN 'Error' END, CASE n % 4 WHEN 3 THEN ${then} END FROM ${from}`,
-  `INSERT INTO ${table('review')} (id, ${key}, shop, order_id, bill_id, reason, detail, state, opened_at)
+  `INSERT INTO ${table('review')} (id, ${key}, shop, order_id, intent_id, reason, detail, state, opened_at)
    SELECT ${id(3)}, ${text('r')}, 'main', ${text('o')}, ${id(1)}, 'underpaid', '{}', 'OPEN', ${then} FROM ${from}`,
-  `INSERT INTO ${table('callback')} (id, kind, shop, service_bill_id, order_id, status, digest, corroboration, fields, received_at, pending, due_at)
+  `INSERT INTO ${table('callback')} (id, kind, shop, bill_id, order_id, status, digest, corroboration, fields, received_at, pending, due_at)
    SELECT ${id(4)}, 'postback', 'main', ${text('u')}, ${text('o')}, 'SUCCESS', 'match', '{}', '{}', ${then}, true, ${then} FROM ${from}`,
-  `INSERT INTO ${table('lost_bill')} (id, shop, service_bill_id, state, asks, asked_at, found_at)
+  `INSERT INTO ${table('lost_bill')} (id, shop, bill_id, state, asks, asked_at, found_at)
    SELECT ${id(5)}, 'main', ${text('l')}, 'LOST', 1, ${then}, ${then} FROM ${from}`,
 ];

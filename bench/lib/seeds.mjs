@@ -17,9 +17,9 @@ export async function seedBills(url, bills, from = 0, { firstCheck = '1 minute' 
   );
   await query(
     url,
-    `INSERT INTO payment_acceptance.bill (id, shop, order_id, attempt, state, amount, currency, payer_pays_commission, type,
-       custom, custom_given, service_bill_id, link_page_url, created_at, opened_at, next_check_at, check_after)
-     SELECT ${timeOrdered('bill', 'clock_timestamp()')}, $1, 'order-' || n, 1, 'OPEN', $3, 'RUB', false, 'normal', 'cart ' || n, true, 'bill-' || n,
+    `INSERT INTO payment_acceptance.bill (intent_id, shop, shop_id, order_id, attempt, state, amount, currency, payer_pays_commission, type,
+       custom, custom_given, bill_id, link_page_url, created_at, opened_at, next_check_at, check_after)
+     SELECT ${timeOrdered('bill', 'clock_timestamp()')}, $1, $1, 'order-' || n, 1, 'OPEN', $3, 'RUB', false, 'normal', 'cart ' || n, true, 'bill-' || n,
        'https://service.example/' || n, now(), now(), now() + $5::interval, now()
      FROM generate_series($4::int, $4::int + $2::int - 1) n`,
     [SHOP.name, bills, AMOUNT, from, firstCheck],
@@ -37,14 +37,14 @@ export async function seedShops(url, shops, bills) {
   const each = `generate_series(0, $1::int - 1) s CROSS JOIN generate_series(1, $2::int) o`;
   await query(
     url,
-    `INSERT INTO payment_acceptance.shop_order (shop, order_id) SELECT 'shop-' || s, 'order-' || o FROM ${each}`,
+    `INSERT INTO payment_acceptance.shop_order (shop, order_id) SELECT 'shop-' || s, 'shop-' || s, 'order-' || o FROM ${each}`,
     [shops, bills],
   );
   await query(
     url,
-    `INSERT INTO payment_acceptance.bill (id, shop, order_id, attempt, state, amount, currency, payer_pays_commission, type,
-       custom, custom_given, service_bill_id, link_page_url, created_at, opened_at, next_check_at, check_after)
-     SELECT gen_random_uuid(), 'shop-' || s, 'order-' || o, 1, 'OPEN', $3, 'RUB', false, 'normal', 'cart', true, 'bill-' || o,
+    `INSERT INTO payment_acceptance.bill (intent_id, shop, shop_id, order_id, attempt, state, amount, currency, payer_pays_commission, type,
+       custom, custom_given, bill_id, link_page_url, created_at, opened_at, next_check_at, check_after)
+     SELECT gen_random_uuid(), 'shop-' || s, 'shop-' || s, 'order-' || o, 1, 'OPEN', $3, 'RUB', false, 'normal', 'cart', true, 'bill-' || o,
        'https://service.example/' || o, now(), now(), now() + interval '1 day', now() FROM ${each}`,
     [shops, bills, AMOUNT],
   );
@@ -60,20 +60,20 @@ export async function seedWaiting(url, deliveries) {
   const MONTH_AGO = `now() - interval '30 days'`;
   await query(
     url,
-    `INSERT INTO payment_acceptance.consumer (name, event_name, registered_at, last_seen_at)
-     VALUES ('absent', 'payment.succeeded', ${MONTH_AGO}, ${MONTH_AGO})`,
+    `INSERT INTO payment_acceptance.consumer (name, event_name, last_seen_at)
+     VALUES ('absent', 'payment.succeeded', ${MONTH_AGO})`,
   );
   await query(
     url,
-    `INSERT INTO payment_acceptance.event (id, key, name, shop, bill_id, payload, occurred_at)
-     SELECT gen_random_uuid(), 'payment.succeeded:' || id, 'payment.succeeded', shop, id, '{}', now()
+    `INSERT INTO payment_acceptance.event (id, key, name, shop, intent_id, payload, occurred_at)
+     SELECT gen_random_uuid(), 'payment.succeeded:' || intent_id, 'payment.succeeded', shop, intent_id, '{}', now()
      FROM payment_acceptance.bill WHERE shop LIKE 'shop-%' LIMIT $1`,
     [deliveries],
   );
   await query(
     url,
-    `INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, attempts, due_at)
-     SELECT id, name, seq, bill_id, 'absent', 'PENDING', 0, occurred_at FROM payment_acceptance.event WHERE shop LIKE 'shop-%'`,
+    `INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, attempts, due_at)
+     SELECT id, name, seq, intent_id, 'absent', 'PENDING', 0, occurred_at FROM payment_acceptance.event WHERE shop LIKE 'shop-%'`,
   );
   await query(url, 'VACUUM ANALYZE');
 }
@@ -153,20 +153,20 @@ const THEN = `timestamptz '${BEGAN}' + n * interval '1 second'`;
 /** @param {string} kind */
 const ID = (kind) => (kind === 'event' ? `md5('event' || n)::uuid` : timeOrdered(kind, THEN));
 const HISTORY = [
-  `INSERT INTO payment_acceptance.shop_order SELECT $1, 'old-' || n, 'payment-of-old-' || n, ${THEN} FROM ${NUMBERS}`,
-  `INSERT INTO payment_acceptance.bill (id, shop, order_id, attempt, state, amount, currency, payer_pays_commission, type, custom,
-     custom_given, service_bill_id, link_page_url, created_at, opened_at, paid_at, ended_at, check_after, checks)
-   SELECT ${ID('bill')}, $1, 'old-' || n, 1, 'PAID', 10, 'RUB', false, 'normal', 'cart ' || n, true, 'old-' || n,
+  `INSERT INTO payment_acceptance.shop_order SELECT $1, 'old-' || n, 'payment-of-old-' || n FROM ${NUMBERS}`,
+  `INSERT INTO payment_acceptance.bill (intent_id, shop, shop_id, order_id, attempt, state, amount, currency, payer_pays_commission, type, custom,
+     custom_given, bill_id, link_page_url, created_at, opened_at, paid_at, ended_at, check_after, checks)
+   SELECT ${ID('bill')}, $1, $1, 'old-' || n, 1, 'PAID', 10, 'RUB', false, 'normal', 'cart ' || n, true, 'old-' || n,
      'https://service.example/' || n, ${THEN}, ${THEN}, ${THEN}, ${THEN}, ${THEN}, 30 FROM ${NUMBERS}`,
-  `INSERT INTO payment_acceptance.payment (shop, payment_id, bill_id, status, amount, currency, verdict, first_seen_at, changed_at)
+  `INSERT INTO payment_acceptance.payment (shop, payment_id, intent_id, status, amount, currency, verdict, first_seen_at, changed_at)
    SELECT $1, 'payment-of-old-' || n, ${ID('bill')}, 'SUCCESS', 10, 'RUB', 'succeeded', ${THEN}, ${THEN} FROM ${NUMBERS}`,
-  `INSERT INTO payment_acceptance.callback (id, kind, shop, bill_id, service_bill_id, order_id, status, digest, corroboration, fields,
+  `INSERT INTO payment_acceptance.callback (id, kind, shop, intent_id, bill_id, order_id, status, digest, corroboration, fields,
      received_at, pending, due_at, outcome, consumed_at)
    SELECT ${ID('callback')}, 'postback', $1, ${ID('bill')}, 'old-' || n, 'old-' || n, 'SUCCESS', 'match', '{}', '{}',
      ${THEN}, false, ${THEN}, 'confirmed', ${THEN} FROM ${NUMBERS}`,
-  `INSERT INTO payment_acceptance.event (id, key, name, shop, bill_id, payload, occurred_at)
+  `INSERT INTO payment_acceptance.event (id, key, name, shop, intent_id, payload, occurred_at)
    SELECT ${ID('event')}, 'payment.succeeded:old-' || n, 'payment.succeeded', $1, ${ID('bill')}, '{}', ${THEN} FROM ${NUMBERS}`,
-  `INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, attempts, due_at, ended_at)
-   SELECT e.id, e.name, e.seq, e.bill_id, 'orders', 'DONE', 1, e.occurred_at, e.occurred_at FROM ${NUMBERS}
+  `INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, attempts, due_at, ended_at)
+   SELECT e.id, e.name, e.seq, e.intent_id, 'orders', 'DONE', 1, e.occurred_at, e.occurred_at FROM ${NUMBERS}
    JOIN payment_acceptance.event e ON e.shop = $1 AND e.id = ${ID('event')}`,
 ];

@@ -95,11 +95,11 @@ async function untilPaid({ ask, server, payments, ours }) {
  * @param {Ask} ask
  */
 async function unpaid(ask) {
-  const bills = `SELECT b.id FROM payment_acceptance.bill b JOIN shop_order o ON o.id = b.order_id WHERE o.status <> 'paid' LIMIT 1`;
+  const bills = `SELECT b.intent_id FROM payment_acceptance.bill b JOIN shop_order o ON o.id = b.order_id WHERE o.status <> 'paid' LIMIT 1`;
   /** @type {Record<string, unknown[]>} */
-  const rows = { bill: await ask(`SELECT *, now() FROM payment_acceptance.bill WHERE id = (${bills})`) };
+  const rows = { bill: await ask(`SELECT *, now() FROM payment_acceptance.bill WHERE intent_id = (${bills})`) };
   for (const table of ['callback', 'payment', 'event', 'delivery', 'review']) {
-    rows[table] = await ask(`SELECT * FROM payment_acceptance.${table} WHERE bill_id = (${bills})`);
+    rows[table] = await ask(`SELECT * FROM payment_acceptance.${table} WHERE intent_id = (${bills})`);
   }
   const running = `SELECT pid, state, now() - xact_start AS since, query, wait_event FROM pg_stat_activity WHERE xact_start IS NOT NULL`;
   return { ...rows, running: await ask(running) };

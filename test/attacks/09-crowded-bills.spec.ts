@@ -93,12 +93,10 @@ describe.each(ONE_ADAPTER)('floods, on %s', (adapter) => {
       const bought = await floods.crowded();
       const runner = floods.shop.dataSource.createQueryRunner();
       await runner.startTransaction();
-      await runner.query('SELECT 1 FROM payment_acceptance.bill WHERE service_bill_id = $1 FOR UPDATE', [
-        bought.billId,
-      ]);
+      await runner.query('SELECT 1 FROM payment_acceptance.bill WHERE bill_id = $1 FOR UPDATE', [bought.billId]);
       await runner.query(
-        `SELECT 1 FROM payment_acceptance.callback WHERE bill_id = (
-           SELECT id FROM payment_acceptance.bill WHERE service_bill_id = $1) FOR UPDATE`,
+        `SELECT 1 FROM payment_acceptance.callback WHERE intent_id = (
+           SELECT intent_id FROM payment_acceptance.bill WHERE bill_id = $1) FOR UPDATE`,
         [bought.billId],
       );
       expect([(await floods.redirect(bought)).status, (await floods.postback(bought)).status]).toEqual([303, 200]);

@@ -16,7 +16,7 @@ const HEALTHY_S = 60;
 const SETTLED_S = 120;
 
 const CHECK_NOW = `UPDATE payment_acceptance.bill SET next_check_at = least(next_check_at, current_timestamp(6))
-  WHERE service_bill_id = $1 AND next_check_at IS NOT NULL`;
+  WHERE bill_id = $1 AND next_check_at IS NOT NULL`;
 
 /**
  * Ends the trouble: no faults, everything up, the payments that still run completed.

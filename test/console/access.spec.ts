@@ -83,7 +83,7 @@ describe.each(ADAPTERS)('behind a guard, on %s', (adapter) => {
       const found = [await shown(path, first), await shown(path, foreign), await shown(path, nobodys)];
       expect([path, ...found]).toEqual([path, true, false, false]);
     }
-    await harness.host.dataSource.query('DELETE FROM payment_acceptance.bill WHERE id = $1', [intentId]);
+    await harness.host.dataSource.query('DELETE FROM payment_acceptance.bill WHERE intent_id = $1', [intentId]);
   });
 
   test('no page and no action is there for strangers', async () => {

@@ -94,8 +94,8 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
     const { host } = desk.harness;
     await addEvents(desk.harness, 'main-dead', 600);
     await host.dataSource.query(
-      `INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at, ended_at, behind)
-       SELECT id, name, seq, bill_id, 'orders', 'DEAD', occurred_at, occurred_at, TRUE FROM payment_acceptance.event WHERE ${MADE}`,
+      `INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, due_at, ended_at, behind)
+       SELECT id, name, seq, intent_id, 'orders', 'DEAD', occurred_at, occurred_at, TRUE FROM payment_acceptance.event WHERE ${MADE}`,
     );
     const probe = host.app.get(PaymentProbe);
     probe.reached = (point) => {

@@ -106,13 +106,13 @@ describe('history', () => {
 
     test('one that came before the bill was known', async () => {
       const { intentId, billId } = await bill('B-4');
-      await harness.host.dataSource.query(`UPDATE payment_acceptance.bill SET service_bill_id = NULL WHERE id = $1`, [
+      await harness.host.dataSource.query(`UPDATE payment_acceptance.bill SET bill_id = NULL WHERE intent_id = $1`, [
         intentId,
       ]);
       await postback(postbackFields({ InvId: 'B-4', OutSum: '100.05', TrsId: billId }));
       for (const statement of [
-        `UPDATE payment_acceptance.bill SET service_bill_id = $2 WHERE id = $1`,
-        `UPDATE payment_acceptance.callback SET bill_id = $1 WHERE service_bill_id = $2`,
+        `UPDATE payment_acceptance.bill SET bill_id = $2 WHERE intent_id = $1`,
+        `UPDATE payment_acceptance.callback SET intent_id = $1 WHERE bill_id = $2`,
       ]) {
         await harness.host.dataSource.query(statement, [intentId, billId]);
       }
@@ -137,7 +137,7 @@ describe('history', () => {
       const { intentId, billId } = await bill('B-6');
       await harness.sandbox.pay(billId);
       await harness.settle();
-      await harness.host.dataSource.query(`UPDATE payment_acceptance.callback SET fields = '{}' WHERE bill_id = $1`, [
+      await harness.host.dataSource.query(`UPDATE payment_acceptance.callback SET fields = '{}' WHERE intent_id = $1`, [
         intentId,
       ]);
       const text = await history(intentId);

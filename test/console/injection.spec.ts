@@ -62,14 +62,16 @@ async function pagesAbout(text: string): Promise<Answer[]> {
   ]) {
     await dataSource.query(statement, [text]);
   }
-  await dataSource.query(`UPDATE payment_acceptance.bill SET service_bill_id = $1`, [`${text}b`]);
-  const [{ id: bill }] = await dataSource.query<[{ id: string }]>(`SELECT id FROM payment_acceptance.bill`);
+  await dataSource.query(`UPDATE payment_acceptance.bill SET bill_id = $1`, [`${text}b`]);
+  const [{ bill }] = await dataSource.query<[{ bill: string }]>(
+    `SELECT intent_id AS bill FROM payment_acceptance.bill`,
+  );
   const detail = {
     billed: { amount: text, currency: text },
     listed: { status: text, amount: text, currency: `${text} other` },
   };
   await dataSource.query(
-    `INSERT INTO payment_acceptance.review (id, "key", shop, order_id, bill_id, payment_id, reason, detail, state, opened_at)
+    `INSERT INTO payment_acceptance.review (id, "key", shop, order_id, intent_id, payment_id, reason, detail, state, opened_at)
      VALUES (gen_random_uuid(), 'k', 'main', $1, $2, $1, $1, $3, 'OPEN', now() - interval '2 hours')`,
     [text, bill, JSON.stringify(detail)],
   );
@@ -80,7 +82,7 @@ async function pagesAbout(text: string): Promise<Answer[]> {
     [text, intentId, JSON.stringify({ note: text }), JSON.stringify({ note: text, filter: { consumer: text } })],
   );
   await dataSource.query(
-    `INSERT INTO payment_acceptance.lost_bill (id, shop, service_bill_id, state, asks, asked_at, order_id, first_postback_at,
+    `INSERT INTO payment_acceptance.lost_bill (id, shop, bill_id, state, asks, asked_at, order_id, first_postback_at,
        payments, listed, found_at)
      VALUES ('0b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d', 'main', $1, 'LOST', 1, now(), $1, now(), $2, 2, now())`,
     [`${text}l`, JSON.stringify([listedPayment(text)])],
@@ -111,7 +113,7 @@ async function pagesAbout(text: string): Promise<Answer[]> {
     await operator.submit(await open(TAKE_IN), { orderId: text, amount: '1', currency: text, note: text }),
     await open('actions/dismiss-lost-bill/0b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d'),
   ];
-  await dataSource.query(`UPDATE payment_acceptance.bill SET state = 'UNKNOWN', service_bill_id = NULL`);
+  await dataSource.query(`UPDATE payment_acceptance.bill SET state = 'UNKNOWN', bill_id = NULL`);
   return [
     ...pages,
     await open('unknown-outcomes'),

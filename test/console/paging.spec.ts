@@ -29,23 +29,23 @@ describe('paging', () => {
       harness.host.dataSource.query(`INSERT INTO payment_acceptance.${columns} VALUES ${rows.map(values).join(', ')}`);
     await insert('shop_order (shop, order_id)', ({ order }) => `('main', '${order}')`);
     await insert(
-      `bill (id, shop, order_id, attempt, state, amount, currency, payer_pays_commission, type, custom, custom_given,
+      `bill (intent_id, shop, shop_id, order_id, attempt, state, amount, currency, payer_pays_commission, type, custom, custom_given,
        created_at, check_after)`,
       ({ bill, order, state, at }) =>
-        `('${bill}', 'main', '${order}', 1, '${state}', 1, 'RUB', false, 'normal', '${bill}', false, ${at}, now())`,
+        `('${bill}', 'main', 'main', '${order}', 1, '${state}', 1, 'RUB', false, 'normal', '${bill}', false, ${at}, now())`,
     );
     await insert(
-      'review (id, "key", shop, order_id, bill_id, reason, detail, state, opened_at)',
+      'review (id, "key", shop, order_id, intent_id, reason, detail, state, opened_at)',
       ({ name, order, bill, at }) =>
         `('${randomUUID()}', '${name}', 'main', '${order}', '${bill}', 'uncheckable', '{}', 'OPEN', ${at})`,
     );
     await insert(
-      'event (id, "key", name, shop, bill_id, payload, occurred_at)',
+      'event (id, "key", name, shop, intent_id, payload, occurred_at)',
       ({ name, bill }) => `('${randomUUID()}', '${name}', 'payment.succeeded', 'main', '${bill}', '{}', now())`,
     );
     await harness.host.dataSource.query(
-      `INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at)
-     SELECT id, name, seq, bill_id, 'orders', 'DEAD', now() FROM payment_acceptance.event ORDER BY seq`,
+      `INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, due_at)
+     SELECT id, name, seq, intent_id, 'orders', 'DEAD', now() FROM payment_acceptance.event ORDER BY seq`,
     );
     await insert(
       'operator_action (id, at, operator, action, target, detail)',

@@ -75,8 +75,8 @@ describe('the schemas of the events', () => {
     [
       'a state that no bill has',
       'bill.expired',
-      { bill: 'FROZEN' },
-      '/bill must be equal to one of the allowed values',
+      { billState: 'FROZEN' },
+      '/billState must be equal to one of the allowed values',
     ],
     ['a time that is none', 'bill.expired', { occurredAt: 'yesterday' }, '/occurredAt must match format "date-time"'],
   ])('refuse %s', (_, name, change, flaw) => {

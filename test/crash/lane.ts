@@ -195,7 +195,7 @@ export class Lane {
 
   private leases(): Promise<unknown[]> {
     return this.harness.host.dataSource.query(
-      `SELECT id::text FROM payment_acceptance.bill WHERE lease_token IS NOT NULL OR lease_until IS NOT NULL
+      `SELECT intent_id::text FROM payment_acceptance.bill WHERE lease_token IS NOT NULL OR lease_until IS NOT NULL
        UNION ALL SELECT id::text FROM payment_acceptance.delivery WHERE lease_token IS NOT NULL OR lease_until IS NOT NULL`,
     );
   }

@@ -13,19 +13,19 @@ describe('backlog', () => {
   /** Bills, each with a postback, a delivered event, and a pending one unless all `ended` long ago. */
   const seeds = (name: string, bills: number, ended: boolean): string[] => [
     `INSERT INTO payment_acceptance.shop_order (shop, order_id) SELECT 'main', '${name}' || n FROM generate_series(1, ${bills}) n`,
-    `INSERT INTO payment_acceptance.bill (id, shop, order_id, attempt, state, amount, currency, payer_pays_commission, type, custom,
-     custom_given, service_bill_id, created_at, opened_at, next_check_at, check_after)
-   SELECT gen_random_uuid(), 'main', '${name}' || n, 1, '${ended ? 'PAID' : 'OPEN'}', 10, 'RUB', false, 'normal', '${name}', false,
+    `INSERT INTO payment_acceptance.bill (intent_id, shop, shop_id, order_id, attempt, state, amount, currency, payer_pays_commission, type, custom,
+     custom_given, bill_id, created_at, opened_at, next_check_at, check_after)
+   SELECT gen_random_uuid(), 'main', 'main', '${name}' || n, 1, '${ended ? 'PAID' : 'OPEN'}', 10, 'RUB', false, 'normal', '${name}', false,
      '${name}' || n, now(), now(), ${ended ? 'NULL::timestamptz' : `now() - n * interval '1 millisecond'`}, now() - interval '1 hour'
    FROM generate_series(1, ${bills}) n`,
-    `INSERT INTO payment_acceptance.callback (id, kind, shop, bill_id, digest, corroboration, fields, received_at, pending, due_at)
-   SELECT gen_random_uuid(), 'postback', 'main', id, 'match', '{}', '{}', now(), ${!ended}, now() - interval '1 minute'
+    `INSERT INTO payment_acceptance.callback (id, kind, shop, intent_id, digest, corroboration, fields, received_at, pending, due_at)
+   SELECT gen_random_uuid(), 'postback', 'main', intent_id, 'match', '{}', '{}', now(), ${!ended}, now() - interval '1 minute'
    FROM payment_acceptance.bill WHERE custom = '${name}'`,
-    `INSERT INTO payment_acceptance.event (id, key, name, shop, bill_id, payload, occurred_at)
-   SELECT gen_random_uuid(), id::text || s, 'payment.succeeded', 'main', id, '{"of": "${name}"}', now()
+    `INSERT INTO payment_acceptance.event (id, key, name, shop, intent_id, payload, occurred_at)
+   SELECT gen_random_uuid(), intent_id::text || s, 'payment.succeeded', 'main', intent_id, '{"of": "${name}"}', now()
    FROM payment_acceptance.bill CROSS JOIN unnest(ARRAY['DONE'${ended ? '' : `, 'PENDING'`}]) s WHERE custom = '${name}'`,
-    `INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at, ended_at)
-   SELECT id, name, seq, bill_id, 'orders', split_part(key, bill_id::text, 2), now(), CASE WHEN key LIKE '%DONE' THEN now() END
+    `INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, due_at, ended_at)
+   SELECT id, name, seq, intent_id, 'orders', split_part(key, intent_id::text, 2), now(), CASE WHEN key LIKE '%DONE' THEN now() END
    FROM payment_acceptance.event WHERE payload = '{"of": "${name}"}'`,
   ];
   const TABLES = ['shop_order', 'bill', 'callback', 'event', 'delivery'];
@@ -136,9 +136,9 @@ describe('backlog', () => {
       await dataSource.query(`INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES ('${name}', '1')`);
     }
     await dataSource.query(
-      `INSERT INTO payment_acceptance.bill (id, shop, order_id, attempt, state, amount, currency, payer_pays_commission, type,
-         custom, custom_given, service_bill_id, created_at, opened_at, next_check_at, check_after)
-       SELECT gen_random_uuid(), shop, order_id, 1, 'OPEN', 10, 'RUB', false, 'normal', '', false, shop, now(), now(),
+      `INSERT INTO payment_acceptance.bill (intent_id, shop, shop_id, order_id, attempt, state, amount, currency, payer_pays_commission, type,
+         custom, custom_given, bill_id, created_at, opened_at, next_check_at, check_after)
+       SELECT gen_random_uuid(), shop, shop, order_id, 1, 'OPEN', 10, 'RUB', false, 'normal', '', false, shop, now(), now(),
          now() + interval '1 day', now() FROM payment_acceptance.shop_order`,
     );
     const { reads } = await scansOf(() => confirmer.runOnce());

@@ -78,7 +78,7 @@ describe('claims', () => {
     const { intentId, billId } = await harness.host.payments.createBill({ orderId: 'one', amount: '10' });
     const settlement = harness.host.dataSource.createQueryRunner();
     await settlement.startTransaction();
-    await settlement.query(`SELECT 1 FROM payment_acceptance.bill WHERE id = '${intentId}' FOR UPDATE`);
+    await settlement.query(`SELECT 1 FROM payment_acceptance.bill WHERE intent_id = '${intentId}' FOR UPDATE`);
     const checked = harness.host.app.get(PaymentChecks).check(billId);
     const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> ${ON_MARIADB ? 'connection_id()' : 'pg_backend_pid()'}
       AND ${ON_MARIADB ? `query LIKE '%payment_acceptance_bill%FOR UPDATE'` : `wait_event_type = 'Lock'`}`;
@@ -88,7 +88,7 @@ describe('claims', () => {
     );
     // Changes an entry of every index that holds the bill, except that of its key.
     await settlement.query(
-      `UPDATE payment_acceptance.bill SET service_bill_id = 'changed', state = 'PAID', next_check_at = NULL WHERE id = '${intentId}'`,
+      `UPDATE payment_acceptance.bill SET bill_id = 'changed', state = 'PAID', next_check_at = NULL WHERE intent_id = '${intentId}'`,
     );
     await settlement.rollbackTransaction();
     await settlement.release();

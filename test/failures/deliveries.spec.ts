@@ -142,8 +142,8 @@ describe('deliveries while things change', () => {
     const other = harness.host.dataSource.createQueryRunner();
     await other.startTransaction();
     await other.query(
-      `SELECT 1 FROM payment_acceptance.delivery WHERE bill_id = (
-         SELECT id FROM payment_acceptance.bill WHERE order_id = 'locked') FOR UPDATE`,
+      `SELECT 1 FROM payment_acceptance.delivery WHERE intent_id = (
+         SELECT intent_id FROM payment_acceptance.bill WHERE order_id = 'locked') FOR UPDATE`,
     );
     expect(await harness.host.deliveries.runOnce()).toBe(1);
     expect(await harness.effects()).toMatchObject([{ orderId: 'free' }]);

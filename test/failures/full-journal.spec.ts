@@ -17,7 +17,7 @@ describe('full journal', () => {
     harness = await startHarness({ options: { callbacks: { maxQueued: QUEUED } } });
     for (const statement of [
       `CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(${LOCK}); RETURN NEW; END $$`,
-      `CREATE TRIGGER wait BEFORE INSERT ON payment_acceptance.callback FOR EACH ROW WHEN (NEW.bill_id IS NULL) EXECUTE FUNCTION wait()`,
+      `CREATE TRIGGER wait BEFORE INSERT ON payment_acceptance.callback FOR EACH ROW WHEN (NEW.intent_id IS NULL) EXECUTE FUNCTION wait()`,
     ]) {
       await harness.host.dataSource.query(statement);
     }

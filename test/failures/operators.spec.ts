@@ -94,7 +94,7 @@ describe('operators', () => {
         const query = (sql: string) => harness.host.dataSource.query<unknown>(sql);
         await query(`CREATE FUNCTION no_link() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not now'; END $$`);
         await query(`CREATE TRIGGER no_link BEFORE UPDATE ON payment_acceptance.callback FOR EACH ROW
-      WHEN (OLD.bill_id IS NULL AND NEW.bill_id IS NOT NULL) EXECUTE FUNCTION no_link()`);
+      WHEN (OLD.intent_id IS NULL AND NEW.intent_id IS NOT NULL) EXECUTE FUNCTION no_link()`);
         const warned = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
         await operations.attachBill(intentId, billId, 'ann');
         expect(warned.mock.calls.map(([line]) => String(line))).toEqual([
@@ -153,7 +153,7 @@ describe('operators', () => {
       await harness.settle();
       expect(eventsOf('replayed')).toMatchObject([
         { name: 'payment.succeeded' },
-        { name: 'payment.failed', late: true, bill: 'PAID' },
+        { name: 'payment.failed', late: true, billState: 'PAID' },
       ]);
       expect(eventsOf('replayed')[0]).not.toHaveProperty('late', true);
       expect(await operations.stats()).toMatchObject({ deadLetters: 0 });

@@ -95,10 +95,10 @@ describe('redaction by age', () => {
     await pass(20);
     expect(await worker.runOnce()).toBe(1);
     expect(await places()).toEqual([]);
-    const rows = await harness.host.dataSource.query<{ id: string; custom: string }[]>(
-      'SELECT id, custom FROM payment_acceptance.bill',
+    const rows = await harness.host.dataSource.query<{ intent_id: string; custom: string }[]>(
+      'SELECT intent_id, custom FROM payment_acceptance.bill',
     );
-    expect(rows).toMatchObject([{ custom: rows[0]!.id }]);
+    expect(rows).toMatchObject([{ custom: rows[0]!.intent_id }]);
   });
 
   test('waits while the bill is followed, a dead letter or a review is open', async () => {
@@ -138,7 +138,9 @@ describe('redaction by age', () => {
     await other.startTransaction();
     const [locked] = await harness.host.app.get(PaymentRecords).searchBills('A-4');
     // By its key: on MariaDB any other condition would lock every row.
-    await other.query('SELECT id FROM payment_acceptance.bill WHERE id = $1 FOR UPDATE', [locked!.intentId]);
+    await other.query('SELECT intent_id FROM payment_acceptance.bill WHERE intent_id = $1 FOR UPDATE', [
+      locked!.intentId,
+    ]);
     expect(await worker.runOnce()).toBe(1);
     expect(await worker.runOnce()).toBe(0);
     await other.rollbackTransaction();
@@ -155,7 +157,7 @@ describe('redaction by age', () => {
     ]) {
       await harness.host.dataSource.query(
         `INSERT INTO payment_acceptance.lost_bill
-         (id, shop, service_bill_id, state, asks, asked_at, payments, listed, found_at)
+         (id, shop, bill_id, state, asks, asked_at, payments, listed, found_at)
          VALUES (gen_random_uuid(), 'main', $1, $2, 1, now(), $3, 1, now())`,
         [bill, state, `[{"fromCard": "${MASKED}"}]`],
       );
@@ -176,14 +178,14 @@ describe('redaction by age', () => {
       `INSERT INTO payment_acceptance.shop_order (shop, order_id) SELECT 'main', n::text FROM generate_series(1, 3000) n`,
     );
     await dataSource.query(
-      `INSERT INTO payment_acceptance.bill (id, shop, order_id, attempt, state, amount, currency, payer_pays_commission, type,
+      `INSERT INTO payment_acceptance.bill (intent_id, shop, shop_id, order_id, attempt, state, amount, currency, payer_pays_commission, type,
          custom, custom_given, created_at, check_after, redacted_at)
-       SELECT gen_random_uuid(), 'main', n::text, 1, 'PAID', 1, 'RUB', false, 'normal', '', true, now(), now(), now()
+       SELECT gen_random_uuid(), 'main', 'main', n::text, 1, 'PAID', 1, 'RUB', false, 'normal', '', true, now(), now(), now()
        FROM generate_series(1, 3000) n`,
     );
     await dataSource.query('ANALYZE payment_acceptance.bill');
     const plan = await dataSource.query<object[]>(
-      `EXPLAIN SELECT id FROM payment_acceptance.bill WHERE redacted_at IS NULL AND next_check_at IS NULL
+      `EXPLAIN SELECT intent_id FROM payment_acceptance.bill WHERE redacted_at IS NULL AND next_check_at IS NULL
        AND state NOT IN ('CREATING', 'UNKNOWN') AND created_at < now() ORDER BY created_at LIMIT 50`,
     );
     expect(JSON.stringify(plan)).toMatch(/Index Scan using bill_unredacted/);

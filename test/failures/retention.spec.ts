@@ -1,7 +1,5 @@
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { readFileSync } from 'node:fs';
-import { migratePaymentAcceptance } from 'nestjs-payment-acceptance';
 import { PaymentReviews } from 'nestjs-payment-acceptance/operations';
 import { RetentionWorker } from '../../libs/payment-acceptance/src/retention/retention.worker.js';
 import { onPostgres } from '../support/database.js';
@@ -123,32 +121,6 @@ describe('retention', () => {
       }
     });
   });
-
-  onPostgres(test)(
-    'the indexes of a large table are made beforehand by the documented statements, and found by the migration',
-    async () => {
-      await open(undefined);
-      const { dataSource } = harness.host;
-      const indexes = async () =>
-        dataSource.query<object[]>(
-          `SELECT indexrelid::regclass::text AS name, indisvalid AS valid, pg_get_indexdef(indexrelid) AS definition
-       FROM pg_index WHERE indexrelid::regclass::text ~ '(callback_consumed|callback_unredacted|delivery_done)$' ORDER BY 1`,
-        );
-      const made = await indexes();
-      expect(made).toMatchObject([{ valid: true }, { valid: true }, { valid: true }]);
-      for (const name of ['callback_consumed', 'callback_unredacted', 'delivery_done']) {
-        await dataSource.query(`DROP INDEX payment_acceptance.${name}`);
-      }
-      await dataSource.query('DELETE FROM payment_acceptance.migration WHERE version = 2');
-      const [, documented = ''] = /```sql\n([^`]*)```/.exec(readFileSync('docs/upgrading.md', 'utf8')) ?? [];
-      for (const statement of documented.split(';').filter((text) => text.trim() !== ''))
-        await dataSource.query(statement);
-      expect(await indexes()).toEqual(made);
-      await migratePaymentAcceptance(dataSource);
-      expect(await indexes()).toEqual(made);
-      expect(await count('migration', 'version = 2')).toBe(1);
-    },
-  );
 
   describe('the worker', () => {
     test('runs by itself from the start on, batch after batch, and ends with the application', async () => {

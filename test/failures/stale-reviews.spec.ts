@@ -194,7 +194,7 @@ describe('stale reviews', () => {
       expect(events.filter((name) => name === 'payment.succeeded')).toHaveLength(1);
       const [{ amount } = { amount: '' }] = await recorded.harness.host.dataSource.query<{ amount: string }[]>(
         `SELECT payload ->> 'amount' AS amount FROM payment_acceptance.event WHERE name = 'payment.succeeded'
-       AND bill_id = (SELECT id FROM payment_acceptance.bill WHERE order_id = $1)`,
+       AND intent_id = (SELECT intent_id FROM payment_acceptance.bill WHERE order_id = $1)`,
         [bill.orderId],
       );
       expect(amount).toBe('50.00');

@@ -27,7 +27,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
     (await harness.host.ledger()).callbacks.filter((each) => each.trsId === billId);
   async function rawOf(billId: string): Promise<Record<string, unknown>[]> {
     const rows: { fields: Record<string, unknown> }[] = await harness.host.dataSource.query(
-      'SELECT fields FROM payment_acceptance.callback WHERE service_bill_id = $1',
+      'SELECT fields FROM payment_acceptance.callback WHERE bill_id = $1',
       [billId],
     );
     return rows.map(({ fields }) => fields);
@@ -212,7 +212,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
     const { fields } = await billed();
     expect((await postJson(target(), fields)).status).toBe(200);
     // A full queue is counted once a second, so that to refuse costs less than to accept.
-    await harness.host.dataSource.query('DELETE FROM payment_acceptance.callback WHERE bill_id IS NULL');
+    await harness.host.dataSource.query('DELETE FROM payment_acceptance.callback WHERE intent_id IS NULL');
     expect((await unknown(99)).status).toBe(503);
     harness.clock.advance(1_000);
     expect((await unknown(99)).status).toBe(200);

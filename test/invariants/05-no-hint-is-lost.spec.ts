@@ -52,7 +52,7 @@ describe('invariant 5: no hint is lost', () => {
     const { billId } = await harness.host.payments.createBill({ orderId: 'locked', amount: '10' });
     const runner = harness.host.dataSource.createQueryRunner();
     await runner.startTransaction();
-    await runner.query('SELECT 1 FROM payment_acceptance.bill WHERE service_bill_id = $1 FOR UPDATE', [billId]);
+    await runner.query('SELECT 1 FROM payment_acceptance.bill WHERE bill_id = $1 FOR UPDATE', [billId]);
     const answer = await postJson(
       `${harness.host.url}/postback/payment`,
       postbackFields({ InvId: 'locked', OutSum: '10.00', TrsId: billId }),

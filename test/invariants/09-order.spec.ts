@@ -101,8 +101,8 @@ describe('invariant 9: within a bill and consumer, deliveries go in settlement o
     @Injectable()
     class Reader {
       @OnPaymentFailed({ consumer: 'orders' })
-      failed({ bill, orderPaid }: PaymentFailedEvent): Promise<void> {
-        seen.push([bill, orderPaid]);
+      failed({ billState, orderPaid }: PaymentFailedEvent): Promise<void> {
+        seen.push([billState, orderPaid]);
         return Promise.resolve();
       }
     }

@@ -112,7 +112,7 @@ describe('invariant 16: personal data that was removed stays removed, and the pr
   test('a handler that fails with the words of an order that was erased under its hands', async () => {
     const billId = await billOf(harness, 'under way');
     await payByCard(harness, billId);
-    const free = `SELECT id FROM payment_acceptance.bill WHERE order_id = 'under way' FOR UPDATE SKIP LOCKED`;
+    const free = `SELECT intent_id FROM payment_acceptance.bill WHERE order_id = 'under way' FOR UPDATE SKIP LOCKED`;
     let erased: Promise<unknown> = Promise.resolve();
     Clerk.meanwhile = () => {
       erased = erase('under way');

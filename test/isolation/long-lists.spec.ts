@@ -23,8 +23,8 @@ describe('a long list of payments', () => {
     recorded = await startWithOneBill(RAISED);
     const { harness, recorder } = recorded;
     await harness.host.dataSource.query(
-      `INSERT INTO payment_acceptance.consumer (name, event_name, registered_at, last_seen_at)
-     VALUES ('orders', 'payment.failed', $1, $1), ('orders', 'payment.succeeded', $1, $1)`,
+      `INSERT INTO payment_acceptance.consumer (name, event_name, last_seen_at)
+     VALUES ('orders', 'payment.failed', $1), ('orders', 'payment.succeeded', $1)`,
       [new Date(Date.now() + 100 * 3_600_000)],
     );
     const data = Array.from({ length: PAYMENTS }, (_, index) => ({

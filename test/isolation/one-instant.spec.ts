@@ -18,8 +18,8 @@ describe('records of one instant', () => {
     const settled: unknown = await harness.host.dataSource.query(
       `SELECT (b.ended_at = b.paid_at AND b.paid_at = b.checked_at AND b.checked_at = p.first_seen_at
        AND p.first_seen_at = p.changed_at AND p.changed_at = e.occurred_at)::boolean AS "together"
-     FROM payment_acceptance.bill b JOIN payment_acceptance.payment p ON p.bill_id = b.id
-     JOIN payment_acceptance.event e ON e.bill_id = b.id`,
+     FROM payment_acceptance.bill b JOIN payment_acceptance.payment p ON p.intent_id = b.intent_id
+     JOIN payment_acceptance.event e ON e.intent_id = b.intent_id`,
     );
     expect(settled).toEqual([{ together: true }]);
   });

@@ -43,7 +43,7 @@ describe('the deliveries of one bill to one consumer', () => {
   async function eligible(): Promise<string[]> {
     const rows = await query<{ orderId: string }>(
       `SELECT b.order_id AS "orderId" FROM payment_acceptance.delivery d
-       JOIN payment_acceptance.bill b ON b.id = d.bill_id
+       JOIN payment_acceptance.bill b ON b.intent_id = d.intent_id
        WHERE d.state = 'PENDING' AND NOT d.behind ORDER BY d.seq`,
     );
     return rows.map(({ orderId }) => orderId);

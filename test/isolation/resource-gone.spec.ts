@@ -72,7 +72,7 @@ describe('while something is gone that all need', () => {
     );
     // Bills that the service created while the outcome could not be stored.
     await until(
-      () => world.outside.query<unknown[]>(`SELECT id FROM payment_acceptance.bill WHERE state = 'CREATING'`),
+      () => world.outside.query<unknown[]>(`SELECT intent_id FROM payment_acceptance.bill WHERE state = 'CREATING'`),
       (creating) => creating.length === 0,
     );
     const attempts = await world.outside.query<{ attempts: number }[]>(

@@ -19,8 +19,8 @@ export interface EventRow {
 /** All events of all bills, in their order. */
 export function readEvents(world: World): Promise<EventRow[]> {
   return world.query<EventRow>(
-    `SELECT e.id, e.seq::int AS seq, e.name, e.shop, b.service_bill_id AS "billId", e.payload AS data, e.occurred_at::text AS at
-     FROM payment_acceptance.event e JOIN payment_acceptance.bill b ON b.id = e.bill_id ORDER BY e.seq`,
+    `SELECT e.id, e.seq::int AS seq, e.name, e.shop, b.bill_id AS "billId", e.payload AS data, e.occurred_at::text AS at
+     FROM payment_acceptance.event e JOIN payment_acceptance.bill b ON b.intent_id = e.intent_id ORDER BY e.seq`,
   );
 }
 

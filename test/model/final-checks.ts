@@ -139,7 +139,7 @@ async function expectNothingLeft(model: Model, world: World): Promise<void> {
   const redirects = callbacks.filter(({ kind }) => kind.startsWith('redirect')).length;
   expect([postbacks, redirects]).toEqual([world.postbacksTaken(model), world.acknowledged.redirect]);
   const leased = await world.query(
-    `SELECT id::text FROM payment_acceptance.bill WHERE lease_token IS NOT NULL OR lease_until IS NOT NULL
+    `SELECT intent_id::text FROM payment_acceptance.bill WHERE lease_token IS NOT NULL OR lease_until IS NOT NULL
      UNION ALL SELECT id::text FROM payment_acceptance.delivery WHERE lease_token IS NOT NULL OR lease_until IS NOT NULL`,
   );
   expect(leased).toEqual([]);

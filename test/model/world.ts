@@ -166,7 +166,7 @@ export class World {
 
   /** Whether a callback still requests a check of a bill of ours. */
   async hinted(): Promise<boolean> {
-    const hints = 'SELECT 1 FROM payment_acceptance.callback WHERE pending AND bill_id IS NOT NULL LIMIT 1';
+    const hints = 'SELECT 1 FROM payment_acceptance.callback WHERE pending AND intent_id IS NOT NULL LIMIT 1';
     return (await this.query(hints)).length > 0;
   }
 

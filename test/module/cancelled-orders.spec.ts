@@ -98,7 +98,7 @@ describe('a cancelled order', () => {
     await harness.settle();
     expect(await eventsOf(orderId)).toMatchObject([
       { name: 'payment.review' },
-      { name: 'payment.succeeded', acceptedBy: 'ann', firstForOrder: true, bill: 'PAID' },
+      { name: 'payment.succeeded', acceptedBy: 'ann', firstForOrder: true, billState: 'PAID' },
     ]);
     await expect(bill(orderId)).rejects.toThrow(PaymentOrderAlreadyPaidError);
     await expect(payments().cancelOrder(orderId)).rejects.toThrow(PaymentOrderAlreadyPaidError);

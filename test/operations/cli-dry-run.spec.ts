@@ -69,7 +69,7 @@ describe('cli --dry-run', () => {
   ])('%s says what would happen and changes nothing', async (line, document) => {
     const args = line.split(' ').map((word) => (word.startsWith('@') ? commands.file(word.slice(1)) : word));
     const before = await tables();
-    expect(Object.values(before).flat().length).toBeGreaterThan(20);
+    expect(Object.values(before).flat().length).toBeGreaterThan(10);
     expect(await commands.json(...args, '--dry-run')).toEqual({ code: 0, document });
     expect(await tables()).toEqual(before);
   });
@@ -85,7 +85,7 @@ describe('cli --dry-run', () => {
       const first = await runCommand(['migrate', '--dry-run'], env);
       expect(first).toMatchObject({
         code: 0,
-        out: expect.stringMatching(/^1 {2}\w.*\n2 {2}(.*\n)+\d+ migrations would be run\.\n$/),
+        out: expect.stringMatching(/^1 {2}initial\n1 migration would be run\.\n$/),
       });
       expect(await runCommand(['migrate', '--dry-run'], env)).toEqual(first);
       await runCommand(['migrate'], env);

@@ -73,7 +73,7 @@ describe('the controller of docs/migrating.md', () => {
     const sandboxBill = async (orderId: string) => {
       const { billId, intentId } = await harness.host.payments.createBill({ orderId, amount: '10' });
       const { dataSource } = harness.host;
-      await dataSource.query(`DELETE FROM payment_acceptance.bill WHERE id = $1`, [intentId]);
+      await dataSource.query(`DELETE FROM payment_acceptance.bill WHERE intent_id = $1`, [intentId]);
       await dataSource.query(`DELETE FROM payment_acceptance.shop_order WHERE order_id = $1`, [orderId]);
       return billId;
     };

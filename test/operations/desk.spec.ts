@@ -57,7 +57,7 @@ describe('desk', () => {
       await expect(checks.check("'; --")).rejects.toBeInstanceOf(PaymentOperatorActionError);
       await expect(checks.check(billId, 'nobody')).rejects.toMatchObject({ code: 'unknown-shop' });
       await harness.host.dataSource.query(
-        `UPDATE payment_acceptance.bill SET lease_until = now() + interval '1 day' WHERE service_bill_id = $1`,
+        `UPDATE payment_acceptance.bill SET lease_until = now() + interval '1 day' WHERE bill_id = $1`,
         [billId],
       );
       await expect(checks.check(billId)).rejects.toThrow(/under way/);
@@ -164,14 +164,14 @@ describe('desk', () => {
       const alter = (change: string) =>
         harness.host.dataSource.query(
           `UPDATE payment_acceptance.payment SET ${change}
-         WHERE bill_id IN (SELECT id FROM payment_acceptance.bill WHERE order_id = 'altered')`,
+         WHERE intent_id IN (SELECT intent_id FROM payment_acceptance.bill WHERE order_id = 'altered')`,
         );
       await alter(`amount = 9.99, currency = 'EUR', status = 'FAIL'`);
       expect(of(await reconcile(), 'altered')).toMatchObject([{ differences: ['status', 'amount', 'currency'] }]);
       await alter(`amount = 10, currency = 'RUB', status = 'SUCCESS'`);
       await harness.host.dataSource.query(
         `UPDATE payment_acceptance.event SET "key" = 'another'
-       WHERE bill_id IN (SELECT id FROM payment_acceptance.bill WHERE order_id = 'altered')`,
+       WHERE intent_id IN (SELECT intent_id FROM payment_acceptance.bill WHERE order_id = 'altered')`,
       );
       expect(of(await reconcile(), 'altered')).toMatchObject([{ differences: ['event-missing'] }]);
       await alter(`payment_id = 'only-here'`);

@@ -136,7 +136,7 @@ describe('erase', () => {
     const lost = (bill: string, order: string) =>
       harness.host.dataSource.query(
         `INSERT INTO payment_acceptance.lost_bill
-         (id, shop, service_bill_id, state, asks, asked_at, order_id, payments, listed, found_at)
+         (id, shop, bill_id, state, asks, asked_at, order_id, payments, listed, found_at)
          VALUES (gen_random_uuid(), 'main', $1, 'LOST', 1, now(), $2, $3, 1, now())`,
         [bill, order, `[{"fromCard": "${MASKED}"}]`],
       );
@@ -145,7 +145,7 @@ describe('erase', () => {
     const { document } = await commands.json('erase', '--order', 'A-1');
     expect(document).toMatchObject({ removed: { lostBills: 1 } });
     const left = await harness.host.dataSource.query<object[]>(
-      'SELECT service_bill_id AS id FROM payment_acceptance.lost_bill WHERE payments IS NOT NULL',
+      'SELECT bill_id AS id FROM payment_acceptance.lost_bill WHERE payments IS NOT NULL',
     );
     expect(left).toEqual([{ id: 'still-lost' }]);
   });

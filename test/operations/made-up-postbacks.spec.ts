@@ -26,15 +26,15 @@ describe('postbacks of made-up bills whose digests look valid', () => {
     const TrsId = `${name}-0`;
     await world.post(TrsId);
     const columns =
-      'kind, shop, bill_id, order_id, status, digest, corroboration, fields, received_at, pending, due_at';
+      'kind, shop, intent_id, order_id, status, digest, corroboration, fields, received_at, pending, due_at';
     await world.query(
       ON_MARIADB
-        ? `INSERT INTO payment_acceptance.callback (id, service_bill_id, ${columns})
+        ? `INSERT INTO payment_acceptance.callback (id, bill_id, ${columns})
            SELECT UUID(), CONCAT('${name}-', n.seq), ${columns} FROM payment_acceptance.callback, seq_1_to_${count - 1} n
-           WHERE service_bill_id = '${TrsId}'`
-        : `INSERT INTO payment_acceptance.callback (id, service_bill_id, ${columns})
+           WHERE bill_id = '${TrsId}'`
+        : `INSERT INTO payment_acceptance.callback (id, bill_id, ${columns})
            SELECT gen_random_uuid(), '${name}-' || n, ${columns} FROM payment_acceptance.callback,
-           generate_series(1, ${count - 1}) n WHERE service_bill_id = '${TrsId}'`,
+           generate_series(1, ${count - 1}) n WHERE bill_id = '${TrsId}'`,
     );
   }
 

@@ -31,11 +31,11 @@ class Orders {
     await query('ANALYZE payment_acceptance.delivery');
     await query(`INSERT INTO payment_acceptance.shop_order (shop, order_id) SELECT 'main', 'dead-' || i FROM ${made}`);
     await query(`INSERT INTO payment_acceptance.bill SELECT (jsonb_populate_record(b, jsonb_build_object(
-      'id', made.bill, 'order_id', 'dead-' || made.i, 'service_bill_id', 'dead-' || made.i))).* FROM payment_acceptance.bill b, ${made}`);
-    await query(`INSERT INTO payment_acceptance.event (id, key, name, shop, bill_id, payload, occurred_at)
+      'intent_id', made.bill, 'order_id', 'dead-' || made.i, 'bill_id', 'dead-' || made.i))).* FROM payment_acceptance.bill b, ${made}`);
+    await query(`INSERT INTO payment_acceptance.event (id, key, name, shop, intent_id, payload, occurred_at)
       SELECT made.event, 'dead ' || made.i, name, shop, made.bill, payload, occurred_at FROM payment_acceptance.event, ${made}`);
-    await query(`INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at, ended_at, behind)
-      SELECT id, name, seq, bill_id, 'orders', 'DEAD', occurred_at, occurred_at, true FROM payment_acceptance.event WHERE key LIKE 'dead %'`);
+    await query(`INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, due_at, ended_at, behind)
+      SELECT id, name, seq, intent_id, 'orders', 'DEAD', occurred_at, occurred_at, true FROM payment_acceptance.event WHERE key LIKE 'dead %'`);
     expect(await harness.host.app.get(PaymentOperations).replay({}, 'ann')).toBe(COUNT);
     const [open] = await query<{ count: number }>(
       `SELECT count(*)::int AS count FROM payment_acceptance.delivery WHERE state = 'PENDING' AND NOT behind`,

@@ -131,7 +131,7 @@ describe('bills that come back before their orders', () => {
     await harness.settle();
     const failing = () =>
       harness.host.dataSource.query<object[]>(
-        `SELECT d.due_at, d.attempts FROM payment_acceptance.delivery d JOIN payment_acceptance.bill b ON b.id = d.bill_id
+        `SELECT d.due_at, d.attempts FROM payment_acceptance.delivery d JOIN payment_acceptance.bill b ON b.intent_id = d.intent_id
        WHERE b.order_id = 'order-1'`,
       );
     const before = await failing();

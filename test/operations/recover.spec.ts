@@ -27,7 +27,7 @@ const sql = (text: string) => harness.host.dataSource.query(text);
 const paidOrders = async () => (await harness.effects()).map(({ orderId }) => orderId).sort();
 
 const updateWaiting = ON_MARIADB
-  ? `SELECT id FROM information_schema.processlist WHERE db = current_database() AND info LIKE 'UPDATE%service_bill_id%UNKNOWN%'`
+  ? `SELECT id FROM information_schema.processlist WHERE db = current_database() AND info LIKE 'UPDATE%bill_id%UNKNOWN%'`
   : `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
 
 /** A bill whose commits the database then loses: all of them, or only the last. */
@@ -35,9 +35,9 @@ async function lost(orderId: string, which: 'all' | 'last' = 'all'): Promise<str
   const { billId } = await harness.host.payments.createBill({ orderId, amount: '10' });
   await sql(
     which === 'all'
-      ? `DELETE FROM payment_acceptance.bill WHERE service_bill_id = '${billId}'`
-      : `UPDATE payment_acceptance.bill SET state = 'CREATING', service_bill_id = NULL, link_page_url = NULL, opened_at = NULL,
-           next_check_at = NULL, lease_until = created_at WHERE service_bill_id = '${billId}'`,
+      ? `DELETE FROM payment_acceptance.bill WHERE bill_id = '${billId}'`
+      : `UPDATE payment_acceptance.bill SET state = 'CREATING', bill_id = NULL, link_page_url = NULL, opened_at = NULL,
+           next_check_at = NULL, lease_until = created_at WHERE bill_id = '${billId}'`,
   );
   return billId;
 }
@@ -81,10 +81,10 @@ describe('recovering what a database has lost', () => {
     await harness.sandbox.pay(paid!);
     await harness.settle();
     await sql(`UPDATE payment_acceptance.bill SET state = 'EXPIRED', ended_at = opened_at, next_check_at = NULL
-      WHERE service_bill_id IN ('${expired!}', '${longAgo!}')`);
+      WHERE bill_id IN ('${expired!}', '${longAgo!}')`);
     const past = `'2026-01-01 00:00:00'`;
     await sql(`UPDATE payment_acceptance.bill SET opened_at = ${past}, created_at = ${past}, ended_at = ${past}
-      WHERE service_bill_id = '${longAgo!}'`);
+      WHERE bill_id = '${longAgo!}'`);
     await harness.sandbox.setFaults({ postbacks: { drop: 1 } });
     await harness.sandbox.pay(expired!);
     const dry = await recover('--dry-run');
@@ -100,7 +100,7 @@ describe('recovering what a database has lost', () => {
     expect(await paidOrders()).toEqual(['expired', 'paid']);
     expect(harness.sandbox.bills().length).toBe(before);
     const [{ checked }] = (await sql(`SELECT count(*) AS checked FROM payment_acceptance.bill
-      WHERE service_bill_id = '${longAgo!}' AND checked_at IS NOT NULL`)) as [{ checked: unknown }];
+      WHERE bill_id = '${longAgo!}' AND checked_at IS NOT NULL`)) as [{ checked: unknown }];
     expect(Number(checked)).toBe(0);
   });
 
@@ -111,11 +111,11 @@ describe('recovering what a database has lost', () => {
     const rows = Array.from(
       { length: 45 },
       (_each, index) =>
-        `('00000000-0000-4000-8000-0000000000${String(index + 10)}', 'main', 'many', ${index + 1}, 'OPEN', 10, 'RUB', false, 'normal', '',
+        `('00000000-0000-4000-8000-0000000000${String(index + 10)}', 'main', 'main', 'many', ${index + 1}, 'OPEN', 10, 'RUB', false, 'normal', '',
           false, 'many-${index}', '${now}', '${now}', '${now}', NULL)`,
     );
-    await sql(`INSERT INTO payment_acceptance.bill (id, shop, order_id, attempt, state, amount, currency, payer_pays_commission, type,
-      custom, custom_given, service_bill_id, created_at, opened_at, check_after, next_check_at) VALUES ${rows.join(', ')}`);
+    await sql(`INSERT INTO payment_acceptance.bill (intent_id, shop, shop_id, order_id, attempt, state, amount, currency, payer_pays_commission, type,
+      custom, custom_given, bill_id, created_at, opened_at, check_after, next_check_at) VALUES ${rows.join(', ')}`);
     expect((await recover()).document.shops[0]).toEqual({ shop: 'main', rechecked: 46, withinSeconds: 3 });
     const places = (await harness.host.ledger()).bills.map(({ nextCheckAt }) => Date.parse(nextCheckAt!)).sort();
     const seconds = [...new Set(places)];
@@ -151,7 +151,7 @@ describe('recovering what a database has lost', () => {
   });
 
   test.each([
-    ['attached meanwhile', `state = 'OPEN', service_bill_id = '$'`, { present: 1 }],
+    ['attached meanwhile', `state = 'OPEN', bill_id = '$'`, { present: 1 }],
     ['voided meanwhile', `state = 'VOIDED'`, { refused: [{ problems: [expect.stringContaining('no longer one')] }] }],
   ])(
     'an unknown outcome that is %s is not said to be imported, and the bills after it are',
@@ -176,7 +176,7 @@ describe('recovering what a database has lost', () => {
     const after = await lost('after');
     await lost('rival', 'last');
     await sql(`UPDATE payment_acceptance.bill SET state = 'UNKNOWN' WHERE state = 'CREATING'`);
-    const decision = `UPDATE payment_acceptance.bill SET state = 'OPEN', service_bill_id = '${half}' WHERE order_id = 'rival'`;
+    const decision = `UPDATE payment_acceptance.bill SET state = 'OPEN', bill_id = '${half}' WHERE order_id = 'rival'`;
     const lines = log.filter((line) => !line.includes('order rival'));
     expect(await importedBeside(decision, lines)).toMatchObject({
       imported: 1,

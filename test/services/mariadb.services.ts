@@ -9,8 +9,8 @@ import { instant } from '../../libs/payment-acceptance/src/database/reading.js';
 import { rawSql, sql } from '../../libs/payment-acceptance/src/database/statement.js';
 import { MariaDestroyableTransaction } from '../../libs/payment-acceptance/src/database/mariadb/destroyable-transaction.js';
 import { MariaDatabase } from '../../libs/payment-acceptance/src/database/mariadb/maria.database.js';
-import { MARIA_MIGRATIONS } from '../../libs/payment-acceptance/src/database/migrations/mariadb/migrate.js';
-import { mariaSchema } from '../../libs/payment-acceptance/src/database/migrations/mariadb/schema.js';
+import { MARIA_MIGRATIONS } from '../../libs/payment-acceptance/src/database/mariadb/migrate.js';
+import { initial } from '../../libs/payment-acceptance/src/database/mariadb/migrations/0001-initial.js';
 import { managerOf } from '../support/transactions.js';
 import { hasNoConnectionLeft } from '../../libs/payment-acceptance/src/database/query-errors.js';
 import { beside } from '../support/beside.js';
@@ -61,10 +61,10 @@ describe('the tables on MariaDB', () => {
   });
 
   test('are completed by the next process, wherever the first one was killed', async () => {
-    for (let done = 0; done <= mariaSchema.statements.length; done += 1) {
+    for (let done = 0; done <= initial.statements.length; done += 1) {
       const dataSource = await connect();
       const database = new MariaDatabase(beside(dataSource), new PaymentClock());
-      for (const statement of mariaSchema.statements.slice(0, done)) await database.change(rawSql(statement));
+      for (const statement of initial.statements.slice(0, done)) await database.change(rawSql(statement));
       await migratePaymentAcceptance(dataSource);
       expect(await tables(dataSource)).toBe(ALL_TABLES);
       await administer(`DROP DATABASE ${name}`);
@@ -89,7 +89,7 @@ describe('the tables on MariaDB', () => {
     const dataSource = await connect();
     await migratePaymentAcceptance(dataSource);
     await dataSource.query(
-      "INSERT INTO payment_acceptance_consumer (name, event_name, registered_at, last_seen_at) VALUES ('a', 'e', NOW(), NOW())",
+      "INSERT INTO payment_acceptance_consumer (name, event_name, last_seen_at) VALUES ('a', 'e', NOW())",
     );
     const rival = dataSource.createQueryRunner();
     await rival.startTransaction();

@@ -105,12 +105,12 @@ describe('what is due', () => {
     );
     const values = rows.map(
       ({ id, shop, known, checkAfter, nextCheck, leaseUntil }) =>
-        sql`(${id}, ${shop}, ${id}, 1, 'OPEN', 10.50, 'RUB', false, 'normal', 'c', true, ${known ? id : null}, ${at(0)},
+        sql`(${id}, ${shop}, ${shop}, ${id}, 1, 'OPEN', 10.50, 'RUB', false, 'normal', 'c', true, ${known ? id : null}, ${at(0)},
           ${at(0)}, ${at(checkAfter)}, ${at(nextCheck)}, ${at(leaseUntil)})`,
     );
     await database.change(
-      sql`INSERT INTO payment_acceptance.bill (id, shop, order_id, attempt, state, amount, currency, payer_pays_commission,
-         type, custom, custom_given, service_bill_id, created_at, opened_at, check_after, next_check_at, lease_until)
+      sql`INSERT INTO payment_acceptance.bill (intent_id, shop, shop_id, order_id, attempt, state, amount, currency, payer_pays_commission,
+         type, custom, custom_given, bill_id, created_at, opened_at, check_after, next_check_at, lease_until)
        VALUES ${join(values, ', ')}`,
     );
     const callbacks = rows.flatMap(({ id, shop, callbacks: of }) =>
@@ -120,7 +120,7 @@ describe('what is due', () => {
     );
     if (callbacks.length === 0) return;
     await database.change(
-      sql`INSERT INTO payment_acceptance.callback (id, kind, shop, bill_id, digest, corroboration, fields, received_at,
+      sql`INSERT INTO payment_acceptance.callback (id, kind, shop, intent_id, digest, corroboration, fields, received_at,
          pending, due_at) VALUES ${join(callbacks, ', ')}`,
     );
   }

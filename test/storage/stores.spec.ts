@@ -101,7 +101,7 @@ describe('stores that both databases share', () => {
     expect([...first, ...rest].map(({ intentId }) => intentId).sort()).toEqual([...ids].sort());
     expect(first[0]!.openedAt).toBeInstanceOf(Date);
     await records.database.change(
-      sql`UPDATE payment_acceptance.bill SET ended_at = ${records.database.dialect.now(0)} WHERE id = ${ended}`,
+      sql`UPDATE payment_acceptance.bill SET ended_at = ${records.database.dialect.now(0)} WHERE intent_id = ${ended}`,
     );
     const later = { ...span, from: new Date(Date.now() + 30_000), followedSince: new Date(0) };
     expect((await store.bills(later, undefined, 9)).map(({ intentId }) => intentId)).toContain(ended);
@@ -148,7 +148,7 @@ describe('stores that both databases share', () => {
       const id = await records.bill(orderId);
       await records.delivery(await records.event(id, 'payment.succeeded', {}), id, consumer, 'PENDING');
       await records.database.change(
-        sql`UPDATE payment_acceptance.delivery SET last_error_code = ${code} WHERE bill_id = ${id}`,
+        sql`UPDATE payment_acceptance.delivery SET last_error_code = ${code} WHERE intent_id = ${id}`,
       );
       records.clock.advance(60_000);
       return id;

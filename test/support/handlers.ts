@@ -48,7 +48,7 @@ export const succeeded = (): AnyPaymentEvent =>
     orderId: 'A-1',
     attempt: 1,
     billId: 'b-1',
-    bill: 'PAID',
+    billState: 'PAID',
     billedAmount: '100.05',
     currency: 'RUB',
     custom: null,

@@ -16,9 +16,9 @@ export async function addEvents({ host }: Harness, orderId: string, count: numbe
         `jsonb_set(e.payload, '{paymentId}', to_jsonb('p-' || n))`,
       ];
   await host.dataSource.query(
-    `INSERT INTO payment_acceptance.event (id, ${key}, name, shop, bill_id, payload, occurred_at)
-     SELECT ${id}, ${name}, e.name, e.shop, e.bill_id, ${payload}, e.occurred_at
-     FROM payment_acceptance.event e JOIN payment_acceptance.bill b ON b.id = e.bill_id, ${numbers}
+    `INSERT INTO payment_acceptance.event (id, ${key}, name, shop, intent_id, payload, occurred_at)
+     SELECT ${id}, ${name}, e.name, e.shop, e.intent_id, ${payload}, e.occurred_at
+     FROM payment_acceptance.event e JOIN payment_acceptance.bill b ON b.intent_id = e.intent_id, ${numbers}
      WHERE b.order_id = '${orderId}' ORDER BY n`,
   );
 }

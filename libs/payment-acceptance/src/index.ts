@@ -50,7 +50,7 @@ export { requireOrder } from './events/require-order.js';
 export { defaultJudge, judgePayment } from './domain/judge.js';
 export type { Judge, JudgedBill, PaymentStatus, ReportedPayment, ReviewReason, Verdict } from './domain/payment.js';
 
-export { migratePaymentAcceptance } from './database/migrations/migrate.js';
+export { migratePaymentAcceptance } from './database/migrate.js';
 export {
   PaymentPoolExhaustedError,
   PaymentStatementTimeoutError,

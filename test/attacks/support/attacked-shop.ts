@@ -121,7 +121,7 @@ export class AttackedShop {
     // The pauses of `schedule.lagMs`, twice, because the minimum time between two checks of a bill can delay them.
     for (const pauseMs of [3_000, 10_000, 30_000, 3_000, 10_000, 30_000]) {
       const rows = await this.dataSource.query<object[]>(
-        'SELECT 1 FROM payment_acceptance.callback WHERE pending AND bill_id IS NOT NULL LIMIT 1',
+        'SELECT 1 FROM payment_acceptance.callback WHERE pending AND intent_id IS NOT NULL LIMIT 1',
       );
       if (rows.length === 0) return;
       await this.elapse(pauseMs);

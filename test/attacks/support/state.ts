@@ -4,7 +4,7 @@ import type { DataSource } from 'typeorm';
 const TABLES: Readonly<Record<string, { order: string; without: readonly string[] }>> = {
   'payment_acceptance.shop_order': { order: 'shop, order_id', without: [] },
   'payment_acceptance.bill': {
-    order: 'id',
+    order: 'intent_id',
     without: [
       'next_check_at',
       'check_after',

@@ -23,7 +23,7 @@ export async function aDay({ harness, sandbox }: World): Promise<void> {
   await harness.database(`WITH moved (id, seconds, delay) AS (VALUES ${moved}),
       paid AS (UPDATE payment_acceptance.payment p
         SET service_created_at = to_char(p.service_created_at::timestamp - make_interval(secs => seconds + delay), 'YYYY-MM-DD HH24:MI:SS')
-        FROM moved JOIN payment_acceptance.bill b ON b.order_id = moved.id WHERE b.id = p.bill_id)
+        FROM moved JOIN payment_acceptance.bill b ON b.order_id = moved.id WHERE b.intent_id = p.intent_id)
     UPDATE payment_acceptance.event e SET occurred_at = e.occurred_at - make_interval(secs => seconds)
-    FROM moved JOIN payment_acceptance.bill b ON b.order_id = moved.id WHERE b.id = e.bill_id`);
+    FROM moved JOIN payment_acceptance.bill b ON b.order_id = moved.id WHERE b.intent_id = e.intent_id`);
 }

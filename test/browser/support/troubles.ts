@@ -38,13 +38,13 @@ export async function refusedByHandler(
   await until(
     () =>
       harness.database(
-        `SELECT 1 FROM payment_acceptance.delivery WHERE bill_id = '${intent}' AND last_error IS NOT NULL`,
+        `SELECT 1 FROM payment_acceptance.delivery WHERE intent_id = '${intent}' AND last_error IS NOT NULL`,
       ),
     ({ length }) => length === 1,
   );
   if (end === 'given up') {
     await harness.database(
-      `UPDATE payment_acceptance.delivery SET attempts = 59, due_at = now() WHERE bill_id = '${intent}'`,
+      `UPDATE payment_acceptance.delivery SET attempts = 59, due_at = now() WHERE intent_id = '${intent}'`,
     );
     await until(
       () => harness.ledger(),

@@ -9,22 +9,22 @@ export async function readTables(database: DataSource): Promise<Tables> {
     (typeof value === 'string' ? JSON.parse(value) : value) as Record<string, unknown>;
   const [bills, events, reviews, deliveries, effects, callbacks, actions] = await Promise.all([
     read<Tables['bills'][number]>(
-      `SELECT shop, order_id AS "orderId", service_bill_id AS "billId" FROM payment_acceptance.bill`,
+      `SELECT shop, order_id AS "orderId", bill_id AS "billId" FROM payment_acceptance.bill`,
     ),
     read<{ id: string; name: string; billId: string; payload: unknown }>(
-      `SELECT e.id, e.name, b.service_bill_id AS "billId", e.payload
-       FROM payment_acceptance.event e JOIN payment_acceptance.bill b ON b.id = e.bill_id`,
+      `SELECT e.id, e.name, b.bill_id AS "billId", e.payload
+       FROM payment_acceptance.event e JOIN payment_acceptance.bill b ON b.intent_id = e.intent_id`,
     ),
     read<Tables['reviews'][number]>(
-      `SELECT r.id, r.payment_id AS "paymentId", r.state, b.service_bill_id AS "billId"
-       FROM payment_acceptance.review r JOIN payment_acceptance.bill b ON b.id = r.bill_id`,
+      `SELECT r.id, r.payment_id AS "paymentId", r.state, b.bill_id AS "billId"
+       FROM payment_acceptance.review r JOIN payment_acceptance.bill b ON b.intent_id = r.intent_id`,
     ),
     read<{ eventId: string; consumer: string; replays: number }>(
       `SELECT event_id AS "eventId", consumer, replays FROM payment_acceptance.delivery`,
     ),
     read<Tables['effects'][number]>('SELECT consumer, event AS "eventId" FROM effect'),
     read<{ billId: string | null; fields: unknown }>(
-      `SELECT service_bill_id AS "billId", fields FROM payment_acceptance.callback`,
+      `SELECT bill_id AS "billId", fields FROM payment_acceptance.callback`,
     ),
     read<{ action: string; target: string; detail: unknown }>(
       'SELECT action, target, detail FROM payment_acceptance.operator_action',

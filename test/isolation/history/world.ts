@@ -132,7 +132,7 @@ export class World {
   /** Replays one dead letter; returns whether there was any. */
   async replay(index: number, seat: number): Promise<boolean> {
     const rows = await this.direct.query<{ event: string; consumer: string; shop: Shop }[]>(
-      `SELECT d.event_id::text AS event, d.consumer, b.shop FROM payment_acceptance.delivery d JOIN payment_acceptance.bill b ON b.id = d.bill_id
+      `SELECT d.event_id::text AS event, d.consumer, b.shop FROM payment_acceptance.delivery d JOIN payment_acceptance.bill b ON b.intent_id = d.intent_id
        WHERE d.state = 'DEAD' ORDER BY d.id`,
     );
     const dead = rows[index % rows.length];

@@ -90,11 +90,11 @@ export const members: readonly Member[] = [
   },
   // The first is passed over when bills are claimed, the second is met when they are settled.
   ...[
-    { row: 'row', table: 'bill', where: 'service_bill_id = $1', onlyWhole: true },
+    { row: 'row', table: 'bill', where: 'bill_id = $1', onlyWhole: true },
     {
       row: "order's row",
       table: 'shop_order',
-      where: 'order_id = (SELECT order_id FROM payment_acceptance.bill WHERE service_bill_id = $1)',
+      where: 'order_id = (SELECT order_id FROM payment_acceptance.bill WHERE bill_id = $1)',
       onlyWhole: false,
     },
   ].map(({ row, table, where, onlyWhole }): Member => ({

@@ -154,7 +154,7 @@ async function degradedNow(host: Instance): Promise<readonly PaymentDegradation[
 async function unfinishedOf(sandbox: PaymentSandbox, database: DataSource): Promise<string[]> {
   const paid = new Set(sandbox.bills().flatMap(({ id, paid }) => (paid ? [id] : [])));
   const settled = await database.query<{ id: string }[]>(
-    `SELECT service_bill_id AS id FROM payment_acceptance.bill WHERE state = 'PAID'`,
+    `SELECT bill_id AS id FROM payment_acceptance.bill WHERE state = 'PAID'`,
   );
   const deliveries = await database.query<{ what: string }[]>(
     `SELECT concat(consumer, ' ', state, ' ', attempts) AS what FROM payment_acceptance.delivery WHERE state <> 'DONE'`,

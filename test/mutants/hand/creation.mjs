@@ -36,7 +36,7 @@ export const mutants = [
     name: 'late-answer-dropped',
     breaks: "A creation's own answer opens its bill also where it had been given up meanwhile.",
     file: `${src}/bills/storage/postgres/bill.store.ts`,
-    find: "WHERE id = ${intentId} AND state IN ('CREATING', 'UNKNOWN') RETURNING",
+    find: "WHERE intent_id = ${intentId} AND state IN ('CREATING', 'UNKNOWN') RETURNING",
     replace: "WHERE id = ${intentId} AND state = 'CREATING' RETURNING",
     tests: [creation],
     pattern: 'its own late answer still opens it',

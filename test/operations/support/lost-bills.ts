@@ -98,7 +98,7 @@ export class LostBillsWorld {
     shop: 'main' | 'eu' = 'main',
   ): Promise<string> {
     const { billId, intentId } = await this.harness.host.payments.shop(shop).createBill({ orderId, amount: '10' });
-    await this.query('DELETE FROM payment_acceptance.bill WHERE id = $1', [intentId]);
+    await this.query('DELETE FROM payment_acceptance.bill WHERE intent_id = $1', [intentId]);
     await this.query('DELETE FROM payment_acceptance.shop_order WHERE order_id = $1', [orderId]);
     await this.harness.sandbox.pay(billId, pay);
     await this.harness.sandbox.settled();

@@ -45,9 +45,9 @@ export class Records {
       sql`INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES (${shop}, ${orderId})`,
     );
     await this.database.change(
-      sql`INSERT INTO payment_acceptance.bill (id, shop, order_id, attempt, state, amount, currency, payer_pays_commission,
-         type, custom, custom_given, service_bill_id, created_at, opened_at, check_after)
-       VALUES (${id}, ${shop}, ${orderId}, 1, ${state}, 10.50, 'RUB', false, 'normal', 'c', true, ${billId}, ${this.now()},
+      sql`INSERT INTO payment_acceptance.bill (intent_id, shop, shop_id, order_id, attempt, state, amount, currency, payer_pays_commission,
+         type, custom, custom_given, bill_id, created_at, opened_at, check_after)
+       VALUES (${id}, ${shop}, ${shop}, ${orderId}, 1, ${state}, 10.50, 'RUB', false, 'normal', 'c', true, ${billId}, ${this.now()},
          ${this.now()}, ${this.now()})`,
     );
     return id;
@@ -63,7 +63,7 @@ export class Records {
     }: { status?: string; verdict?: string; amount?: string } = {},
   ): Promise<void> {
     await this.database.change(
-      sql`INSERT INTO payment_acceptance.payment (shop, payment_id, bill_id, status, amount, currency, service_created_at,
+      sql`INSERT INTO payment_acceptance.payment (shop, payment_id, intent_id, status, amount, currency, service_created_at,
          service_status, verdict, first_seen_at, changed_at)
        VALUES (${shopOf(intentId)}, ${paymentId}, ${intentId}, ${status}, ${amount}, 'RUB', '2026-01-01 10:00:00',
          ${status}, ${verdict}, ${this.now()}, ${this.now()})`,
@@ -73,7 +73,7 @@ export class Records {
   async event(intentId: string, name: string, payload: object): Promise<string> {
     const id = randomUUID();
     await this.database.change(
-      sql`INSERT INTO payment_acceptance.event (id, ${KEY}, name, shop, bill_id, payload, occurred_at)
+      sql`INSERT INTO payment_acceptance.event (id, ${KEY}, name, shop, intent_id, payload, occurred_at)
        VALUES (${id}, ${id}, ${name}, ${shopOf(intentId)}, ${intentId}, ${JSON.stringify(payload)}, ${this.now()})`,
     );
     return id;
@@ -81,7 +81,7 @@ export class Records {
 
   async delivery(eventId: string, intentId: string, consumer: string, state: string): Promise<void> {
     await this.database.change(
-      sql`INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, attempts, due_at,
+      sql`INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, attempts, due_at,
          last_error)
        SELECT id, name, seq, ${intentId}, ${consumer}, ${state}, 3, ${this.now()}, 'SomeError: says why'
        FROM payment_acceptance.event WHERE id = ${eventId}`,
@@ -91,18 +91,18 @@ export class Records {
   /** Registers a consumer, as an instance that hosts it does. */
   async consumer(name: string): Promise<void> {
     await this.database.change(
-      sql`INSERT INTO payment_acceptance.consumer (name, event_name, registered_at, last_seen_at)
-       VALUES (${name}, 'payment.succeeded', ${this.now()}, ${this.now()})`,
+      sql`INSERT INTO payment_acceptance.consumer (name, event_name, last_seen_at)
+       VALUES (${name}, 'payment.succeeded', ${this.now()})`,
     );
   }
 
   async review(intentId: string, paymentId: string | null, detail: object): Promise<string> {
     const id = randomUUID();
     await this.database.change(
-      sql`INSERT INTO payment_acceptance.review (id, ${KEY}, shop, order_id, bill_id, payment_id, reason, detail, state,
+      sql`INSERT INTO payment_acceptance.review (id, ${KEY}, shop, order_id, intent_id, payment_id, reason, detail, state,
          opened_at)
-       SELECT ${id}, ${id}, shop, order_id, id, ${paymentId}, 'wrong-amount', ${JSON.stringify(detail)}, 'OPEN', ${this.now()}
-       FROM payment_acceptance.bill WHERE id = ${intentId}`,
+       SELECT ${id}, ${id}, shop, order_id, intent_id, ${paymentId}, 'wrong-amount', ${JSON.stringify(detail)}, 'OPEN', ${this.now()}
+       FROM payment_acceptance.bill WHERE intent_id = ${intentId}`,
     );
     return id;
   }
@@ -117,7 +117,7 @@ export class Records {
     pending?: boolean;
   }): Promise<void> {
     await this.database.change(
-      sql`INSERT INTO payment_acceptance.callback (id, kind, shop, bill_id, digest, corroboration, fields, received_at,
+      sql`INSERT INTO payment_acceptance.callback (id, kind, shop, intent_id, digest, corroboration, fields, received_at,
          pending, due_at, outcome)
        VALUES (${randomUUID()}, 'postback', 'main', ${intentId ?? null}, 'match', ${JSON.stringify(corroboration)}, '{"a":"b"}',
          ${this.now()}, ${pending}, ${this.now()}, ${pending ? null : 'confirmed'})`,
@@ -130,5 +130,5 @@ export class Records {
 }
 
 function shopOf(intentId: string): Statement {
-  return sql`(SELECT shop FROM payment_acceptance.bill WHERE id = ${intentId})`;
+  return sql`(SELECT shop FROM payment_acceptance.bill WHERE intent_id = ${intentId})`;
 }

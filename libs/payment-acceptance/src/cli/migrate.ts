@@ -1,5 +1,5 @@
 import { SCHEMA_NAME_RULE, isSchemaName } from '../common/schema-name.js';
-import { migratePaymentAcceptance, pendingMigrations } from '../database/migrations/migrate.js';
+import { migratePaymentAcceptance, pendingMigrations } from '../database/migrate.js';
 import { UsageError } from './arguments.js';
 import type { Given } from './environment-file.js';
 import { schemaOf, withDatabase } from './host.js';
@@ -20,7 +20,11 @@ export function migrate(given: Given, env: NodeJS.ProcessEnv, output: Output): P
     else {
       if (dryRun) for (const { version, name } of pending) output.out(`${version}  ${name}\n`);
       const missing = dryRun ? pending.length : 0;
-      output.out(missing === 0 ? 'The tables are up to date.\n' : `${missing} migrations would be run.\n`);
+      output.out(
+        missing === 0
+          ? 'The tables are up to date.\n'
+          : `${missing} ${missing === 1 ? 'migration' : 'migrations'} would be run.\n`,
+      );
     }
     return 0;
   });

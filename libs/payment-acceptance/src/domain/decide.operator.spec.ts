@@ -67,7 +67,7 @@ describe('accepting a payment', () => {
       {
         key: 'payment.succeeded:main:p-1',
         payload: {
-          bill: 'PAID',
+          billState: 'PAID',
           amount: '99.00',
           amountReceived: '98.05',
           commission: '2.00',

@@ -23,7 +23,7 @@ describe('one list', () => {
           orderId: 'A-1',
           attempt: 1,
           billId: 'b-1',
-          bill: 'PAID',
+          billState: 'PAID',
           paymentId: 'p-1',
           amount: '100.05',
           amountReceived: '98.05',
@@ -132,7 +132,7 @@ describe('one list', () => {
     });
   });
 
-  test('a payment without bill_id is taken as one of the bill that was asked for', () => {
+  test('a payment without intent_id is taken as one of the bill that was asked for', () => {
     expect(run({ listed: [reported({ billId: null })] })).toMatchObject({ state: 'PAID' });
   });
 });
@@ -144,7 +144,7 @@ describe('the end of a bill', () => {
     expect(run({ endOfLife: over + 1 })).toMatchObject({ state: 'OPEN', events: [] });
     const expired = run({ endOfLife: over });
     expect(expired.state).toBe('EXPIRED');
-    expect(expired.events).toMatchObject([{ name: 'bill.expired', payload: { bill: 'EXPIRED', orderId: 'A-1' } }]);
+    expect(expired.events).toMatchObject([{ name: 'bill.expired', payload: { billState: 'EXPIRED', orderId: 'A-1' } }]);
     expect(run({ bill: lockedBill({ state: 'EXPIRED' }), endOfLife: over })).toMatchObject({
       state: 'EXPIRED',
       events: [],

@@ -84,7 +84,7 @@ describe('a review', () => {
     const { reviews, events } = run({ listed: [reported({ amount: '1.00', statusText: 'Success' })] });
     expect(reviews[0]!.detail).toMatchObject({ listed: { status: 'Success' } });
     expect(events[0]!.payload).toMatchObject({
-      bill: 'OPEN',
+      billState: 'OPEN',
       paymentId: 'p-1',
       amount: '1.00',
       amountReceived: '98.05',
@@ -139,7 +139,7 @@ describe('an event', () => {
       orderId: 'A-1',
       attempt: 1,
       billId: 'b-1',
-      bill: 'EXPIRED',
+      billState: 'EXPIRED',
       billedAmount: '100.05',
       currency: 'RUB',
       custom: 'cart 7',

@@ -219,7 +219,7 @@ export class DecisionBuilder {
       orderId: bill.orderId,
       attempt: bill.attempt,
       billId: bill.billId,
-      bill: state,
+      billState: state,
       billedAmount: bill.amount,
       currency: bill.currency,
       custom: bill.customGiven && !bill.redacted ? bill.custom : null,

@@ -32,7 +32,7 @@ export abstract class PaymentEvent {
   /** The service's `bill_id`. */
   readonly billId!: string;
   /** State of the bill after the settlement; for a late event, at the time of delivery. */
-  readonly bill!: BillState;
+  readonly billState!: BillState;
   /** Amount of the bill, an exact decimal. */
   readonly billedAmount!: DecimalAmount;
   /** Currency of the bill. */
@@ -45,7 +45,7 @@ export abstract class PaymentEvent {
   readonly late?: boolean;
   /**
    * True if the personal data of the bill was removed, by age or on request, before the event was delivered: `custom` and
-   * `fromCard` are then `null`, whatever they were. Releases up to 0.1.0 never set it.
+   * `fromCard` are then `null`, whatever they were.
    */
   readonly redacted?: boolean;
 }

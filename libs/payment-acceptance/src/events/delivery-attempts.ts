@@ -122,7 +122,7 @@ export class DeliveryAttempts {
 
 function parseEvent({ payload, late, billState }: ClaimedDelivery): AnyPaymentEvent {
   const { name, ...data } = JSON.parse(payload) as { name: PaymentEventName } & EventData<PaymentEventName>;
-  return paymentEvent(name, late ? { ...data, late, bill: billState } : data);
+  return paymentEvent(name, late ? { ...data, late, billState } : data);
 }
 
 /** Work outside a transaction cannot be undone, only abandoned. */

@@ -7,7 +7,7 @@ import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-optio
 import type { ConnectionSource } from '../database/connection-source.js';
 import { Database } from '../database/database.js';
 import { HOST, type Host } from '../database/host.js';
-import { migrateTables, verifySchema } from '../database/migrations/migrate.js';
+import { migrateTables, verifySchema } from '../database/migrate.js';
 import { PaymentPoolExhaustedError } from '../database/database.errors.js';
 import { hasNoConnectionLeft } from '../database/query-errors.js';
 import { openDatabase } from '../database/open-database.js';

@@ -41,7 +41,7 @@ export const ABANDONED =
 
 /** The columns of a new intent. */
 export const INTENT =
-  rawSql(`id, shop, shop_id, order_id, attempt, state, amount, currency, payer_pays_commission, description,
+  rawSql(`intent_id, shop, shop_id, order_id, attempt, state, amount, currency, payer_pays_commission, description,
   name, type, custom, custom_given, traceparent, created_at, check_after, lease_until`);
 
 export const BILL: Reading<BillRecord> = {
@@ -56,9 +56,9 @@ export const BILL: Reading<BillRecord> = {
 
 /** The columns of a {@link BillRecord}. */
 export function billColumns({ epochMs, text }: Dialect, now: Statement): Statement {
-  return sql`id AS "intentId", shop, order_id AS "orderId", attempt, state, ${text('amount')} AS amount, currency,
+  return sql`intent_id AS "intentId", shop, order_id AS "orderId", attempt, state, ${text('amount')} AS amount, currency,
     payer_pays_commission AS "payerPaysCommission", custom, custom_given AS "customGiven",
-    service_bill_id AS "billId", link_url AS "linkUrl", link_page_url AS "linkPageUrl", failure,
+    bill_id AS "billId", link_url AS "linkUrl", link_page_url AS "linkPageUrl", failure,
     ${epochMs('created_at')} AS "createdAt", ${epochMs('opened_at')} AS "openedAt", ${epochMs('paid_at')} AS "paidAt",
     coalesce(lease_until < ${now}, true) AS "leaseEnded"`;
 }
@@ -154,7 +154,7 @@ export abstract class BillStore {
   async close(id: string, state: 'REJECTED' | 'UNKNOWN', failure: string, tx?: OwnTransaction): Promise<boolean> {
     const closed = await this.database.change(
       sql`UPDATE payment_acceptance.bill SET state = ${state}, failure = ${failure}, lease_until = NULL,
-         ended_at = ${this.now()} WHERE id = ${id} AND state = 'CREATING'`,
+         ended_at = ${this.now()} WHERE intent_id = ${id} AND state = 'CREATING'`,
       tx,
     );
     return closed === 1;
@@ -172,7 +172,7 @@ export abstract class BillStore {
   /** By the id of our intent. */
   async byId(id: string, scope: ShopScope = null): Promise<BillRecord | undefined> {
     const [bill] = await this.read(
-      sql`SELECT ${this.columns()} FROM payment_acceptance.bill WHERE id = ${id} AND ${ofScope('shop', scope)}`,
+      sql`SELECT ${this.columns()} FROM payment_acceptance.bill WHERE intent_id = ${id} AND ${ofScope('shop', scope)}`,
     );
     return bill;
   }

@@ -81,7 +81,7 @@ export abstract class CallbackStore {
   /** Trace context of the callback's bill; `null` if it has none. */
   async traceOf(id: string): Promise<string | null> {
     const [row] = await this.database.rows<{ traceparent: string | null }>(
-      sql`SELECT b.traceparent FROM payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.id = c.bill_id
+      sql`SELECT b.traceparent FROM payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id
        WHERE c.id = ${id}`,
       {},
     );

@@ -14,20 +14,20 @@ export class NamedBillStore {
 
   /** By the id of our intent. */
   byId(id: string): Promise<NamedBill | undefined> {
-    return this.read(sql`WHERE id = ${id}`);
+    return this.read(sql`WHERE intent_id = ${id}`);
   }
 
   /** The order's latest bill that has an id at the service, or else its latest intent. */
   latestOfOrder(shop: string, orderId: OrderId): Promise<NamedBill | undefined> {
     return this.read(
-      sql`WHERE shop = ${shop} AND order_id = ${orderId} ORDER BY (service_bill_id IS NULL), attempt DESC LIMIT 1`,
+      sql`WHERE shop = ${shop} AND order_id = ${orderId} ORDER BY (bill_id IS NULL), attempt DESC LIMIT 1`,
     );
   }
 
   /** Whether a bill of the shop has this id at the service. */
   async isOurs(shop: string, billId: BillId): Promise<boolean> {
     const ours = await this.database.rows(
-      sql`SELECT 1 FROM payment_acceptance.bill WHERE shop = ${shop} AND service_bill_id = ${billId}`,
+      sql`SELECT 1 FROM payment_acceptance.bill WHERE shop = ${shop} AND bill_id = ${billId}`,
       {},
     );
     return ours.length > 0;
@@ -35,7 +35,7 @@ export class NamedBillStore {
 
   private async read(which: Statement): Promise<NamedBill | undefined> {
     const [bill] = await this.database.rows<NamedBill>(
-      sql`SELECT id AS "intentId", shop, order_id AS "orderId", service_bill_id AS "billId", ${this.database.dialect.text('amount')} AS amount, currency
+      sql`SELECT intent_id AS "intentId", shop, order_id AS "orderId", bill_id AS "billId", ${this.database.dialect.text('amount')} AS amount, currency
        FROM payment_acceptance.bill ${which}`,
       {},
     );

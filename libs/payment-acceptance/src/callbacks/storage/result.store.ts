@@ -13,19 +13,19 @@ export class ResultStore {
    * not count as such a callback: it announces the failure that is already known.
    */
   async ofIntents(ids: readonly string[]): Promise<ReadonlyMap<string, BillResult>> {
-    const rows = await this.database.rows<{ id: string; result: BillResult }>(
-      sql`SELECT b.id, CASE
+    const rows = await this.database.rows<{ intentId: string; result: BillResult }>(
+      sql`SELECT b.intent_id AS "intentId", CASE
          WHEN b.state = 'PAID' OR o.first_payment_id IS NOT NULL THEN 'paid'
          WHEN EXISTS (SELECT 1 FROM payment_acceptance.callback c
-           WHERE c.bill_id = b.id AND c.pending AND c.asks = 0 AND c.kind <> 'redirect-fail') THEN 'pending'
+           WHERE c.intent_id = b.intent_id AND c.pending AND c.asks = 0 AND c.kind <> 'redirect-fail') THEN 'pending'
          WHEN (SELECT min(CASE WHEN p.verdict = 'failed' THEN 1 ELSE 0 END) FROM payment_acceptance.payment p
-               WHERE p.bill_id = b.id) = 1 THEN 'failed'
+               WHERE p.intent_id = b.intent_id) = 1 THEN 'failed'
          ELSE 'pending' END AS result
        FROM payment_acceptance.bill b JOIN payment_acceptance.shop_order o USING (shop, order_id)
-       WHERE b.id ${this.database.dialect.oneOf(ids, 'uuid')}`,
+       WHERE b.intent_id ${this.database.dialect.oneOf(ids, 'uuid')}`,
       {},
     );
-    return new Map(rows.map(({ id, result }) => [id, result]));
+    return new Map(rows.map(({ intentId, result }) => [intentId, result]));
   }
 }
 

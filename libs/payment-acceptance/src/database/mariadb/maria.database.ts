@@ -136,9 +136,10 @@ export class MariaDatabase extends Database {
     condition: Statement,
   ): Promise<string[]> {
     if (ids.length === 0) return [];
+    const key = sql`t.${keyOf(table)}`;
     const rows = await this.rows<{ id: string }>(
-      sql`SELECT CAST(t.id AS CHAR) AS id FROM payment_acceptance.${rawSql(table)} t FORCE INDEX (PRIMARY)
-       WHERE t.id IN (${ids}) AND ${condition} FOR UPDATE SKIP LOCKED`,
+      sql`SELECT CAST(${key} AS CHAR) AS id FROM payment_acceptance.${rawSql(table)} t FORCE INDEX (PRIMARY)
+       WHERE ${key} IN (${ids}) AND ${condition} FOR UPDATE SKIP LOCKED`,
       {},
       tx,
     );
@@ -196,4 +197,9 @@ export class MariaDatabase extends Database {
 function given(value: unknown): unknown {
   if (!Array.isArray(value) || value.length > 0) return value ?? null;
   return { toSqlString: () => 'NULL' };
+}
+
+/** The column of a table's primary key. */
+export function keyOf(table: string): Statement {
+  return rawSql(table === 'bill' ? 'intent_id' : 'id');
 }

@@ -225,7 +225,7 @@ export abstract class DeliveryStore {
         : sql`state = 'PENDING', ended_at = NULL, due_at = ${this.now(pauseMs)}`;
     return this.database.transaction(async (tx) => {
       const [bill] = await this.database.rows<{ redacted: boolean }>(
-        sql`SELECT redacted_at IS NOT NULL AS redacted FROM payment_acceptance.bill WHERE id = ${delivery.intentId} ${dialect.sharing}`,
+        sql`SELECT redacted_at IS NOT NULL AS redacted FROM payment_acceptance.bill WHERE intent_id = ${delivery.intentId} ${dialect.sharing}`,
         { redacted: flag },
         tx,
       );

@@ -51,7 +51,7 @@ export abstract class StatisticsStore {
          ${counted(sql`${deliveries} WHERE state = 'PENDING' AND ${ofShop}`)} AS "pendingDeliveries",
          (SELECT ${dialect.msBetween('min(next_check_at)', this.now())} FROM payment_acceptance.bill
           WHERE next_check_at <= ${this.now()} AND ${shop}) AS "oldestCheckMs",
-         ${counted(sql`payment_acceptance.callback c WHERE c.pending AND c.bill_id IS NULL
+         ${counted(sql`payment_acceptance.callback c WHERE c.pending AND c.intent_id IS NULL
           AND ${ofScope('c.shop', scope)}`)} AS "waitingCallbacks"`,
       {
         unknownBills: integer,

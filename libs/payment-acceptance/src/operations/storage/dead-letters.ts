@@ -35,7 +35,7 @@ function deliveriesOf(which: Statement, dialect: Dialect, filter: DeadLetterFilt
     ...has('b.order_id', orderId),
     ofScope('b.shop', scope),
   ];
-  return sql`FROM payment_acceptance.delivery d JOIN payment_acceptance.bill b ON b.id = d.bill_id
+  return sql`FROM payment_acceptance.delivery d JOIN payment_acceptance.bill b ON b.intent_id = d.intent_id
   WHERE ${join(conditions, ' AND ')}`;
 }
 

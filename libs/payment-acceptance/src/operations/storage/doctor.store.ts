@@ -30,9 +30,9 @@ export class DoctorStore {
   /** The bill with the latest payment, for which the service is known to list some. */
   async billWithPayments(shop: string): Promise<BillId | undefined> {
     const [bill] = await this.database.rows<{ billId: BillId }>(
-      sql`SELECT b.service_bill_id AS "billId" FROM payment_acceptance.payment p
-       JOIN payment_acceptance.bill b ON b.id = p.bill_id
-       WHERE p.shop = ${shop} AND p.service_status IS NOT NULL AND b.service_bill_id IS NOT NULL
+      sql`SELECT b.bill_id AS "billId" FROM payment_acceptance.payment p
+       JOIN payment_acceptance.bill b ON b.intent_id = p.intent_id
+       WHERE p.shop = ${shop} AND p.service_status IS NOT NULL AND b.bill_id IS NOT NULL
        ORDER BY p.first_seen_at DESC LIMIT 1`,
       {},
     );
@@ -55,10 +55,10 @@ export class DoctorStore {
   async postbacks(shop: string): Promise<PostbackEvidence> {
     const { dialect, offsetMs } = this.database;
     const announced = sql`EXISTS (SELECT 1 FROM payment_acceptance.callback c
-      WHERE c.bill_id = latest.id AND c.kind = 'postback')`;
+      WHERE c.intent_id = latest.intent_id AND c.kind = 'postback')`;
     const [evidence] = await this.database.rows<PostbackEvidence>(
       sql`SELECT count(*) AS paid, ${countWhere(announced)} AS announced
-       FROM (SELECT id FROM payment_acceptance.bill WHERE shop = ${shop} AND state = 'PAID'
+       FROM (SELECT intent_id FROM payment_acceptance.bill WHERE shop = ${shop} AND state = 'PAID'
          AND paid_at > ${dialect.now(offsetMs - DAY_MS)} ORDER BY paid_at DESC LIMIT 100) latest`,
       { paid: integer, announced: integer },
     );

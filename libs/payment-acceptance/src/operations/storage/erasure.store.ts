@@ -26,7 +26,7 @@ export class ErasureStore {
   /** First attempt first. */
   billsOf({ shop, orderId }: OrderKey, tx?: OwnTransaction): Promise<ErasedBill[]> {
     return this.database.rows<ErasedBill>(
-      sql`SELECT b.id AS "intentId", b.service_bill_id AS "billId", b.state
+      sql`SELECT b.intent_id AS "intentId", b.bill_id AS "billId", b.state
        FROM payment_acceptance.bill b WHERE b.shop = ${shop} AND b.order_id = ${orderId} ORDER BY b.attempt`,
       {},
       tx,
@@ -67,11 +67,11 @@ export class ErasureStore {
     return {
       ...redactedParts(dialect, intentIds),
       waitingCallbacks: redactedCallbacks(
-        sql`shop = ${shop} AND order_id = ${orderId} AND pending = TRUE AND bill_id IS NULL`,
+        sql`shop = ${shop} AND order_id = ${orderId} AND pending = TRUE AND intent_id IS NULL`,
       ),
       lostBills: {
         table: sql`payment_acceptance.lost_bill`,
-        condition: sql`shop = ${shop} AND service_bill_id ${dialect.oneOf(billIds, 'text')} AND payments IS NOT NULL`,
+        condition: sql`shop = ${shop} AND bill_id ${dialect.oneOf(billIds, 'text')} AND payments IS NOT NULL`,
         change: sql`payments = NULL`,
       },
       notes: redactedNotes(dialect, sql`(target ${dialect.oneOf(targets, 'text')} OR ${ofOrder})`),
@@ -87,7 +87,7 @@ export class ErasureStore {
   }
 
   private of(intentIds: readonly IntentId[]): Statement {
-    return sql`bill_id ${this.database.dialect.oneOf(intentIds, 'uuid')}`;
+    return sql`intent_id ${this.database.dialect.oneOf(intentIds, 'uuid')}`;
   }
 
   private async ids(tx: OwnTransaction, statement: Statement): Promise<string[]> {

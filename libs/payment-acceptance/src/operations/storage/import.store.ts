@@ -44,7 +44,7 @@ export class ImportStore {
   async known(shop: string, billId: BillId, tx?: OwnTransaction): Promise<KnownBill | undefined> {
     const [bill] = await this.database.rows<KnownBill>(
       sql`SELECT order_id AS "orderId", ${this.database.dialect.text('amount')} AS amount, currency, state
-       FROM payment_acceptance.bill WHERE shop = ${shop} AND service_bill_id = ${billId}`,
+       FROM payment_acceptance.bill WHERE shop = ${shop} AND bill_id = ${billId}`,
       {},
       tx,
     );
@@ -56,8 +56,8 @@ export class ImportStore {
     const { dialect, offsetMs } = this.database;
     const [createdAt, now] = [dialect.instant(bill.createdAt.getTime()), dialect.now(offsetMs)];
     await this.database.change(
-      sql`INSERT INTO payment_acceptance.bill (id, shop, shop_id, order_id, attempt, state, amount, currency, payer_pays_commission,
-         description, name, type, custom, custom_given, service_bill_id, link_url, link_page_url, created_at, opened_at,
+      sql`INSERT INTO payment_acceptance.bill (intent_id, shop, shop_id, order_id, attempt, state, amount, currency, payer_pays_commission,
+         description, name, type, custom, custom_given, bill_id, link_url, link_page_url, created_at, opened_at,
          next_check_at, check_after)
        SELECT ${bill.intentId}, ${bill.shop}, ${bill.shopId}, ${bill.orderId}, (SELECT coalesce(max(attempt), 0) + 1
            FROM payment_acceptance.bill WHERE shop = ${bill.shop} AND order_id = ${bill.orderId}),

@@ -47,10 +47,10 @@ export class LostBillStore {
   private read(which: Statement): Promise<LostBill[]> {
     const { iso, text } = this.database.dialect;
     return this.database.rows<LostBill>(
-      sql`SELECT l.id, l.shop, l.service_bill_id AS "billId", l.order_id AS "namedOrderId", (
+      sql`SELECT l.id, l.shop, l.bill_id AS "billId", l.order_id AS "namedOrderId", (
            SELECT count(DISTINCT c.order_id) FROM payment_acceptance.callback c WHERE c.shop = l.shop
-             AND c.service_bill_id = l.service_bill_id AND ${WAITS}) AS "namedOrders", (
-           SELECT u.id FROM payment_acceptance.bill u WHERE u.shop = l.shop AND u.order_id = l.order_id
+             AND c.bill_id = l.bill_id AND ${WAITS}) AS "namedOrders", (
+           SELECT u.intent_id FROM payment_acceptance.bill u WHERE u.shop = l.shop AND u.order_id = l.order_id
              AND u.state = 'UNKNOWN' ORDER BY u.attempt DESC LIMIT 1) AS "unknownIntentId",
          ${text('l.payments')} AS payments, l.listed, ${iso('l.first_postback_at')} AS "firstPostbackAt",
          ${iso('l.found_at')} AS "foundAt", ${iso('l.asked_at')} AS "askedAt"

@@ -87,9 +87,9 @@ export class OperatorStore {
   /** Attaches the service's bill to a creation of unknown outcome, to be checked at once. */
   async attach(tx: OwnTransaction, id: string, billId: BillId, linkPageUrl: string | null): Promise<boolean> {
     const attached = await this.database.change(
-      sql`UPDATE payment_acceptance.bill SET state = 'OPEN', service_bill_id = ${billId}, link_page_url = ${linkPageUrl},
+      sql`UPDATE payment_acceptance.bill SET state = 'OPEN', bill_id = ${billId}, link_page_url = ${linkPageUrl},
          failure = NULL, opened_at = ${this.now()}, ended_at = NULL, next_check_at = ${this.now()}, check_after = ${this.now()}
-       WHERE id = ${id} AND state = 'UNKNOWN'`,
+       WHERE intent_id = ${id} AND state = 'UNKNOWN'`,
       tx,
     );
     return attached === 1;
@@ -98,7 +98,7 @@ export class OperatorStore {
   async void(tx: OwnTransaction, id: string): Promise<boolean> {
     const voided = await this.database.change(
       sql`UPDATE payment_acceptance.bill SET state = 'VOIDED', ended_at = ${this.now()}
-       WHERE id = ${id} AND state = 'UNKNOWN'`,
+       WHERE intent_id = ${id} AND state = 'UNKNOWN'`,
       tx,
     );
     return voided === 1;
@@ -106,7 +106,7 @@ export class OperatorStore {
 
   async review(id: string, scope: ShopScope, tx?: OwnTransaction): Promise<ReviewRow | undefined> {
     const [review] = await this.database.rows<ReviewRow>(
-      sql`SELECT id, shop, order_id AS "orderId", bill_id AS "intentId", payment_id AS "paymentId", reason, state,
+      sql`SELECT id, shop, order_id AS "orderId", intent_id AS "intentId", payment_id AS "paymentId", reason, state,
          ${this.database.dialect.text('detail')} AS detail
        FROM payment_acceptance.review WHERE id = ${id} AND ${ofScope('shop', scope)}
        ${rawSql(tx ? 'FOR UPDATE' : '')}`,
@@ -120,7 +120,7 @@ export class OperatorStore {
   async newestReview(tx: OwnTransaction, intentId: IntentId, paymentId: PaymentId): Promise<PaymentReview | undefined> {
     const [newest] = await this.database.rows<PaymentReview>(
       sql`SELECT r.id, r.reason, r.state, ${this.database.dialect.text('r.detail')} AS detail
-       FROM payment_acceptance.review r WHERE r.bill_id = ${intentId} AND r.payment_id = ${paymentId}
+       FROM payment_acceptance.review r WHERE r.intent_id = ${intentId} AND r.payment_id = ${paymentId}
        ORDER BY r.opened_at DESC, r.id LIMIT 1`,
       {},
       tx,
@@ -132,7 +132,7 @@ export class OperatorStore {
   async orderOfBill(tx: OwnTransaction, shop: string, billId: BillId): Promise<string | undefined> {
     const [bill] = await this.database.rows<{ orderId: OrderId }>(
       sql`SELECT b.order_id AS "orderId" FROM payment_acceptance.bill b
-       WHERE b.shop = ${shop} AND b.service_bill_id = ${billId}`,
+       WHERE b.shop = ${shop} AND b.bill_id = ${billId}`,
       {},
       tx,
     );
@@ -164,9 +164,9 @@ export class OperatorStore {
     const later = after ? sql`AND d.seq >= ${after.seq} AND (d.seq > ${after.seq} OR d.id > ${after.id})` : sql``;
     // Each ends by itself: of very many rows, none but the first are then read and sorted.
     const first = (which: Statement): Statement =>
-      sql`(SELECT d.id, d.bill_id, d.consumer, d.seq ${which} ${later} ORDER BY d.seq, d.id LIMIT ${READ_AT_ONCE})`;
+      sql`(SELECT d.id, d.intent_id, d.consumer, d.seq ${which} ${later} ORDER BY d.seq, d.id LIMIT ${READ_AT_ONCE})`;
     return this.database.rows(
-      sql`SELECT ${dialect.text('id')} AS id, bill_id AS "intentId", consumer, ${dialect.text('found.seq')} AS seq FROM (
+      sql`SELECT ${dialect.text('id')} AS id, intent_id AS "intentId", consumer, ${dialect.text('found.seq')} AS seq FROM (
          ${first(deadLettersOf(dialect, filter, scope))} UNION ALL ${first(orderlessOf(dialect, filter, scope))}) found
        ORDER BY found.seq, found.id LIMIT ${READ_AT_ONCE}`.withTime(LONG_STATEMENT_MS),
       {},

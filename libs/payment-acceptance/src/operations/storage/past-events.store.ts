@@ -46,7 +46,7 @@ export class PastEventsStore {
     const isSelective = filter.orderId !== undefined || filter.from !== undefined;
     const joined = isSelective ? sql`JOIN` : dialect.joinInOrder;
     return this.database.rows<PastEvent>(
-      sql`SELECT ${dialect.text('e.seq')} AS seq, e.bill_id AS "intentId", c.name AS consumer
+      sql`SELECT ${dialect.text('e.seq')} AS seq, e.intent_id AS "intentId", c.name AS consumer
        ${this.undelivered(filter, scope, joined)} AND e.seq > ${after?.seq ?? '0'} ORDER BY e.seq LIMIT ${READ_AT_ONCE}`.withTime(
         LONG_STATEMENT_MS,
       ),
@@ -67,8 +67,8 @@ export class PastEventsStore {
       'bigint',
     );
     const made = await this.database.rows(
-      sql`INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at, behind)
-       SELECT e.id, e.name, e.seq, e.bill_id, c.name, 'PENDING', ${dialect.now(offsetMs)}, TRUE
+      sql`INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, due_at, behind)
+       SELECT e.id, e.name, e.seq, e.intent_id, c.name, 'PENDING', ${dialect.now(offsetMs)}, TRUE
        ${this.undelivered(filter, scope)} AND e.seq ${these} ORDER BY e.seq ${dialect.unlessThere('event_id')}
        RETURNING event_id`,
       {},
@@ -92,7 +92,9 @@ export class PastEventsStore {
       ...(shop === undefined ? [] : [sql`e.shop = ${databaseText(shop)}`]),
       ...(orderId === undefined
         ? []
-        : [sql`e.bill_id IN (SELECT b.id FROM payment_acceptance.bill b WHERE b.order_id = ${databaseText(orderId)})`]),
+        : [
+            sql`e.intent_id IN (SELECT b.intent_id FROM payment_acceptance.bill b WHERE b.order_id = ${databaseText(orderId)})`,
+          ]),
       ...(from === undefined ? [] : [sql`e.occurred_at >= ${at(from)}`]),
       ...(to === undefined ? [] : [sql`e.occurred_at < ${at(to)}`]),
       ofScope('e.shop', scope),

@@ -78,16 +78,16 @@ export class ReconciliationStore {
       ? sql`OR b.ended_at >= ${dialect.instant(span.followedSince.getTime())}`
       : rawSql('');
     return this.database.rows<BillToReconcile>(
-      sql`SELECT b.id AS "intentId", b.order_id AS "orderId", b.service_bill_id AS "billId", b.state,
+      sql`SELECT b.intent_id AS "intentId", b.order_id AS "orderId", b.bill_id AS "billId", b.state,
          ${openedAt} AS "openedAt"
        FROM payment_acceptance.bill b
-       WHERE b.shop = ${span.shop} AND b.service_bill_id IS NOT NULL AND b.opened_at < ${to}
-         AND (${openedAt} > ${afterMs} OR ${openedAt} = ${afterMs} AND b.id > ${after?.intentId ?? FIRST_UUID})
+       WHERE b.shop = ${span.shop} AND b.bill_id IS NOT NULL AND b.opened_at < ${to}
+         AND (${openedAt} > ${afterMs} OR ${openedAt} = ${afterMs} AND b.intent_id > ${after?.intentId ?? FIRST_UUID})
          AND (b.state = 'OPEN' OR b.ended_at >= ${from} ${followed}
-           OR EXISTS (SELECT 1 FROM payment_acceptance.payment p WHERE p.bill_id = b.id
+           OR EXISTS (SELECT 1 FROM payment_acceptance.payment p WHERE p.intent_id = b.intent_id
              AND (${within('p.first_seen_at')} OR ${within('p.changed_at')}))
-           OR EXISTS (SELECT 1 FROM payment_acceptance.callback c WHERE c.bill_id = b.id AND ${within('c.received_at')}))
-       ORDER BY ${openedAt}, b.id LIMIT ${limit}`.withTime(LONG_STATEMENT_MS),
+           OR EXISTS (SELECT 1 FROM payment_acceptance.callback c WHERE c.intent_id = b.intent_id AND ${within('c.received_at')}))
+       ORDER BY ${openedAt}, b.intent_id LIMIT ${limit}`.withTime(LONG_STATEMENT_MS),
       { openedAt: instant },
     );
   }
@@ -95,7 +95,7 @@ export class ReconciliationStore {
   /** The ledger's payments of a bill. */
   payments(intentId: IntentId): Promise<PaymentToReconcile[]> {
     return this.database.rows<PaymentToReconcile>(
-      sql`SELECT ${this.paymentColumns()} FROM payment_acceptance.payment p WHERE p.bill_id = ${intentId}
+      sql`SELECT ${this.paymentColumns()} FROM payment_acceptance.payment p WHERE p.intent_id = ${intentId}
        ORDER BY p.first_seen_at, p.payment_id`,
       PAYMENT,
     );
@@ -118,16 +118,16 @@ export class ReconciliationStore {
   /** The shop's bills with these ids, in any state, as far as the ledger has them. */
   billsNamed(shop: string, billIds: readonly BillId[]): Promise<NamedBill[]> {
     return this.database.rows<NamedBill>(
-      sql`SELECT b.service_bill_id AS "billId", b.order_id AS "orderId", b.state FROM payment_acceptance.bill b
-       WHERE b.shop = ${shop} AND b.service_bill_id ${this.database.dialect.oneOf(billIds, 'text')}`,
+      sql`SELECT b.bill_id AS "billId", b.order_id AS "orderId", b.state FROM payment_acceptance.bill b
+       WHERE b.shop = ${shop} AND b.bill_id ${this.database.dialect.oneOf(billIds, 'text')}`,
       {},
     );
   }
 
   private paymentsOfBills(condition: Statement): Promise<LedgerPaymentOfBill[]> {
     return this.database.rows<LedgerPaymentOfBill>(
-      sql`SELECT ${this.paymentColumns()}, b.order_id AS "orderId", b.service_bill_id AS "billId", b.state AS "billState"
-       FROM payment_acceptance.payment p JOIN payment_acceptance.bill b ON b.id = p.bill_id WHERE ${condition}`.withTime(
+      sql`SELECT ${this.paymentColumns()}, b.order_id AS "orderId", b.bill_id AS "billId", b.state AS "billState"
+       FROM payment_acceptance.payment p JOIN payment_acceptance.bill b ON b.intent_id = p.intent_id WHERE ${condition}`.withTime(
         LONG_STATEMENT_MS,
       ),
       PAYMENT,

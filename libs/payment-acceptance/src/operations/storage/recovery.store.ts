@@ -40,12 +40,12 @@ export class RecoveryStore {
     const openedAt = dialect.epochMs('b.opened_at');
     const afterMs = after?.openedAt.getTime() ?? 0;
     return this.database.rows<BillToRecheck>(
-      sql`SELECT b.id AS "intentId", ${openedAt} AS "openedAt" FROM payment_acceptance.bill b
-       WHERE b.shop = ${shop} AND b.service_bill_id IS NOT NULL
-         AND (${openedAt} > ${afterMs} OR ${openedAt} = ${afterMs} AND b.id > ${after?.intentId ?? FIRST_UUID})
+      sql`SELECT b.intent_id AS "intentId", ${openedAt} AS "openedAt" FROM payment_acceptance.bill b
+       WHERE b.shop = ${shop} AND b.bill_id IS NOT NULL
+         AND (${openedAt} > ${afterMs} OR ${openedAt} = ${afterMs} AND b.intent_id > ${after?.intentId ?? FIRST_UUID})
          AND (b.state = 'OPEN' OR b.opened_at >= ${from} OR b.ended_at >= ${from} OR EXISTS (
-           SELECT 1 FROM payment_acceptance.payment p WHERE p.bill_id = b.id AND p.changed_at >= ${from}))
-       ORDER BY ${openedAt}, b.id LIMIT ${limit}`,
+           SELECT 1 FROM payment_acceptance.payment p WHERE p.intent_id = b.intent_id AND p.changed_at >= ${from}))
+       ORDER BY ${openedAt}, b.intent_id LIMIT ${limit}`,
       { openedAt: instant },
     );
   }
@@ -56,7 +56,7 @@ export class RecoveryStore {
     const at = dialect.now(offsetMs + inMs);
     await this.database.change(
       sql`UPDATE payment_acceptance.bill SET next_check_at = ${at}
-       WHERE id ${dialect.oneOf(intentIds, 'uuid')} AND (next_check_at IS NULL OR next_check_at > ${at})`,
+       WHERE intent_id ${dialect.oneOf(intentIds, 'uuid')} AND (next_check_at IS NULL OR next_check_at > ${at})`,
     );
   }
 
@@ -74,15 +74,15 @@ export class RecoveryStore {
     const receivedAt = dialect.epochMs('c.received_at');
     const afterMs = after?.receivedAt.getTime() ?? 0;
     return this.database.rows<UnknownBillPostback>(
-      sql`SELECT c.id, c.service_bill_id AS "billId", c.order_id AS "orderId", c.status, c.digest,
+      sql`SELECT c.id, c.bill_id AS "billId", c.order_id AS "orderId", c.status, c.digest,
          ${dialect.jsonText('c.fields', 'OutSum')} AS "amountText",
          ${dialect.jsonText('c.fields', 'CurrencyIn')} AS "currencyText", ${receivedAt} AS "receivedAt"
        FROM payment_acceptance.callback c
-       WHERE c.shop = ${shop} AND c.kind = 'postback' AND c.bill_id IS NULL AND c.service_bill_id IS NOT NULL
+       WHERE c.shop = ${shop} AND c.kind = 'postback' AND c.intent_id IS NULL AND c.bill_id IS NOT NULL
          AND c.received_at >= ${dialect.instant(since.getTime())}
          AND (${receivedAt} > ${afterMs} OR ${receivedAt} = ${afterMs} AND c.id > ${after?.id ?? FIRST_UUID})
          AND NOT EXISTS (SELECT 1 FROM payment_acceptance.bill b
-           WHERE b.shop = c.shop AND b.service_bill_id = c.service_bill_id)
+           WHERE b.shop = c.shop AND b.bill_id = c.bill_id)
        ORDER BY ${receivedAt}, c.id LIMIT ${limit}`,
       { receivedAt: instant },
     );

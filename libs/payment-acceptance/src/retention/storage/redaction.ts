@@ -17,12 +17,12 @@ export type RedactedPart = 'bills' | 'payments' | 'events' | 'callbacks' | 'deli
  * amounts, states, times. docs/privacy.md lists both.
  */
 export function redactedParts(dialect: Dialect, intentIds: readonly IntentId[]): Record<RedactedPart, Redactable> {
-  const ofBill = sql`bill_id ${dialect.oneOf(intentIds, 'uuid')}`;
+  const ofBill = sql`intent_id ${dialect.oneOf(intentIds, 'uuid')}`;
   const { jsonText, jsonWith } = dialect;
   return {
     bills: {
       table: sql`payment_acceptance.bill`,
-      condition: sql`id ${dialect.oneOf(intentIds, 'uuid')} AND (description IS NOT NULL OR name IS NOT NULL
+      condition: sql`intent_id ${dialect.oneOf(intentIds, 'uuid')} AND (description IS NOT NULL OR name IS NOT NULL
         OR custom_given AND custom <> '' OR failure IS NOT NULL OR last_check_error IS NOT NULL)`,
       change: sql`description = NULL, name = NULL, custom = CASE WHEN custom_given THEN '' ELSE custom END,
         failure = NULL, last_check_error = NULL`,
@@ -64,7 +64,7 @@ export function redactedNotes({ jsonText, jsonWith }: Dialect, which: Statement)
  * @param end end of the subqueries, for the planner
  */
 export function isOver(id: Expression, end: Statement = rawSql('')): Statement {
-  const ofBill = sql`o.bill_id = ${toSql(id)}`;
+  const ofBill = sql`o.intent_id = ${toSql(id)}`;
   return sql`NOT EXISTS (SELECT 1 FROM payment_acceptance.review o WHERE ${ofBill} AND o.state = 'OPEN' ${end})
     AND NOT EXISTS (SELECT 1 FROM payment_acceptance.callback o WHERE ${ofBill} AND o.pending = TRUE ${end})
     AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery o WHERE ${ofBill} AND o.state <> 'DONE' ${end})`;
@@ -75,7 +75,7 @@ export function markRedacted(database: Database, intentIds: readonly IntentId[],
   const { dialect, offsetMs } = database;
   return database.change(
     sql`UPDATE payment_acceptance.bill SET redacted_at = ${dialect.now(offsetMs)}
-     WHERE id ${dialect.oneOf(intentIds, 'uuid')} AND redacted_at IS NULL`,
+     WHERE intent_id ${dialect.oneOf(intentIds, 'uuid')} AND redacted_at IS NULL`,
     tx,
   );
 }

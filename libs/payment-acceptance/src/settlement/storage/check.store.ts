@@ -42,7 +42,7 @@ export const HINTS_OF_A_CLAIM = 4;
 
 /** The columns of a claimed bill `b`, except `scheduled` and `shopRefused`. */
 export function claimedColumns({ epochMs }: Dialect, now: Statement): Statement {
-  return sql`b.id AS "intentId", b.shop, b.order_id AS "orderId", b.service_bill_id AS "billId", b.lease_token AS token,
+  return sql`b.intent_id AS "intentId", b.shop, b.order_id AS "orderId", b.bill_id AS "billId", b.lease_token AS token,
     b.failed_checks AS "failedChecks", b.state, ${epochMs('b.opened_at')} AS "openedAt",
     ${epochMs('b.paid_at')} AS "paidAt", ${epochMs('b.ended_at')} AS "endedAt", ${epochMs(now)} AS now, b.traceparent`;
 }
@@ -50,7 +50,7 @@ export function claimedColumns({ epochMs }: Dialect, now: Statement): Statement 
 /** Condition for a bill that can be claimed: it has an id at the service, no lease, and no recent check. */
 export function freeAt(now: Statement, bill: 'b' | 't' = 'b'): Statement {
   const b = rawSql(bill);
-  return sql`${b}.service_bill_id IS NOT NULL AND (${b}.lease_until IS NULL OR ${b}.lease_until < ${now}) AND ${b}.check_after <= ${now}`;
+  return sql`${b}.bill_id IS NOT NULL AND (${b}.lease_until IS NULL OR ${b}.lease_until < ${now}) AND ${b}.check_after <= ${now}`;
 }
 
 /** The statements of checks: which bills are checked, by whom, and when next. */
@@ -100,7 +100,7 @@ export abstract class CheckStore {
       sql`UPDATE payment_acceptance.bill SET lease_token = NULL, lease_until = NULL, failed_checks = failed_checks + 1,
          check_after = ${this.later(pauseMs)}, last_check_error = CASE WHEN redacted_at IS NULL THEN ${text} END,
          next_check_at = ${place === undefined ? sql`next_check_at` : place}
-       WHERE id = ${intentId} AND lease_token = ${token}`,
+       WHERE intent_id = ${intentId} AND lease_token = ${token}`,
     );
     return failed === 1;
   }
@@ -109,7 +109,7 @@ export abstract class CheckStore {
   async hasten(intentIds: readonly IntentId[]): Promise<void> {
     await this.database.change(
       sql`UPDATE payment_acceptance.bill SET check_after = ${this.later(0)}
-       WHERE id ${this.database.dialect.oneOf(intentIds, 'uuid')} AND lease_token IS NULL AND check_after > ${this.later(0)}`,
+       WHERE intent_id ${this.database.dialect.oneOf(intentIds, 'uuid')} AND lease_token IS NULL AND check_after > ${this.later(0)}`,
     );
   }
 
@@ -117,7 +117,7 @@ export abstract class CheckStore {
   async release(claim: Pick<ClaimedBill, 'intentId' | 'token'>): Promise<void> {
     await this.database.change(
       sql`UPDATE payment_acceptance.bill SET lease_token = NULL, lease_until = NULL
-       WHERE id = ${claim.intentId} AND lease_token = ${claim.token}`,
+       WHERE intent_id = ${claim.intentId} AND lease_token = ${claim.token}`,
     );
   }
 

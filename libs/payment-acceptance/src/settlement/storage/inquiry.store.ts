@@ -62,10 +62,10 @@ export class InquiryStore {
    */
   nextNew(shop: string, which: 'newest' | 'oldest', creationMs: number, limit: number): Promise<SoughtBill[]> {
     return this.database.rows<SoughtBill>(
-      sql`SELECT named.service_bill_id AS "billId", 0 AS asks FROM (
-         SELECT c.shop, c.service_bill_id, min(c.received_at) AS first_at, max(c.received_at) AS last_at
+      sql`SELECT named.bill_id AS "billId", 0 AS asks FROM (
+         SELECT c.shop, c.bill_id, min(c.received_at) AS first_at, max(c.received_at) AS last_at
          FROM payment_acceptance.callback c WHERE c.shop = ${shop} AND ${WAITS}
-         GROUP BY c.shop, c.service_bill_id
+         GROUP BY c.shop, c.bill_id
          HAVING min(c.received_at) <= ${this.now(-creationMs)}) named
        WHERE ${isNotIn('lost_bill')} AND ${isNotIn('bill')}
        ORDER BY ${rawSql(which === 'newest' ? 'last_at DESC' : 'first_at')} LIMIT ${limit}`,
@@ -76,7 +76,7 @@ export class InquiryStore {
   /** Bills that are due to be asked for again. */
   nextAgain(shop: string, limit: number): Promise<SoughtBill[]> {
     return this.database.rows<SoughtBill>(
-      sql`SELECT l.service_bill_id AS "billId", l.asks FROM payment_acceptance.lost_bill l
+      sql`SELECT l.bill_id AS "billId", l.asks FROM payment_acceptance.lost_bill l
        WHERE l.shop = ${shop} AND l.ask_after <= ${this.now()} AND ${NOT_IN_LEDGER} ORDER BY l.ask_after LIMIT ${limit}`,
       { asks: integer },
     );
@@ -126,7 +126,7 @@ export class InquiryStore {
       ({ billId }) => sql`(${newId()}, ${shop}, ${billId}, 'SOUGHT', 0, ${this.now()}, ${leased})`,
     );
     await this.database.change(
-      sql`INSERT INTO payment_acceptance.lost_bill (id, shop, service_bill_id, state, asks, asked_at, ask_after)
+      sql`INSERT INTO payment_acceptance.lost_bill (id, shop, bill_id, state, asks, asked_at, ask_after)
        VALUES ${join(rows, ', ')} ${this.database.dialect.unlessThere('shop')}`,
     );
     await this.database.change(
@@ -147,7 +147,7 @@ export class InquiryStore {
   async forgetThese(shop: string, unknown: readonly SoughtBill[], beforeMs: number): Promise<void> {
     const these = this.areThese(shop, unknown);
     await this.database.change(
-      sql`DELETE FROM payment_acceptance.callback WHERE ${these} AND pending = TRUE AND bill_id IS NULL
+      sql`DELETE FROM payment_acceptance.callback WHERE ${these} AND pending = TRUE AND intent_id IS NULL
          AND received_at <= ${this.now(-beforeMs)}`,
     );
     await this.database.change(sql`DELETE FROM payment_acceptance.lost_bill WHERE ${these} AND state = 'SOUGHT'`);
@@ -159,9 +159,9 @@ export class InquiryStore {
       (a, b) => Number(b.status === 'SUCCESS') - Number(a.status === 'SUCCESS'),
     );
     const listed = sql`payments = ${JSON.stringify(succeededFirst.slice(0, MAX_PAYMENTS).map(kept))}, listed = ${payments.length}`;
-    const ofBill = sql`shop = ${shop} AND service_bill_id = ${billId}`;
+    const ofBill = sql`shop = ${shop} AND bill_id = ${billId}`;
     const first = (column: Lowercase<string>): Statement => sql`(
-      SELECT ${rawSql(column)} FROM payment_acceptance.callback WHERE pending = TRUE AND bill_id IS NULL AND ${ofBill}
+      SELECT ${rawSql(column)} FROM payment_acceptance.callback WHERE pending = TRUE AND intent_id IS NULL AND ${ofBill}
       ORDER BY received_at LIMIT 1)`;
     const changed = await this.database.change(
       sql`UPDATE payment_acceptance.lost_bill SET state = 'LOST', ${listed}, found_at = ${this.now()},
@@ -173,7 +173,7 @@ export class InquiryStore {
       return false;
     }
     const lost = await this.database.rows(
-      sql`SELECT 1 FROM payment_acceptance.lost_bill l WHERE l.shop = ${shop} AND l.service_bill_id = ${billId} AND ${IS_LOST}`,
+      sql`SELECT 1 FROM payment_acceptance.lost_bill l WHERE l.shop = ${shop} AND l.bill_id = ${billId} AND ${IS_LOST}`,
       {},
     );
     return lost.length > 0;
@@ -194,7 +194,7 @@ export class InquiryStore {
 
   private areThese(shop: string, bills: readonly SoughtBill[]): Statement {
     const ids = bills.map(({ billId }) => billId);
-    return sql`shop = ${shop} AND service_bill_id ${this.database.dialect.oneOf(ids, 'text')}`;
+    return sql`shop = ${shop} AND bill_id ${this.database.dialect.oneOf(ids, 'text')}`;
   }
 
   /** Whether the next inquiry for a shop of `shop_state` is due. */
@@ -219,5 +219,5 @@ function kept(payment: ReportedPayment): LostBillPayment {
 /** Whether a table has no row for the bill `named`. A lookup by key, not a join: the planner cannot know how few there are. */
 function isNotIn(table: Lowercase<string>): Statement {
   return sql`(SELECT count(*) FROM payment_acceptance.${rawSql(table)} known
-    WHERE known.shop = named.shop AND known.service_bill_id = named.service_bill_id) = 0`;
+    WHERE known.shop = named.shop AND known.bill_id = named.bill_id) = 0`;
 }

@@ -5,10 +5,10 @@ import { sql } from '../../database/statement.js';
  * and not with NOT EXISTS, for which PostgreSQL might read the whole ledger, so that each is looked up by its key.
  */
 export const NOT_IN_LEDGER = sql`(SELECT count(*) FROM payment_acceptance.bill b
-  WHERE b.shop = l.shop AND b.service_bill_id = l.service_bill_id) = 0`;
+  WHERE b.shop = l.shop AND b.bill_id = l.bill_id) = 0`;
 
 /** Whether the row `l` of `lost_bill` is confirmed by the service and not dealt with yet. */
 export const IS_LOST = sql`l.state = 'LOST' AND ${NOT_IN_LEDGER}`;
 
 /** Whether a callback `c` waits for an unknown bill. */
-export const WAITS = sql`c.pending = TRUE AND c.bill_id IS NULL`;
+export const WAITS = sql`c.pending = TRUE AND c.intent_id IS NULL`;

@@ -46,7 +46,7 @@ export abstract class SettlementStore {
     const [reviews] = await this.database.rows<EarlierReviews>(
       sql`SELECT ${countWhere(sql`state = 'OPEN'`)} AS "open", ${countWhere(sql`state <> 'OPEN'`)} AS closed,
          ${this.database.dialect.epochMs('max(closed_at)')} AS "lastClosedAt"
-       FROM payment_acceptance.review WHERE bill_id = ${intentId} AND payment_id IS NULL AND reason = ${reason}`,
+       FROM payment_acceptance.review WHERE intent_id = ${intentId} AND payment_id IS NULL AND reason = ${reason}`,
       { open: integer, closed: integer, lastClosedAt: instant },
     );
     return reviews ?? { open: 0, closed: 0, lastClosedAt: null };
@@ -57,7 +57,7 @@ export abstract class SettlementStore {
    * has kept them; it is pending, so a settlement of the bill follows.
    */
   async redactCallbacks(tx: OwnTransaction, intentIds: readonly IntentId[]): Promise<void> {
-    const ofBills = sql`bill_id ${this.database.dialect.oneOf(intentIds, 'uuid')}`;
+    const ofBills = sql`intent_id ${this.database.dialect.oneOf(intentIds, 'uuid')}`;
     await remove(this.database, redactedCallbacks(ofBills), tx);
   }
 
@@ -65,7 +65,7 @@ export abstract class SettlementStore {
   async lockBill(tx: OwnTransaction, id: string): Promise<LockedBill | undefined> {
     const { dialect, offsetMs } = this.database;
     const [bill] = await this.database.rows(
-      sql`SELECT ${lockedBill(dialect, dialect.now(offsetMs))} FROM payment_acceptance.bill b WHERE b.id = ${id} FOR UPDATE`,
+      sql`SELECT ${lockedBill(dialect, dialect.now(offsetMs))} FROM payment_acceptance.bill b WHERE b.intent_id = ${id} FOR UPDATE`,
       LOCKED_BILL,
       tx,
     );
@@ -75,9 +75,8 @@ export abstract class SettlementStore {
 
 /** The columns of a {@link LockedBill} `b`. */
 export function lockedBill({ text, epochMs }: Dialect, now: Statement): Statement {
-  return sql`b.id AS "intentId", b.shop, coalesce(b.shop_id, (SELECT s.shop_id FROM payment_acceptance.shop_state s
-      WHERE s.shop = b.shop), b.shop) AS "shopId", b.order_id AS "orderId", b.attempt, b.service_bill_id AS "billId", b.state,
-    ${text('b.amount')} AS amount, b.currency, b.payer_pays_commission AS "payerPaysCommission", b.custom,
+  return sql`b.intent_id AS "intentId", b.shop, b.shop_id AS "shopId", b.order_id AS "orderId", b.attempt, b.bill_id AS "billId",
+    b.state, ${text('b.amount')} AS amount, b.currency, b.payer_pays_commission AS "payerPaysCommission", b.custom,
     b.custom_given AS "customGiven", b.redacted_at IS NOT NULL AS redacted, b.checks, ${epochMs('b.opened_at')} AS "openedAt", ${epochMs('b.paid_at')} AS "paidAt",
     ${epochMs('b.ended_at')} AS "endedAt", ${epochMs('b.next_check_at')} AS "nextCheckAt", ${epochMs(now)} AS now`;
 }
@@ -100,18 +99,18 @@ export type PaymentRow = Omit<KnownPayment, 'confirmedSince'> & Record<Assertion
 
 /** The columns of a {@link PaymentRow} `p`, except the counts of assertions. */
 export function knownPayment({ text, epochMs }: Dialect): Statement {
-  return sql`p.shop, p.payment_id AS "paymentId", p.bill_id AS "intentId", p.status, ${text('p.amount')} AS amount,
+  return sql`p.shop, p.payment_id AS "paymentId", p.intent_id AS "intentId", p.status, ${text('p.amount')} AS amount,
     ${text('p.amount_received')} AS "amountReceived", ${text('p.commission')} AS commission, p.currency,
     p.from_card AS "fromCard", p.service_created_at AS "createdAtText", p.service_status AS "statusText", p.verdict,
     ${text('p.contradiction')} AS contradiction, ${epochMs('p.changed_at')} AS "knownAt",
-    CASE WHEN p.verdict IN ('succeeded', 'review') THEN (SELECT count(*) FROM payment_acceptance.review r WHERE r.bill_id = p.bill_id
+    CASE WHEN p.verdict IN ('succeeded', 'review') THEN (SELECT count(*) FROM payment_acceptance.review r WHERE r.intent_id = p.intent_id
       AND r.payment_id = p.payment_id AND r.reason = 'payment-changed' AND r.state <> 'OPEN') ELSE 0 END AS "closedChanges"`;
 }
 
 /** The number of assertions of a status confirmed since a payment `p` reached its own status. */
 export function confirmed(status: Assertion): Statement {
   const name = rawSql(status);
-  return sql`(SELECT count(*) FROM payment_acceptance.callback c WHERE c.bill_id = p.bill_id AND c.outcome = 'confirmed'
+  return sql`(SELECT count(*) FROM payment_acceptance.callback c WHERE c.intent_id = p.intent_id AND c.outcome = 'confirmed'
     AND c.consumed_at >= p.changed_at AND c.status = '${name}') AS "${name}"`;
 }
 

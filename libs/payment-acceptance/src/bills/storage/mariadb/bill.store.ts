@@ -22,17 +22,17 @@ export class MariaBillStore extends BillStore {
   ): Promise<BillRecord | undefined> {
     const opened = await this.database.change(
       sql`UPDATE payment_acceptance.bill
-       SET state = 'OPEN', service_bill_id = ${billId}, link_url = ${linkUrl}, link_page_url = ${linkPageUrl}, failure = NULL,
+       SET state = 'OPEN', bill_id = ${billId}, link_url = ${linkUrl}, link_page_url = ${linkPageUrl}, failure = NULL,
          opened_at = ${this.now()}, next_check_at = ${this.now(firstCheckMs)}, check_after = ${this.now()},
          lease_until = NULL
-       WHERE id = ${id} AND state IN ('CREATING', 'UNKNOWN')`,
+       WHERE intent_id = ${id} AND state IN ('CREATING', 'UNKNOWN')`,
     );
     return opened === 1 ? this.byId(id) : undefined;
   }
 
   override async closeAbandoned(): Promise<BillRecord[]> {
     const abandoned = await this.database.rows<{ id: string }>(
-      sql`SELECT id FROM payment_acceptance.bill WHERE creating_until < ${this.now()} LIMIT 100`,
+      sql`SELECT intent_id AS id FROM payment_acceptance.bill WHERE creating_until < ${this.now()} LIMIT 100`,
       {},
     );
     if (abandoned.length === 0) return [];
@@ -46,7 +46,7 @@ export class MariaBillStore extends BillStore {
       await this.database.change(
         sql`UPDATE payment_acceptance.bill
          SET state = 'UNKNOWN', failure = ${ABANDONED}, lease_until = NULL,
-           ended_at = ${this.now()} WHERE id ${this.database.dialect.oneOf(ids, 'uuid')}`,
+           ended_at = ${this.now()} WHERE intent_id ${this.database.dialect.oneOf(ids, 'uuid')}`,
         tx,
       );
       return ids;

@@ -33,7 +33,7 @@ const INSERT_FIRST = prepare(
       INSERT INTO payment_acceptance.bill (${INTENT})
       SELECT ${bill.intentId}, ${bill.shop}, ${bill.shopId}, ${bill.orderId}, 1, 'CREATING', ${bill.amount}, ${bill.currency},
         ${bill.payerPaysCommission}, ${bill.description}, ${bill.name}, ${bill.type}, ${bill.custom}, ${bill.customGiven},
-        ${bill.traceparent}, ${now}, ${now}, ${later(now, leaseMs)} FROM first RETURNING id`;
+        ${bill.traceparent}, ${now}, ${now}, ${later(now, leaseMs)} FROM first RETURNING intent_id`;
   },
 );
 
@@ -43,9 +43,9 @@ const OPEN = prepare(
   ({ offsetMs, firstCheckMs, intentId, billId, linkUrl, linkPageUrl }) => {
     const now = postgres.now(offsetMs);
     return sql`UPDATE payment_acceptance.bill
-       SET state = 'OPEN', service_bill_id = ${billId}, link_url = ${linkUrl}, link_page_url = ${linkPageUrl}, failure = NULL,
+       SET state = 'OPEN', bill_id = ${billId}, link_url = ${linkUrl}, link_page_url = ${linkPageUrl}, failure = NULL,
          opened_at = ${now}, next_check_at = ${later(now, firstCheckMs)}, check_after = ${now}, lease_until = NULL
-       WHERE id = ${intentId} AND state IN ('CREATING', 'UNKNOWN') RETURNING ${billColumns(postgres, now)}`;
+       WHERE intent_id = ${intentId} AND state IN ('CREATING', 'UNKNOWN') RETURNING ${billColumns(postgres, now)}`;
   },
 );
 
@@ -76,7 +76,7 @@ export class PostgresBillStore extends BillStore {
       sql`UPDATE payment_acceptance.bill
        SET state = 'UNKNOWN', failure = ${ABANDONED}, lease_until = NULL,
          ended_at = ${this.now()}
-       WHERE id IN (SELECT id FROM payment_acceptance.bill WHERE state = 'CREATING' AND lease_until < ${this.now()}
+       WHERE intent_id IN (SELECT intent_id FROM payment_acceptance.bill WHERE state = 'CREATING' AND lease_until < ${this.now()}
          LIMIT 100 FOR UPDATE SKIP LOCKED) RETURNING ${this.columns()}`,
     );
   }

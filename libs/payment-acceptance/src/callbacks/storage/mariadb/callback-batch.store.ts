@@ -15,21 +15,21 @@ export class MariaCallbackBatchStore implements CallbackBatchStore {
     const known = callbacks.some(({ intentId }) => intentId !== null);
     const keyOf = known ? byId : byService;
     const named = known
-      ? sql`b.id IN (${callbacks.flatMap(({ intentId }) => intentId ?? [])})`
-      : sql`(b.shop, b.service_bill_id) IN (${join(
+      ? sql`b.intent_id IN (${callbacks.flatMap(({ intentId }) => intentId ?? [])})`
+      : sql`(b.shop, b.bill_id) IN (${join(
           callbacks.map(({ shop, billId }) => sql`(${shop}, ${billId})`),
           ', ',
         )})`;
     return this.database.transaction(async (tx) => {
       const bills = await readOwnBills(this.database, tx, named);
-      const counts = await this.database.rows<{ id: string; count: number }>(
-        sql`SELECT bill_id AS id, count(*) AS count FROM payment_acceptance.callback
-         WHERE bill_id IN (${bills.map(({ intentId }) => intentId)}) GROUP BY bill_id`,
+      const counts = await this.database.rows<{ intentId: string; count: number }>(
+        sql`SELECT intent_id AS "intentId", count(*) AS count FROM payment_acceptance.callback
+         WHERE intent_id IN (${bills.map(({ intentId }) => intentId)}) GROUP BY intent_id`,
         { count: integer },
         tx,
       );
       const own = new Map(bills.map((bill) => [known ? bill.intentId : key(bill.shop, bill.billId), bill]));
-      const kept = new Map(counts.map(({ id, count }) => [id, count]));
+      const kept = new Map(counts.map(({ intentId, count }) => [intentId, count]));
       const now = this.database.dialect.now(this.database.offsetMs);
       const stored = callbacks.flatMap((callback, nr) => {
         const bill = own.get(keyOf(callback));

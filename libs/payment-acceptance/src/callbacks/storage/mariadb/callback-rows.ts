@@ -23,7 +23,7 @@ export interface OwnBill {
 /** Reads without a lock: recording never waits for a bill. @param condition selects the bills `b` */
 export function readOwnBills(database: MariaDatabase, tx: OwnTransaction, condition: Statement): Promise<OwnBill[]> {
   return database.rows<OwnBill>(
-    sql`SELECT b.id AS "intentId", b.shop, b.service_bill_id AS "billId", b.order_id AS "orderId",
+    sql`SELECT b.intent_id AS "intentId", b.shop, b.bill_id AS "billId", b.order_id AS "orderId",
        CAST(b.amount AS CHAR) AS amount, b.currency, b.custom, b.custom_given AS "customGiven",
        b.redacted_at IS NOT NULL AS redacted
      FROM payment_acceptance.bill b WHERE ${condition}`,
@@ -39,7 +39,7 @@ export async function insertCallbacks(
   rows: readonly Statement[],
 ): Promise<void> {
   await database.change(
-    sql`INSERT INTO payment_acceptance.callback (id, kind, shop, bill_id, service_bill_id, order_id, status, digest,
+    sql`INSERT INTO payment_acceptance.callback (id, kind, shop, intent_id, bill_id, order_id, status, digest,
        corroboration, fields, received_at, pending, due_at) VALUES ${join(rows, ', ')}`,
     tx,
   );

@@ -26,7 +26,7 @@ export class MariaCallbackStore extends CallbackStore {
       const [bill] = await readOwnBills(
         this.database,
         tx,
-        intentId === null ? sql`b.shop = ${shop} AND b.service_bill_id = ${billId}` : sql`b.id = ${intentId}`,
+        intentId === null ? sql`b.shop = ${shop} AND b.bill_id = ${billId}` : sql`b.intent_id = ${intentId}`,
       );
       const refused = bill
         ? await this.repeats(tx, bill.intentId, callback, limits.maxPerBill)
@@ -41,8 +41,8 @@ export class MariaCallbackStore extends CallbackStore {
   override async linkWaiting(bill: OpenedBill): Promise<void> {
     await this.database.transaction((tx) =>
       this.database.change(
-        sql`UPDATE payment_acceptance.callback SET bill_id = ${bill.intentId}
-         WHERE pending = 1 AND shop = ${bill.shop} AND service_bill_id = ${bill.billId} AND bill_id IS NULL`,
+        sql`UPDATE payment_acceptance.callback SET intent_id = ${bill.intentId}
+         WHERE pending = 1 AND shop = ${bill.shop} AND bill_id = ${bill.billId} AND intent_id IS NULL`,
         tx,
       ),
     );
@@ -52,14 +52,14 @@ export class MariaCallbackStore extends CallbackStore {
     const { dialect, offsetMs } = this.database;
     for (const [waiting, state, afterMs] of [
       [
-        sql`payment_acceptance.callback c WHERE c.pending = 1 AND c.bill_id IS NULL`,
-        sql`t.bill_id IS NULL`,
+        sql`payment_acceptance.callback c WHERE c.pending = 1 AND c.intent_id IS NULL`,
+        sql`t.intent_id IS NULL`,
         unmatchedMs,
       ],
       [
-        sql`payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.id = c.bill_id
-         WHERE c.pending = 1 AND b.service_bill_id IS NULL`,
-        sql`t.bill_id IS NOT NULL`,
+        sql`payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id
+         WHERE c.pending = 1 AND b.bill_id IS NULL`,
+        sql`t.intent_id IS NOT NULL`,
         unnamedMs,
       ],
     ] as const) {
@@ -87,7 +87,7 @@ export class MariaCallbackStore extends CallbackStore {
   private async repeats(tx: OwnTransaction, bill: string, told: NewCallback, most: number): Promise<boolean> {
     const [kept] = await this.database.rows<{ count: number }>(
       sql`SELECT count(*) AS count FROM (
-         SELECT 1 FROM payment_acceptance.callback WHERE bill_id = ${bill} LIMIT ${most + 1}) kept`,
+         SELECT 1 FROM payment_acceptance.callback WHERE intent_id = ${bill} LIMIT ${most + 1}) kept`,
       { count: integer },
       tx,
     );
@@ -95,8 +95,8 @@ export class MariaCallbackStore extends CallbackStore {
     if (surplus <= 0) return false;
     const asserts = told.kind === 'postback' && /^(SUCCESS|FAIL)$/.test(told.status ?? '') ? told.status : '';
     const repeated = await this.database.rows(
-      sql`SELECT 1 FROM payment_acceptance.bill b JOIN payment_acceptance.callback c ON c.bill_id = b.id
-       WHERE b.id = ${bill} AND c.pending = 1 AND c.asks = 0 AND c.received_at <= ${this.now()}
+      sql`SELECT 1 FROM payment_acceptance.bill b JOIN payment_acceptance.callback c ON c.intent_id = b.intent_id
+       WHERE b.intent_id = ${bill} AND c.pending = 1 AND c.asks = 0 AND c.received_at <= ${this.now()}
          AND (b.lease_token IS NULL OR c.received_at > b.check_after)
          AND ${asserts} IN ('', ${assertedStatus('c.kind', 'c.status')}) LIMIT 1`,
       {},
@@ -104,7 +104,7 @@ export class MariaCallbackStore extends CallbackStore {
     );
     if (repeated.length > 0) return true;
     const replaced = await this.database.rows<{ id: string }>(
-      sql`SELECT c.id FROM payment_acceptance.callback c WHERE c.bill_id = ${bill} AND c.pending = 0
+      sql`SELECT c.id FROM payment_acceptance.callback c WHERE c.intent_id = ${bill} AND c.pending = 0
        ORDER BY c.outcome <=> 'confirmed', c.received_at DESC LIMIT ${surplus} FOR UPDATE SKIP LOCKED`,
       {},
       tx,
@@ -121,7 +121,7 @@ export class MariaCallbackStore extends CallbackStore {
     if (most === 0) return true;
     const [waiting] = await this.database.rows<{ count: number }>(
       sql`SELECT count(*) AS count FROM (
-         SELECT 1 FROM payment_acceptance.callback c WHERE c.pending = 1 AND c.bill_id IS NULL AND c.shop = ${shop}
+         SELECT 1 FROM payment_acceptance.callback c WHERE c.pending = 1 AND c.intent_id IS NULL AND c.shop = ${shop}
          LIMIT ${most}) waiting`,
       { count: integer },
       tx,
@@ -132,13 +132,13 @@ export class MariaCallbackStore extends CallbackStore {
   /** Like `linkLate` for PostgreSQL: a creation opens, commits, then links; a callback commits, then looks again. */
   private async linkAfterwards({ id, shop, intentId, billId }: NewCallback): Promise<boolean> {
     if (intentId !== null || billId === null) return false;
-    const [bill] = await this.database.rows<{ id: string }>(
-      sql`SELECT id FROM payment_acceptance.bill WHERE shop = ${shop} AND service_bill_id = ${billId}`,
+    const [bill] = await this.database.rows<{ intentId: string }>(
+      sql`SELECT intent_id AS "intentId" FROM payment_acceptance.bill WHERE shop = ${shop} AND bill_id = ${billId}`,
       {},
     );
     if (!bill) return false;
     const linked = await this.database.change(
-      sql`UPDATE payment_acceptance.callback SET bill_id = ${bill.id} WHERE id = ${id} AND bill_id IS NULL`,
+      sql`UPDATE payment_acceptance.callback SET intent_id = ${bill.intentId} WHERE id = ${id} AND intent_id IS NULL`,
     );
     return linked > 0;
   }

@@ -30,21 +30,21 @@ const CORROBORATION = sql`CASE WHEN (t.told_order, t.amount, t.currency, t.custo
 const insertion = (bill: Statement) =>
   prepare(['offsetMs', 'rows', 'maxPerBill', 'count'], ({ offsetMs, rows, maxPerBill, count }) => {
     const now = postgres.now(offsetMs);
-    return sql`WITH stored AS (INSERT INTO payment_acceptance.callback (id, kind, shop, bill_id, service_bill_id, order_id,
+    return sql`WITH stored AS (INSERT INTO payment_acceptance.callback (id, kind, shop, intent_id, bill_id, order_id,
       status, digest, corroboration, fields, received_at, pending, due_at)
-    SELECT t.id, t.kind, t.shop, b.id, t.service_bill, t.told_order, t.status, t.digest, ${CORROBORATION},
+    SELECT t.id, t.kind, t.shop, b.intent_id, t.bill_id, t.told_order, t.status, t.digest, ${CORROBORATION},
       ${keptFields('t.fields')}, ${now} + t.nr * interval '1 microsecond', true, ${now}
-    FROM ${recordSet(rows)} AS t(nr int, place int, id uuid, kind text, shop text, bill uuid, service_bill text,
+    FROM ${recordSet(rows)} AS t(nr int, place int, id uuid, kind text, shop text, intent_id uuid, bill_id text,
       told_order text, status text, digest text, amount numeric, currency text, custom text, fields jsonb)
-    JOIN LATERAL (SELECT id, order_id, amount, currency, custom, custom_given, redacted_at FROM payment_acceptance.bill WHERE ${bill} LIMIT 1) b ON true
+    JOIN LATERAL (SELECT intent_id, order_id, amount, currency, custom, custom_given, redacted_at FROM payment_acceptance.bill WHERE ${bill} LIMIT 1) b ON true
     WHERE t.place + (SELECT count(*) FROM (
-      SELECT FROM payment_acceptance.callback c WHERE c.bill_id = b.id LIMIT ${maxPerBill}::int) kept) <= ${maxPerBill}::int
+      SELECT FROM payment_acceptance.callback c WHERE c.intent_id = b.intent_id LIMIT ${maxPerBill}::int) kept) <= ${maxPerBill}::int
     RETURNING id)
     SELECT CASE WHEN count(*) < ${count}::int THEN coalesce(string_agg(id::text, ' '), '') END AS ids FROM stored`;
   });
 
-const BY_SERVICE_BILL_ID = insertion(sql`shop = t.shop AND service_bill_id = t.service_bill`);
-const BY_BILL_ID = insertion(sql`id = t.bill`);
+const BY_BILL_ID = insertion(sql`shop = t.shop AND bill_id = t.bill_id`);
+const BY_INTENT_ID = insertion(sql`intent_id = t.intent_id`);
 
 const STORED: Reading<{ ids: string[] | null }> = { ids: (value) => String(value).split(' ') };
 
@@ -57,7 +57,7 @@ export class PostgresCallbackBatchStore implements CallbackBatchStore {
     const rows = rowsOf(callbacks);
     if (rows.length === 0) return new Set();
     const [stored] = await this.database.executeAtReadCommitted(
-      rows[0]?.bill === null ? BY_SERVICE_BILL_ID : BY_BILL_ID,
+      rows[0]?.intent_id === null ? BY_BILL_ID : BY_INTENT_ID,
       { offsetMs: this.database.offsetMs, rows: JSON.stringify(rows), maxPerBill, count: rows.length },
       STORED,
     );
@@ -85,8 +85,8 @@ function rowOf(callback: NewCallback, nr: number, place: number) {
     id: callback.id,
     kind: callback.kind,
     shop: callback.shop,
-    bill: callback.intentId,
-    service_bill: callback.billId,
+    intent_id: callback.intentId,
+    bill_id: callback.billId,
     told_order: callback.orderId,
     status: callback.status,
     digest: callback.digest,

@@ -59,27 +59,27 @@ const recording = (billOf: (given: Given) => Statement) =>
          SELECT * FROM payment_acceptance.bill WHERE ${billOf(given)}
        ), enough AS (
          SELECT count(*) >= ${given.maxPerBill}::int AS yes, count(*) - ${given.maxPerBill}::int + 1 AS surplus FROM (
-           SELECT 1 FROM bill JOIN payment_acceptance.callback c ON c.bill_id = bill.id
+           SELECT 1 FROM bill JOIN payment_acceptance.callback c ON c.intent_id = bill.intent_id
            LIMIT ${given.maxPerBill}::int + 1) kept
        ), repeated AS (
-         SELECT 1 FROM bill JOIN payment_acceptance.callback c ON c.bill_id = bill.id
+         SELECT 1 FROM bill JOIN payment_acceptance.callback c ON c.intent_id = bill.intent_id
          WHERE (SELECT yes FROM enough) AND c.pending AND c.asks = 0 AND c.received_at <= ${now}
            AND (bill.lease_token IS NULL OR c.received_at > bill.check_after)
            AND coalesce(${assertedStatus(given.kind, given.status)}, '')
              IN ('', ${assertedStatus('c.kind', 'c.status')}) LIMIT 1
        ), replaced AS (
          DELETE FROM payment_acceptance.callback WHERE id IN (
-           SELECT c.id FROM bill JOIN payment_acceptance.callback c ON c.bill_id = bill.id
+           SELECT c.id FROM bill JOIN payment_acceptance.callback c ON c.intent_id = bill.intent_id
            WHERE (SELECT yes FROM enough) AND NOT EXISTS (SELECT FROM repeated) AND NOT c.pending
            ORDER BY c.outcome IS NOT DISTINCT FROM 'confirmed', c.received_at DESC
            LIMIT (SELECT greatest(surplus, 0) FROM enough) FOR UPDATE OF c SKIP LOCKED)
        ), stored AS (
          INSERT INTO payment_acceptance.callback
-           (id, kind, shop, bill_id, service_bill_id, order_id, status, digest, corroboration, fields, received_at, pending,
+           (id, kind, shop, intent_id, bill_id, order_id, status, digest, corroboration, fields, received_at, pending,
            due_at)
-         SELECT ${given.id}, ${given.kind}, ${given.shop}, b.id, ${given.billId}, ${given.maskedOrderId}, ${given.status},
+         SELECT ${given.id}, ${given.kind}, ${given.shop}, b.intent_id, ${given.billId}, ${given.maskedOrderId}, ${given.status},
            ${given.digest},
-           CASE WHEN b.id IS NULL THEN '{}'::jsonb ELSE ${comparedFields(sql`jsonb_build_object(
+           CASE WHEN b.intent_id IS NULL THEN '{}'::jsonb ELSE ${comparedFields(sql`jsonb_build_object(
              'order', ${agreesHashed('b.order_id', 'v.order_id')},
              'amount', CASE WHEN v.amount = b.amount THEN 'match' ELSE 'mismatch' END,
              'currency', ${agreesHashed('b.currency', 'v.currency')}, 'custom', ${agreesHashed('b.custom', 'v.custom')})`)} END,
@@ -87,22 +87,22 @@ const recording = (billOf: (given: Given) => Statement) =>
          FROM (SELECT ${given.orderHash}::bytea AS order_id, ${given.amount}::numeric AS amount,
            ${given.currencyHash}::bytea AS currency, ${given.customHash}::bytea AS custom) v
          LEFT JOIN bill b ON true
-         WHERE CASE WHEN b.id IS NOT NULL THEN NOT EXISTS (SELECT FROM repeated)
+         WHERE CASE WHEN b.intent_id IS NOT NULL THEN NOT EXISTS (SELECT FROM repeated)
            ELSE ${given.maxUnmatched}::int > (SELECT count(*) FROM (
              SELECT 1 FROM payment_acceptance.callback
-             WHERE pending AND bill_id IS NULL AND shop = ${given.shop}
+             WHERE pending AND intent_id IS NULL AND shop = ${given.shop}
              LIMIT ${given.maxUnmatched}::int) waiting) END
-         RETURNING bill_id
+         RETURNING intent_id
        )
-       SELECT EXISTS (SELECT FROM stored) AS stored, EXISTS (SELECT FROM stored WHERE bill_id IS NOT NULL) AS matched,
+       SELECT EXISTS (SELECT FROM stored) AS stored, EXISTS (SELECT FROM stored WHERE intent_id IS NOT NULL) AS matched,
          EXISTS (SELECT FROM repeated) AS repeated`;
   });
 
-const RECORD_BY_INTENT_ID = recording(({ intentId }) => sql`id = ${intentId}::uuid`);
+const RECORD_BY_INTENT_ID = recording(({ intentId }) => sql`intent_id = ${intentId}::uuid`);
 
 /** Mentions `intentId` only because PostgreSQL needs to know the type of every parameter. */
 const RECORD_BY_BILL_ID = recording(
-  ({ intentId, shop, billId }) => sql`${intentId}::uuid IS NULL AND shop = ${shop} AND service_bill_id = ${billId}`,
+  ({ intentId, shop, billId }) => sql`${intentId}::uuid IS NULL AND shop = ${shop} AND bill_id = ${billId}`,
 );
 
 const RECORDED: Reading<{ stored: boolean; matched: boolean; repeated: boolean }> = {
@@ -114,8 +114,8 @@ const RECORDED: Reading<{ stored: boolean; matched: boolean; repeated: boolean }
 /** See `CallbackStore.linkWaiting`. */
 const LINK_WAITING = prepare(
   ['intentId', 'shop', 'billId'],
-  ({ intentId, shop, billId }) => sql`UPDATE payment_acceptance.callback SET bill_id = ${intentId}
-       WHERE shop = ${shop} AND service_bill_id = ${billId} AND pending AND bill_id IS NULL`,
+  ({ intentId, shop, billId }) => sql`UPDATE payment_acceptance.callback SET intent_id = ${intentId}
+       WHERE shop = ${shop} AND bill_id = ${billId} AND pending AND intent_id IS NULL`,
 );
 
 @Injectable()
@@ -161,10 +161,10 @@ export class PostgresCallbackStore extends CallbackStore {
   override async retireWaiting({ unmatchedMs, unnamedMs }: WaitingLimits): Promise<void> {
     const { offsetMs } = this.database;
     for (const [waiting, afterMs] of [
-      [sql`payment_acceptance.callback c WHERE c.pending AND c.bill_id IS NULL`, unmatchedMs],
+      [sql`payment_acceptance.callback c WHERE c.pending AND c.intent_id IS NULL`, unmatchedMs],
       [
-        sql`payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.id = c.bill_id
-         WHERE c.pending AND c.bill_id IS NOT NULL AND b.service_bill_id IS NULL`,
+        sql`payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id
+         WHERE c.pending AND c.intent_id IS NOT NULL AND b.bill_id IS NULL`,
         unnamedMs,
       ],
     ] as const) {
@@ -182,8 +182,8 @@ export class PostgresCallbackStore extends CallbackStore {
    */
   private async linkLate(id: string): Promise<boolean> {
     const linked = await this.database.change(
-      sql`UPDATE payment_acceptance.callback c SET bill_id = b.id FROM payment_acceptance.bill b
-       WHERE c.id = ${id} AND c.bill_id IS NULL AND b.shop = c.shop AND b.service_bill_id = c.service_bill_id`,
+      sql`UPDATE payment_acceptance.callback c SET intent_id = b.intent_id FROM payment_acceptance.bill b
+       WHERE c.id = ${id} AND c.intent_id IS NULL AND b.shop = c.shop AND b.bill_id = c.bill_id`,
     );
     return linked > 0;
   }

@@ -2,7 +2,7 @@ import { HOLDING_ATTEMPTS, type HostedConsumer } from '../delivery.store.js';
 import { join, toSql, sql, type Expression, type Statement } from '../../../database/statement.js';
 
 /** Whether a later event of the same bill has already reached the consumer of a delivery `d`. */
-export const LATE = sql`EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.bill_id = d.bill_id
+export const LATE = sql`EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.intent_id = d.intent_id
   AND later.consumer = d.consumer AND later.seq > d.seq AND later.state = 'DONE') AS late`;
 
 /** Whether the shop of a delivery is one of these. */

@@ -43,11 +43,10 @@ export class MariaDeliveryStore extends DeliveryStore {
     if (consumers.length === 0) return;
     const inOrder = [...consumers].sort((a, b) => (a.name + a.event < b.name + b.event ? -1 : 1));
     const rows = inOrder.map(
-      ({ name, event, shops }) =>
-        sql`(${name}, ${event}, ${shops && JSON.stringify(shops)}, ${this.now()}, ${this.now()})`,
+      ({ name, event, shops }) => sql`(${name}, ${event}, ${shops && JSON.stringify(shops)}, ${this.now()})`,
     );
     await this.database.change(
-      sql`INSERT INTO payment_acceptance.consumer (name, event_name, shops, registered_at, last_seen_at)
+      sql`INSERT INTO payment_acceptance.consumer (name, event_name, shops, last_seen_at)
        VALUES ${join(rows, ', ')}
        ON DUPLICATE KEY UPDATE last_seen_at = VALUES(last_seen_at), shops = CASE
          WHEN JSON_CONTAINS(shops, VALUES(shops)) THEN shops ELSE JSON_MERGE_PRESERVE(shops, VALUES(shops)) END`,
@@ -71,7 +70,7 @@ export class MariaDeliveryStore extends DeliveryStore {
       const known = foreignShops.length === 0 ? sql`TRUE` : sql`NOT ${isOf(foreignShops, d)}`;
       return sql`${d}.due_at <= ${now} AND ${known} AND (${d}.lease_until IS NULL OR ${d}.lease_until < ${now} AND ${d}.attempts < ${maxAttempts})
        AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE other.state = 'PENDING'
-         AND other.bill_id = ${d}.bill_id AND other.consumer = ${d}.consumer AND other.id <> ${d}.id
+         AND other.intent_id = ${d}.intent_id AND other.consumer = ${d}.consumer AND other.id <> ${d}.id
          AND (other.lease_until >= ${now} OR other.seq < ${d}.seq AND ${holdsBack(hosted, d, this.now(-ABSENT_MS))}))`;
     };
     const most = limit * CANDIDATES;
@@ -111,11 +110,11 @@ export class MariaDeliveryStore extends DeliveryStore {
     );
     const next = await this.database.rows<{ id: string }>(
       sql`SELECT CAST(d.id AS CHAR) AS id FROM (
-         SELECT n.bill_id, n.consumer, MIN(n.seq) AS seq FROM payment_acceptance.delivery n WHERE ${behind} AND (n.bill_id, n.consumer) IN (${given})
-         GROUP BY n.bill_id, n.consumer) first
-       JOIN payment_acceptance.delivery d ON d.bill_id = first.bill_id AND d.consumer = first.consumer AND d.seq = first.seq
+         SELECT n.intent_id, n.consumer, MIN(n.seq) AS seq FROM payment_acceptance.delivery n WHERE ${behind} AND (n.intent_id, n.consumer) IN (${given})
+         GROUP BY n.intent_id, n.consumer) first
+       JOIN payment_acceptance.delivery d ON d.intent_id = first.intent_id AND d.consumer = first.consumer AND d.seq = first.seq
        WHERE NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other
-         WHERE other.state = 'PENDING' AND other.bill_id = d.bill_id AND other.consumer = d.consumer AND other.seq < d.seq
+         WHERE other.state = 'PENDING' AND other.intent_id = d.intent_id AND other.consumer = d.consumer AND other.seq < d.seq
          AND ${holdsBack(hosted, 'd', this.now(-ABSENT_MS))})`,
       {},
       tx,
@@ -132,22 +131,22 @@ export class MariaDeliveryStore extends DeliveryStore {
     const later =
       after === null
         ? sql`TRUE`
-        : sql`(bill_id > ${after.intentId} OR bill_id = ${after.intentId} AND consumer > ${after.consumer})`;
+        : sql`(intent_id > ${after.intentId} OR intent_id = ${after.intentId} AND consumer > ${after.consumer})`;
     return this.database.rows<DeliveryQueue>(
-      sql`SELECT bill_id AS "intentId", consumer FROM payment_acceptance.delivery
-       WHERE state = 'PENDING' AND behind = 1 AND ${later} ORDER BY bill_id, consumer LIMIT ${limit}`,
+      sql`SELECT intent_id AS "intentId", consumer FROM payment_acceptance.delivery
+       WHERE state = 'PENDING' AND behind = 1 AND ${later} ORDER BY intent_id, consumer LIMIT ${limit}`,
       {},
     );
   }
 
   private async read(ids: readonly string[], tx: OwnTransaction): Promise<ClaimedDelivery[]> {
     const rows = await this.database.rows<Omit<ClaimedRow, 'alone'>>(
-      sql`SELECT CAST(d.id AS CHAR) AS id, CAST(d.event_id AS CHAR) AS "eventId", d.lease_token AS token, d.bill_id AS "intentId", d.consumer,
+      sql`SELECT CAST(d.id AS CHAR) AS id, CAST(d.event_id AS CHAR) AS "eventId", d.lease_token AS token, d.intent_id AS "intentId", d.consumer,
          d.event_name AS "eventName", e.shop,
          d.attempts AS attempt, CAST(e.payload AS CHAR) AS payload, e.traceparent,
          ${mariadb.epochMs('e.asserted_at')} AS "assertedAt", b.state AS "billState", ${LATE}
        FROM payment_acceptance.delivery d JOIN payment_acceptance.event e ON e.id = d.event_id
-       JOIN payment_acceptance.bill b ON b.id = d.bill_id WHERE d.id ${mariadb.oneOf(ids, 'bigint')}`,
+       JOIN payment_acceptance.bill b ON b.intent_id = d.intent_id WHERE d.id ${mariadb.oneOf(ids, 'bigint')}`,
       { attempt: integer, assertedAt: instant, late: flag },
       tx,
     );
@@ -210,7 +209,7 @@ export class MariaDeliveryStore extends DeliveryStore {
     if (!own) return undefined;
     const [row] = await this.database.rows<{ late: boolean; rivalled: boolean }>(
       sql`SELECT ${LATE}, EXISTS (SELECT 1 FROM payment_acceptance.delivery rival WHERE rival.state = 'PENDING'
-           AND rival.bill_id = d.bill_id AND rival.consumer = d.consumer AND rival.lease_until >= ${this.now()}
+           AND rival.intent_id = d.intent_id AND rival.consumer = d.consumer AND rival.lease_until >= ${this.now()}
            AND (rival.lease_until < ${own.until} OR rival.lease_until = ${own.until} AND rival.id < d.id)) AS rivalled
        FROM payment_acceptance.delivery d WHERE d.id = ${delivery.id}`,
       { late: flag, rivalled: flag },

@@ -78,7 +78,7 @@ const CLAIM = prepare(
           AND (${foreignShops}::text = '[]' OR NOT ${foreignShops}::jsonb @> ${SHOP_OF_D})
           AND (d.lease_until IS NULL OR d.lease_until < ${now} AND d.attempts < ${maxAttempts}::int)
           AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE ${isPending('other.state')}
-            AND other.bill_id = d.bill_id AND other.consumer = d.consumer AND other.id <> d.id
+            AND other.intent_id = d.intent_id AND other.consumer = d.consumer AND other.id <> d.id
             AND (other.lease_until >= ${now} OR other.seq < d.seq AND ${holdsBack('other', now)}) ${ROW_BY_ROW})
         FOR UPDATE SKIP LOCKED) d
       LIMIT ${most}) d
@@ -87,12 +87,12 @@ const CLAIM = prepare(
   UPDATE payment_acceptance.delivery d
   SET attempts = attempts + 1, lease_token = ${token}::uuid, lease_until = ${later(now, leaseMs)}
   FROM due, payment_acceptance.event e, payment_acceptance.bill b
-  WHERE d.id = due.id AND e.id = d.event_id AND b.id = d.bill_id
-  RETURNING d.id::text AS id, d.event_id::text AS "eventId", d.lease_token AS token, d.bill_id AS "intentId", d.consumer, d.event_name AS "eventName",
+  WHERE d.id = due.id AND e.id = d.event_id AND b.intent_id = d.intent_id
+  RETURNING d.id::text AS id, d.event_id::text AS "eventId", d.lease_token AS token, d.intent_id AS "intentId", d.consumer, d.event_name AS "eventName",
     e.shop, d.attempts AS attempt, e.payload::text AS payload, e.traceparent, ${postgres.epochMs('e.asserted_at')} AS "assertedAt", b.state AS "billState",
-    EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.bill_id = d.bill_id
+    EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.intent_id = d.intent_id
       AND later.consumer = d.consumer AND later.seq > d.seq AND ${isDone('later.state')}) AS late,
-    NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE other.bill_id = d.bill_id
+    NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE other.intent_id = d.intent_id
       AND other.consumer = d.consumer AND other.id <> d.id) AS alone`;
   },
 );
@@ -104,14 +104,14 @@ const CLAIM = prepare(
 const FREE = prepare(['offsetMs', 'queues', 'hosted'], ({ offsetMs, queues, hosted }) => {
   const now = postgres.now(offsetMs);
   return sql`WITH hosted AS ${hostedOf(hosted)}, queue AS (
-    SELECT DISTINCT bill_id, consumer FROM ${givenRows(queues, 'bill_id uuid, consumer text')} given
+    SELECT DISTINCT intent_id, consumer FROM ${givenRows(queues, 'intent_id uuid, consumer text')} given
   ), next AS (
     SELECT d.id FROM queue CROSS JOIN LATERAL (
-      SELECT n.id FROM payment_acceptance.delivery n WHERE n.bill_id = queue.bill_id AND n.consumer = queue.consumer
+      SELECT n.id FROM payment_acceptance.delivery n WHERE n.intent_id = queue.intent_id AND n.consumer = queue.consumer
         AND n.behind = (SELECT true) AND ${isPending('n.state')} ORDER BY n.seq LIMIT 1) first
     JOIN payment_acceptance.delivery d ON d.id = first.id
     WHERE d.behind = (SELECT true) AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE ${isPending('other.state')}
-      AND other.bill_id = d.bill_id AND other.consumer = d.consumer AND other.seq < d.seq
+      AND other.intent_id = d.intent_id AND other.consumer = d.consumer AND other.seq < d.seq
       AND ${holdsBack('other', now)} ${ROW_BY_ROW})
     ORDER BY d.id FOR UPDATE OF d SKIP LOCKED
   )
@@ -137,10 +137,10 @@ const LOCK = prepare(
 
 const LOCK_IN_TURN = prepare(['offsetMs', 'id', 'token'], ({ offsetMs, id, token }) => {
   const now = postgres.now(offsetMs);
-  return sql`SELECT txid_current()::text AS transaction, EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.bill_id = d.bill_id
+  return sql`SELECT txid_current()::text AS transaction, EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.intent_id = d.intent_id
       AND later.consumer = d.consumer AND later.seq > d.seq AND ${isDone('later.state')}) AS late,
     EXISTS (SELECT 1 FROM payment_acceptance.delivery rival WHERE ${isPending('rival.state')}
-      AND rival.bill_id = d.bill_id AND rival.consumer = d.consumer AND rival.lease_until >= ${now}
+      AND rival.intent_id = d.intent_id AND rival.consumer = d.consumer AND rival.lease_until >= ${now}
       AND (rival.lease_until, rival.id) < (d.lease_until, d.id)) AS rivalled
   FROM payment_acceptance.delivery d
   WHERE d.id = ${id}::bigint AND d.lease_token = ${token}::uuid AND ${isPending('d.state')} FOR UPDATE OF d`;
@@ -173,9 +173,9 @@ export class PostgresDeliveryStore extends DeliveryStore {
   override async register(consumers: readonly HostedConsumer[]): Promise<void> {
     const hosted = hostedOf(sql`${listed(consumers)}`);
     await this.database.change(
-      sql`INSERT INTO payment_acceptance.consumer (name, event_name, shops, registered_at, last_seen_at)
+      sql`INSERT INTO payment_acceptance.consumer (name, event_name, shops, last_seen_at)
        SELECT consumer, event_name, CASE WHEN shops IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text(shops)) END,
-         ${this.now()}, ${this.now()} FROM ${hosted} hosted ORDER BY 1, 2
+         ${this.now()} FROM ${hosted} hosted ORDER BY 1, 2
        ON CONFLICT (name, event_name) DO UPDATE SET last_seen_at = excluded.last_seen_at,
          shops = CASE WHEN consumer.shops IS NOT NULL AND excluded.shops IS NOT NULL
            THEN ARRAY(SELECT DISTINCT shop FROM unnest(consumer.shops || excluded.shops) AS shop ORDER BY 1) END`,
@@ -201,17 +201,18 @@ export class PostgresDeliveryStore extends DeliveryStore {
     hosted: readonly HostedConsumer[],
     tx?: OwnTransaction,
   ): Promise<void> {
-    const rows = JSON.stringify(queues.map(({ intentId, consumer }) => ({ bill_id: intentId, consumer })));
+    const rows = JSON.stringify(queues.map(({ intentId, consumer }) => ({ intent_id: intentId, consumer })));
     const given = { offsetMs: this.database.offsetMs, queues: rows, hosted: listed(hosted) };
     if (tx) await this.database.execute(FREE, given, {}, tx);
     else await this.database.executeAtReadCommitted(FREE, given, {});
   }
 
   override queuesBehind(after: DeliveryQueue | null, limit: number): Promise<DeliveryQueue[]> {
-    const later = after === null ? sql`TRUE` : sql`(bill_id, consumer) > (${after.intentId}::uuid, ${after.consumer})`;
+    const later =
+      after === null ? sql`TRUE` : sql`(intent_id, consumer) > (${after.intentId}::uuid, ${after.consumer})`;
     return this.database.rows<DeliveryQueue>(
-      sql`SELECT bill_id AS "intentId", consumer FROM payment_acceptance.delivery
-       WHERE behind AND ${isPending('state')} AND ${later} ORDER BY bill_id, consumer LIMIT ${limit}`,
+      sql`SELECT intent_id AS "intentId", consumer FROM payment_acceptance.delivery
+       WHERE behind AND ${isPending('state')} AND ${later} ORDER BY intent_id, consumer LIMIT ${limit}`,
       {},
     );
   }

@@ -54,7 +54,7 @@ export class BillHistoryStore {
          ${dialect.iso('b.ended_at')} AS "endedAt", ${dialect.iso('b.checked_at')} AS "checkedAt",
          ${dialect.iso('b.next_check_at')} AS "nextCheckAt", b.last_check_error AS "lastCheckError",
          b.failed_checks AS "failedChecks", ${dialect.iso('b.redacted_at')} AS "redactedAt"
-       FROM payment_acceptance.bill b WHERE b.id = ${intentId} AND ${ofScope('b.shop', scope)}`,
+       FROM payment_acceptance.bill b WHERE b.intent_id = ${intentId} AND ${ofScope('b.shop', scope)}`,
       { ...BILL, customGiven: flag, payerPaysCommission: flag, failedChecks: integer },
     );
     return bill;
@@ -75,7 +75,7 @@ export class BillHistoryStore {
          ${dialect.text('p.amount')} AS amount, ${dialect.text('p.amount_received')} AS "amountReceived", p.currency,
          p.from_card AS "fromCard", p.service_created_at AS "serviceCreatedAt", p.verdict,
          ${dialect.iso('p.first_seen_at')} AS "firstSeenAt", ${dialect.iso('p.changed_at')} AS "changedAt"
-       FROM payment_acceptance.payment p WHERE p.bill_id = ${intentId}
+       FROM payment_acceptance.payment p WHERE p.intent_id = ${intentId}
        ORDER BY p.first_seen_at, p.payment_id LIMIT ${ROWS}`,
       {},
     );
@@ -87,7 +87,7 @@ export class BillHistoryStore {
     return this.database.rows<RecordedCallback>(
       sql`SELECT c.id, c.kind, c.status, c.digest, ${dialect.text('c.corroboration')} AS corroboration,
          ${dialect.text('c.fields')} AS fields, c.pending, c.asks, c.outcome, ${dialect.iso('c.received_at')} AS "receivedAt"
-       FROM payment_acceptance.callback c WHERE c.bill_id = ${intentId}
+       FROM payment_acceptance.callback c WHERE c.intent_id = ${intentId}
        ORDER BY c.received_at DESC, c.id DESC LIMIT ${ROWS}`,
       { corroboration: json, fields: json, pending: flag, asks: integer },
     );
@@ -110,7 +110,7 @@ export class BillHistoryStore {
     const events = await this.database.rows<RecordedEvent>(
       sql`SELECT e.id, e.name, ${dialect.text('e.payload')} AS payload, ${dialect.iso('e.occurred_at')} AS "occurredAt",
          (SELECT ${deliveries} FROM payment_acceptance.delivery d WHERE d.event_id = e.id) AS deliveries
-       FROM payment_acceptance.event e WHERE e.bill_id = ${intentId} ORDER BY e.seq LIMIT ${ROWS}`,
+       FROM payment_acceptance.event e WHERE e.intent_id = ${intentId} ORDER BY e.seq LIMIT ${ROWS}`,
       { payload: json, deliveries: json },
     );
     return events.map((event) => ({
@@ -122,8 +122,8 @@ export class BillHistoryStore {
   private reviews(intentId: IntentId): Promise<RecordedReview[]> {
     return this.database.rows<RecordedReview>(
       sql`SELECT ${reviewColumns(this.database.dialect)} FROM payment_acceptance.review r
-       JOIN payment_acceptance.bill b ON b.id = r.bill_id
-       WHERE r.bill_id = ${intentId} ORDER BY r.opened_at, r.id LIMIT ${ROWS}`,
+       JOIN payment_acceptance.bill b ON b.intent_id = r.intent_id
+       WHERE r.intent_id = ${intentId} ORDER BY r.opened_at, r.id LIMIT ${ROWS}`,
       REVIEW,
     );
   }

@@ -6,20 +6,20 @@ import { sql, type Statement } from '../../../database/statement.js';
 
 /** The columns of a {@link BillSummary} of the bill `b`. */
 export const billColumns = ({ text, iso }: Dialect): Statement =>
-  sql`b.id AS "intentId", b.shop, b.order_id AS "orderId", b.attempt, b.service_bill_id AS "billId", b.state,
+  sql`b.intent_id AS "intentId", b.shop, b.order_id AS "orderId", b.attempt, b.bill_id AS "billId", b.state,
   ${text('b.amount')} AS amount, b.currency, b.failure, ${iso('b.created_at')} AS "createdAt"`;
 
 export const BILL = { attempt: integer } satisfies Reading<BillSummary>;
 
 /** The columns of a {@link RecordedReview} of the review `r` and its bill `b`. */
 export const reviewColumns = ({ text, iso }: Dialect): Statement =>
-  sql`r.id, r.bill_id AS "intentId", r.shop, r.order_id AS "orderId", b.service_bill_id AS "billId",
+  sql`r.id, r.intent_id AS "intentId", r.shop, r.order_id AS "orderId", b.bill_id AS "billId",
   r.payment_id AS "paymentId", r.reason, r.state, ${text('r.detail')} AS detail, b.currency, EXISTS (
     SELECT 1 FROM payment_acceptance.payment p WHERE p.shop = r.shop AND p.payment_id = r.payment_id
-      AND p.bill_id = r.bill_id AND p.verdict = 'succeeded') AS succeeded,
+      AND p.intent_id = r.intent_id AND p.verdict = 'succeeded') AS succeeded,
   (SELECT p.status FROM payment_acceptance.payment p WHERE p.shop = r.shop AND p.payment_id = r.payment_id)
     AS "ledgerStatus",
-  (SELECT ${text('n.detail')} FROM payment_acceptance.review n WHERE n.bill_id = r.bill_id AND n.payment_id = r.payment_id
+  (SELECT ${text('n.detail')} FROM payment_acceptance.review n WHERE n.intent_id = r.intent_id AND n.payment_id = r.payment_id
     ORDER BY n.opened_at DESC, n.id LIMIT 1) AS newest,
   ${iso('r.opened_at')} AS "openedAt", ${iso('r.closed_at')} AS "closedAt", r.closed_by AS "closedBy"`;
 

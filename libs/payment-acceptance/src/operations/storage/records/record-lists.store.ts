@@ -23,17 +23,17 @@ export class RecordListsStore {
   async bills(scope: ShopScope, states: readonly BillState[], before?: string): Promise<RecordPage<BillSummary>> {
     if (states.length === 0) return pageOf([]);
     const older = isId(before)
-      ? sql`AND (b.created_at, b.id) < (SELECT created_at, id FROM payment_acceptance.bill
-           WHERE id = ${before} AND ${ofScope('shop', scope)})`
+      ? sql`AND (b.created_at, b.intent_id) < (SELECT created_at, intent_id FROM payment_acceptance.bill
+           WHERE intent_id = ${before} AND ${ofScope('shop', scope)})`
       : rawSql('');
     const newest = states.map(
       (state) => sql`(SELECT b.* FROM payment_acceptance.bill b
          WHERE b.state = ${state} AND ${ofScope('b.shop', scope)} ${older}
-         ORDER BY b.created_at DESC, b.id DESC LIMIT ${PAGE + 1})`,
+         ORDER BY b.created_at DESC, b.intent_id DESC LIMIT ${PAGE + 1})`,
     );
     const rows = await this.database.rows<BillSummary>(
       sql`SELECT ${billColumns(this.database.dialect)} FROM (${join(newest, ' UNION ALL ')}) b
-       ORDER BY b.created_at DESC, b.id DESC LIMIT ${PAGE + 1}`,
+       ORDER BY b.created_at DESC, b.intent_id DESC LIMIT ${PAGE + 1}`,
       BILL,
     );
     return pageOf(rows);
@@ -44,15 +44,15 @@ export class RecordListsStore {
     const { dialect } = this.database;
     const ofShops = sql`shop ${dialect.oneOf(scope === null ? await this.shops() : [scope], 'text')}`;
     const byId = isUuid(text)
-      ? sql`UNION SELECT id FROM payment_acceptance.bill WHERE ${ofShops} AND id = ${text}`
+      ? sql`UNION SELECT intent_id FROM payment_acceptance.bill WHERE ${ofShops} AND intent_id = ${text}`
       : rawSql('');
     return this.database.rows<BillSummary>(
       sql`SELECT ${billColumns(dialect)} FROM (
-         SELECT id FROM payment_acceptance.bill WHERE ${ofShops} AND order_id = ${text}
-         UNION SELECT id FROM payment_acceptance.bill WHERE ${ofShops} AND service_bill_id = ${text}
-         UNION SELECT bill_id FROM payment_acceptance.payment WHERE ${ofShops} AND payment_id = ${text}
+         SELECT intent_id FROM payment_acceptance.bill WHERE ${ofShops} AND order_id = ${text}
+         UNION SELECT intent_id FROM payment_acceptance.bill WHERE ${ofShops} AND bill_id = ${text}
+         UNION SELECT intent_id FROM payment_acceptance.payment WHERE ${ofShops} AND payment_id = ${text}
          ${byId}) found
-       JOIN payment_acceptance.bill b ON b.id = found.id ORDER BY b.created_at DESC, b.id DESC LIMIT ${PAGE}`,
+       JOIN payment_acceptance.bill b ON b.intent_id = found.intent_id ORDER BY b.created_at DESC, b.intent_id DESC LIMIT ${PAGE}`,
       BILL,
     );
   }
@@ -74,7 +74,7 @@ export class RecordListsStore {
       : rawSql('');
     return this.database.rows<RecordedReview>(
       sql`SELECT ${reviewColumns(this.database.dialect)} FROM payment_acceptance.review r
-       JOIN payment_acceptance.bill b ON b.id = r.bill_id
+       JOIN payment_acceptance.bill b ON b.intent_id = r.intent_id
        WHERE r.state = 'OPEN' AND ${ofScope('r.shop', scope)} ${newer} ORDER BY r.opened_at, r.id LIMIT ${limit}`,
       REVIEW,
     );
@@ -84,7 +84,7 @@ export class RecordListsStore {
     if (!isUuid(id)) return undefined;
     const [review] = await this.database.rows<RecordedReview>(
       sql`SELECT ${reviewColumns(this.database.dialect)} FROM payment_acceptance.review r
-       JOIN payment_acceptance.bill b ON b.id = r.bill_id WHERE r.id = ${id} AND ${ofScope('r.shop', scope)}`,
+       JOIN payment_acceptance.bill b ON b.intent_id = r.intent_id WHERE r.id = ${id} AND ${ofScope('r.shop', scope)}`,
       REVIEW,
     );
     return review;
@@ -104,7 +104,7 @@ export class RecordListsStore {
         : rawSql('');
     const letters = await this.database.rows<Omit<DeadLetter, 'deliveryId'>>(
       sql`SELECT d.consumer, d.event_name AS event, d.event_id AS "eventId",
-         b.shop, b.order_id AS "orderId", b.id AS "intentId", d.attempts, d.replays, d.last_error AS "lastError",
+         b.shop, b.order_id AS "orderId", b.intent_id AS "intentId", d.attempts, d.replays, d.last_error AS "lastError",
          ${dialect.iso('d.ended_at')} AS "endedAt"
        ${deadLettersOf(this.database.dialect, filter, scope)} ${later} ORDER BY d.seq, d.id LIMIT ${limit}`,
       { attempts: integer, replays: integer },
@@ -124,9 +124,9 @@ export class RecordListsStore {
   waitingPostbacks(scope: ShopScope): Promise<WaitingPostback[]> {
     const { dialect } = this.database;
     return this.database.rows<WaitingPostback>(
-      sql`SELECT c.shop, c.order_id AS "orderId", c.service_bill_id AS "trsId", c.status, c.digest,
+      sql`SELECT c.shop, c.order_id AS "orderId", c.bill_id AS "trsId", c.status, c.digest,
          ${dialect.iso('c.received_at')} AS "receivedAt"
-       FROM payment_acceptance.callback c WHERE c.pending AND c.bill_id IS NULL
+       FROM payment_acceptance.callback c WHERE c.pending AND c.intent_id IS NULL
          AND ${ofScope('c.shop', scope)}
        ORDER BY c.received_at DESC, c.id LIMIT ${PAGE}`,
       {},
@@ -156,11 +156,11 @@ export class RecordListsStore {
   private billsOf(actions: readonly RecordedAction[]): Promise<BillOfTarget[]> {
     const { text, oneOf } = this.database.dialect;
     const uuids = actions.map(({ target }) => target).filter(isUuid);
-    const bill = sql`b.id AS "intentId", b.order_id AS "orderId"`;
+    const bill = sql`b.intent_id AS "intentId", b.order_id AS "orderId"`;
     return this.database.rows<BillOfTarget>(
-      sql`SELECT ${text('b.id')} AS target, ${bill} FROM payment_acceptance.bill b WHERE b.id ${oneOf(uuids, 'uuid')}
+      sql`SELECT ${text('b.intent_id')} AS target, ${bill} FROM payment_acceptance.bill b WHERE b.intent_id ${oneOf(uuids, 'uuid')}
        UNION ALL
-       SELECT ${text('r.id')}, ${bill} FROM payment_acceptance.review r JOIN payment_acceptance.bill b ON b.id = r.bill_id
+       SELECT ${text('r.id')}, ${bill} FROM payment_acceptance.review r JOIN payment_acceptance.bill b ON b.intent_id = r.intent_id
        WHERE r.id ${oneOf(uuids, 'uuid')}`,
       {},
     );

@@ -5,12 +5,12 @@ import { isOver, redactBills, redactedNotes } from '../redaction.js';
 import { RetentionStore } from '../retention.store.js';
 import { LONG_STATEMENT_MS } from '../../../database/statement-limit.js';
 import { rawSql, sql, type Statement } from '../../../database/statement.js';
-import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
+import { keyOf, type MariaDatabase } from '../../../database/mariadb/maria.database.js';
 import type { OwnTransaction } from '../../../database/own-transaction.js';
 
 const LOCK = rawSql(`CONCAT('payment_acceptance:retention:', MD5(DATABASE()))`);
 const DECIDED = sql`NOT EXISTS (
-  SELECT 1 FROM payment_acceptance.review r WHERE r.bill_id = t.bill_id AND r.state = 'OPEN')`;
+  SELECT 1 FROM payment_acceptance.review r WHERE r.intent_id = t.intent_id AND r.state = 'OPEN')`;
 
 /** The rows of a batch. */
 interface Old {
@@ -41,7 +41,7 @@ export class MariaRetentionStore extends RetentionStore {
   }
 
   override redactBills(afterMs: number, limit: number): Promise<number> {
-    const condition = sql`t.unredacted_at < ${this.ago(afterMs)} AND ${isOver('t.id')}`;
+    const condition = sql`t.unredacted_at < ${this.ago(afterMs)} AND ${isOver('t.intent_id')}`;
     return this.batch({ table: 'bill', condition, order: sql`t.unredacted_at` }, limit, (ids, tx) =>
       redactBills(this.database, ids, tx),
     );
@@ -64,6 +64,7 @@ export class MariaRetentionStore extends RetentionStore {
     work: (ids: readonly string[], tx: OwnTransaction) => Promise<number>,
   ): Promise<number> {
     const rows = sql`payment_acceptance.${rawSql(table)} t`;
+    const key = sql`t.${keyOf(table)}`;
     return this.database.transaction(async (tx) => {
       const ids = async (statement: Statement): Promise<string[]> =>
         (await this.database.rows<{ id: string }>(statement, {}, tx)).map(({ id }) => id);
@@ -75,14 +76,14 @@ export class MariaRetentionStore extends RetentionStore {
       if (!turn?.mine) return 0;
       try {
         const found = await ids(
-          sql`SELECT CAST(t.id AS CHAR) AS id FROM ${rows} WHERE ${condition} ORDER BY ${order} LIMIT ${limit}`.withTime(
+          sql`SELECT CAST(${key} AS CHAR) AS id FROM ${rows} WHERE ${condition} ORDER BY ${order} LIMIT ${limit}`.withTime(
             LONG_STATEMENT_MS,
           ),
         );
         if (found.length === 0) return 0;
         const locked = await ids(
-          sql`SELECT CAST(t.id AS CHAR) AS id FROM ${rows} FORCE INDEX (PRIMARY)
-           WHERE t.id IN (${found}) AND ${condition} FOR UPDATE SKIP LOCKED`,
+          sql`SELECT CAST(${key} AS CHAR) AS id FROM ${rows} FORCE INDEX (PRIMARY)
+           WHERE ${key} IN (${found}) AND ${condition} FOR UPDATE SKIP LOCKED`,
         );
         return await work(locked, tx);
       } finally {

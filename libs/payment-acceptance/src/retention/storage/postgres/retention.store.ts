@@ -12,7 +12,7 @@ import { prepare } from '../../../database/postgres/prepare.js';
 const ADVISORY_LOCK = 7_320_114_906;
 
 /** Whether the bill has an open review: its evidence must stay. */
-const UNDECIDED = sql`EXISTS (SELECT 1 FROM payment_acceptance.review r WHERE r.bill_id = c.bill_id AND r.state = 'OPEN')`;
+const UNDECIDED = sql`EXISTS (SELECT 1 FROM payment_acceptance.review r WHERE r.intent_id = c.intent_id AND r.state = 'OPEN')`;
 
 /** A statement that runs only if it gets the lock, and returns a row for each that it has changed or locked. */
 const batch = (statement: (given: { before: Statement; limit: Statement }) => Statement) =>
@@ -46,9 +46,9 @@ const REDACT_NOTES = batch(
 
 /** Only locks them: their rows in other tables are read afterwards, so that none written meanwhile is missed. */
 const LOCK_OLD_BILLS = batch(
-  ({ before, limit }) => sql`SELECT b.id FROM payment_acceptance.bill b
+  ({ before, limit }) => sql`SELECT b.intent_id AS "intentId" FROM payment_acceptance.bill b
     WHERE (SELECT mine FROM turn) AND b.redacted_at IS NULL AND b.next_check_at IS NULL
-      AND b.state NOT IN ('CREATING', 'UNKNOWN') AND b.created_at < ${before} AND ${isOver('b.id', ROW_BY_ROW)}
+      AND b.state NOT IN ('CREATING', 'UNKNOWN') AND b.created_at < ${before} AND ${isOver('b.intent_id', ROW_BY_ROW)}
     ORDER BY b.created_at LIMIT ${limit} FOR NO KEY UPDATE OF b SKIP LOCKED`,
 );
 
@@ -70,10 +70,10 @@ export class PostgresRetentionStore extends RetentionStore {
   override redactBills(afterMs: number, limit: number): Promise<number> {
     return this.database.transaction(async (tx) => {
       const given = this.given(afterMs, limit);
-      const rows = await this.database.execute<{ id: string }, keyof typeof given>(LOCK_OLD_BILLS, given, {}, tx);
+      const rows = await this.database.execute<{ intentId: string }, keyof typeof given>(LOCK_OLD_BILLS, given, {}, tx);
       return redactBills(
         this.database,
-        rows.map(({ id }) => id),
+        rows.map(({ intentId }) => intentId),
         tx,
       );
     });

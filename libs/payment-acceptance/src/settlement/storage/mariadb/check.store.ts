@@ -75,22 +75,22 @@ export class MariaCheckStore extends CheckStore {
   ): Promise<ClaimedBill | 'busy' | 'unknown'> {
     const claimed = await this.database.transaction(async (tx) => {
       // Looked up without a lock: a lock by another index, and then by the key, would meet a settlement the other way round.
-      const known = await this.database.rows<{ id: string }>(
-        sql`SELECT id FROM payment_acceptance.bill WHERE shop = ${shop} AND service_bill_id IS NOT NULL
-           AND (service_bill_id = ${bill} OR id = ${isUuid(bill) ? bill : null})`,
+      const known = await this.database.rows<{ intentId: string }>(
+        sql`SELECT intent_id AS "intentId" FROM payment_acceptance.bill WHERE shop = ${shop} AND bill_id IS NOT NULL
+           AND (bill_id = ${bill} OR intent_id = ${isUuid(bill) ? bill : null})`,
         {},
         tx,
       );
-      const [found] = await this.database.rows<{ id: string; free: boolean; refused: boolean }>(
-        sql`SELECT b.id, b.lease_until IS NULL OR b.lease_until < ${this.later(0)} AS free, EXISTS (
+      const [found] = await this.database.rows<{ intentId: string; free: boolean; refused: boolean }>(
+        sql`SELECT b.intent_id AS "intentId", b.lease_until IS NULL OR b.lease_until < ${this.later(0)} AS free, EXISTS (
            SELECT 1 FROM payment_acceptance.shop_state s WHERE s.shop = b.shop AND s.refused_since IS NOT NULL) AS refused
-         FROM payment_acceptance.bill b FORCE INDEX (PRIMARY) WHERE b.id IN (${known.map(({ id }) => id)}) FOR UPDATE`,
+         FROM payment_acceptance.bill b FORCE INDEX (PRIMARY) WHERE b.intent_id IN (${known.map(({ intentId }) => intentId)}) FOR UPDATE`,
         { free: flag, refused: flag },
         tx,
       );
       if (!found) return 'unknown';
       if (!found.free) return 'busy';
-      return this.lease(tx, [found.id], token, leaseMs, found.refused);
+      return this.lease(tx, [found.intentId], token, leaseMs, found.refused);
     });
     if (typeof claimed === 'string') return claimed;
     const [own] = await this.withHints(claimed);
@@ -133,21 +133,21 @@ export class MariaCheckStore extends CheckStore {
   private async due(tx: OwnTransaction, shop: string, token: string, limit: number): Promise<string[]> {
     const now = this.later(0);
     const free = freeAt(now);
-    const rows = await this.database.rows<{ id: string }>(
-      sql`SELECT id FROM (
-         (SELECT b.id, ROW_NUMBER() OVER (ORDER BY b.next_check_at) AS turn FROM payment_acceptance.bill b
+    const rows = await this.database.rows<{ intentId: string }>(
+      sql`SELECT intent_id AS "intentId" FROM (
+         (SELECT b.intent_id, ROW_NUMBER() OVER (ORDER BY b.next_check_at) AS turn FROM payment_acceptance.bill b
           WHERE b.shop = ${shop} AND b.next_check_at <= ${now} AND ${free} ORDER BY b.next_check_at LIMIT ${limit})
          UNION ALL
-         (SELECT id, ROW_NUMBER() OVER (ORDER BY MIN(due_at)) FROM (
-            SELECT b.id, c.due_at FROM payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.id = c.bill_id
+         (SELECT intent_id, ROW_NUMBER() OVER (ORDER BY MIN(due_at)) FROM (
+            SELECT b.intent_id, c.due_at FROM payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id
             WHERE c.pending = 1 AND c.shop = ${shop} AND c.due_at <= ${now} AND b.shop = ${shop} AND ${free}
             ORDER BY c.due_at LIMIT ${limit * HINTS_OF_A_CLAIM}) earliest
-          GROUP BY id ORDER BY MIN(due_at) LIMIT ${limit})) every
-       GROUP BY id ORDER BY MIN(turn), MD5(CONCAT(id, ${token}))`,
+          GROUP BY intent_id ORDER BY MIN(due_at) LIMIT ${limit})) every
+       GROUP BY intent_id ORDER BY MIN(turn), MD5(CONCAT(intent_id, ${token}))`,
       {},
       tx,
     );
-    return rows.map(({ id }) => id);
+    return rows.map(({ intentId }) => intentId);
   }
 
   /** Leases bills that are already locked. */
@@ -161,13 +161,13 @@ export class MariaCheckStore extends CheckStore {
     const now = this.later(0);
     await this.database.change(
       sql`UPDATE payment_acceptance.bill SET lease_token = ${token}, lease_until = ${this.later(leaseMs)}, check_after = ${now}
-       WHERE id IN (${ids})`,
+       WHERE intent_id IN (${ids})`,
       tx,
     );
     return this.database.rows(
       sql`SELECT ${claimedColumns(mariadb, now)}, coalesce(b.next_check_at <= ${now}, false) AS scheduled,
          ${shopRefused} AS "shopRefused"
-       FROM payment_acceptance.bill b WHERE b.id IN (${ids})`,
+       FROM payment_acceptance.bill b WHERE b.intent_id IN (${ids})`,
       CLAIMED_BILL,
       tx,
     );
@@ -176,11 +176,11 @@ export class MariaCheckStore extends CheckStore {
   protected override hintsOf(intentIds: readonly IntentId[]): Promise<HintOfBill[]> {
     return this.database.rows(
       sql`SELECT id, intentId, asserts, receivedAt, asks, due FROM (
-         SELECT c.id, c.bill_id AS intentId, ${assertedStatus('c.kind', 'c.status')} AS asserts,
+         SELECT c.id, c.intent_id AS intentId, ${assertedStatus('c.kind', 'c.status')} AS asserts,
            ${mariadb.epochMs('c.received_at')} AS receivedAt, c.asks, c.due_at <= ${this.later(0)} AS due, c.due_at,
-           ROW_NUMBER() OVER (PARTITION BY c.bill_id ORDER BY c.due_at) AS place
-         FROM payment_acceptance.bill b JOIN payment_acceptance.callback c ON c.bill_id = b.id
-         WHERE b.id IN (${intentIds}) AND c.pending = 1 AND c.received_at <= b.check_after) hint
+           ROW_NUMBER() OVER (PARTITION BY c.intent_id ORDER BY c.due_at) AS place
+         FROM payment_acceptance.bill b JOIN payment_acceptance.callback c ON c.intent_id = b.intent_id
+         WHERE b.intent_id IN (${intentIds}) AND c.pending = 1 AND c.received_at <= b.check_after) hint
        WHERE place <= ${HINTS_PER_BILL} ORDER BY due_at`,
       HINT_OF_BILL,
     );

@@ -25,19 +25,19 @@ export class MariaDueStore extends DueStore {
     const now = mariadb.now(this.database.offsetMs);
     const called = await this.called(now);
     const bills = (condition: Statement, limit: number): Statement =>
-      sql`(SELECT b.shop, ${claimableAt('b.next_check_at')} AS at, b.service_bill_id FROM payment_acceptance.bill b
+      sql`(SELECT b.shop, ${claimableAt('b.next_check_at')} AS at, b.bill_id FROM payment_acceptance.bill b
        WHERE b.next_check_at ${condition} ${now} ORDER BY b.next_check_at LIMIT ${limit})`;
     const hinted = called.map(({ shop, due }) =>
       due
         ? sql`SELECT ${shop} AS shop, ${now} AS at`
         : sql`SELECT ${shop} AS shop, ${claimableAt('c.due_at')} AS at FROM (
-            SELECT bill_id, due_at FROM payment_acceptance.callback
-            WHERE shop = ${shop} AND pending = 1 AND bill_id IS NOT NULL ORDER BY due_at LIMIT ${NEXT_IN_SIGHT}) c
-          JOIN payment_acceptance.bill b ON b.id = c.bill_id AND b.service_bill_id IS NOT NULL`,
+            SELECT intent_id, due_at FROM payment_acceptance.callback
+            WHERE shop = ${shop} AND pending = 1 AND intent_id IS NOT NULL ORDER BY due_at LIMIT ${NEXT_IN_SIGHT}) c
+          JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id AND b.bill_id IS NOT NULL`,
     );
     const every = [
-      sql`SELECT shop, at FROM due WHERE service_bill_id IS NOT NULL`,
-      sql`SELECT shop, at FROM upcoming WHERE service_bill_id IS NOT NULL`,
+      sql`SELECT shop, at FROM due WHERE bill_id IS NOT NULL`,
+      sql`SELECT shop, at FROM upcoming WHERE bill_id IS NOT NULL`,
       ...hinted,
     ];
     const rows = await this.database.rows<NearRow>(
@@ -76,7 +76,7 @@ export class MariaDueStore extends DueStore {
   /** Whether a shop `s` has a due callback whose bill can be claimed. */
   private hasDueCallback(now: Statement): Statement {
     return sql`EXISTS (
-      SELECT 1 FROM payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.id = c.bill_id
+      SELECT 1 FROM payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id
       WHERE c.shop = s.shop AND c.pending = 1 AND c.due_at <= ${now} AND ${freeAt(now)})`;
   }
 

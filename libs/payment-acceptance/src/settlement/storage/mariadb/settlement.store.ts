@@ -53,7 +53,7 @@ export class MariaSettlementStore extends SettlementStore {
     const ids = [...new Set(near.map(({ intentId }) => intentId))];
     const rows = await this.database.rows<LockedBill & { token: string | null }>(
       sql`SELECT ${lockedBill(mariadb, mariadb.now(this.database.offsetMs))}, b.lease_token AS token
-       FROM payment_acceptance.bill b FORCE INDEX (PRIMARY) WHERE b.id ${mariadb.oneOf(ids, 'uuid')} ORDER BY b.id ${lock}`,
+       FROM payment_acceptance.bill b FORCE INDEX (PRIMARY) WHERE b.intent_id ${mariadb.oneOf(ids, 'uuid')} ORDER BY b.intent_id ${lock}`,
       LOCKED_BILL,
       tx,
     );
@@ -70,7 +70,7 @@ export class MariaSettlementStore extends SettlementStore {
   ): Promise<KnownPayment[]> {
     const known = await this.database.rows<PaymentRow>(
       sql`SELECT ${knownPayment(mariadb)}, ${confirmed('SUCCESS')}, ${confirmed('FAIL')}
-       FROM payment_acceptance.payment p WHERE p.bill_id ${mariadb.oneOf(intentIds, 'uuid')}`,
+       FROM payment_acceptance.payment p WHERE p.intent_id ${mariadb.oneOf(intentIds, 'uuid')}`,
       PAYMENT_ROW,
       tx,
     );
@@ -79,7 +79,7 @@ export class MariaSettlementStore extends SettlementStore {
       const keys = piece.map(({ shop, paymentId }) => sql`(${shop}, ${paymentId})`);
       const elsewhere = await this.database.rows<PaymentRow>(
         sql`SELECT ${knownPayment(mariadb)}, 0 AS "SUCCESS", 0 AS "FAIL" FROM payment_acceptance.payment p
-         WHERE (p.shop, p.payment_id) IN (${join(keys, ', ')}) AND p.bill_id ${mariadb.noneOf(intentIds, 'uuid')}`,
+         WHERE (p.shop, p.payment_id) IN (${join(keys, ', ')}) AND p.intent_id ${mariadb.noneOf(intentIds, 'uuid')}`,
         PAYMENT_ROW,
         tx,
       );

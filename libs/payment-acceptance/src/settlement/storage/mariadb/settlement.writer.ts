@@ -30,7 +30,7 @@ export class MariaSettlementWriter implements SettlementWriter {
     for (const { bill, firstPaymentId } of settlements) {
       if (firstPaymentId !== null) {
         await this.database.change(
-          sql`UPDATE payment_acceptance.shop_order SET first_payment_id = ${firstPaymentId}, first_paid_at = ${now}
+          sql`UPDATE payment_acceptance.shop_order SET first_payment_id = ${firstPaymentId}
            WHERE shop = ${bill.shop} AND order_id = ${bill.orderId} AND first_payment_id IS NULL`,
           tx,
         );
@@ -56,7 +56,7 @@ export class MariaSettlementWriter implements SettlementWriter {
       );
       await this.database.change(
         sql`INSERT INTO payment_acceptance.review
-         (id, \`key\`, shop, order_id, bill_id, payment_id, reason, detail, state, opened_at) VALUES ${join(rows, ', ')}
+         (id, \`key\`, shop, order_id, intent_id, payment_id, reason, detail, state, opened_at) VALUES ${join(rows, ', ')}
        ${mariadb.unlessThere('id')}`,
         tx,
       );
@@ -76,7 +76,7 @@ export class MariaSettlementWriter implements SettlementWriter {
             ${p.currency}, ${p.fromCard}, ${p.createdAtText}, ${p.statusText}, ${p.contradiction}, ${p.verdict}, ${now}, ${now})`,
       );
       await this.database.change(
-        sql`INSERT INTO payment_acceptance.payment (shop, payment_id, bill_id, status, amount, amount_received, commission,
+        sql`INSERT INTO payment_acceptance.payment (shop, payment_id, intent_id, status, amount, amount_received, commission,
          currency, from_card, service_created_at, service_status, contradiction, verdict, first_seen_at, changed_at)
        VALUES ${join(rows, ', ')}
        ON DUPLICATE KEY UPDATE changed_at = CASE WHEN status = VALUES(status) THEN changed_at ELSE VALUES(changed_at) END,
@@ -88,7 +88,7 @@ export class MariaSettlementWriter implements SettlementWriter {
       const keys = piece.map(({ shop, paymentId, intentId }) => sql`(${shop}, ${paymentId}, ${intentId})`);
       const [found] = await this.database.rows<{ count: number }>(
         sql`SELECT count(*) AS count FROM payment_acceptance.payment
-       WHERE (shop, payment_id, bill_id) IN (${join(keys, ', ')})`,
+       WHERE (shop, payment_id, intent_id) IN (${join(keys, ', ')})`,
         { count: integer },
         tx,
       );
@@ -115,7 +115,7 @@ export class MariaSettlementWriter implements SettlementWriter {
          checked_at = ${now}, last_check_error = NULL, lease_token = NULL, lease_until = NULL,
          paid_at = ${state === 'PAID' ? sql`coalesce(paid_at, ${now})` : sql`paid_at`},
          ended_at = CASE WHEN state = ${state} THEN ended_at ELSE ${now} END, state = ${state}
-       WHERE id = ${bill.intentId}`,
+       WHERE intent_id = ${bill.intentId}`,
       tx,
     );
   }
@@ -141,7 +141,7 @@ export class MariaSettlementWriter implements SettlementWriter {
     );
     try {
       await this.database.change(
-        sql`INSERT INTO payment_acceptance.event (id, \`key\`, name, shop, bill_id, payload, traceparent, asserted_at,
+        sql`INSERT INTO payment_acceptance.event (id, \`key\`, name, shop, intent_id, payload, traceparent, asserted_at,
            occurred_at) VALUES ${join(rows, ', ')}`,
         tx,
       );
@@ -151,11 +151,11 @@ export class MariaSettlementWriter implements SettlementWriter {
     }
     const ids = fresh.map(({ id }) => id);
     const deliveries = await this.database.rows<{ eventId: string; consumer: string; behind: boolean }>(
-      sql`INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at, behind)
-       SELECT e.id, e.name, e.seq, e.bill_id, c.name, 'PENDING', ${now},
-         ROW_NUMBER() OVER (PARTITION BY e.bill_id, c.name ORDER BY e.seq) > 1 OR EXISTS (
+      sql`INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, due_at, behind)
+       SELECT e.id, e.name, e.seq, e.intent_id, c.name, 'PENDING', ${now},
+         ROW_NUMBER() OVER (PARTITION BY e.intent_id, c.name ORDER BY e.seq) > 1 OR EXISTS (
            SELECT 1 FROM payment_acceptance.delivery earlier WHERE earlier.state = 'PENDING'
-             AND earlier.bill_id = e.bill_id AND earlier.consumer = c.name)
+             AND earlier.intent_id = e.intent_id AND earlier.consumer = c.name)
        FROM payment_acceptance.event e JOIN payment_acceptance.consumer c ON c.event_name = e.name
          AND (c.shops IS NULL OR JSON_CONTAINS(c.shops, JSON_QUOTE(e.shop))) WHERE e.id ${mariadb.oneOf(ids, 'uuid')}
        ORDER BY e.seq

@@ -39,25 +39,25 @@ const CLAIM = prepare(
         WHEN refused_since IS NULL THEN floor(extract(epoch FROM ${now} - start) * ${requestsPerSecond}::int)::int
         WHEN probe_at <= ${now} OR probe_at > ${later(now, probeMs)} THEN 1 ELSE 0 END) AS most FROM shop
     ), scheduled AS (
-      SELECT b.id, row_number() OVER (ORDER BY b.next_check_at) AS turn FROM payment_acceptance.bill b
+      SELECT b.intent_id, row_number() OVER (ORDER BY b.next_check_at) AS turn FROM payment_acceptance.bill b
       WHERE b.next_check_at <= ${opaqueNow} AND ${ofShop} ORDER BY b.next_check_at LIMIT ${opaqueLimit}
     ), hinted AS (
-      SELECT h.id, row_number() OVER (ORDER BY h.first) AS turn FROM (
-        SELECT id, min(due_at) AS first FROM (
-          SELECT b.id, c.due_at FROM (
-            SELECT bill_id, due_at FROM payment_acceptance.callback
-            WHERE shop = ${shop} AND pending AND bill_id IS NOT NULL AND due_at <= ${opaqueNow} ORDER BY due_at ${IN_ORDER}) c
+      SELECT h.intent_id, row_number() OVER (ORDER BY h.first) AS turn FROM (
+        SELECT intent_id, min(due_at) AS first FROM (
+          SELECT b.intent_id, c.due_at FROM (
+            SELECT intent_id, due_at FROM payment_acceptance.callback
+            WHERE shop = ${shop} AND pending AND intent_id IS NOT NULL AND due_at <= ${opaqueNow} ORDER BY due_at ${IN_ORDER}) c
           CROSS JOIN LATERAL (
-            SELECT b.id FROM payment_acceptance.bill b WHERE b.id = c.bill_id AND ${ofShop} ${ROW_BY_ROW}) b
+            SELECT b.intent_id FROM payment_acceptance.bill b WHERE b.intent_id = c.intent_id AND ${ofShop} ${ROW_BY_ROW}) b
           ORDER BY c.due_at LIMIT ${rawSql(String(HINTS_OF_A_CLAIM))} * ${opaqueLimit}) earliest
-        GROUP BY id ORDER BY first LIMIT ${opaqueLimit}) h
+        GROUP BY intent_id ORDER BY first LIMIT ${opaqueLimit}) h
     ), due AS (
-      SELECT id, min(turn) AS turn FROM (SELECT * FROM scheduled UNION ALL SELECT * FROM hinted) every GROUP BY id
+      SELECT intent_id, min(turn) AS turn FROM (SELECT * FROM scheduled UNION ALL SELECT * FROM hinted) every GROUP BY intent_id
     ), taken AS (
-      SELECT b.id, b.next_check_at <= ${now} AS scheduled
-      FROM (SELECT * FROM due ORDER BY turn, md5(id::text || ${token}::text)) due
+      SELECT b.intent_id, b.next_check_at <= ${now} AS scheduled
+      FROM (SELECT * FROM due ORDER BY turn, md5(intent_id::text || ${token}::text)) due
       CROSS JOIN LATERAL (
-        SELECT b.id, b.next_check_at FROM payment_acceptance.bill b WHERE b.id = due.id AND ${ofShop}
+        SELECT b.intent_id, b.next_check_at FROM payment_acceptance.bill b WHERE b.intent_id = due.intent_id AND ${ofShop}
         FOR UPDATE SKIP LOCKED) b
       LIMIT greatest(0, coalesce((SELECT most FROM budget), 0))
     ), spent AS (
@@ -67,7 +67,7 @@ const CLAIM = prepare(
       FROM budget, (SELECT count(*) AS bills FROM taken) taking WHERE s.shop = ${shop} AND taking.bills > 0
     )
     UPDATE payment_acceptance.bill b SET lease_token = ${token}::uuid, lease_until = ${later(now, leaseMs)}, check_after = ${now}
-    FROM taken, budget WHERE b.id = taken.id
+    FROM taken, budget WHERE b.intent_id = taken.intent_id
     RETURNING ${claimedColumns(postgres, now)}, coalesce(taken.scheduled, false) AS scheduled,
       budget.refused AS "shopRefused"`;
   },
@@ -80,7 +80,7 @@ const CLAIM_ONE = prepare(
     const now = postgres.now(offsetMs);
     return sql`UPDATE payment_acceptance.bill b
     SET lease_token = ${token}::uuid, lease_until = ${later(now, leaseMs)}, check_after = ${now}
-    WHERE b.shop = ${shop} AND b.service_bill_id IS NOT NULL AND (b.service_bill_id = ${bill} OR b.id = ${intentId}::uuid)
+    WHERE b.shop = ${shop} AND b.bill_id IS NOT NULL AND (b.bill_id = ${bill} OR b.intent_id = ${intentId}::uuid)
       AND (b.lease_until IS NULL OR b.lease_until < ${now})
     RETURNING ${claimedColumns(postgres, now)}, coalesce(b.next_check_at <= ${now}, false) AS scheduled, EXISTS (
       SELECT 1 FROM payment_acceptance.shop_state s WHERE s.shop = b.shop AND s.refused_since IS NOT NULL) AS "shopRefused"`;
@@ -93,12 +93,12 @@ const WAITS = sql`c.pending IS NOT FALSE`;
 /** See `CheckStore.hintsOf`. */
 const HINTS_OF = prepare(['offsetMs', 'intentIds', 'limit'], ({ offsetMs, intentIds, limit }) => {
   const now = postgres.now(offsetMs);
-  return sql`SELECT hint.id, hint.bill_id AS "intentId", ${assertedStatus('hint.kind', 'hint.status')} AS asserts,
+  return sql`SELECT hint.id, hint.intent_id AS "intentId", ${assertedStatus('hint.kind', 'hint.status')} AS asserts,
       ${postgres.epochMs('hint.received_at')} AS "receivedAt", hint.asks, hint.due_at <= ${now} AS due
     FROM payment_acceptance.bill b CROSS JOIN LATERAL (
-      SELECT * FROM payment_acceptance.callback c WHERE ${WAITS} AND c.bill_id = b.id AND c.received_at <= b.check_after
+      SELECT * FROM payment_acceptance.callback c WHERE ${WAITS} AND c.intent_id = b.intent_id AND c.received_at <= b.check_after
       ORDER BY c.due_at LIMIT ${limit}) hint
-    WHERE b.id = ANY(${opaque(intentIds, 'uuid[]')})`;
+    WHERE b.intent_id = ANY(${opaque(intentIds, 'uuid[]')})`;
 });
 
 @Injectable()
@@ -125,8 +125,8 @@ export class PostgresCheckStore extends CheckStore {
     const [own] = await this.withHints(await this.database.executeAtReadCommitted(CLAIM_ONE, given, CLAIMED_BILL));
     if (own) return own;
     const found = await this.database.rows(
-      sql`SELECT 1 FROM payment_acceptance.bill b WHERE b.shop = ${shop} AND b.service_bill_id IS NOT NULL
-         AND (b.service_bill_id = ${bill} OR b.id = ${intentId}::uuid)`,
+      sql`SELECT 1 FROM payment_acceptance.bill b WHERE b.shop = ${shop} AND b.bill_id IS NOT NULL
+         AND (b.bill_id = ${bill} OR b.intent_id = ${intentId}::uuid)`,
       {},
     );
     return found.length > 0 ? 'busy' : 'unknown';

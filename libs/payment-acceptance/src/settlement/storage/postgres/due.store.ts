@@ -11,11 +11,11 @@ import { prepare } from '../../../database/postgres/prepare.js';
 function hasDueCallback(now: Statement): Statement {
   return sql`EXISTS (
     SELECT FROM (
-      SELECT bill_id FROM payment_acceptance.callback c
-      WHERE c.shop = s.shop AND c.pending AND c.bill_id IS NOT NULL AND c.due_at <= ${now}
+      SELECT intent_id FROM payment_acceptance.callback c
+      WHERE c.shop = s.shop AND c.pending AND c.intent_id IS NOT NULL AND c.due_at <= ${now}
       ORDER BY c.due_at ${IN_ORDER}) c
     CROSS JOIN LATERAL (
-      SELECT FROM payment_acceptance.bill b WHERE b.id = c.bill_id AND ${freeAt(now)} ${ROW_BY_ROW}) b ${ROW_BY_ROW})`;
+      SELECT FROM payment_acceptance.bill b WHERE b.intent_id = c.intent_id AND ${freeAt(now)} ${ROW_BY_ROW}) b ${ROW_BY_ROW})`;
 }
 
 /** When a refused shop of `shop_state s` is probed next, if that is in the future. */
@@ -31,28 +31,28 @@ const NEAR = prepare(['offsetMs', 'probeMs'], ({ offsetMs, probeMs }) => {
   const nextOfIndex = (condition: Statement): Statement => sql`
     SELECT * FROM payment_acceptance.bill b WHERE ${condition} ORDER BY b.next_check_at ${IN_ORDER}`;
   return sql`WITH RECURSIVE due AS MATERIALIZED (
-    SELECT b.shop, b.service_bill_id, ${claimableAt('b.next_check_at')} AS at
+    SELECT b.shop, b.bill_id, ${claimableAt('b.next_check_at')} AS at
     FROM (${nextOfIndex(sql`b.next_check_at <= ${opaqueNow}`)}) b LIMIT ${opaque(rawSql(String(DUE_IN_SIGHT)), 'int')}
   ), upcoming AS (
-    SELECT b.shop, b.service_bill_id, ${claimableAt('b.next_check_at')} AS at
+    SELECT b.shop, b.bill_id, ${claimableAt('b.next_check_at')} AS at
     FROM (${nextOfIndex(sql`b.next_check_at > ${opaqueNow}`)}) b LIMIT ${next}
   ), called AS (
-    (SELECT c.shop FROM payment_acceptance.callback c WHERE c.pending AND c.bill_id IS NOT NULL ORDER BY c.shop LIMIT 1)
+    (SELECT c.shop FROM payment_acceptance.callback c WHERE c.pending AND c.intent_id IS NOT NULL ORDER BY c.shop LIMIT 1)
     UNION ALL
     SELECT (SELECT c.shop FROM payment_acceptance.callback c
-      WHERE c.pending AND c.bill_id IS NOT NULL AND c.shop > s.shop ORDER BY c.shop LIMIT 1)
+      WHERE c.pending AND c.intent_id IS NOT NULL AND c.shop > s.shop ORDER BY c.shop LIMIT 1)
     FROM called s WHERE s.shop IS NOT NULL
   ), hinted AS (
     SELECT s.shop, CASE WHEN ${hasDueCallback(opaqueNow)} THEN ${now} ELSE (
       SELECT min(${claimableAt('c.due_at')}) FROM (
-        SELECT bill_id, due_at FROM payment_acceptance.callback c
-        WHERE c.shop = s.shop AND c.pending AND c.bill_id IS NOT NULL ORDER BY c.due_at LIMIT ${next}) c
-      JOIN payment_acceptance.bill b ON b.id = c.bill_id AND b.service_bill_id IS NOT NULL) END AS at
+        SELECT intent_id, due_at FROM payment_acceptance.callback c
+        WHERE c.shop = s.shop AND c.pending AND c.intent_id IS NOT NULL ORDER BY c.due_at LIMIT ${next}) c
+      JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id AND b.bill_id IS NOT NULL) END AS at
     FROM called s WHERE s.shop IS NOT NULL
   ), near AS (
     SELECT shop, min(at) AS at FROM (
-      SELECT shop, at FROM due WHERE service_bill_id IS NOT NULL
-      UNION ALL SELECT shop, at FROM upcoming WHERE service_bill_id IS NOT NULL
+      SELECT shop, at FROM due WHERE bill_id IS NOT NULL
+      UNION ALL SELECT shop, at FROM upcoming WHERE bill_id IS NOT NULL
       UNION ALL SELECT shop, at FROM hinted) every WHERE at IS NOT NULL GROUP BY shop
   )
   SELECT near.shop, ${postgres.epochMs('near.at')} AS at, ${postgres.epochMs(sql`(

@@ -25,11 +25,11 @@ import type { OwnTransaction } from '../../../database/own-transaction.js';
 const PAYMENTS = prepare(['intentIds', 'listed'], ({ intentIds, listed }) => {
   const ids = opaque(intentIds, 'uuid[]');
   return sql`SELECT ${knownPayment(postgres)}, ${confirmed('SUCCESS')}, ${confirmed('FAIL')}
-    FROM payment_acceptance.payment p WHERE p.bill_id = ANY(${ids})
+    FROM payment_acceptance.payment p WHERE p.intent_id = ANY(${ids})
     UNION ALL
     SELECT ${knownPayment(postgres)}, 0, 0
     FROM ${givenRows(listed, 'shop text, payment_id text')} listed
-    JOIN payment_acceptance.payment p USING (shop, payment_id) WHERE p.bill_id <> ALL(${ids})`;
+    JOIN payment_acceptance.payment p USING (shop, payment_id) WHERE p.intent_id <> ALL(${ids})`;
 });
 
 /** See `SettlementStore.lockClaimed`. */
@@ -39,15 +39,15 @@ const lockClaimed = (orders: Statement, bills: Statement) =>
     ({
       offsetMs,
       claims,
-    }) => sql`WITH claimed AS ${givenRows(claims, 'id uuid, token uuid, shop text, order_id text')}, held AS (
+    }) => sql`WITH claimed AS ${givenRows(claims, 'intent_id uuid, token uuid, shop text, order_id text')}, held AS (
         SELECT o.shop, o.order_id, o.first_payment_id, o.cancelled_at IS NOT NULL AS cancelled FROM payment_acceptance.shop_order o
         WHERE (o.shop, o.order_id) IN (SELECT shop, order_id FROM claimed) ORDER BY o.shop, o.order_id ${orders}
       )
       SELECT ${lockedBill(postgres, postgres.now(offsetMs))}, claimed.token::text AS token,
         held.first_payment_id AS "firstPaymentId", held.cancelled
       FROM claimed JOIN held USING (shop, order_id)
-      JOIN payment_acceptance.bill b ON b.id = claimed.id AND b.lease_token = claimed.token
-      ORDER BY b.id ${bills}`,
+      JOIN payment_acceptance.bill b ON b.intent_id = claimed.intent_id AND b.lease_token = claimed.token
+      ORDER BY b.intent_id ${bills}`,
   );
 const LOCK_WAITING = lockClaimed(sql`FOR UPDATE`, sql`FOR UPDATE OF b`);
 const LOCK_FREE = lockClaimed(sql`FOR UPDATE SKIP LOCKED`, sql`FOR UPDATE OF b SKIP LOCKED`);
@@ -64,7 +64,7 @@ export class PostgresSettlementStore extends SettlementStore {
       {
         offsetMs: this.database.offsetMs,
         claims: JSON.stringify(
-          claims.map(({ intentId, token, shop, orderId }) => ({ id: intentId, token, shop, order_id: orderId })),
+          claims.map(({ intentId, token, shop, orderId }) => ({ intent_id: intentId, token, shop, order_id: orderId })),
         ),
       },
       { ...LOCKED_BILL, cancelled: flag },

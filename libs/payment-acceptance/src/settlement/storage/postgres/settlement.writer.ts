@@ -20,22 +20,22 @@ const WRITE = prepare(
   ({ offsetMs, minGapMs, payments, paid, changes, consumed, events }) => {
     const now = postgres.now(offsetMs);
     return sql`WITH payments AS (
-        INSERT INTO payment_acceptance.payment (shop, payment_id, bill_id, status, amount, amount_received, commission,
+        INSERT INTO payment_acceptance.payment (shop, payment_id, intent_id, status, amount, amount_received, commission,
           currency, from_card, service_created_at, service_status, contradiction, verdict, first_seen_at, changed_at)
-        SELECT p.*, ${now}, ${now} FROM ${recordSet(payments)} AS p (shop text, payment_id text, bill_id uuid, status text,
+        SELECT p.*, ${now}, ${now} FROM ${recordSet(payments)} AS p (shop text, payment_id text, intent_id uuid, status text,
           amount numeric, amount_received numeric, commission numeric, currency text, from_card text,
           service_created_at text, service_status text, contradiction uuid, verdict text) ORDER BY 1, 2
         ON CONFLICT (shop, payment_id) DO UPDATE SET status = excluded.status, amount = excluded.amount,
           amount_received = excluded.amount_received, commission = excluded.commission, currency = excluded.currency,
           from_card = excluded.from_card, service_status = excluded.service_status, contradiction = excluded.contradiction, verdict = excluded.verdict,
           changed_at = CASE WHEN payment.status = excluded.status THEN payment.changed_at ELSE excluded.changed_at END
-        WHERE payment.bill_id = excluded.bill_id
+        WHERE payment.intent_id = excluded.intent_id
         RETURNING payment_id
       ), orders AS (
-        INSERT INTO payment_acceptance.shop_order (shop, order_id, first_payment_id, first_paid_at)
-        SELECT paid.*, ${now} FROM ${recordSet(paid)} AS paid (shop text, order_id text, payment_id text)
-        ON CONFLICT (shop, order_id) DO UPDATE SET first_payment_id = excluded.first_payment_id,
-          first_paid_at = excluded.first_paid_at WHERE shop_order.first_payment_id IS NULL
+        INSERT INTO payment_acceptance.shop_order (shop, order_id, first_payment_id)
+        SELECT paid.* FROM ${recordSet(paid)} AS paid (shop text, order_id text, payment_id text)
+        ON CONFLICT (shop, order_id) DO UPDATE SET first_payment_id = excluded.first_payment_id
+        WHERE shop_order.first_payment_id IS NULL
       ), bills AS (
         UPDATE payment_acceptance.bill b SET state = checked.state,
           next_check_at = to_timestamp(checked.next_check_ms / 1000), check_after = ${later(now, minGapMs)},
@@ -43,25 +43,25 @@ const WRITE = prepare(
           lease_token = NULL, lease_until = NULL,
           paid_at = CASE WHEN checked.state = 'PAID' THEN coalesce(b.paid_at, ${now}) ELSE b.paid_at END,
           ended_at = CASE WHEN checked.state = b.state THEN b.ended_at ELSE ${now} END
-        FROM ${givenRows(changes, 'id uuid, state text, next_check_ms float8, scheduled boolean')} checked
-        WHERE b.id = checked.id
+        FROM ${givenRows(changes, 'intent_id uuid, state text, next_check_ms float8, scheduled boolean')} checked
+        WHERE b.intent_id = checked.intent_id
       ), hints AS (
         UPDATE payment_acceptance.callback c SET pending = false, consumed_at = ${now}, outcome = answered.outcome
         FROM ${givenRows(consumed, 'id uuid, outcome text')} answered
         WHERE c.id = answered.id
       ), added AS (
-        INSERT INTO payment_acceptance.event (id, key, name, shop, bill_id, payload, traceparent, asserted_at, occurred_at)
-        SELECT e.id, e.key, e.name, e.shop, e.bill_id, e.payload, e.traceparent, to_timestamp(e.asserted_ms / 1000), ${now} FROM ${recordSet(events)}
-          AS e (turn int, id uuid, key text, name text, shop text, bill_id uuid, payload jsonb, traceparent text,
+        INSERT INTO payment_acceptance.event (id, key, name, shop, intent_id, payload, traceparent, asserted_at, occurred_at)
+        SELECT e.id, e.key, e.name, e.shop, e.intent_id, e.payload, e.traceparent, to_timestamp(e.asserted_ms / 1000), ${now} FROM ${recordSet(events)}
+          AS e (turn int, id uuid, key text, name text, shop text, intent_id uuid, payload jsonb, traceparent text,
             asserted_ms float8)
         ORDER BY e.turn
-        ON CONFLICT (key) DO NOTHING RETURNING id, seq, name, shop, bill_id
+        ON CONFLICT (key) DO NOTHING RETURNING id, seq, name, shop, intent_id
       ), deliveries AS (
-        INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at, behind)
-        SELECT added.id, added.name, added.seq, added.bill_id, c.name, 'PENDING', ${now},
-          row_number() OVER (PARTITION BY added.bill_id, c.name ORDER BY added.seq) > 1 OR EXISTS (
+        INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, due_at, behind)
+        SELECT added.id, added.name, added.seq, added.intent_id, c.name, 'PENDING', ${now},
+          row_number() OVER (PARTITION BY added.intent_id, c.name ORDER BY added.seq) > 1 OR EXISTS (
             SELECT 1 FROM payment_acceptance.delivery earlier WHERE ${isPending('earlier.state')}
-              AND earlier.bill_id = added.bill_id AND earlier.consumer = c.name ${ROW_BY_ROW})
+              AND earlier.intent_id = added.intent_id AND earlier.consumer = c.name ${ROW_BY_ROW})
         FROM added JOIN payment_acceptance.consumer c
           ON c.event_name = added.name AND (c.shops IS NULL OR added.shop = ANY(c.shops)) ORDER BY added.seq
         RETURNING event_id, consumer, behind
@@ -110,7 +110,7 @@ export class PostgresSettlementWriter implements SettlementWriter {
         key,
         shop: bill.shop,
         order_id: bill.orderId,
-        bill_id: bill.intentId,
+        intent_id: bill.intentId,
         payment_id: paymentId,
         reason,
         detail,
@@ -119,9 +119,9 @@ export class PostgresSettlementWriter implements SettlementWriter {
     if (reviews.length === 0) return;
     await this.database.change(
       sql`INSERT INTO payment_acceptance.review
-         (id, key, shop, order_id, bill_id, payment_id, reason, detail, state, opened_at)
+         (id, key, shop, order_id, intent_id, payment_id, reason, detail, state, opened_at)
        SELECT r.*, 'OPEN', ${postgres.now(this.database.offsetMs)}
-       FROM ${recordSet(sql`${JSON.stringify(reviews)}`)} AS r (id uuid, key text, shop text, order_id text, bill_id uuid,
+       FROM ${recordSet(sql`${JSON.stringify(reviews)}`)} AS r (id uuid, key text, shop text, order_id text, intent_id uuid,
          payment_id text, reason text, detail jsonb) ON CONFLICT (key) DO NOTHING`,
       tx,
     );
@@ -134,7 +134,7 @@ function records(settlements: readonly Settlement[]) {
     of.map((payment) => ({
       shop: bill.shop,
       payment_id: payment.paymentId,
-      bill_id: payment.intentId,
+      intent_id: payment.intentId,
       status: payment.status,
       amount: payment.amount,
       amount_received: payment.amountReceived,
@@ -153,7 +153,7 @@ function records(settlements: readonly Settlement[]) {
   const changes = settlements.flatMap(({ bill, change }) =>
     change
       ? {
-          id: bill.intentId,
+          intent_id: bill.intentId,
           state: change.state,
           next_check_ms: change.nextCheckAt?.getTime() ?? null,
           scheduled: change.scheduled,
@@ -165,7 +165,7 @@ function records(settlements: readonly Settlement[]) {
       of.map((event) => ({
         ...event,
         shop: bill.shop,
-        bill_id: bill.intentId,
+        intent_id: bill.intentId,
         traceparent,
         asserted_ms: assertedAt?.getTime() ?? null,
       })),

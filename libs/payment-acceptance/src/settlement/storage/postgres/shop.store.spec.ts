@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { createTestDatabase, type TestDatabase } from '../../../../../../test/support/database.js';
 import { until } from '../../../../../../test/support/until.js';
 import { PaymentClock } from '../../../common/clock.js';
-import { migratePaymentAcceptance } from '../../../database/migrations/migrate.js';
+import { migratePaymentAcceptance } from '../../../database/migrate.js';
 import { PostgresShopStore } from './shop.store.js';
 import { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
 import { beside } from '../../../../../../test/support/beside.js';

@@ -1,37 +1,11 @@
-import type { Database } from '../../database.js';
+import type { Database } from '../database.js';
 import type { Migration } from '../migration.js';
-import { flag } from '../../reading.js';
-import { rawSql, sql } from '../../statement.js';
-import { assertedEvents } from './asserted-events.js';
-import { cancelledOrders } from './cancelled-orders.js';
-import { contradictedPayments } from './contradicted-payments.js';
-import { waitingDeliveries } from './waiting-deliveries.js';
-import { deliveryErrorCodes } from './delivery-error-codes.js';
-import { failingBills } from './failing-bills.js';
-import { headsOfQueues } from './heads-of-queues.js';
-import { keptDeliveries } from './kept-deliveries.js';
-import { lostBills } from './lost-bills.js';
-import { redactedBills } from './redacted-bills.js';
-import { shopIds } from './shop-ids.js';
-import { mariaSchema } from './schema.js';
-import { shopIdentities } from './shop-identities.js';
-import type { OwnTransaction } from '../../own-transaction.js';
+import type { OwnTransaction } from '../own-transaction.js';
+import { flag } from '../reading.js';
+import { rawSql, sql } from '../statement.js';
+import { initial } from './migrations/0001-initial.js';
 
-export const MARIA_MIGRATIONS: readonly Migration[] = [
-  mariaSchema,
-  headsOfQueues,
-  shopIdentities,
-  failingBills,
-  keptDeliveries,
-  assertedEvents,
-  lostBills,
-  deliveryErrorCodes,
-  redactedBills,
-  shopIds,
-  contradictedPayments,
-  waitingDeliveries,
-  cancelledOrders,
-];
+export const MARIA_MIGRATIONS: readonly Migration[] = [initial];
 
 const LOCK_SECONDS = 120;
 

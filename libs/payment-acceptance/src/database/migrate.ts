@@ -1,19 +1,19 @@
-import type { ConnectionSource } from '../connection-source.js';
-import { PaymentClock } from '../../common/clock.js';
-import type { Database } from '../database.js';
-import { MariaDatabase } from '../mariadb/maria.database.js';
+import type { ConnectionSource } from './connection-source.js';
+import { PaymentClock } from '../common/clock.js';
+import type { Database } from './database.js';
+import { MariaDatabase } from './mariadb/maria.database.js';
 import { MARIA_MIGRATIONS, mariaTables, migrateMaria } from './mariadb/migrate.js';
 import type { Migration } from './migration.js';
-import { openDatabase } from '../open-database.js';
-import type { PaymentStorageOptions } from '../storage-options.js';
-import type { TypeOrmDataSource } from '../typeorm-source.js';
-import { withConnections } from '../with-connections.js';
+import { openDatabase } from './open-database.js';
+import type { PaymentStorageOptions } from './storage-options.js';
+import type { TypeOrmDataSource } from './typeorm-source.js';
+import { withConnections } from './with-connections.js';
 import { migratePostgres, POSTGRES_MIGRATIONS, postgresTables } from './postgres/migrate.js';
-import { integer } from '../reading.js';
-import { MIGRATION_STATEMENT_MS } from '../statement-limit.js';
-import { sql } from '../statement.js';
-import { PaymentSchemaBehindError } from '../database.errors.js';
-import type { OwnTransaction } from '../own-transaction.js';
+import { integer } from './reading.js';
+import { MIGRATION_STATEMENT_MS } from './statement-limit.js';
+import { sql } from './statement.js';
+import { PaymentSchemaBehindError } from './database.errors.js';
+import type { OwnTransaction } from './own-transaction.js';
 
 /** Options of `migratePaymentAcceptance`. */
 export interface MigrationOptions {

@@ -1,54 +1,11 @@
-import type { Database } from '../../database.js';
+import type { Database } from '../database.js';
 import type { Migration } from '../migration.js';
-import { initial } from './0001-initial.js';
-import { retention } from './0002-retention.js';
-import { traceContext } from './0003-trace-context.js';
-import { consoleIndexes } from './0004-console.js';
-import { dueOfShop } from './0005-due-of-shop.js';
-import { claimsInPlace } from './0006-claims-in-place.js';
-import { callbacksThatWait } from './0007-callbacks-that-wait.js';
-import { deliveriesOfABill } from './0008-deliveries-of-a-bill.js';
-import { headsOfQueues } from './0009-heads-of-queues.js';
-import { shopIdentities } from './0010-shop-identities.js';
-import { failingBills } from './0011-failing-bills.js';
-import { keptDeliveries } from './0012-kept-deliveries.js';
-import { assertedEvents } from './0013-asserted-events.js';
-import { lostBills } from './0014-lost-bills.js';
-import { deliveryErrorCodes } from './0016-delivery-error-codes.js';
-import { redactedBills } from './0017-redacted-bills.js';
-import { shopIds } from './0018-shop-ids.js';
-import { contradictedPayments } from './0019-contradicted-payments.js';
-import { waitingDeliveries } from './0020-waiting-deliveries.js';
-import { cancelledOrders } from './0021-cancelled-orders.js';
-import { deadLettersInOrder, deadLettersOfConsumers } from './0022-dead-letters-in-order.js';
-import { flag } from '../../reading.js';
-import { rawSql, sql } from '../../statement.js';
-import type { OwnTransaction } from '../../own-transaction.js';
+import type { OwnTransaction } from '../own-transaction.js';
+import { flag } from '../reading.js';
+import { rawSql, sql } from '../statement.js';
+import { initial } from './migrations/0001-initial.js';
 
-export const POSTGRES_MIGRATIONS: readonly Migration[] = [
-  initial,
-  retention,
-  traceContext,
-  consoleIndexes,
-  dueOfShop,
-  claimsInPlace,
-  callbacksThatWait,
-  deliveriesOfABill,
-  headsOfQueues,
-  shopIdentities,
-  failingBills,
-  keptDeliveries,
-  assertedEvents,
-  lostBills,
-  deliveryErrorCodes,
-  redactedBills,
-  shopIds,
-  contradictedPayments,
-  waitingDeliveries,
-  cancelledOrders,
-  deadLettersInOrder,
-  deadLettersOfConsumers,
-];
+export const POSTGRES_MIGRATIONS: readonly Migration[] = [initial];
 
 /** An arbitrary constant: instances that start together take turns. */
 const ADVISORY_LOCK = 7_320_114_905;
