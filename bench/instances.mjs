@@ -40,7 +40,7 @@ const INSTANT = {
   options: {},
   payments: (quick) => (quick ? 200 : 1_500),
   rounds: 3,
-  module: { confirmer: { concurrency: 32 } },
+  module: { checks: { concurrency: 32 } },
 };
 
 /** @param {Context} context */
@@ -54,7 +54,7 @@ export async function run({ quick, database, load, log }) {
   return {
     about:
       `Payments per second of instances on one database, all on one machine. Where the service takes ${SLOW_MS} ms, it bounds ` +
-      'them how many requests an instance makes at once (`confirmer.concurrency` at most); where it answers at once, the ' +
+      'them how many requests an instance makes at once (`checks.concurrency` at most); where it answers at once, the ' +
       'processors, which the instances share with the database, the service and the load. All postbacks go to the first one.',
     targets: [
       target('Whole payments per second of two instances against one', slow.samples.ratio(TWO, ONE, 'rate'), {

@@ -6,7 +6,7 @@ import { startAttackedShop, type AttackedShop } from './support/attacked-shop.js
 import { sendForm } from './support/sending.js';
 
 const DAY_MS = 86_400_000;
-/** Minimum time between two checks of a bill (`schedule.minGapMs`). */
+/** Minimum time between two checks of a bill. */
 const GAP_MS = 2_000;
 const FAILING = { card: '4000 0000 0000 0002' };
 

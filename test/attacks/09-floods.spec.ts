@@ -16,7 +16,7 @@ describe.each(ONE_ADAPTER)('floods, on %s', (adapter) => {
       const [before, counted, lines] = [
         floods.asked(bought),
         await floods.dropped(),
-        floods.logged('callbacks.maxPerBill'),
+        floods.logged('A bill has 100 callbacks'),
       ];
       let waves = 0;
       for (; waves < 6; waves += 1) {
@@ -34,7 +34,7 @@ describe.each(ONE_ADAPTER)('floods, on %s', (adapter) => {
       expect(repeatedCallbacks - counted.repeatedCallbacks).toBeGreaterThan(
         60 * waves - 2 * (PER_BILL + POOL + 3 * waves),
       );
-      expect(floods.logged('callbacks.maxPerBill') - lines).toBeLessThanOrEqual(1);
+      expect(floods.logged('A bill has 100 callbacks') - lines).toBeLessThanOrEqual(1);
     });
 
     test('afterwards the stored callbacks shrink to the bound, and the first ones are still there', async () => {

@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
-import { OnPaymentSucceeded, type PaymentAcceptanceOptions } from 'nestjs-payment-acceptance';
+import { OnPaymentSucceeded } from 'nestjs-payment-acceptance';
 import { PaymentMicroservicesModule, type PaymentMicroservicesOptions } from 'nestjs-payment-acceptance/microservices';
 import { setImmediate } from 'node:timers/promises';
 import { EMPTY, NEVER } from 'rxjs';
+import type { TestedOptions } from '../support/options.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { closing } from '../support/closing.js';
 import { until } from '../support/until.js';
@@ -49,11 +50,11 @@ describe('silent broker', () => {
     client: PaymentMicroservicesOptions['client'],
     {
       handlers = true,
-      deliveries = {},
+      options = {},
       ...limits
     }: Partial<PaymentMicroservicesOptions> & {
       handlers?: boolean;
-      deliveries?: PaymentAcceptanceOptions['deliveries'];
+      options?: TestedOptions;
     },
   ): Promise<{ harness: Harness; orders: Orders }> {
     const orders = new Orders();
@@ -61,7 +62,12 @@ describe('silent broker', () => {
       random: new ShortPauses(),
       providers: handlers ? [{ provide: Orders, useValue: orders }] : [],
       imports: [PaymentMicroservicesModule.register({ client, consumer: 'bus', ...limits })],
-      options: { deliveries: { pollMs: 50, retryBaseMs: 1, retryCapMs: 1, shutdownMs: 100, ...deliveries } },
+      options: {
+        pollMs: 50,
+        shutdownTimeoutMs: 100,
+        ...options,
+        deliveries: { retryBaseMs: 1, retryCapMs: 1, ...options.deliveries },
+      },
     });
     closeLater(() => harness.close());
     return { harness, orders };
@@ -98,7 +104,7 @@ describe('silent broker', () => {
 
     test('costs no attempt when the application shuts down meanwhile', async () => {
       const broker = makeBroker();
-      const { harness } = await startHost(broker.client, { deliveries: { shutdownMs: 1 } });
+      const { harness } = await startHost(broker.client, { options: { shutdownTimeoutMs: 1 } });
       await pay(harness, 1);
       const other = await harness.start({ providers: [Orders] });
       harness.host.deliveries.start();
@@ -113,7 +119,7 @@ describe('silent broker', () => {
 
     test('keeps no handler waiting, and holds no more than half of the places', async () => {
       const broker = makeBroker();
-      const { harness, orders } = await startHost(broker.client, { deliveries: { concurrency: 4 } });
+      const { harness, orders } = await startHost(broker.client, { options: { deliveries: { concurrency: 4 } } });
       const orderIds = await pay(harness, 10);
       harness.host.deliveries.start();
       await until(
@@ -126,7 +132,10 @@ describe('silent broker', () => {
 
     test('has all places where nobody else needs one', async () => {
       const broker = makeBroker();
-      const { harness } = await startHost(broker.client, { handlers: false, deliveries: { concurrency: 4 } });
+      const { harness } = await startHost(broker.client, {
+        handlers: false,
+        options: { deliveries: { concurrency: 4 } },
+      });
       await pay(harness, 5);
       harness.host.deliveries.start();
       await until(
@@ -140,7 +149,7 @@ describe('silent broker', () => {
     for (const concurrency of [1, 2, 4]) {
       const broker = makeBroker();
       broker.answers = true;
-      const { harness, orders } = await startHost(broker.client, { deliveries: { concurrency } });
+      const { harness, orders } = await startHost(broker.client, { options: { deliveries: { concurrency } } });
       await pay(harness, 6);
       harness.host.deliveries.start();
       await until(
@@ -172,7 +181,7 @@ describe('silent broker', () => {
     });
 
     test('gets its events as soon as it is', async () => {
-      const { harness } = await startHost(broker.client, { handlers: false, deliveries: { pollMs: 60_000 } });
+      const { harness } = await startHost(broker.client, { handlers: false, options: { pollMs: 60_000 } });
       await pay(harness, 1);
       harness.host.deliveries.start();
       await until(

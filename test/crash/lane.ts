@@ -11,6 +11,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { DataSource, type EntityManager } from 'typeorm';
+import { optionsToJson } from '../support/options-json.mjs';
 import { Effect, moduleOptions, startHarness, type Harness } from '../support/harness.js';
 import { until } from '../support/until.js';
 
@@ -27,7 +28,7 @@ const PAST_LEASES_MS = 121_000;
 
 const OPTIONS = {
   // One at a time, so that every process reaches the points in the same order.
-  confirmer: { concurrency: 1 },
+  checks: { concurrency: 1 },
   deliveries: { concurrency: 1, timeLimitMs: 5_000 },
   // Do not check again what an earlier process has paid.
   schedule: { openMs: [60_000], paidEveryMs: 300 * DAY, paidForMs: 900 * DAY, jitterPercent: 0 },
@@ -122,7 +123,7 @@ export class Lane {
         ORDER_ID: orderId,
         JOURNEY: journey,
         CLOCK_AHEAD_MS: String(this.ahead),
-        PAYMENT_OPTIONS: JSON.stringify(moduleOptions(this.harness.sandboxUrl, OPTIONS)),
+        PAYMENT_OPTIONS: optionsToJson(moduleOptions(this.harness.sandboxUrl, OPTIONS)),
         ...(at !== undefined && { KILL_AT: String(at) }),
       },
     });

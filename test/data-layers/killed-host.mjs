@@ -8,6 +8,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { OnPaymentSucceeded, PaymentAcceptanceModule, PaymentWorkers } from 'nestjs-payment-acceptance';
 import { PaymentProbe } from 'nestjs-payment-acceptance/testing';
 import { LAYERS } from './layers.mjs';
+import { optionsFromJson } from '../support/options-json.mjs';
 
 const { DATABASE_URL = '', PAYMENT_OPTIONS = '', LAYER, KILL_AT, RUNS_ON } = process.env;
 const type = DATABASE_URL.startsWith('mariadb:') ? 'mariadb' : 'postgres';
@@ -38,11 +39,13 @@ const Host = class Host {
 Module({
   imports: [
     TypeOrmModule.forRoot({ type, url: DATABASE_URL }),
-    PaymentAcceptanceModule.forRoot({
-      ...JSON.parse(PAYMENT_OPTIONS),
-      transactions: layer.transactions,
+    PaymentAcceptanceModule.forRootAsync({
+      useFactory: () => ({
+        ...optionsFromJson(PAYMENT_OPTIONS),
+        transactions: layer.transactions,
+        migrations: /** @type {const} */ ('verify'),
+      }),
       role: 'workers',
-      migrations: 'verify',
     }),
   ],
   providers: [Orders],

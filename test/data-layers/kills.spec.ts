@@ -4,6 +4,7 @@ import { OnPaymentSucceeded } from 'nestjs-payment-acceptance';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
+import { optionsToJson } from '../support/options-json.mjs';
 import { ON_MARIADB } from '../support/database.js';
 import { moduleOptions, startHarness, type Harness } from '../support/harness.js';
 import { SEED } from '../support/seed.js';
@@ -49,7 +50,7 @@ describe.each(chosen)('processes that are killed, with handlers in transactions 
         NODE_OPTIONS: '',
         LAYER: name,
         DATABASE_URL: harness.databaseUrl,
-        PAYMENT_OPTIONS: JSON.stringify(moduleOptions(harness.sandboxUrl, options)),
+        PAYMENT_OPTIONS: optionsToJson(moduleOptions(harness.sandboxUrl, options)),
         ...more,
       },
     });
@@ -123,7 +124,7 @@ describe.each(chosen)('processes that are killed, with handlers in transactions 
 
   test(`do ${PAYMENTS} payments once each, with two instances and ${KILLS} kills`, async () => {
     const before = (await harness.effects()).length;
-    const running = { deliveries: { concurrency: 4, timeLimitMs: 2_000, retryBaseMs: 1, pollMs: 50 } };
+    const running = { deliveries: { concurrency: 4, timeLimitMs: 2_000, retryBaseMs: 1 }, pollMs: 50 };
     const instance = async (): Promise<ChildProcess> => {
       const child = start({ RUNS_ON: 'yes' }, running);
       await once(child.stdout!, 'data');

@@ -99,7 +99,7 @@ describe('backlog', () => {
       ['on tables that the server has never looked at', false],
       ['on tables that it has looked at when they were small, and nothing waited', true],
     ])('%s', async (_when, analyzed) => {
-      harness = await startHarness({ providers: [EffectWriter], options: { confirmer: { concurrency: 16 } } });
+      harness = await startHarness({ providers: [EffectWriter], options: { checks: { concurrency: 16 } } });
       const { dataSource, confirmer, deliveries } = harness.host;
       for (const table of TABLES) {
         await dataSource.query(`ALTER TABLE payment_acceptance.${table} SET (autovacuum_enabled = false)`);

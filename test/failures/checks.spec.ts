@@ -151,7 +151,7 @@ describe('checks', () => {
     });
 
     test('where only one can go, neither a hinted bill nor a scheduled one waits for all of the others', async () => {
-      harness = await startHarness({ options: { confirmer: { concurrency: 1 } } });
+      harness = await startHarness({ options: { checks: { concurrency: 1 } } });
       for (let bill = 0; bill < 40; bill += 1) {
         await harness.host.payments.createBill({ orderId: `due-${bill}`, amount: '1' });
       }

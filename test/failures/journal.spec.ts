@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { PaymentCallbacks } from 'nestjs-payment-acceptance/callbacks';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { optionsToJson } from '../support/options-json.mjs';
 import { holdUp } from '../support/hold-up.js';
 import { moduleOptions } from '../support/harness.js';
 import { Database } from '../../libs/payment-acceptance/src/database/database.js';
@@ -209,7 +210,7 @@ describe('journal', () => {
         ...process.env,
         NODE_OPTIONS: '',
         DATABASE_URL: harness.databaseUrl,
-        PAYMENT_OPTIONS: JSON.stringify(moduleOptions(harness.sandboxUrl, { callbacks: { maxPerBill: 1_000 } })),
+        PAYMENT_OPTIONS: optionsToJson(moduleOptions(harness.sandboxUrl, { callbacks: { maxPerBill: 1_000 } })),
       },
     });
     children.push(child);

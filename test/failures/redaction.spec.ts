@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import type { PaymentAcceptanceOptions } from 'nestjs-payment-acceptance';
 import { PaymentOperations, PaymentRecords, PaymentReviews } from 'nestjs-payment-acceptance/operations';
+import type { TestedOptions } from '../support/options.js';
 import { RetentionWorker } from '../../libs/payment-acceptance/src/retention/retention.worker.js';
 import { onPostgres } from '../support/database.js';
 import { startHarness, type Harness } from '../support/harness.js';
@@ -17,7 +17,7 @@ describe('redaction by age', () => {
     await harness.close();
   });
 
-  async function open(retention?: PaymentAcceptanceOptions['retention']): Promise<void> {
+  async function open(retention?: TestedOptions['retention']): Promise<void> {
     const noOther = { redactCallbacksAfterMs: null, deleteCallbacksAfterMs: null };
     harness = await startHarness({ providers: [Clerk], options: { retention: { ...noOther, ...retention } } });
     worker = harness.host.app.get(RetentionWorker);

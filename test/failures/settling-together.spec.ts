@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { defaultJudge, type PaymentAcceptanceOptions } from 'nestjs-payment-acceptance';
+import { defaultJudge } from 'nestjs-payment-acceptance';
+import type { TestedOptions } from '../support/options.js';
 import { PaymentServiceClient } from '../../libs/payment-acceptance/src/client/payment-service.client.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { closing } from '../support/closing.js';
@@ -13,12 +14,12 @@ describe('settling together', () => {
   const closeLater = closing();
   afterEach(() => harness.close());
 
-  const start = async (options: Partial<PaymentAcceptanceOptions> = {}) => {
+  const start = async (options: TestedOptions = {}) => {
     harness = await startHarness({
       providers: [EffectWriter],
       // Half of it is for handlers.
       poolSize: 16,
-      options: { confirmer: { concurrency: 16 }, ...options },
+      options: { checks: { concurrency: 16 }, ...options },
     });
     // One-time and periodic work first.
     await pay('before');
@@ -200,8 +201,8 @@ describe('settling together', () => {
 
     test('one that does not end is left to its lease, and the others are settled', async () => {
       await start({
-        http: { totalTimeoutMs: 1_000, connectTimeoutMs: 500 },
-        confirmer: { concurrency: 16, leaseMs: 4_000 },
+        http: { totalTimeoutMs: 2_000, connectTimeoutMs: 500 },
+        checks: { concurrency: 16 },
       });
       const { dataSource, confirmer } = harness.host;
       const holder = dataSource.createQueryRunner();

@@ -227,7 +227,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
       expect((await fetch(target('result/R-1'))).status).toBe(404);
     });
 
-    test('its address ends after the time of the option resultTicketMs', async () => {
+    test('its address ends after an hour', async () => {
       const { signed } = await billed();
       const answer = await postForm(target('success'), signed);
       expect((await pageAfter(answer)).status).toBe(200);

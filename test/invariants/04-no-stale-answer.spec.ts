@@ -68,7 +68,7 @@ describe('invariant 4: no stale answer settles', () => {
 
   test('no more bills are claimed than requests can start at once', async () => {
     // With two shops, each gets half.
-    const narrow = await harness.start({ options: { confirmer: { concurrency: 4 } } });
+    const narrow = await harness.start({ options: { checks: { concurrency: 4 } } });
     for (const orderId of ['n-1', 'n-2', 'n-3']) await harness.host.payments.createBill({ orderId, amount: '1' });
     harness.clock.advance(LEASE_MS);
     expect(await narrow.confirmer.runOnce()).toBe(2);

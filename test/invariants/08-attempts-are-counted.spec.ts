@@ -4,6 +4,7 @@ import { OnEvent } from '@nestjs/event-emitter';
 import { OnPaymentSucceeded, type PaymentEventContext, type PaymentSucceededEvent } from 'nestjs-payment-acceptance';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { optionsToJson } from '../support/options-json.mjs';
 import { Effect, moduleOptions, startHarness, type Harness } from '../support/harness.js';
 import { EffectWriter } from '../support/orders.js';
 import { until } from '../support/until.js';
@@ -31,7 +32,7 @@ async function crash(): Promise<NodeJS.Signals | null> {
       NODE_OPTIONS: '',
       PGAPPNAME: 'killed',
       DATABASE_URL: harness.databaseUrl,
-      PAYMENT_OPTIONS: JSON.stringify(options),
+      PAYMENT_OPTIONS: optionsToJson(options),
     },
   });
   const [, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];

@@ -8,6 +8,7 @@ import {
   PaymentUnknownOutcomeError,
   type PaymentBill,
 } from 'nestjs-payment-acceptance';
+import { RESOLVED_OPTIONS, type ResolvedOptions } from '../../libs/payment-acceptance/src/config/resolved-options.js';
 import { moduleOptions, startHarness, type Harness } from '../support/harness.js';
 
 let harness: Harness;
@@ -129,9 +130,10 @@ describe('invariant 11: creation', () => {
     const hold = harness.sandbox.holdAnswers('create');
     const creating = create('late-answer');
     await hold.reached();
+    const { creationMs } = harness.host.app.get<ResolvedOptions>(RESOLVED_OPTIONS).leases;
     for (const [advanceMs, state] of [
-      [60_000, 'CREATING'],
-      [60_001, 'UNKNOWN'],
+      [creationMs / 2, 'CREATING'],
+      [creationMs / 2 + 60_000, 'UNKNOWN'],
     ] as const) {
       harness.clock.advance(advanceMs);
       await harness.instances[1]!.confirmer.runOnce();

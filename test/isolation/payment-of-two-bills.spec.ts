@@ -7,7 +7,7 @@ describe('one payment that the service lists under two bills', () => {
   afterEach(() => recorded.close());
 
   test('pays one of them, also where two instances settle them at the same moment; the other one is reviewed', async () => {
-    recorded = await startRecordedHarness({}, {}, { confirmer: { concurrency: 1 } });
+    recorded = await startRecordedHarness({}, {}, { checks: { concurrency: 1 } });
     const { harness, recorder } = recorded;
     const other = await harness.start();
     for (const order of ['a', 'b']) {

@@ -6,6 +6,7 @@ import { mkdtempSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { optionsToJson } from '../support/options-json.mjs';
 import { ON_MARIADB } from '../support/database.js';
 import { WHOLE_FORM } from '../support/forms.js';
 import { postbackFields, postJson } from '../support/http.js';
@@ -143,7 +144,7 @@ describe('while something is gone that all need', () => {
         ...process.env,
         NODE_OPTIONS: '',
         DATABASE_URL: world.harness.databaseUrl,
-        PAYMENT_OPTIONS: JSON.stringify(world.options),
+        PAYMENT_OPTIONS: optionsToJson(world.options),
       },
     });
     const ended = once(child, 'exit');

@@ -10,12 +10,12 @@ describe('a shutdown while none of the connections is free', () => {
   let harness: Harness;
   afterEach(() => harness.close());
 
-  test('waits for no worker longer than deliveries.shutdownMs', async () => {
+  test('waits for no worker longer than shutdownTimeoutMs', async () => {
     harness = await startHarness({});
     const leaving = await harness.start({
       providers: [EffectWriter],
       options: {
-        deliveries: { shutdownMs: 100 },
+        shutdownTimeoutMs: 100,
         retention: { everyMs: 1, pauseMs: 1 },
       },
     });

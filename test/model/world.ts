@@ -16,7 +16,7 @@ import { RANK, statusAt, type KnownBill, type Model, type ServiceBill } from './
 export const SECOND = 1_000;
 export const MINUTE = 60 * SECOND;
 export const DAY = 24 * 60 * MINUTE;
-export const LEASE_MS = MINUTE;
+export const LEASE_MS = 30 * SECOND;
 export const MAX_ATTEMPTS = 3;
 export const OPERATOR = 'somebody';
 
@@ -58,7 +58,6 @@ export class World {
           paidForMs: 3650 * DAY,
           expiredForMs: 3650 * DAY,
         },
-        confirmer: { leaseMs: LEASE_MS },
         deliveries: { maxAttempts: MAX_ATTEMPTS, retryCapMs: MINUTE, timeLimitMs: 5 * SECOND },
         callbacks: { maxUnmatched: 5 },
       },

@@ -17,7 +17,7 @@ import { EffectWriter } from '../support/orders.js';
 import { until } from '../support/until.js';
 
 let harness: Harness;
-const AUTO = { autoStart: true, confirmer: { pollMs: 10 }, deliveries: { pollMs: 10 } };
+const AUTO = { autoStart: true, pollMs: 10 };
 
 describe('work', () => {
   afterEach(() => harness.close());

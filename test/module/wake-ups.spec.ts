@@ -8,7 +8,7 @@ import { until } from '../support/until.js';
 
 /** Too long for any test, so whatever happens earlier was caused by a signal. */
 const NEVER_MS = 3_600_000;
-const running = (pollMs: number) => ({ autoStart: true, confirmer: { pollMs }, deliveries: { pollMs } });
+const running = (pollMs: number) => ({ autoStart: true, pollMs });
 
 let harness: Harness;
 

@@ -16,8 +16,8 @@ const kinds: [BrokerKind, Awaited<ReturnType<typeof service>>][] = [
 /** Workers run by themselves and poll often. */
 const RUNNING = {
   autoStart: true,
-  confirmer: { pollMs: 50 },
-  deliveries: { pollMs: 50, retryBaseMs: 50, retryCapMs: 500 },
+  pollMs: 50,
+  deliveries: { retryBaseMs: 50, retryCapMs: 500 },
 };
 
 const closeLater = closing();

@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
-import type { PaymentAcceptanceOptions } from 'nestjs-payment-acceptance';
 import { createPaymentInbox, processOnce, readPaymentEvent } from 'nestjs-payment-acceptance/inbox';
 import { PaymentNatsModule, type PaymentNatsOptions } from 'nestjs-payment-acceptance/nats';
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { DataSource } from 'typeorm';
+import type { TestedOptions } from '../support/options.js';
 import { closing } from '../support/closing.js';
 import { connectionOf, createTestDatabase } from '../support/database.js';
 import { startHarness, type Harness } from '../support/harness.js';
@@ -41,7 +41,7 @@ describeOn(await service('TEST_NATS_URL'), (url) => {
     stream: string,
     prefix: string,
     more: Partial<PaymentNatsOptions> = {},
-    options: Partial<PaymentAcceptanceOptions> = {},
+    options: TestedOptions = {},
   ): Promise<Harness> {
     const subject: PaymentNatsOptions['subject'] = ({ type }) => `${prefix}.${type}`;
     const imports = [PaymentNatsModule.register({ servers: url, stream, subject, ...more })];

@@ -66,7 +66,7 @@ onPgBouncer(
       through: (databaseUrl) => sameDatabase(new URL(databaseUrl), pooler.url),
       instances: 2,
       providers: [EffectWriter],
-      options: { autoStart: true, confirmer: { pollMs: 50 }, deliveries: { pollMs: 50 } },
+      options: { autoStart: true, pollMs: 50 },
     });
     closeLater(() => harness.close());
     const orders = Array.from({ length: 60 }, (_, index) => `order-${index}`);

@@ -11,8 +11,8 @@ const closeLater = closing();
 
 const OPTIONS = {
   autoStart: true,
-  confirmer: { pollMs: 50 },
-  deliveries: { pollMs: 50, retryBaseMs: 50, retryCapMs: 500 },
+  pollMs: 50,
+  deliveries: { retryBaseMs: 50, retryCapMs: 500 },
 };
 
 type Server = Awaited<ReturnType<typeof startOwnServer>>;

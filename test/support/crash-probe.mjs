@@ -16,6 +16,7 @@ import {
 import { ManualPaymentClock, PaymentClock, PaymentProbe } from 'nestjs-payment-acceptance/testing';
 import { writeSync } from 'node:fs';
 import { DataSource } from 'typeorm';
+import { optionsFromJson } from './options-json.mjs';
 
 /** @import { PaymentEventContext, PaymentFailedEvent, PaymentSucceededEvent } from 'nestjs-payment-acceptance' */
 
@@ -96,7 +97,7 @@ Module({
   imports: [
     TypeOrmModule.forRoot({ type: onMariaDb ? 'mariadb' : 'postgres', url: DATABASE_URL }),
     EventEmitterModule.forRoot(),
-    PaymentAcceptanceModule.forRoot(JSON.parse(PAYMENT_OPTIONS)),
+    PaymentAcceptanceModule.forRootAsync({ useFactory: () => optionsFromJson(PAYMENT_OPTIONS) }),
   ],
   providers: [Handlers],
 })(Host);

@@ -5,6 +5,7 @@ import { NestFactory } from '@nestjs/core';
 import { EventEmitterModule } from '@nestjs/event-emitter';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { OnPaymentSucceeded, PaymentAcceptanceModule, PaymentWorkers } from 'nestjs-payment-acceptance';
+import { optionsFromJson } from './options-json.mjs';
 
 const { DATABASE_URL = '', PAYMENT_OPTIONS = '' } = process.env;
 const type = DATABASE_URL.startsWith('mariadb:') ? 'mariadb' : 'postgres';
@@ -35,7 +36,7 @@ Module({
   imports: [
     TypeOrmModule.forRoot({ type, url: DATABASE_URL }),
     EventEmitterModule.forRoot(),
-    PaymentAcceptanceModule.forRoot({ ...JSON.parse(PAYMENT_OPTIONS), role: 'workers' }),
+    PaymentAcceptanceModule.forRootAsync({ useFactory: () => optionsFromJson(PAYMENT_OPTIONS), role: 'workers' }),
   ],
   providers: [Crasher],
 })(Host);

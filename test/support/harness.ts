@@ -20,6 +20,7 @@ import {
 } from 'nestjs-payment-acceptance';
 import { startPaymentSandbox, type PaymentSandbox, type StartOptions } from 'nestjs-payment-sandbox';
 import { Column, DataSource, Entity, PrimaryGeneratedColumn, type Logger as TypeOrmLogger } from 'typeorm';
+import { withConstants, type TestedOptions } from './options.js';
 import { readLedger, type PaymentLedger } from './ledger.js';
 import { ON_MARIADB, connectionOf, createTestDatabase, forTestSql, type DatabaseTemplate } from './database.js';
 
@@ -57,7 +58,7 @@ export interface HarnessOptions {
   importsBefore?: DynamicModule[];
   /** The host's entities, besides {@link Effect}. */
   entities?: (new () => object)[];
-  options?: Partial<PaymentAcceptanceOptions>;
+  options?: TestedOptions;
   /** The module's only shop, instead of both. */
   only?: 'main' | 'eu';
   extras?: PaymentAcceptanceExtras;
@@ -172,19 +173,20 @@ export async function setCallbacks(sandbox: PaymentSandbox, url: string, prefix 
 /** The module's options for the sandbox's two shops. Workers do not run until a test runs them. */
 export function moduleOptions(
   sandboxUrl: string,
-  more: Partial<PaymentAcceptanceOptions> = {},
+  more: TestedOptions = {},
 ): PaymentAcceptanceOptions & { shops: Record<string, PaymentShopOptions> } {
-  return {
-    shops: {
-      main: { shopId: 'shop-main', apiToken: MAIN_TOKEN, apiBaseUrl: sandboxUrl, requestsPerSecond: 1000 },
-      eu: { shopId: 'shop-eu', apiToken: EU_TOKEN, apiBaseUrl: sandboxUrl, currency: 'EUR', requestsPerSecond: 1000 },
-    },
+  const shops = {
+    main: { shopId: 'shop-main', apiToken: MAIN_TOKEN, apiBaseUrl: sandboxUrl, requestsPerSecond: 1000 },
+    eu: { shopId: 'shop-eu', apiToken: EU_TOKEN, apiBaseUrl: sandboxUrl, currency: 'EUR', requestsPerSecond: 1000 },
+  };
+  const options = withConstants({
     autoStart: false,
     ...more,
     // The result page must not wait for a check that the test has yet to run.
     callbacks: { resultWaitMs: 1, ...more.callbacks },
     schedule: { jitterPercent: 0, ...more.schedule },
-  };
+  });
+  return { ...options, shops: more.shops ?? shops };
 }
 
 @Module({})
@@ -219,7 +221,8 @@ async function startInstance(
           }),
           EventEmitterModule.forRoot(),
           ...(options.importsBefore ?? []),
-          PaymentAcceptanceModule.forRoot({ ...given, shops, ...options.extras }),
+          // Nest takes only named options from forRoot: the constants are under a symbol.
+          PaymentAcceptanceModule.forRootAsync({ useFactory: () => ({ ...given, shops }), ...options.extras }),
           ...(options.imports ?? []),
         ],
         providers: options.providers ?? [],

@@ -71,7 +71,7 @@ export function setUp(concurrency = 2, pollMs = 3_600_000) {
   const work = new Work();
   const logger = new PaymentLogger('test');
   const logged = jest.spyOn(logger, 'write').mockImplementation(() => undefined);
-  const worker = new LeasedWorker(work, { concurrency, pollMs, shutdownMs: 10_000 }, logger);
+  const worker = new LeasedWorker(work, { concurrency, pollMs, shutdownTimeoutMs: 10_000 }, logger);
   stops.push(() => {
     work.endAll();
     return worker.stop();

@@ -6,6 +6,7 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { PaymentAcceptanceModule } from 'nestjs-payment-acceptance';
 import { writeSync } from 'node:fs';
+import { optionsFromJson } from './options-json.mjs';
 
 const Host = class Host {
   name = 'host';
@@ -13,7 +14,10 @@ const Host = class Host {
 Module({
   imports: [
     TypeOrmModule.forRoot({ type: 'postgres', url: process.env.DATABASE_URL }),
-    PaymentAcceptanceModule.forRoot({ ...JSON.parse(process.env.PAYMENT_OPTIONS ?? ''), role: 'callbacks' }),
+    PaymentAcceptanceModule.forRootAsync({
+      useFactory: () => optionsFromJson(process.env.PAYMENT_OPTIONS ?? ''),
+      role: 'callbacks',
+    }),
   ],
 })(Host);
 

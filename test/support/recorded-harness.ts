@@ -1,5 +1,6 @@
-import type { PaymentAcceptanceOptions, PaymentShopOptions } from 'nestjs-payment-acceptance';
+import type { PaymentShopOptions } from 'nestjs-payment-acceptance';
 import { EU_TOKEN, MAIN_TOKEN, startHarness, type Harness } from './harness.js';
+import type { TestedOptions } from './options.js';
 import { Recorder } from './recorder.js';
 
 /** A host whose service is a recorder: for tests of what goes over the wire, and of how answers are handled. */
@@ -11,8 +12,8 @@ export interface RecordedHarness {
 
 export async function startRecordedHarness(
   shop: Partial<PaymentShopOptions> = {},
-  http: PaymentAcceptanceOptions['http'] = {},
-  options: Partial<PaymentAcceptanceOptions> = {},
+  http: TestedOptions['http'] = {},
+  options: TestedOptions = {},
 ): Promise<RecordedHarness> {
   const recorder = await new Recorder().open();
   const apiBaseUrl = recorder.url;
@@ -54,7 +55,7 @@ export const createdBill = (billId: string, more: object = {}) => ({
 });
 
 /** The same, with one bill: `bill-1` of `order-1`, over 10. */
-export async function startWithOneBill(http: PaymentAcceptanceOptions['http'] = {}): Promise<RecordedHarness> {
+export async function startWithOneBill(http: TestedOptions['http'] = {}): Promise<RecordedHarness> {
   const recorded = await startRecordedHarness({}, http);
   recorded.recorder.answer(createdBill('bill-1'));
   await recorded.harness.host.payments.createBill({ orderId: 'order-1', amount: '10' });

@@ -6,6 +6,7 @@ import type { PaymentShopOptions } from '../../libs/payment-acceptance/src/confi
 import type { LockedBill } from '../../libs/payment-acceptance/src/domain/bill.js';
 import type { ClaimedBill } from '../../libs/payment-acceptance/src/domain/claim.js';
 import type { ReportedPayment } from '../../libs/payment-acceptance/src/domain/payment.js';
+import { withConstants, type TestedOptions } from './options.js';
 
 export const TOKEN = 'unit-token-0123456789abcdef';
 
@@ -18,10 +19,8 @@ export const shopOptions = (more: Partial<PaymentShopOptions> = {}): PaymentShop
 });
 
 /** Resolved options of one shop, `main`. */
-export const resolved = (
-  shop: Partial<PaymentShopOptions> = {},
-  more: Partial<PaymentAcceptanceOptions> = {},
-): ResolvedOptions => resolveOptions({ shops: { main: shopOptions(shop) }, ...more }, 'test');
+export const resolved = (shop: Partial<PaymentShopOptions> = {}, more: TestedOptions = {}): ResolvedOptions =>
+  resolveOptions({ shops: { main: shopOptions(shop) }, ...withConstants(more) }, 'test');
 
 /** Options of the module with one shop and these. */
 export const withOptions = (more: Record<string, unknown>) => ({ shops: { main: shopOptions() }, ...more });

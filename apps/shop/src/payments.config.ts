@@ -22,11 +22,9 @@ function sandboxShops(): NodeJS.ProcessEnv {
 function hurry(pauses: string | undefined): Partial<PaymentAcceptanceOptions> {
   if (!pauses) return {};
   return {
-    http: { totalTimeoutMs: 4_000, retryCapMs: 500 },
-    schedule: { openMs: pauses.split(',').map(Number), lagMs: [1_000, 3_000], retryBaseMs: 500, retryCapMs: 4_000 },
-    confirmer: { leaseMs: 8_000 },
-    deliveries: { timeLimitMs: 4_000, retryBaseMs: 250, retryCapMs: 2_000 },
-    creation: { leaseMs: 15_000 },
+    http: { totalTimeoutMs: 4_000, attempts: 2 },
+    schedule: { openMs: pauses.split(',').map(Number), lagMs: [1_000, 3_000], retryCapMs: 4_000 },
+    deliveries: { timeLimitMs: 4_000, retryCapMs: 2_000 },
   };
 }
 

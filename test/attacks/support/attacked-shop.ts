@@ -3,10 +3,11 @@ import type { INestApplication } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { withConstants, type TestedOptions } from '../../support/options.js';
 import { Confirmer } from '../../../libs/payment-acceptance/src/settlement/confirmer.js';
 import { DeliveryWorker } from '../../../libs/payment-acceptance/src/events/delivery.worker.js';
 import { ManualPaymentClock, PaymentClock } from 'nestjs-payment-acceptance/testing';
-import { migratePaymentAcceptance, type PaymentAcceptanceOptions } from 'nestjs-payment-acceptance';
+import { migratePaymentAcceptance } from 'nestjs-payment-acceptance';
 import { startPaymentSandbox, type PaymentSandbox, type PayInput, type Redirect } from 'nestjs-payment-sandbox';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { AppModule } from '../../../apps/shop/src/app.module.js';
@@ -162,7 +163,7 @@ export interface AttackedShopOptions {
   /** Whether the workers run by themselves. Default `false`: the test runs them. */
   autoStart?: boolean;
   /** Options of the module in addition to the sample shop's own. */
-  options?: Partial<PaymentAcceptanceOptions>;
+  options?: TestedOptions;
   /** Puts something between shop and sandbox: receives the sandbox's address, returns the one that the shop calls. */
   service?: (sandboxUrl: string) => Promise<string>;
   /** Called before the application listens, for what a host adds to the shop. */
@@ -189,14 +190,16 @@ export async function startAttackedShop(
     .overrideProvider(PaymentClock)
     .useValue(clock)
     .overrideProvider(paymentsConfig.KEY)
-    .useValue({
-      ...paymentsConfig(),
-      autoStart,
-      ...options,
-      // The result page must not wait for a check that the test has yet to run.
-      callbacks: { ...(!autoStart && { resultWaitMs: 1 }), ...options.callbacks },
-      schedule: { jitterPercent: 0, ...options.schedule },
-    } satisfies PaymentAcceptanceOptions)
+    .useValue(
+      withConstants({
+        ...paymentsConfig(),
+        autoStart,
+        ...options,
+        // The result page must not wait for a check that the test has yet to run.
+        callbacks: { ...(!autoStart && { resultWaitMs: 1 }), ...options.callbacks },
+        schedule: { jitterPercent: 0, ...options.schedule },
+      }),
+    )
     .compile();
   const app = module.createNestApplication(await shopAdapter(adapter), { logger: logs, forceCloseConnections: true });
   configureShop(app);

@@ -4,10 +4,10 @@ import {
   PaymentNonRetryableError,
   OnPaymentFailed,
   OnPaymentSucceeded,
-  type PaymentAcceptanceOptions,
   type PaymentFailedEvent,
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
+import type { TestedOptions } from '../../support/options.js';
 import { RetentionWorker } from '../../../libs/payment-acceptance/src/retention/retention.worker.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 
@@ -30,10 +30,7 @@ class Orders {
 export let harness: Harness;
 export let worker: RetentionWorker;
 
-export async function open(
-  retention: PaymentAcceptanceOptions['retention'],
-  more: Partial<PaymentAcceptanceOptions> = {},
-): Promise<void> {
+export async function open(retention: TestedOptions['retention'], more: TestedOptions = {}): Promise<void> {
   harness = await startHarness({ providers: [Orders], options: { ...more, retention } });
   worker = harness.host.app.get(RetentionWorker);
 }

@@ -48,8 +48,7 @@ export async function startSeats(hosts: Hosts, saw: Desk['saw'], publish: Desk['
     sandbox: { postbackRetryDelays: ['10s', '1m', '2m', '2m', '2m', '5m'] },
     options: {
       statementTimeoutMs: STATEMENT_MS,
-      http: { totalTimeoutMs: 1_000, attempts: 1 },
-      confirmer: { leaseMs: 1_200 },
+      http: { totalTimeoutMs: 600, attempts: 1 },
       deliveries: { maxAttempts: 3, timeLimitMs: 600 },
       callbacks: { storeTimeoutMs: 400 },
       creation: { storeTimeoutMs: 600, waitMs: 100 },

@@ -8,6 +8,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { PaymentAcceptanceModule } from 'nestjs-payment-acceptance';
 import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { optionsFromJson } from '../../support/options-json.mjs';
 
 const { DATABASE_URL = '', PAYMENT_OPTIONS = '' } = process.env;
 
@@ -18,7 +19,7 @@ Module({
   imports: [
     TypeOrmModule.forRoot({ type: DATABASE_URL.startsWith('mariadb:') ? 'mariadb' : 'postgres', url: DATABASE_URL }),
     EventEmitterModule.forRoot(),
-    PaymentAcceptanceModule.forRoot(JSON.parse(PAYMENT_OPTIONS)),
+    PaymentAcceptanceModule.forRootAsync({ useFactory: () => optionsFromJson(PAYMENT_OPTIONS) }),
   ],
 })(Host);
 

@@ -10,6 +10,7 @@ import { PaymentHealthIndicator, type PaymentDegradation } from 'nestjs-payment-
 import type { PaymentSandbox } from 'nestjs-payment-sandbox';
 import { setImmediate } from 'node:timers/promises';
 import { DataSource, type EntityManager } from 'typeorm';
+import type { TestedOptions } from '../../support/options.js';
 import { connectionOf, forTestSql } from '../../support/database.js';
 import { startGate, type Gate } from '../../support/gate.js';
 import { MAIN_TOKEN, moduleOptions, startHarness, type Harness, type Instance } from '../../support/harness.js';
@@ -21,7 +22,7 @@ export interface Neighbours {
   readonly shops?: number;
   readonly consumers?: number;
   readonly imports?: DynamicModule[];
-  readonly options?: Partial<PaymentAcceptanceOptions>;
+  readonly options?: TestedOptions;
 }
 
 type Handle = (event: PaymentSucceededEvent, context: PaymentEventContext<EntityManager>) => unknown;

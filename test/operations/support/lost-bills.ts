@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect } from '@jest/globals';
-import type { PaymentAcceptanceOptions } from 'nestjs-payment-acceptance';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ClientRequest } from 'node:http';
 import { PaymentOperations, type LostBill } from 'nestjs-payment-acceptance/operations';
+import type { TestedOptions } from '../../support/options.js';
 import { BillInquiry } from '../../../libs/payment-acceptance/src/settlement/bill-inquiry.js';
 import { startHarness, type Harness, type Instance } from '../../support/harness.js';
 import { postbackFields, postForm } from '../../support/http.js';
@@ -25,7 +25,7 @@ export class LostBillsWorld {
   asked: string[] = [];
 
   constructor(
-    private readonly callbacks: NonNullable<PaymentAcceptanceOptions['callbacks']> = {
+    private readonly callbacks: NonNullable<TestedOptions['callbacks']> = {
       inquiriesPerHour: INQUIRIES_PER_HOUR,
     },
   ) {}
@@ -117,7 +117,7 @@ export class LostBillsWorld {
 }
 
 /** One world for all tests of the surrounding `describe`, reset before each. */
-export function useLostBills(callbacks?: PaymentAcceptanceOptions['callbacks']): LostBillsWorld {
+export function useLostBills(callbacks?: TestedOptions['callbacks']): LostBillsWorld {
   const world = new LostBillsWorld(callbacks);
   beforeAll(() => world.start());
   afterAll(() => world.close());

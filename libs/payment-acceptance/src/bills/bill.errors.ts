@@ -26,7 +26,7 @@ export class PaymentInvalidBillRequestError extends PaymentBillError {
   }
 }
 
-/** Another call is creating this bill and did not finish within `creation.waitMs`. */
+/** Another call is creating this bill and did not finish within five seconds. */
 export class PaymentCreationInProgressError extends PaymentBillError {
   readonly code = 'creation-in-progress';
   constructor(shop: string, orderId: string) {
@@ -137,7 +137,7 @@ export class PaymentUnknownOutcomeError extends PaymentBillError {
 /**
  * The service created the bill, but the database has not stored it yet. This instance retries until it succeeds or
  * shuts down; on shutdown it logs what is left. Calling `createBill` again on this instance returns the bill or throws
- * this error again. Other instances throw `PaymentCreationInProgressError` until the intent's lease (`creation.leaseMs`)
+ * this error again. Other instances throw `PaymentCreationInProgressError` until the intent's lease
  * expires.
  */
 export class PaymentBillNotStoredError extends PaymentBillError {

@@ -176,7 +176,7 @@ export class BillService implements BeforeApplicationShutdown {
     newAttempt: boolean,
   ): Promise<'stored' | 'busy' | BillRecord> {
     const { shop, orderId, amount, currency } = intent;
-    const { leaseMs } = this.options.creation;
+    const { creationMs: leaseMs } = this.options.leases;
     if (await this.store.insertFirst(intent, leaseMs)) return 'stored';
     return this.store.transaction(async (tx) => {
       const { cancelled, bills } = await this.lockUnpaid(tx, shop, orderId, orderedAt);

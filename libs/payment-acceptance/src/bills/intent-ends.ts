@@ -24,7 +24,7 @@ export class IntentEnds {
     private readonly callbacks: CallbackStore,
     private readonly random: PaymentRandom,
     private readonly logger: PaymentLogger,
-    private readonly options: Pick<ResolvedOptions, 'creation' | 'schedule'>,
+    private readonly options: Pick<ResolvedOptions, 'creation' | 'leases' | 'schedule'>,
   ) {
     this.outcomes = new CreationOutcomes(options.creation.storeTimeoutMs, random, logger);
   }
@@ -93,7 +93,7 @@ export class IntentEnds {
 
   /** Restores a committed intent that is gone because the database failed over to a server without it. */
   private async restored(intent: Intent, billId: BillId | undefined): Promise<BillRecord | undefined> {
-    const present = await this.store.restore(intent, billId, this.options.creation.leaseMs);
+    const present = await this.store.restore(intent, billId, this.options.leases.creationMs);
     if (!present) {
       const { shop, orderId, intentId } = intent;
       this.logger.write(

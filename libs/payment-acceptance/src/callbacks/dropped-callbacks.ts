@@ -8,11 +8,11 @@ import { UnreadableBody } from './read-body.js';
 
 /** What this instance has dropped since its start to bound floods. All of it is sent again or is not needed. */
 export interface DroppedCounts {
-  /** Callbacks answered 503 without being stored, because `callbacks.maxQueued` callbacks wait for the database. */
+  /** Callbacks answered 503 without being stored, because 5,000 callbacks wait for the database. */
   readonly delayedCallbacks: number;
   /** Callbacks answered as stored without a record, because another of their bill already waits for the same check. */
   readonly repeatedCallbacks: number;
-  /** Postbacks for unknown bills answered 503, because `callbacks.maxUnmatched` of them wait. */
+  /** Postbacks for unknown bills answered 503, because 20,000 of them wait. */
   readonly unmatchedPostbacks: number;
   /** Callbacks answered by the application before they reached the module, by a guard or a rate limit, say. Counted for no shop. */
   readonly unseenCallbacks: number;
@@ -22,7 +22,7 @@ export interface DroppedCounts {
   readonly refusedPostbacks: number;
   /** Callbacks answered 503 because too many name shops that only the shop resolver could know. Counted for no shop. */
   readonly unaskedShops: number;
-  /** Result pages shown without waiting, because `callbacks.maxWaitingResults` pages wait. */
+  /** Result pages shown without waiting, because 200 pages wait. */
   readonly unawaitedResults: number;
 }
 
@@ -34,8 +34,7 @@ type Counted = Exclude<Dropped, 'malformedCallbacks' | 'unseenCallbacks'>;
 const SENTENCES: Readonly<Record<Counted, string>> = {
   delayedCallbacks:
     'Callbacks come faster than the database stores them; further ones are answered 503, and the sender tries again.',
-  repeatedCallbacks:
-    'A bill has got callbacks.maxPerBill callbacks; those that repeat one which waits are not recorded.',
+  repeatedCallbacks: 'A bill has 100 callbacks; those that repeat one that waits are not recorded.',
   unmatchedPostbacks: 'Too many postbacks name no bill of ours; further ones are turned away with 503.',
   refusedPostbacks: 'Postbacks are refused: their digest is absent or does not match.',
   unaskedShops:

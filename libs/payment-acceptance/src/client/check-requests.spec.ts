@@ -17,7 +17,7 @@ describe('a request beside the checks of a shop', () => {
   beforeEach(() => {
     clock = new ManualPaymentClock();
     const client = { readPaymentList: () => answer() } as unknown as PaymentServiceClient;
-    requests = new CheckRequests(client, clock, { confirmer: { concurrency: 3 } } as ResolvedOptions);
+    requests = new CheckRequests(client, clock, { checks: { concurrency: 3 } } as ResolvedOptions);
     requests.perSecond(SHOP);
   });
 

@@ -44,7 +44,7 @@ export class CheckRequests {
     private readonly clock: PaymentClock,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
-    this.share = new FairShare(options.confirmer.concurrency);
+    this.share = new FairShare(options.checks.concurrency);
   }
 
   /** How many more bills of a shop may be claimed. @param shops how many shops there are */
@@ -69,7 +69,7 @@ export class CheckRequests {
   /** How many requests a second the shop's service can take, up to the limit in the shop's settings. */
   perSecond({ name, requestsPerSecond }: Shop): number {
     const known = this.limiters.get(name);
-    const { concurrency } = this.options.confirmer;
+    const { concurrency } = this.options.checks;
     const limiter = known ?? new AdaptiveLimiter(concurrency, requestsPerSecond, () => this.clock.elapsed());
     if (known) known.mostPerSecond = requestsPerSecond;
     else this.limiters.set(name, limiter);

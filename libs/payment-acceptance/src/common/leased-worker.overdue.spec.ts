@@ -11,7 +11,11 @@ describe('a worker whose polls or items do not end', () => {
     const claim = () =>
       new Promise<Claimed<string>>((resolve) => (answer = () => resolve({ items: [], nextMs: null })));
     const work = { claim, process: () => Promise.resolve(), fieldsOf: () => ({}) };
-    const worker = new LeasedWorker(work, { concurrency: 1, pollMs: 5, shutdownMs: 10_000 }, new PaymentLogger('test'));
+    const worker = new LeasedWorker(
+      work,
+      { concurrency: 1, pollMs: 5, shutdownTimeoutMs: 10_000 },
+      new PaymentLogger('test'),
+    );
     const stop = (): Promise<void> => {
       const stopped = worker.stop();
       answer();
@@ -83,7 +87,7 @@ describe('a worker whose polls or items do not end', () => {
     }
   });
 
-  test('stop() waits for a poll no longer than shutdownMs, logs it, and aborts what it leases later', async () => {
+  test('stop() waits for a poll no longer than shutdownTimeoutMs, logs it, and aborts what it leases later', async () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate'] });
     try {
       const { work, worker, logged } = setUp(1, 5_000);
@@ -105,7 +109,7 @@ describe('a worker whose polls or items do not end', () => {
     }
   });
 
-  test('stop() waits for items some seconds longer than shutdownMs, so that they can record their outcome', async () => {
+  test('stop() waits for items some seconds longer than shutdownTimeoutMs, so that they can record their outcome', async () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate'] });
     try {
       const { work, worker, logged } = setUp(1, 5_000);

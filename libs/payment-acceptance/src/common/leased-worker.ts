@@ -36,7 +36,7 @@ export interface LeasedWorkerOptions {
   /** Pause between polls when there is nothing to do, in milliseconds. */
   pollMs: number;
   /** How long `stop` waits for a poll in flight, and how long items may go on, in milliseconds. */
-  shutdownMs: number;
+  shutdownTimeoutMs: number;
 }
 
 /** Shortest pause between two polls without a wake-up, whatever the claim says. */
@@ -48,7 +48,7 @@ const GATHER_MS = 5;
 /** Timeout of a poll, which may never end on a connection whose other side is gone. The next one then starts beside it. */
 const POLL_TIMEOUT_MS = 60_000;
 
-/** How long `stop` waits for items beyond `shutdownMs`, so that they can end and record their outcome. */
+/** How long `stop` waits for items beyond `shutdownTimeoutMs`, so that they can end and record their outcome. */
 const ENDING_MS = 5_000;
 
 /** Runs leased work: on demand (`runOnce()`), or in a loop from `start()` to `stop()`. */
@@ -113,9 +113,9 @@ export class LeasedWorker<T> {
   async stop(): Promise<void> {
     this.stopping.abort();
     this.pollNow();
-    const { shutdownMs } = this.options;
-    const limit = performance.now() + shutdownMs + ENDING_MS;
-    await this.waitFor('A poll for work', this.loop ?? Promise.resolve(), shutdownMs);
+    const { shutdownTimeoutMs } = this.options;
+    const limit = performance.now() + shutdownTimeoutMs + ENDING_MS;
+    await this.waitFor('A poll for work', this.loop ?? Promise.resolve(), shutdownTimeoutMs);
     await this.waitFor('Work in flight', this.inFlight.idle(), limit - performance.now());
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { problemsOf, shopOptions, withOptions } from '../../../../test/support/units.js';
+import { problemsOf, resolved, shopOptions, withOptions } from '../../../../test/support/units.js';
 import { resolveOptions } from './resolve-options.js';
 
 const TRANSACTIONS = 'transactions: must have the methods run() and query(), and placeholders: "$1" or "?".';
@@ -43,10 +43,6 @@ describe('the groups of options', () => {
     [{ schedule: { openMs: [] } }, `schedule.openMs: must be ${SOME_PAUSES} (given: array).`],
     [{ schedule: { openMs: [1, -1] } }, `schedule.openMs: must be ${SOME_PAUSES} (given: array).`],
     [
-      { schedule: { jitterPercent: 101 } },
-      'schedule.jitterPercent: must be a whole number of percent from 0 to 100 (given: 101).',
-    ],
-    [
       { callbacks: { inquiriesPerHour: -1 } },
       'callbacks.inquiriesPerHour: must be a whole number from 0 to 360000 (given: -1).',
     ],
@@ -69,11 +65,10 @@ describe('the groups of options', () => {
       { retention: { redactBillsAfterMs: '30d' } },
       'retention.redactBillsAfterMs: must be a whole number of milliseconds from 1 to 316224000000, or null (given: string).',
     ],
-    [{ retention: { everyMs: 2 ** 31 } }, `retention.everyMs: must be ${MS} (given: 2147483648).`],
-    [
-      { retention: { batchSize: null } },
-      'retention.batchSize: must be a whole number from 1 to 2147483647 (given: null).',
-    ],
+    [{ pollMs: 2 ** 31 }, `pollMs: must be ${MS} (given: 2147483648).`],
+    [{ shutdownTimeoutMs: null }, `shutdownTimeoutMs: must be ${MS} (given: null).`],
+    [{ creation: { waitMs: 5 } }, 'creation: there is no such option.'],
+    [{ http: { retryBaseMs: 5 } }, 'http.retryBaseMs: there is no such option.'],
     [{ judge: 'strict' }, JUDGE],
     [{ transactions: null }, TRANSACTIONS],
     [{ transactions: {} }, TRANSACTIONS],
@@ -81,8 +76,8 @@ describe('the groups of options', () => {
     [{ transactions: { run() {}, query() {}, placeholders: ':1' } }, TRANSACTIONS],
     [{ judge: async () => Promise.resolve([]) }, JUDGE],
     [
-      { confirmer: { concurrency: 2_147_483_647 } },
-      'confirmer.concurrency: must be a whole number from 1 to 10000 (given: 2147483647).',
+      { checks: { concurrency: 2_147_483_647 } },
+      'checks.concurrency: must be a whole number from 1 to 10000 (given: 2147483647).',
     ],
     [{ schema: 'pg_x' }, SCHEMA],
     [{ schema: 'information_schema' }, SCHEMA],
@@ -92,11 +87,6 @@ describe('the groups of options', () => {
     [{ statementTimeoutMs: 0 }, `statementTimeoutMs: must be ${MS} (given: 0).`],
     [{ wakeUps: 'notify' }, 'wakeUps: must be "listen" or "poll" (given: string).'],
     [{ autoStart: 'yes' }, 'autoStart: must be true or false (given: string).'],
-    [
-      { confirmer: { leaseMs: 15_000 } },
-      'confirmer.leaseMs: 15000 ms is not longer than a request may take (15000 ms).',
-    ],
-    [{ creation: { leaseMs: 45_000 } }, 'creation.leaseMs: 45000 ms is not longer than a request may take (54000 ms).'],
   ])('%j: %s', (options, problem) => {
     expect(problemsOf(withOptions(options))).toEqual([problem]);
   });
@@ -113,12 +103,14 @@ test('every option has a default, but for those that may be absent', () => {
   ]); // prettier-ignore
 });
 
-test('leases that were not asked for are as long as the tokens and times that were', () => {
+test('leases last twice as long as the requests under them may take, with every token', () => {
   const shop = shopOptions({ previousApiTokens: ['second-token-0123456789', 'third-token-0123456789'] });
-  const { creation, confirmer } = resolveOptions({ shops: { main: shop } }, 'test');
-  expect([creation.leaseMs, confirmer.leaseMs]).toEqual([288_000, 90_000]);
+  expect(resolveOptions({ shops: { main: shop } }, 'test').leases).toEqual({ checkMs: 90_000, creationMs: 288_000 });
   const shopResolver = { find: () => Promise.resolve(undefined), list: () => Promise.resolve([]) };
-  expect(resolveOptions({ shopResolver }, 'test').creation.leaseMs).toBe(288_000);
-  const plain = resolveOptions({ shops: { main: shopOptions() } }, 'test');
-  expect([plain.creation.leaseMs, plain.confirmer.leaseMs]).toEqual([120_000, 30_000]);
+  expect(resolveOptions({ shopResolver }, 'test').leases.creationMs).toBe(288_000);
+  expect(resolved().leases).toEqual({ checkMs: 30_000, creationMs: 108_000 });
+  expect(resolved({}, { http: { totalTimeoutMs: 1_000, attempts: 1 } }).leases).toEqual({
+    checkMs: 2_000,
+    creationMs: 8_000,
+  });
 });

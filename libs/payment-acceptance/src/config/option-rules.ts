@@ -57,13 +57,9 @@ const SCHEDULE: OptionRules<CheckScheduleOptions> = {
   lifetimeMs: scheduled(3 * DAY),
   paidEveryMs: scheduled(6 * HOUR),
   paidForMs: scheduled(7 * DAY),
-  expiredEveryMs: scheduled(DAY),
   expiredForMs: scheduled(30 * DAY),
-  jitterPercent: wholeNumber(10, { least: 0, most: 100, unit: 'percent' }),
-  lagMs: listOfMilliseconds([3 * SECOND, 10 * SECOND, 30 * SECOND], TEN_YEARS),
-  minGapMs: scheduled(2 * SECOND),
-  retryBaseMs: scheduled(5 * SECOND),
   retryCapMs: scheduled(10 * MINUTE),
+  lagMs: listOfMilliseconds([3 * SECOND, 10 * SECOND, 30 * SECOND], TEN_YEARS),
 };
 
 export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
@@ -74,64 +70,36 @@ export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
   shopResolver: {
     flaw: (resolver) => (isResolver(resolver) ? undefined : 'must have the methods find(name) and list().'),
   },
-  shopLookup: group({
-    cacheMs: milliseconds(30 * SECOND),
-    refreshGapMs: milliseconds(5 * SECOND),
-    absentMs: milliseconds(5 * SECOND),
-    timeoutMs: milliseconds(5 * SECOND),
-  }),
   defaultShop: text(),
   http: group<ServiceHttpOptions>({
-    connectTimeoutMs: milliseconds(5 * SECOND),
     totalTimeoutMs: milliseconds(15 * SECOND),
     maxAnswerBytes: wholeNumber(MIB / 2, { unit: 'bytes' }),
     attempts: wholeNumber(3),
-    retryBaseMs: milliseconds(200),
-    retryCapMs: milliseconds(3 * SECOND),
   }),
   publicUrl: { takes: 'an address', flaw: publicAddressFlaw, fromText: String },
   schedule: group(SCHEDULE),
-  confirmer: group({
+  checks: group({
     concurrency: wholeNumber(128, { most: 10_000 }),
-    pollMs: milliseconds(5 * SECOND),
-    leaseMs: milliseconds(30 * SECOND),
   }),
   deliveries: group({
     concurrency: wholeNumber(32, { most: 10_000 }),
-    pollMs: milliseconds(5 * SECOND),
     timeLimitMs: milliseconds(30 * SECOND),
-    shutdownMs: milliseconds(10 * SECOND),
     // At least a day in total: the pauses add up to 48 hours, and jitter may cut them by up to half.
     maxAttempts: wholeNumber(60),
-    retryBaseMs: milliseconds(SECOND),
     retryCapMs: milliseconds(HOUR),
   }),
   callbacks: group<CallbackOptions>({
     replyBody: text('OK'),
     replyContentType: text('text/plain; charset=utf-8', MEDIA_TYPE, 'a media type such as application/json'),
-    maxUnmatched: wholeNumber(20_000, { most: 10_000_000 }),
     inquiriesPerHour: wholeNumber(90_000, { least: 0, most: 360_000 }),
-    maxPerBill: wholeNumber(100, { most: 10_000_000 }),
     requirePostbackDigest: flag(false),
     resultWaitMs: milliseconds(3 * SECOND),
-    maxWaitingResults: wholeNumber(200),
-    storeTimeoutMs: milliseconds(10 * SECOND),
-    maxQueued: wholeNumber(5_000),
-    resultTicketMs: milliseconds(HOUR),
-  }),
-  creation: group({
-    waitMs: milliseconds(5 * SECOND),
-    leaseMs: milliseconds(2 * MINUTE),
-    storeTimeoutMs: milliseconds(4_500),
   }),
   retention: group(
     {
       redactCallbacksAfterMs: millisecondsOrNull(30 * DAY, TEN_YEARS),
       deleteCallbacksAfterMs: millisecondsOrNull(90 * DAY, TEN_YEARS),
       redactBillsAfterMs: millisecondsOrNull(null, TEN_YEARS),
-      batchSize: wholeNumber(500),
-      pauseMs: milliseconds(200),
-      everyMs: milliseconds(10 * MINUTE),
     },
     { mayBe: [false] },
   ),
@@ -173,6 +141,8 @@ export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
   },
   statementTimeoutMs: milliseconds(10 * SECOND),
   wakeUps: oneOf(['listen', 'poll'], 'listen'),
+  pollMs: milliseconds(5 * SECOND),
+  shutdownTimeoutMs: milliseconds(10 * SECOND),
   autoStart: flag(true),
 };
 

@@ -3,31 +3,16 @@ import type { CheckScheduleOptions } from '../domain/schedule-options.js';
 import type { PaymentStorageOptions } from '../database/storage-options.js';
 import type { PaymentTransactions } from '../database/payment-transactions.js';
 import type { PaymentResultRenderer } from './hooks.js';
-import type {
-  PaymentShopOptions,
-  PaymentShopResolver,
-  ServiceHttpOptions,
-  ShopLookupOptions,
-} from './service-options.js';
+import type { PaymentShopOptions, PaymentShopResolver, ServiceHttpOptions } from './service-options.js';
 
 /** The worker that asks the service about bills. */
-export interface ConfirmerOptions {
+export interface CheckOptions {
   /**
    * Maximum concurrent requests to the service; no more bills are claimed at a time. With several shops, one shop gets at most half. The actual number adapts to
    * how the service answers: it starts at 8 for each shop, doubles with every round trip, and shrinks when the service fails,
    * refuses or slows down. Default 128.
    */
   concurrency?: number;
-  /**
-   * How often to poll for due bills when nothing signals one, in milliseconds. A bill known to be due earlier is picked up on
-   * time. Default 5000.
-   */
-  pollMs?: number;
-  /**
-   * How long a claim keeps other instances away from a bill, in milliseconds. It must exceed the time a request may take.
-   * Default 30000, or twice that time if it is longer.
-   */
-  leaseMs?: number;
 }
 
 /** The worker that hands events to consumers. */
@@ -39,21 +24,11 @@ export interface DeliveryOptions {
    */
   concurrency?: number;
   /**
-   * How often to poll for due deliveries when nothing signals one, in milliseconds. A delivery known to be due earlier is
-   * picked up on time. Default 5000.
-   */
-  pollMs?: number;
-  /**
    * Time limit of an attempt, in milliseconds. When it is over, the attempt's signal aborts and its connection is destroyed.
    * The time counts from when the handler gets its connection. A delivery that gets none within this time, or within 10 s if
    * that is less, goes back for up to 30 s; that does not count as an attempt. Default 30000.
    */
   timeLimitMs?: number;
-  /**
-   * How long running attempts may continue once the application shuts down, in milliseconds. The shutdown waits as long for
-   * any query of a worker, for example when the pool has no free connection. Default 10000.
-   */
-  shutdownMs?: number;
   /**
    * Attempts before a delivery becomes a dead letter. Default 60: with the default pauses, eleven fall within the first half
    * hour, and the last one comes 24 to 48 hours after the first. An attempt whose process dies counts as well; the next one
@@ -61,11 +36,9 @@ export interface DeliveryOptions {
    */
   maxAttempts?: number;
   /**
-   * First pause between attempts, in milliseconds. Pauses double each time; each is shortened at random by up to a half.
-   * Default 1000.
+   * Longest pause between attempts, in milliseconds. The first is a second; they double each time, and each is shortened at random by
+   * up to a half. Default 1 hour.
    */
-  retryBaseMs?: number;
-  /** Longest pause between attempts, in milliseconds. Default 1 hour. */
   retryCapMs?: number;
 }
 
@@ -76,11 +49,6 @@ export interface CallbackOptions {
   /** Its `Content-Type`, as in `application/json` for `{"status":"ok"}`. Default `text/plain; charset=utf-8` (assumed). */
   replyContentType?: string;
   /**
-   * Maximum postbacks of each shop that name an unknown bill and wait for it; further ones get a 503. They wait for 30 days;
-   * while more than half of the places are taken, only until the service says that it does not know their bill. Default 20000.
-   */
-  maxUnmatched?: number;
-  /**
    * How often, at most, all instances together ask a shop's service about unknown bills that postbacks name. This limits
    * what made-up postbacks can cause, and with it how soon a genuine one among them is found: by default, 10,000 bills are
    * asked about in seven minutes. With 0 nobody asks, and a bill whose commit was lost goes unnoticed. Default
@@ -88,48 +56,15 @@ export interface CallbackOptions {
    */
   inquiriesPerHour?: number;
   /**
-   * Maximum callbacks kept for each bill, besides those that still wait for their check. Beyond that, a callback that repeats
-   * another is answered 200 without a record, and any other replaces a later one. Default 100.
-   */
-  maxPerBill?: number;
-  /**
    * Whether to refuse postbacks whose digest is missing or does not match the redirect's formula. The postback's formula is
    * not documented: if the service uses another one, this turns genuine postbacks away. Default `false`.
    */
   requirePostbackDigest?: boolean;
   /**
    * How long the result page waits for the check that the redirect has triggered, in milliseconds, before it says that the
-   * payment is being checked. Default 3000, which is a little longer than `schedule.minGapMs`.
+   * payment is being checked. Default 3000: two checks of a bill are at least two seconds apart.
    */
   resultWaitMs?: number;
-  /** Maximum result pages of this instance that wait at the same time; further ones are shown at once. Default 200. */
-  maxWaitingResults?: number;
-  /** How long storing a callback may take before it is answered 503, in milliseconds. Default 10000. */
-  storeTimeoutMs?: number;
-  /**
-   * Maximum callbacks of this instance that wait to be stored; further ones get a 503 with `Retry-After`. At most half of the
-   * queue may be uncommon callbacks: those of an unknown bill, or of a bill that has reached `maxPerBill`. Each takes a few
-   * kilobytes, at most 20. Default 5000.
-   */
-  maxQueued?: number;
-  /** How long the link to the result page is valid, in milliseconds. Default 1 hour. */
-  resultTicketMs?: number;
-}
-
-/** Creating bills. */
-export interface CreationOptions {
-  /** How long `createBill` waits for another call that creates the same bill, in milliseconds. Default 5000. */
-  waitMs?: number;
-  /**
-   * How long a creation may go on before it counts as an unknown outcome, in milliseconds. Default 2 minutes, or twice the
-   * time its requests may take if that is longer.
-   */
-  leaseMs?: number;
-  /**
-   * How long `createBill` waits for the service's answer to be stored, in milliseconds. Then the call fails with
-   * `PaymentBillNotStoredError`, and storing goes on in the background. Default 4500.
-   */
-  storeTimeoutMs?: number;
 }
 
 /** What instances that run workers remove once it is old enough. Ages are in milliseconds; `null` means never. */
@@ -145,12 +80,6 @@ export interface RetentionOptions {
    * followed and has neither an open review nor a delivery that waits or is a dead letter. Default `null`.
    */
   redactBillsAfterMs?: number | null;
-  /** Maximum rows that one statement removes; a bill counts as ten. Default 500. */
-  batchSize?: number;
-  /** Pause between two batches, in milliseconds. Default 200. */
-  pauseMs?: number;
-  /** Pause once nothing is left to remove, in milliseconds. Default 10 minutes. */
-  everyMs?: number;
 }
 
 /** Options of `PaymentAcceptanceModule`, passed to `forRoot` or returned by the factory of `forRootAsync`. */
@@ -165,7 +94,6 @@ export interface PaymentAcceptanceOptions {
    * `forRootAsync`. Default: none.
    */
   shopResolver?: PaymentShopResolver;
-  shopLookup?: ShopLookupOptions;
   /**
    * The shop that `PaymentAcceptanceService` and the routes without a shop's name use. Default: the only one in `shops`, or
    * the one named `main`, which may come from the resolver.
@@ -179,10 +107,9 @@ export interface PaymentAcceptanceOptions {
    */
   publicUrl?: string;
   schedule?: CheckScheduleOptions;
-  confirmer?: ConfirmerOptions;
+  checks?: CheckOptions;
   deliveries?: DeliveryOptions;
   callbacks?: CallbackOptions;
-  creation?: CreationOptions;
   /**
    * What is removed once it is old enough: consumed callbacks and, if you say so, completed deliveries and the personal data of
    * bills. Bills, payments, events and reviews themselves are kept. `false` removes nothing.
@@ -232,11 +159,20 @@ export interface PaymentAcceptanceOptions {
   statementTimeoutMs?: number;
   /**
    * How instances on one database learn of work that another instance has created. `listen` keeps one connection outside the
-   * pool for PostgreSQL's LISTEN and NOTIFY. With `poll`, they find it when they poll next (`confirmer.pollMs`,
-   * `deliveries.pollMs`). LISTEN does not work through a PgBouncer that pools transactions; the module notices and polls.
+   * pool for PostgreSQL's LISTEN and NOTIFY. With `poll`, they find it when they poll next (`pollMs`). LISTEN does not work through a PgBouncer that pools transactions; the module notices and polls.
    * Within one instance, new work is always seen at once. Default `listen`.
    */
   wakeUps?: 'listen' | 'poll';
+  /**
+   * How often the workers poll for due bills and deliveries when nothing signals one, in milliseconds. One that is known to be due
+   * earlier is picked up on time. Default 5000.
+   */
+  pollMs?: number;
+  /**
+   * How long attempts of handlers that are under way may continue once the application shuts down, in milliseconds. The shutdown waits
+   * as long for any query of a worker, for example when the pool has no free connection. Default 10000.
+   */
+  shutdownTimeoutMs?: number;
   /**
    * Whether the workers start by themselves: when the application listens, or, in a process without an HTTP server and with
    * the role `workers`, with the application. With `false`, work happens only when you call `start()` of the

@@ -30,7 +30,11 @@ export function readOptions<T>(
 type Reported = Pick<OptionPlace, 'path' | 'problems'>;
 
 /** A property of what the host has given. A getter of it may throw, and its message may hold a secret. */
-export function valueOf(given: Readonly<Record<string, unknown>>, name: string, { path, problems }: Reported): unknown {
+export function valueOf(
+  given: Readonly<Record<PropertyKey, unknown>>,
+  name: PropertyKey,
+  { path, problems }: Reported,
+): unknown {
   try {
     return given[name];
   } catch {

@@ -192,7 +192,7 @@ describe('options that cannot be read', () => {
   const shop = shopOptions();
   const rows: [string, object, string][] = [
     ['a getter', unreadable('defaultShop'), `defaultShop: ${READ}`],
-    ['a getter in a group', { confirmer: unreadable('leaseMs') }, `confirmer.leaseMs: ${READ}`],
+    ['a getter in a group', { checks: unreadable('concurrency') }, `checks.concurrency: ${READ}`],
     ['a getter of what is no option', unreadable('colour'), `colour: ${READ}`],
     ['a getter of a shop', { shops: unreadable('main') }, `shops.main: ${READ}`],
     ['a Proxy for a shop', { shops: { eu: new Proxy(shop, { get: throws }) } }, `shops.eu.apiToken: ${READ}`],

@@ -1,3 +1,4 @@
+import { CONSTANTS, DEFAULT_CONSTANTS, type Constants, type GivenConstants } from './constants.js';
 import { PaymentConfigurationError } from './configuration.error.js';
 import { isRecord } from '../common/objects.js';
 import { concealed } from '../common/secret.js';
@@ -25,25 +26,28 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
   const filled = { ...read, shops: copyOf(read.shops, { path: 'shops', problems }) as FilledOptions['shops'] };
   const shops = resolveShops(filled, production, problems, warnings);
   const defaultShop = chooseDefaultShop(filled, problems);
+  const constants = constantsOf(given);
+  const http = { ...filled.http, ...constants.http };
   // A refused request is repeated with the shop's next token, so a lease must outlast all of them.
   const tokensPerRequest = Math.max(
     filled.shopResolver ? MAX_TOKENS : 1,
     ...[...shops.values()].map(({ previousTokens }) => previousTokens.length + 1),
   );
-  const { attempts, retryCapMs, totalTimeoutMs } = filled.http;
-  const oneTryMs = totalTimeoutMs * tokensPerRequest;
-  const longest = { confirmer: oneTryMs, creation: attempts * (oneTryMs + retryCapMs) };
-  const lease = (group: 'confirmer' | 'creation'): { leaseMs: number } => ({
-    leaseMs: outlasting(longest[group], filled[group].leaseMs, givenLease(given, group), group, problems),
-  });
+  const oneTryMs = http.totalTimeoutMs * tokensPerRequest;
   const resolved = {
     ...filled,
     shops,
     defaultShop,
     storage: concealed({ ...filled.storage }, 'url'),
+    http,
+    shopLookup: constants.shopLookup,
+    schedule: { ...filled.schedule, ...constants.schedule },
+    deliveries: { ...filled.deliveries, ...constants.deliveries },
+    callbacks: { ...filled.callbacks, ...constants.callbacks },
+    creation: constants.creation,
+    retention: filled.retention && { ...filled.retention, ...constants.retention },
+    leases: { checkMs: 2 * oneTryMs, creationMs: 2 * http.attempts * (oneTryMs + http.retryCapMs) },
     tokensPerRequest,
-    confirmer: { ...filled.confirmer, ...lease('confirmer') },
-    creation: { ...filled.creation, ...lease('creation') },
     publicUrl: filled.publicUrl?.replace(/\/+$/, ''),
     migrations: filled.migrations ?? (production ? 'verify' : 'run'),
     production,
@@ -58,11 +62,13 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
   return resolved;
 }
 
-/** What is wrong with it is said already. */
-function givenLease(given: Partial<PaymentAcceptanceOptions>, group: 'confirmer' | 'creation'): number | undefined {
-  const unsaid = { path: group, problems: [] };
-  const options = valueOf(given, group, unsaid);
-  return isRecord(options) ? (valueOf(options, 'leaseMs', unsaid) as number | undefined) : undefined;
+function constantsOf(options: object): Constants {
+  const place = { path: '', problems: [] };
+  const given = (valueOf(options as Record<symbol, unknown>, CONSTANTS, place) ?? {}) as GivenConstants;
+  const groups = Object.entries(DEFAULT_CONSTANTS) as [keyof Constants, object][];
+  return Object.fromEntries(
+    groups.map(([name, group]) => [name, { ...group, ...given[name] }]),
+  ) as unknown as Constants;
 }
 
 function resolveShops(
@@ -102,18 +108,4 @@ function chooseDefaultShop({ defaultShop, shops, shopResolver }: FilledOptions, 
     );
   }
   return chosen;
-}
-
-/** A default lease grows with the configured timeouts; a configured lease that is too short is a problem. */
-function outlasting(
-  longestMs: number,
-  leaseMs: number,
-  asked: number | undefined,
-  group: string,
-  problems: string[],
-): number {
-  if (leaseMs > longestMs) return leaseMs;
-  if (asked === undefined) return 2 * longestMs;
-  problems.push(`${group}.leaseMs: ${leaseMs} ms is not longer than a request may take (${longestMs} ms).`);
-  return leaseMs;
 }

@@ -1,4 +1,5 @@
 import type { Secret } from '../common/secret.js';
+import type { Constants } from './constants.js';
 import type { PaymentAcceptanceOptions } from './options.js';
 
 /** A shop's settings without its secrets, with every default filled in. */
@@ -30,8 +31,7 @@ type Absent =
   | 'pool'
   | 'resultPage'
   | 'migrations';
-type Groups =
-  'storage' | 'shopLookup' | 'http' | 'schedule' | 'confirmer' | 'deliveries' | 'callbacks' | 'creation' | 'retention';
+type Groups = 'storage' | 'http' | 'schedule' | 'checks' | 'deliveries' | 'callbacks' | 'retention';
 type Filled<T> = T extends object ? Readonly<Required<Omit<T, Absent>> & Pick<T, Absent & keyof T>> : T;
 
 /** The given options, with defaults filled in. */
@@ -40,11 +40,20 @@ export type FilledOptions = Filled<Omit<PaymentAcceptanceOptions, Groups>> & {
 };
 
 /** The module's options, validated, with values derived from them. */
-export interface ResolvedOptions extends Omit<FilledOptions, 'shops' | 'defaultShop' | 'migrations'> {
+export interface ResolvedOptions extends Omit<FilledOptions, 'shops' | 'defaultShop' | 'migrations' | keyof Constants> {
   /** The shops from the options, by name. */
   readonly shops: ReadonlyMap<string, Shop>;
   readonly defaultShop: string;
-  /** Maximum tokens tried per request; the leases allow for that many tries. */
+  readonly shopLookup: Constants['shopLookup'];
+  readonly http: FilledOptions['http'] & Constants['http'];
+  readonly schedule: FilledOptions['schedule'] & Constants['schedule'];
+  readonly deliveries: FilledOptions['deliveries'] & Constants['deliveries'];
+  readonly callbacks: FilledOptions['callbacks'] & Constants['callbacks'];
+  readonly creation: Constants['creation'];
+  readonly retention: false | (Exclude<FilledOptions['retention'], false> & Constants['retention']);
+  /** How long claims last, in milliseconds: twice as long as the requests under them may take. */
+  readonly leases: { readonly checkMs: number; readonly creationMs: number };
+  /** Maximum tokens tried per request. */
   readonly tokensPerRequest: number;
   /** Without a trailing slash. */
   readonly publicUrl: string | undefined;

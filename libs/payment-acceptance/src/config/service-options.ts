@@ -35,8 +35,12 @@ export interface PaymentShopOptions {
 }
 
 /**
- * Finds shops that are not in the options, for example in your own database. Both methods may be called at any time, also
- * concurrently. An error, or no answer within `shopLookup.timeoutMs`, never counts as "no such shop": callbacks are answered
+ * Finds shops that are not in the options, for example in your own database. Its answers are kept for 30 seconds: a changed token or a
+ * removed shop is noticed after that, and earlier, though at most every five seconds, upon a refused token or a digest that does not
+ * match. A name that it does not know is asked about again after five seconds; each instance looks up at most 20 such names a second,
+ * and answers callbacks of the others 503.
+ * Both methods may be called at any time, also
+ * concurrently. An error, or no answer within five seconds, never counts as "no such shop": callbacks are answered
  * 503, so that they are sent again, and checks are postponed.
  */
 export interface PaymentShopResolver {
@@ -46,29 +50,8 @@ export interface PaymentShopResolver {
   list(): Promise<string[]>;
 }
 
-/** How answers of the `shopResolver` are cached. */
-export interface ShopLookupOptions {
-  /**
-   * How long a shop's settings are cached, in milliseconds. A changed token or a removed shop is noticed after that; a refused
-   * token, or a digest that does not match, makes the module look earlier. Default 30000.
-   */
-  cacheMs?: number;
-  /** Minimum pause between two such early look-ups of one shop, in milliseconds. Default 5000. */
-  refreshGapMs?: number;
-  /**
-   * How long an unknown name in a callback's address is remembered as unknown, in milliseconds; a new shop of that name gets
-   * callbacks only after that. Each instance looks up at most 20 unknown names a second, and answers the others 503.
-   * Default 5000.
-   */
-  absentMs?: number;
-  /** How long one call of the resolver may take, in milliseconds. Default 5000. */
-  timeoutMs?: number;
-}
-
 /** Limits of one HTTP request to the service (assumed; the specification is silent). */
 export interface ServiceHttpOptions {
-  /** Time limit for establishing a connection, TLS included, in milliseconds. Default 5000. */
-  connectTimeoutMs?: number;
   /** Time limit of the whole request, slow bodies included, in milliseconds. Default 15000. */
   totalTimeoutMs?: number;
   /**
@@ -79,8 +62,4 @@ export interface ServiceHttpOptions {
   maxAnswerBytes?: number;
   /** Attempts of a read, and of a creation that provably never left. Default 3. */
   attempts?: number;
-  /** First pause between attempts, in milliseconds; it doubles each time, with full jitter. Default 200. */
-  retryBaseMs?: number;
-  /** Longest pause between attempts, in milliseconds; a longer `Retry-After` ends them. Default 3000. */
-  retryCapMs?: number;
 }

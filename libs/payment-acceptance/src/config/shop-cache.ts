@@ -17,8 +17,8 @@ interface Entry {
 }
 
 /**
- * Validates the shops of the host's resolver and caches them for `shopLookup.cacheMs`. Look-ups of names from callback
- * addresses are rate-limited, and unknown names are cached for `shopLookup.absentMs`. The host's own calls see a new shop at
+ * Validates the shops of the host's resolver and caches them for `cacheMs`. Look-ups of names from callback
+ * addresses are rate-limited, and unknown names are cached for `absentMs`. The host's own calls see a new shop at
  * once.
  */
 export class ShopCache {
@@ -99,7 +99,7 @@ export class ShopCache {
 
   /**
    * Looks a shop up again before its cache entry expires, because its token may have changed. At most once per
-   * `shopLookup.refreshGapMs`, since anyone can send a wrong digest. Gives `undefined` if nothing newer is known.
+   * `refreshGapMs`, since anyone can send a wrong digest. Gives `undefined` if nothing newer is known.
    * @throws PaymentShopResolverError, PaymentInvalidShopError
    */
   async refresh(shop: Shop): Promise<Shop | undefined> {

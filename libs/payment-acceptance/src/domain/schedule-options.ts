@@ -1,4 +1,7 @@
-/** When bills are checked without a hint (assumed). Times are in milliseconds. */
+/**
+ * When bills are checked without a hint (assumed), with up to 10 percent more at random, so that checks spread out. Times are in
+ * milliseconds.
+ */
 export interface CheckScheduleOptions {
   /**
    * Pauses between the checks of an open bill; the last one repeats. Default 1 minute, 2 minutes, 5 minutes, 15 minutes,
@@ -11,21 +14,13 @@ export interface CheckScheduleOptions {
   paidEveryMs?: number;
   /** For how long a paid bill is checked. Default 7 days. */
   paidForMs?: number;
-  /** Pause between checks of an expired bill. Default 1 day. */
-  expiredEveryMs?: number;
-  /** For how long an expired bill is checked. Default 30 days. */
+  /** For how long an expired bill is checked, once a day. Default 30 days. */
   expiredForMs?: number;
-  /** Maximum random extension of each pause, so that checks spread out, in percent. Default 10. */
-  jitterPercent?: number;
   /**
    * Pauses between further checks while the service's list does not yet show what a postback asserts. After the last one,
    * the assertion stays a note on the callback. Default 3000, 10000, 30000.
    */
   lagMs?: number[];
-  /** Minimum pause between two checks of one bill, however many hints it gets. Default 2000. */
-  minGapMs?: number;
-  /** First pause after a failed check; doubles each time, with jitter. Default 5000. */
-  retryBaseMs?: number;
-  /** Longest pause after a failed check. Default 10 minutes. */
+  /** Longest pause after a failed check; the first is five seconds, and each is twice the one before. Default 10 minutes. */
   retryCapMs?: number;
 }

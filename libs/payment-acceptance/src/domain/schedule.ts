@@ -2,7 +2,11 @@ import type { BillState, LockedBill } from './bill.js';
 import type { ClaimedBill } from './claim.js';
 import type { CheckScheduleOptions } from './schedule-options.js';
 
-type Schedule = Readonly<Required<CheckScheduleOptions>>;
+/** The schedule with its constants, see `config/constants.ts`. */
+export interface CheckSchedule extends Readonly<Required<CheckScheduleOptions>> {
+  readonly expiredEveryMs: number;
+  readonly jitterPercent: number;
+}
 
 /**
  * When to check a bill next without a hint, spread by a random `fraction` from 0 to 1; `null` for never. A check that only
@@ -13,7 +17,7 @@ export function nextCheck(
   bill: LockedBill,
   state: BillState,
   scheduled: boolean,
-  options: Schedule,
+  options: CheckSchedule,
   fraction: number,
 ): Date | null {
   const spread = (pauseMs: number): number => Math.round(pauseMs * (1 + (fraction * options.jitterPercent) / 100));
@@ -55,7 +59,7 @@ export function afterFailure(
   claim: ClaimedBill,
   pauseMs: number,
   billRefused: boolean,
-  options: Schedule,
+  options: CheckSchedule,
 ): AfterFailure {
   const now = claim.now.getTime();
   const end = endOfLife(claim, options);
@@ -78,7 +82,7 @@ export function afterFailure(
 }
 
 /** When an unpaid bill without a running payment expires, in epoch milliseconds. */
-export function endOfLife(bill: Pick<LockedBill, 'openedAt'>, options: Schedule): number {
+export function endOfLife(bill: Pick<LockedBill, 'openedAt'>, options: CheckSchedule): number {
   return bill.openedAt.getTime() + options.lifetimeMs;
 }
 

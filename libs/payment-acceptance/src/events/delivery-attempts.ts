@@ -37,10 +37,11 @@ export class DeliveryAttempts {
     private readonly clock: PaymentClock,
     private readonly probe: PaymentProbe,
     private readonly metrics: PaymentMetrics,
-    private readonly options: ResolvedOptions['deliveries'],
+    private readonly options: ResolvedOptions,
   ) {
-    this.connectMs = Math.min(options.timeLimitMs, CONNECT_MS);
-    this.unattendedMs = options.timeLimitMs + LEASE_MARGIN_MS;
+    const { timeLimitMs } = options.deliveries;
+    this.connectMs = Math.min(timeLimitMs, CONNECT_MS);
+    this.unattendedMs = timeLimitMs + LEASE_MARGIN_MS;
     this.leaseMs = this.connectMs + this.unattendedMs;
   }
 
@@ -51,13 +52,14 @@ export class DeliveryAttempts {
     span: ActiveSpan,
   ): Promise<DeliveryOutcome> {
     const deadline = new AbortController();
-    const { timeLimitMs, shutdownMs } = this.options;
+    const { shutdownTimeoutMs } = this.options;
+    const { timeLimitMs } = this.options.deliveries;
     const timers: NodeJS.Timeout[] = [];
     const endAfter = (ms: number, reason: string): void => {
       const end = (): void => deadline.abort(new Error(`The handler did not end within ${ms} ms${reason}.`));
       timers.push(setTimeout(end, ms));
     };
-    const onStop = (): void => endAfter(shutdownMs, ' of the shutdown');
+    const onStop = (): void => endAfter(shutdownTimeoutMs, ' of the shutdown');
     stopping.addEventListener('abort', onStop, { once: true });
     try {
       const event = await this.attempt(consumer, delivery, deadline.signal, () => endAfter(timeLimitMs, ''));

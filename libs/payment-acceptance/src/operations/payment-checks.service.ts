@@ -67,7 +67,7 @@ export class PaymentChecks {
    */
   async check(bill: string, shop: string = this.shops.defaultName): Promise<BillCheck> {
     const of = await this.shops.get(shop);
-    const claim = await this.store.claimOne(of.name, bill, this.random.uuid(), this.options.confirmer.leaseMs);
+    const claim = await this.store.claimOne(of.name, bill, this.random.uuid(), this.options.leases.checkMs);
     if (claim === 'unknown')
       throw new PaymentOperatorActionError(`Shop "${of.name}" has no bill ${bill.slice(0, 128)}.`, 'not-found');
     if (claim === 'busy')

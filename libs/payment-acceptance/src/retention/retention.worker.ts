@@ -44,11 +44,11 @@ export class RetentionWorker {
     if (retention !== false) this.loop ??= this.run(retention.everyMs, retention.pauseMs);
   }
 
-  /** Resolves when the current batch has ended, or when `deliveries.shutdownMs` is over. */
+  /** Resolves when the current batch has ended, or when `shutdownTimeoutMs` is over. */
   async stop(): Promise<void> {
     this.stopping.abort();
     try {
-      await withTimeout(this.options.deliveries.shutdownMs, this.loop ?? Promise.resolve());
+      await withTimeout(this.options.shutdownTimeoutMs, this.loop ?? Promise.resolve());
     } catch (error) {
       const line = `The shutdown did not wait any longer for a removal of old records. ${describeError(error)}`;
       this.logger.write('shutdown-incomplete', line);

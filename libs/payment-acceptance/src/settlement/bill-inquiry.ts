@@ -93,8 +93,8 @@ export class BillInquiry implements LeasedWork<Inquiries> {
   ) {
     this.rateLimited = new RateLimitedLog(this.logger, clock, HOUR);
     this.housekeeping = new Throttle(clock, HOUSEKEEPING_MS);
-    const { shutdownMs } = options.deliveries;
-    this.worker = new LeasedWorker(this, { concurrency: MAX_SHOPS, pollMs: POLL_MS, shutdownMs }, this.logger);
+    const { shutdownTimeoutMs } = options;
+    this.worker = new LeasedWorker(this, { concurrency: MAX_SHOPS, pollMs: POLL_MS, shutdownTimeoutMs }, this.logger);
   }
 
   /** Asks for the bills of a turn of each shop; resolves with the number of shops once all are answered. */
@@ -157,7 +157,7 @@ export class BillInquiry implements LeasedWork<Inquiries> {
       await Promise.all(Array.from({ length: atOnce }, askOneByOne));
     } finally {
       this.asking.delete(shop.name);
-      const { leaseMs } = this.options.creation;
+      const { creationMs: leaseMs } = this.options.leases;
       if (isCrowded && unknown.length > 0) await this.store.forgetThese(shop.name, unknown, leaseMs);
       const kept = isCrowded ? asked.filter((bill) => !unknown.includes(bill)) : asked;
       for (const asks of new Set(kept.map((bill) => bill.asks))) {
@@ -210,7 +210,7 @@ export class BillInquiry implements LeasedWork<Inquiries> {
 
   /** Chosen at random, so that a flood of postbacks hides neither later nor earlier ones. */
   private async next(shop: string, limit: number): Promise<SoughtBill[]> {
-    const { leaseMs } = this.options.creation;
+    const { creationMs: leaseMs } = this.options.leases;
     const lot = Math.floor(this.random.fraction() * 3);
     const again = lot === 0 ? await this.store.nextAgain(shop, limit) : [];
     if (again.length > 0) return again;

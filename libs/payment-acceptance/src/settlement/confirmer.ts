@@ -62,11 +62,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     private readonly telemetry: Telemetry,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
-    this.worker = new LeasedWorker(
-      this,
-      { ...options.confirmer, shutdownMs: options.deliveries.shutdownMs },
-      this.logger,
-    );
+    this.worker = new LeasedWorker(this, { ...options, concurrency: options.checks.concurrency }, this.logger);
     this.housekeeping = new Throttle(clock, HOUSEKEEPING_MS);
   }
 
@@ -117,7 +113,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
         const { name } = shop;
         const limits = {
           limit: Math.min(limit - claimed.length, left(name)),
-          leaseMs: this.options.confirmer.leaseMs,
+          leaseMs: this.options.leases.checkMs,
           requestsPerSecond: this.requests.perSecond(shop),
           probeMs: PROBE_MS,
         };

@@ -5,7 +5,7 @@ import type { ClaimedBill, LockedClaim } from '../domain/claim.js';
 import type { Decision } from '../domain/decide.js';
 import { answerHints, firstAssertion } from '../domain/hints.js';
 import type { LedgerPayment } from '../domain/payment.js';
-import type { CheckScheduleOptions } from '../domain/schedule-options.js';
+import type { CheckSchedule } from '../domain/schedule.js';
 import { nextCheck } from '../domain/schedule.js';
 import type { Settlement } from '../domain/settlement.js';
 import type { IntentId } from '../domain/ids.js';
@@ -36,7 +36,7 @@ export class SettlementBatch {
 
   constructor(
     known: readonly KnownPayment[],
-    private readonly schedule: Readonly<Required<CheckScheduleOptions>>,
+    private readonly schedule: CheckSchedule,
     private readonly fraction: () => number,
   ) {
     for (const payment of known) this.set(payment);

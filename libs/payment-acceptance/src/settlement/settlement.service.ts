@@ -77,7 +77,7 @@ export class SettlementService {
     this.commits = new GroupCommit({
       name: 'PaymentSettlement',
       maxBatch: MAX_BILLS_OF_TRANSACTION,
-      timeoutMs: this.options.confirmer.leaseMs / 2,
+      timeoutMs: this.options.leases.checkMs / 2,
       run: (answers) => this.settleTogether(answers, false),
       alone: (answer) => this.settleAlone(answer),
       // A single answer has already failed alone.

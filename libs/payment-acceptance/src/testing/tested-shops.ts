@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { PaymentSandbox } from 'nestjs-payment-sandbox';
+import { CONSTANTS, type GivenConstants } from '../config/constants.js';
 import type { PaymentAcceptanceOptions } from '../config/options.js';
 import type { PaymentShopOptions, PaymentShopResolver } from '../config/service-options.js';
+
+/** Between checks. */
+const NO_PAUSES = { [CONSTANTS]: { schedule: { jitterPercent: 0, minGapMs: 1 } } satisfies GivenConstants };
 
 /** Where the service sends payers and postbacks of a shop. */
 export interface CallbackUrls {
@@ -33,8 +37,8 @@ export class TestedShops {
       autoStart: false,
       migrations: 'run',
       callbacks: { ...given.callbacks, resultWaitMs: 1 },
-      schedule: { ...given.schedule, jitterPercent: 0, minGapMs: 1 },
-      deliveries: { ...given.deliveries, retryBaseMs: 1, retryCapMs: 1 },
+      deliveries: { ...given.deliveries, retryCapMs: 1 },
+      ...NO_PAUSES,
     };
   }
 
