@@ -1,20 +1,33 @@
 // npm run docs: writes the tables of the documentation that come from docstrings, the options' rules and the log lines. With --check
-// it only says whether they are up to date.
+// it only says whether they are up to date; with --images it takes the pictures in docs/images.
 import './lib/node-version.mjs';
 import fs from 'node:fs';
 import path from 'node:path';
 import { docstringTables } from './lib/docstring-tables.mjs';
 import { logLineTable } from './lib/log-line-table.mjs';
+import { run } from './lib/children.mjs';
 import { prepare } from './lib/prepare.mjs';
 import { root } from './lib/project.mjs';
 import { argumentsOf, isCheck } from './lib/usage.mjs';
 
-const [check] = argumentsOf(
-  'npm run docs [-- --check]\n\nWrites the tables of docs/ that are made of docstrings. --check only says where they differ.',
-  isCheck,
+const [argument] = argumentsOf(
+  'npm run docs [-- --check | --images]\n\nWrites the tables of docs/ that are made of docstrings. --check only says where they differ. ' +
+    '--images takes the pictures in docs/images from a real Chromium, as npm run test:browser does.',
+  (each) => isCheck(each) || each === '--images',
 );
+const check = argument === '--check';
+
+/** Each picture of docs/images, and the page of test/browser that it shows. */
+const IMAGES = {
+  shop: 'shop-products',
+  'payment-page': 'pay-card',
+  'sandbox-console': 'console-bill',
+  'operator-console': 'operator-overview',
+  'operator-bill': 'operator-bill',
+};
 
 await prepare();
+if (argument === '--images') await takeImages();
 const config = '../libs/payment-acceptance/dist/esm/config';
 const { OPTION_RULES, SHOP_RULES } = await import(`${config}/option-rules.js`);
 const { EXTRA_RULES } = await import(`${config}/extra-rules.js`);
@@ -75,4 +88,14 @@ function split(document, text, mark) {
   const at = text.indexOf(mark);
   if (at < 0) throw new Error(`${document} has no line "${mark.trim()}".`);
   return [text.slice(0, at), text.slice(at + mark.length)];
+}
+
+/** The pictures are screenshots of the tests in a browser, so that they show what is tested. */
+async function takeImages() {
+  const code = await run(process.execPath, [path.join(root, 'scripts/browser.mjs'), 'pages.browser']);
+  if (code !== 0) throw new Error('The tests in a browser have failed, so no picture was replaced.');
+  for (const [image, screenshot] of Object.entries(IMAGES)) {
+    const taken = path.join(root, '.data/screenshots', `${screenshot}-light-desktop.png`);
+    fs.copyFileSync(taken, path.join(root, 'docs/images', `${image}.png`));
+  }
 }

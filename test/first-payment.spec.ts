@@ -56,7 +56,7 @@ describe('first payment', () => {
     });
     expect(answer.status).toBe(303);
     const page = new URL(answer.headers.get('location')!, redirect!.url);
-    expect(await (await fetch(page)).text()).toContain('being checked');
+    expect(await (await fetch(page)).text()).toContain('Checking your payment');
     await harness.settle();
     const shown = await (await fetch(page)).text();
     expect(shown).toContain('Payment received');

@@ -27,7 +27,7 @@ await serve(
     async read() {
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
       const began = performance.now();
-      const { payments } = await app.get(PaymentHealthIndicator).isHealthy('payments', { timeLimitMs: 60_000 });
+      const { payments } = await app.get(PaymentHealthIndicator).isHealthy('payments', { timeoutMs: 60_000 });
       return { ms: performance.now() - began, health: payments };
     },
   }),

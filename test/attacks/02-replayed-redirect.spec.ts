@@ -42,7 +42,7 @@ describe.each(ONE_ADAPTER)('replayed redirects, on %s', (adapter) => {
     const order = await shop.buy();
     const { fields } = await shop.paySilently(order.billId, { outcome: 'fail' });
     const answer = await send('success', fields);
-    expect(await pageAfter(answer)).toContain('Payment is being checked');
+    expect(await pageAfter(answer)).toContain('Checking your payment');
     expect(await shop.order(order.id)).toMatchObject({ status: 'pending', events: [] });
     await shop.settleHints();
     expect(await shop.order(order.id)).toMatchObject({ status: 'not_paid', paidAmount: null });

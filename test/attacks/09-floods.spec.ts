@@ -72,10 +72,10 @@ describe.each(ONE_ADAPTER)('floods, on %s', (adapter) => {
       expect(statuses[200]).toBeLessThanOrEqual(UNMATCHED + POOL);
       expect(statuses[503]).toBe(60 - statuses[200]!);
       expect((await floods.dropped()).unmatchedPostbacks - before.unmatchedPostbacks).toBe(statuses[503]);
-      expect(floods.logged('name no bill of ours')).toBe(1);
+      expect(floods.logged('name none of our bills')).toBe(1);
       floods.shop.clock.advance(60_000);
       await floods.flood(30, unknown);
-      expect(floods.logged('name no bill of ours')).toBe(2);
+      expect(floods.logged('name none of our bills')).toBe(2);
       const bought = await floods.shop.buy();
       await floods.shop.pay(bought.billId);
       await floods.shop.settle();
@@ -130,12 +130,14 @@ describe.each(ONE_ADAPTER)('floods, on %s', (adapter) => {
       const texts = await pages;
       const waited = performance.now() - began;
       stop();
-      expect(texts.filter((text) => text.includes('being checked')).length).toBeGreaterThanOrEqual(PAGES - 2 * WAITING);
+      expect(texts.filter((text) => text.includes('Checking your payment')).length).toBeGreaterThanOrEqual(
+        PAGES - 2 * WAITING,
+      );
       // One query per page when it arrives, then one every tenth of a second for all that wait.
       expect(looks).toBeGreaterThan(0);
       expect(looks).toBeLessThanOrEqual(PAGES + waited / 100 + 1);
       expect((await floods.dropped()).unawaitedResults - before.unawaitedResults).toBe(PAGES - WAITING);
-      expect(floods.logged('result pages wait')).toBe(1);
+      expect(floods.logged('result pages are waiting')).toBe(1);
     });
 
     test('a page that waits shows the result as soon as there is one', async () => {

@@ -72,8 +72,8 @@ describe('start up', () => {
       ],
       ['a path called sandbox', 'https://pay.example/sandbox', /address of a sandbox, .*set allowSandbox/],
       ['an http address', 'http://api.pay.example', /apiBaseUrl: is not https, .* could read the token/],
-      ['an address with credentials', 'https://user:pa55word@api.pay.example', /a user name or a password in it/],
-      ['an address with only a user name', 'https://user1@api.pay.example', /a user name or a password in it/],
+      ['an address with credentials', 'https://user:pa55word@api.pay.example', /a user name or a password/],
+      ['an address with only a user name', 'https://user1@api.pay.example', /a user name or a password/],
       ['an address with a query', 'https://api.pay.example/?key=1', /a query or a fragment/],
       ['an address that is none', 'api.other.example', /is not an http or https address/],
       ['a file', 'file:///etc/passwd', /is not an http or https address/],
@@ -82,8 +82,8 @@ describe('start up', () => {
     ])('%s is refused', (_name, value, said) => refuses({ [`${P}API_BASE_URL`]: value }, said));
 
     test.each([
-      ["the sandbox's token", 'sandbox-main-token-0123456789abcdef', /apiToken: is a token of the sandbox/],
-      ["a sandbox's token of another name", 'main_SANDBOX_0123456789abcdef', /apiToken: is a token of the sandbox/],
+      ["the sandbox's token", 'sandbox-main-token-0123456789abcdef', /apiToken: is a sandbox token/],
+      ["a sandbox's token of another name", 'main_SANDBOX_0123456789abcdef', /apiToken: is a sandbox token/],
       ['an empty token', '', /API_TOKEN \(shop "main"\): is not set/],
       ['a token of white space', '   ', /apiToken: is empty/],
       ['a token of zeros', '0000000000000000', /apiToken: is a placeholder/],
@@ -107,10 +107,10 @@ describe('start up', () => {
       ['$TOKEN, which no shell has filled in', '$SHOP_TOKEN', /apiToken: is a placeholder/],
       ['%TOKEN%, which no shell has filled in', '%SHOP_TOKEN%', /apiToken: is a placeholder/],
       ['{{ token }}, which no template has filled in', '{{ .Values.token }}', /apiToken: is a placeholder/],
-      ['a token in quotation marks', '"f81d4fae7dec11d0a76500a0"', /apiToken: stands in quotation marks/],
-      ['a token with "Bearer" before it', 'Bearer f81d4fae7dec11d0a765', /apiToken: has white space/],
-      ['a token with a line end', 'f81d4fae7dec11d0a765\n', /apiToken: has white space/],
-      ['a token with a header behind it', 'f81d4fae\r\nX-Admin: 1', /apiToken: has white space/],
+      ['a token in quotation marks', '"f81d4fae7dec11d0a76500a0"', /apiToken: is in quotation marks/],
+      ['a token with "Bearer" before it', 'Bearer f81d4fae7dec11d0a765', /apiToken: contains white space/],
+      ['a token with a line end', 'f81d4fae7dec11d0a765\n', /apiToken: contains white space/],
+      ['a token with a header behind it', 'f81d4fae\r\nX-Admin: 1', /apiToken: contains white space/],
     ])('%s as token is refused', (_name, value, said) => refuses({ [`${P}API_TOKEN`]: value }, said));
 
     test('a placeholder among the previous tokens is refused', () =>
@@ -143,7 +143,7 @@ describe('start up', () => {
       ));
 
     test.each(['production ', 'Production', ' PRODUCTION'])('NODE_ENV=%j is production as well', (nodeEnv) =>
-      refuses({ [`${P}API_TOKEN`]: 'sandbox-main-token-0123456789abcdef' }, /token of the sandbox/, nodeEnv),
+      refuses({ [`${P}API_TOKEN`]: 'sandbox-main-token-0123456789abcdef' }, /sandbox token/, nodeEnv),
     );
   });
 
@@ -224,7 +224,7 @@ describe('start up', () => {
         [`${P}API_TOKEN`]: 'sandbox-main-token-0123456789abcdef',
       });
       expect(code).toBe(1);
-      expect(said).toMatch(/apiToken: is a token of the sandbox/);
+      expect(said).toMatch(/apiToken: is a sandbox token/);
       expect(said).toMatch(/apiBaseUrl: is not https/);
       expect(said).not.toContain('0123456789abcdef');
     });

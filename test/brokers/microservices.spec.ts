@@ -159,7 +159,7 @@ describe('microservices', () => {
       await harness.settle();
       const [failed, succeeded] = await deliveriesOf(harness);
       expect(failed).toMatchObject({ state: 'PENDING', attempts: 1 });
-      expect(failed!.lastError).toBe('PaymentBrokerError: The client has not sent the event: Error: too large');
+      expect(failed!.lastError).toBe('PaymentBrokerError: The client did not send the event: Error: too large');
       expect(succeeded).toMatchObject({ state: 'PENDING', attempts: 0 });
       harness.clock.advance(60_000);
       await harness.settle();
@@ -186,7 +186,7 @@ describe('microservices', () => {
     test.each<[Partial<PaymentMicroservicesOptions>, string]>([
       [{ client: {} as ClientProxy }, 'client: must be a ClientProxy'],
       [{ events: [] }, 'events: some of payment.succeeded'],
-      [{ events: ['payment.succeeded', 'payment.succeeded'] }, 'events: names one twice'],
+      [{ events: ['payment.succeeded', 'payment.succeeded'] }, 'events: lists one twice'],
       [{ source: 'two words' }, 'source: must be a URI reference'],
       [{ connectTimeoutMs: 0 }, 'connectTimeoutMs: must be a whole number'],
       [{ acknowledgeTimeoutMs: 1.5 }, 'acknowledgeTimeoutMs: must be a whole number'],

@@ -28,8 +28,8 @@ describe('silent broker', () => {
     }
 
     test.each<[Trouble, number, string]>([
-      ['blocked', 1, 'The broker has not acknowledged an event in time.'],
-      ['silent', 3, 'The broker has not acknowledged an event in time.'],
+      ['blocked', 1, 'The broker did not acknowledge an event in time.'],
+      ['silent', 3, 'The broker did not acknowledge an event in time.'],
       ['lost', 3, 'channel closed'],
     ])('costs no attempt, whatever it lasts: %s', async (trouble, tries, reason) => {
       const { broker, harness } = await startBeside(trouble);

@@ -15,8 +15,8 @@ const SHOPS: readonly [name: string, shop: Shop | 'down', says: string][] = [
     (_path, type) => (type.includes('form') ? [200, 'OK'] : [400, 'no fields']),
     'or set Postback format (postbackFormat) to form',
   ],
-  ['that answers 500', () => [500, ''], 'the shop failed while it handled the postback: its log says why'],
-  ['that is down', 'down', 'nothing listens at 127.0.0.1:9'],
+  ['that answers 500', () => [500, ''], 'the shop failed while handling the postback: see its log'],
+  ['that is down', 'down', 'nothing is listening at 127.0.0.1:9'],
   [
     'that checks the digest wrongly',
     (_path, _type, body) => [/"SignatureValue":"[0-9a-f]{32}"/.test(body) ? 200 : 400, 'bad signature'],
@@ -84,11 +84,11 @@ describe('a shop', () => {
     await page.goto(`${running.url}/sandbox`);
     await page.getByRole('link', { name: 'o-1' }).first().click();
     await page.getByRole('button', { name: 'Pay', exact: true }).click();
-    await page.getByRole('button', { name: 'Send it again as a form' }).last().click();
+    await page.getByRole('button', { name: 'Resend as a form' }).last().click();
     await page.locator('#timeline > li', { hasText: /Postback, replayed SUCCESS delivered/ }).waitFor();
     await page.goto(`${running.url}/sandbox/console/shops/main`);
     await page.getByRole('button', { name: 'Check' }).click();
     await page.getByText('or set Postback format').waitFor();
-    await page.getByText('it takes redirects').waitFor();
+    await page.getByText('it accepts redirects').waitFor();
   });
 });

@@ -33,8 +33,8 @@ describe('faults', () => {
     await change.getByText('Settings').click();
     await change.getByLabel('Probability').fill('0.5');
     await change.getByLabel('Fields to set').fill('OutSum=1.00\nInvId=a=b');
-    await change.getByLabel('Signed again').selectOption('yes');
-    await change.getByRole('button', { name: 'Put in force' }).click();
+    await change.getByLabel('Re-signed').selectOption('yes');
+    await change.getByRole('button', { name: 'Apply' }).click();
     await page.getByText('50 %').waitFor();
     expect(world.sandbox.faults().postbacks).toEqual({
       drop: 1,
@@ -42,7 +42,7 @@ describe('faults', () => {
     });
     await page.getByRole('switch', { name: 'drop' }).click();
     await page.locator('[role=switch][aria-labelledby=postbacks-drop-name][aria-checked=false]').waitFor();
-    await page.getByRole('button', { name: 'Switch all off' }).click();
+    await page.getByRole('button', { name: 'Turn all off' }).click();
     await page.getByText('none in force').waitFor();
     expect(Object.values(world.sandbox.faults()).flatMap((group) => Object.keys(group as object))).toEqual([]);
   });
@@ -53,8 +53,8 @@ test('the clock moves on, and what is due comes', async () => {
   await world.sandbox.pay(billId, { card: '4000 0000 0000 0077' });
   await openConsole('/console/clock');
   await page.getByText(/becomes SUCCESS/).waitFor();
-  await page.getByLabel('Move on by').fill('61 s');
-  await page.getByRole('button', { name: 'Move' }).click();
+  await page.getByLabel('Advance by').fill('61 s');
+  await page.getByRole('button', { name: 'Advance' }).click();
   await page.getByText(/Ahead of the machine’s clock by 1 m 1 s/).waitFor();
   expect(world.sandbox.bill(billId).paid).toBe(true);
 });
@@ -69,7 +69,7 @@ test('a shop is made, set and saved', async () => {
   await page.getByLabel('Commission, percent').fill('2.5');
   await page.getByLabel('Blocked by the service').check();
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('The settings are saved.').waitFor();
+  await page.getByText('Settings saved.').waitFor();
   await page.getByText('PAYMENT_ACCEPTANCE_SHOP_ID=tea').waitFor();
   expect(world.sandbox.shop('tea')).toMatchObject({ name: 'Tea house', commissionPercent: 2.5, banned: true });
 });

@@ -60,7 +60,7 @@ describe('bills', () => {
       /Payment NEW/,
       /NEW → PROCESS/,
       /PROCESS → SUCCESS/,
-      /browser sent to the shop POST .*\/redirect\/payment\/success/,
+      /payer sent to the shop POST .*\/redirect\/payment\/success/,
       /Postback SUCCESS delivered/,
       /asked for the payments: 200/,
     ]) {
@@ -88,7 +88,7 @@ describe('requests', () => {
     await openConsole('/console/requests');
     const init = { method: 'POST', headers: { authorization: 'Bearer 72|of-another-shop' } };
     await fetch(`${world.sandboxUrl}/api/v1/bill/create?amount=1.005`, init);
-    await row('it begins with 72|…').getByText('401').waitFor();
+    await row('it starts with 72|…').getByText('401').waitFor();
     await fetch(`${world.sandboxUrl}/bill/status`);
     await row('not part of this interface: bill/status').getByRole('link', { name: 'GET /bill/status' }).click();
     await page.getByRole('heading', { name: 'As sent' }).waitFor();
@@ -117,7 +117,7 @@ describe('postbacks', () => {
     await page.getByText('Change and replay').click();
     await page.getByLabel('Status').fill('FAIL');
     await page.getByLabel('OutSum').fill('1.00');
-    await page.getByLabel('Sign again').check();
+    await page.getByLabel('Re-sign').check();
     await page.getByRole('button', { name: 'Send' }).click();
     await entries(/Postback, replayed FAIL delivered/).waitFor();
     const { callbacks } = world.sandbox.bill(billId);

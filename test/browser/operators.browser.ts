@@ -35,9 +35,9 @@ test('a review is accepted: from the shop’s footer to a paid order', async () 
   const { order, bill } = await underpaid(world);
   await page.goto(world.shopUrl);
   await page.getByRole('link', { name: 'Payment console' }).click();
-  await page.getByText('1 thing needs a person.').waitFor();
+  await page.getByText('1 thing needs attention.').waitFor();
   await page.getByRole('link', { name: 'Open reviews' }).click();
-  await page.getByText('A successful payment of less than the bill.').waitFor();
+  await page.getByText('A successful payment of less than the amount billed.').waitFor();
   await page.getByText('SUCCESS, 1800.00 RUB').waitFor();
   await page.getByRole('link', { name: `Accept… the review of order ${order}` }).click();
   await heading(`Accept the review of order ${order}?`).waitFor();
@@ -45,13 +45,13 @@ test('a review is accepted: from the shop’s footer to a paid order', async () 
   await page.getByLabel('Note').fill('the voucher made up for the rest');
   await page.getByRole('button', { name: 'Accept' }).click();
   await status('The review was accepted.').waitFor();
-  await page.getByText('No review is open.').waitFor();
+  await page.getByText('There are no open reviews.').waitFor();
 
   // The operator has judged the money: the order is paid, and says how much came.
   expect(await becomes(order, 'paid')).toMatchObject({ paidAmount: '1800.00', note: null });
   await page.getByRole('link', { name: 'See the bill' }).click();
   await entry(/developer accepted the review underpaid.*the voucher made up for the rest/s).waitFor();
-  await entry('Event payment.succeeded').getByText('taken').waitFor();
+  await entry('Event payment.succeeded').getByText('delivered').waitFor();
   await page.getByText(bill, { exact: true }).last().waitFor();
   await page.getByRole('link', { name: 'Log', exact: true }).click();
   await page.getByRole('row', { name: /developer accepted the review underpaid/ }).waitFor();
@@ -84,10 +84,10 @@ test('a dead letter is replayed once its cause is gone, and the order is paid', 
   await page.getByRole('link', { name: `Replay… payment.succeeded of order ${order}` }).click();
   await page.getByLabel('Note').fill('the rule is gone');
   await page.getByRole('button', { name: 'Replay' }).click();
-  await status('1 dead letter is due again.').waitFor();
+  await status('1 dead letter is being retried.').waitFor();
   await becomes(order, 'paid');
   await openConsole(`/bills/${intent}`);
-  await entry('Event payment.succeeded').getByText('taken').waitFor();
+  await entry('Event payment.succeeded').getByText('delivered').waitFor();
   await entry(/developer replayed dead letter/).waitFor();
 });
 
@@ -109,7 +109,7 @@ describe('an unknown outcome', () => {
   test('is voided where the service has none, and the order can be paid with another bill', async () => {
     const { order, intent } = await lostAnswer(world);
     await openConsole(`/bills/${intent}`);
-    await page.getByRole('heading', { name: 'Did the service make this bill?' }).waitFor();
+    await page.getByRole('heading', { name: 'Did the service create this bill?' }).waitFor();
     await page.getByRole('link', { name: /^Void…/ }).click();
     await page.getByRole('button', { name: 'Void' }).click();
     await status('The attempt was voided.').waitFor();
@@ -142,13 +142,13 @@ test('a bill tells its story, and why each callback was taken as it was', async 
   await page.getByLabel('Order, bill, payment or intent').fill(billId);
   await page.getByRole('button', { name: 'Find' }).click();
   await page.getByRole('link', { name: id }).click();
-  await entry('A bill over 7450.50 RUB was asked for').waitFor();
+  await entry('A bill for 7450.50 RUB was requested').waitFor();
   await entry(/Payment \w+ (seen|became).*SUCCESS/s).waitFor();
-  await entry('Event payment.succeeded').getByText('taken').waitFor();
+  await entry('Event payment.succeeded').getByText('delivered').waitFor();
   const postback = entry('Postback SUCCESS received').first();
-  await postback.getByText('Its digest fits the token of the shop. That alone proves nothing').waitFor();
+  await postback.getByText("Its digest matches the shop's token. That alone proves nothing").waitFor();
   await postback.getByText('What it said').click();
-  await postback.getByRole('row', { name: /OutSum 7450.50 7450.50 agrees/ }).waitFor();
+  await postback.getByRole('row', { name: /OutSum 7450.50 7450.50 matches/ }).waitFor();
 });
 
 test('the charts are drawn, and each is there as a table', async () => {

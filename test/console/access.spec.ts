@@ -100,7 +100,7 @@ describe.each(ADAPTERS)('behind a guard, on %s', (adapter) => {
   test('who sees all shops sees the log; the guard says who acts', async () => {
     const { text } = await as('ann').open();
     expect(text).toMatch(/Payment console ann Overview .* Log Overview/);
-    expect(text).toContain('6 things need a person.');
+    expect(text).toContain('6 things need attention.');
     expect((await as('ann').open('log')).status).toBe(200);
   });
 
@@ -129,7 +129,7 @@ describe.each(ADAPTERS)('behind a guard, on %s', (adapter) => {
         expect.not.stringContaining('main-'),
       ]);
     }
-    expect((await eve.open()).text).toMatch(/Shop eu · eve .* 3 things need a person\./);
+    expect((await eve.open()).text).toMatch(/Shop eu · eve .* 3 things need attention\./);
     expect((await eve.open('bills')).text).toContain('eu-paid');
     for (const path of [`bills/${main.paid}`, `actions/accept-review/${main.review}`, 'log']) {
       expect([path, (await eve.open(path)).status]).toEqual([path, 404]);
@@ -175,7 +175,9 @@ describe.each(ADAPTERS)('behind a guard, on %s', (adapter) => {
 
   test('what the own shop needs can be done, and touches no other', async () => {
     const eve = as('eve');
-    expect((await eve.confirm('actions/replay/all', { note: 'mended' })).text).toContain('1 dead letter is due again.');
+    expect((await eve.confirm('actions/replay/all', { note: 'mended' })).text).toContain(
+      '1 dead letter is being retried.',
+    );
     expect((await eve.open('dead-letters')).text).toContain('There are no dead letters.');
     expect((await as('ann').open('dead-letters')).text).toContain('main-dead');
     expect((await eve.confirm(`actions/accept-review/${eu.review}`)).text).toContain('The review was accepted.');
@@ -185,7 +187,11 @@ describe.each(ADAPTERS)('behind a guard, on %s', (adapter) => {
   test.each(['nobody', 'everywhere'])('%s has no shop of the console, and sees nothing', async (name) => {
     for (const path of ['', 'bills', 'log', `bills/${main.paid}`, `actions/void-bill/${main.lost}`]) {
       const { status, text } = await as(name).open(path);
-      expect([path, status, text]).toEqual([path, 403, expect.stringContaining('You have no shop of this console.')]);
+      expect([path, status, text]).toEqual([
+        path,
+        403,
+        expect.stringContaining('You have access to no shop in this console.'),
+      ]);
       expect(text).not.toMatch(/main-|Log/);
     }
   });

@@ -33,7 +33,7 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
     const again = await desk.operator.open(`actions/dismiss-review/${desk.main.review}`);
     expect([again.status, again.text]).toEqual([
       409,
-      expect.stringContaining('The review was accepted by ann already.'),
+      expect.stringContaining('The review was already accepted by ann.'),
     ]);
   });
 
@@ -52,10 +52,13 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
       JSON.stringify(without),
     ]);
     const asked = await desk.operator.open(`actions/accept-review/${desk.main.review}`);
-    expect(asked.text).toContain('Amount that counts, in RUB The service states none that can be used.');
+    expect(asked.text).toContain('Amount that counts, in RUB The service reports no usable amount.');
     for (const amount of ['1,5', 'much', '100.051']) {
       const { status, text, html } = await desk.operator.submit(asked, { amount, note: 'found' });
-      expect([status, text]).toEqual([400, expect.stringContaining(`Nothing was changed. "${amount}" is no amount.`)]);
+      expect([status, text]).toEqual([
+        400,
+        expect.stringContaining(`Nothing was changed. "${amount}" is not an amount.`),
+      ]);
       expect(html).toContain('value="found"');
     }
     for (const amount of ['', '0', '-1']) {
@@ -71,7 +74,7 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
   test('a dead letter is replayed once its cause is gone', async () => {
     desk.harness.host.app.get(Bookkeeper).mended = true;
     const done = await desk.operator.confirm(`actions/replay/${desk.main.deadLetter}`, { note: 'order made' });
-    expect(done.text).toContain('1 dead letter is due again.');
+    expect(done.text).toContain('1 dead letter is being retried.');
     expect(done.text).toContain('There are no dead letters.');
     await desk.harness.settle();
     expect(await desk.harness.effects()).toMatchObject([{ orderId: 'main-paid' }, { orderId: 'main-dead' }]);
@@ -87,7 +90,7 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
       `ann replayed dead letter ${desk.main.deadLetter} “order made”`,
     );
     const again = await desk.operator.open(`actions/replay/${desk.main.deadLetter}`);
-    expect([again.status, again.text]).toEqual([409, expect.stringContaining('it was replayed already')]);
+    expect([again.status, again.text]).toEqual([409, expect.stringContaining('it was already replayed')]);
   });
 
   test('a replay of many that ends on the way says how many are done', async () => {
@@ -103,17 +106,17 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
     };
     const { status, text } = await desk.operator.submit(await desk.operator.open('actions/replay/all'), {});
     probe.reached = () => undefined;
-    expect([status, text]).toEqual([503, expect.stringContaining('The action stopped after 50, which stay done.')]);
-    expect((await desk.operator.confirm('actions/replay/all')).text).toContain('551 dead letters are due again.');
+    expect([status, text]).toEqual([503, expect.stringContaining('The action stopped after 50, which remain done.')]);
+    expect((await desk.operator.confirm('actions/replay/all')).text).toContain('551 dead letters are being retried.');
   });
 
   test('dead letters that fit a filter are replayed, and no others', async () => {
     const eu = await record(desk.harness, 'eu');
     const asked = await desk.operator.open('actions/replay/all?shop=eu&consumer=orders');
     expect(asked.text).toContain('Replay 1 dead letter?');
-    expect(asked.text).toContain('You replay the dead letters of orders, of shop eu');
+    expect(asked.text).toContain('You are about to replay the dead letters of orders, of shop eu');
     await desk.operator.confirm('actions/replay/all?shop=eu&consumer=orders');
-    expect((await desk.operator.open(`bills/${eu.dead}`)).text).toContain('waits for orders');
+    expect((await desk.operator.open(`bills/${eu.dead}`)).text).toContain('pending for orders');
     expect((await desk.operator.open(`bills/${desk.main.dead}`)).text).toContain('dead letter of orders');
     expect(await desk.actions()).toMatchObject([{ detail: { filter: { shop: 'eu', consumer: 'orders' } } }]);
   });
@@ -139,9 +142,9 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
   });
 
   test.each<[string, (records: Records) => Record<string, string>, number, string]>([
-    ['an id that the service does not know', () => ({ billId: 'nothing' }), 409, 'the service does not find the bill'],
-    ['an id with a space', () => ({ billId: 'a b' }), 400, 'A bill id has 1 to 128 visible characters'],
-    ['no id', () => ({}), 400, 'A bill id has 1 to 128 visible characters'],
+    ['an id that the service does not know', () => ({ billId: 'nothing' }), 409, 'the service cannot find the bill'],
+    ['an id with a space', () => ({ billId: 'a b' }), 400, 'A bill id must be 1 to 128 visible characters'],
+    ['no id', () => ({}), 400, 'A bill id must be 1 to 128 visible characters'],
     [
       'an address that is no page',
       ({ lostBill }) => ({ billId: lostBill, linkPageUrl: 'javascript:alert(1)' }),

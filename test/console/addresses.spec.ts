@@ -76,8 +76,8 @@ describe.each(ADAPTERS)('on %s, whatever stands in an address of the console', (
 
   test('a shop that there is not shows no bill, and one that there is shows its own', async () => {
     shop = null;
-    expect((await operator.open('bills?shop=%00nowhere')).text).toContain('There are no such bills.');
-    expect((await operator.open('bills?shop=ma%00in')).text).not.toContain('There are no such bills.');
+    expect((await operator.open('bills?shop=%00nowhere')).text).toContain('No bills match.');
+    expect((await operator.open('bills?shop=ma%00in')).text).not.toContain('No bills match.');
   });
 
   test('an operator of a shop whose name no shop can have sees nothing', async () => {

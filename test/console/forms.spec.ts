@@ -38,7 +38,7 @@ describe.each(ONE_ADAPTER)('forms, on %s', (adapter) => {
 
     test("with another person's CSRF token does nothing, though the cookie is the same", async () => {
       const answer = await desk.operator.submit(asked, {}, { 'x-user': 'eve' });
-      await refused(answer, 'this form was made for somebody else');
+      await refused(answer, 'this form was issued to someone else');
     });
 
     test('about some dead letters replays no others', async () => {
@@ -115,7 +115,7 @@ describe('a form that cannot be read', () => {
     expect(await post({ 'content-type': 'text/plain' })).toEqual([415, expect.stringContaining(form)]);
     expect(await post({ 'content-type': form, 'x-read': '1' })).toEqual([
       503,
-      expect.stringContaining('Leave the body parser on'),
+      expect.stringContaining('Keep the body parser on'),
     ]);
   });
 });

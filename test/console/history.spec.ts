@@ -28,12 +28,12 @@ describe('history', () => {
     await harness.settle();
     const text = await history(intentId);
     const story = [
-      'A bill over 100.05 RUB was asked for',
-      `The bill is ${billId} at the service, and can be paid`,
+      'A bill for 100.05 RUB was requested',
+      `The service created bill ${billId} , which can be paid`,
       'Postback SUCCESS received',
       'seen: SUCCESS 100.05 RUB',
       'It counts.',
-      'Event payment.succeeded taken by orders',
+      'Event payment.succeeded delivered to orders',
       'The bill Intent',
     ];
     expect(story.map((sentence) => text.indexOf(sentence))).toEqual(
@@ -59,15 +59,15 @@ describe('history', () => {
       const { intentId, billId } = await bill('B-1');
       await harness.sandbox.pay(billId);
       await harness.sandbox.settled();
-      expect(await history(intentId)).toContain('The bill is to be checked because of it.');
+      expect(await history(intentId)).toContain('It scheduled a check of the bill.');
       await harness.settle();
       const text = await history(intentId);
-      expect(text).toContain('Its digest fits the token of the shop. That alone proves nothing');
+      expect(text).toContain("Its digest matches the shop's token. That alone proves nothing");
       expect(text).toMatch(
-        /It agrees with our bill in the order, the amount, (?:custom and the currency|the currency and custom)\./,
+        /It matches our bill in the order, the amount, (?:custom and the currency|the currency and custom)\./,
       );
-      expect(text).toContain('The list of the service shows a payment that it can be about.');
-      expect(text).toMatch(/OutSum 100\.05 100\.05 agrees/);
+      expect(text).toContain("The service's list shows a payment that matches it.");
+      expect(text).toMatch(/OutSum 100\.05 100\.05 matches/);
     });
 
     test('a forged one: digest and fields differ, and the list never shows what it claims', async () => {
@@ -76,19 +76,21 @@ describe('history', () => {
       expect((await postback({ ...fields, SignatureValue: '0'.repeat(32) })).status).toBe(200);
       await harness.settle();
       expect(await history(intentId)).toContain(
-        'The service was asked once, and its list does not show this yet. It is asked again.',
+        'The service was asked once, but its list does not show this yet. It will be asked again.',
       );
       for (const ms of [3_000, 10_000, 30_000]) {
         harness.clock.advance(ms);
         await harness.settle();
       }
       const text = await history(intentId);
-      expect(text).toContain('Its digest does not fit the token of the shop: somebody else may have sent it');
+      expect(text).toContain("Its digest does not match the shop's token: someone else may have sent it");
       expect(text).toMatch(
-        /It differs from our bill in the order, the amount and the currency\. It does not say custom\./,
+        /It differs from our bill in the order, the amount and the currency\. It does not state custom\./,
       );
       expect(text).toContain('A difference changes nothing: the bill is the one its id names');
-      expect(text).toContain('shows no such payment, asked 4 times. Nothing was changed, and nobody was told.');
+      expect(text).toContain(
+        'The service was asked 4 times, and its list shows no such payment. Nothing was changed, and no event was sent.',
+      );
       expect(text).toMatch(/InvId X-9 B-2 differs OutSum 1\.00 100\.05 differs CurrencyIn USD RUB differs/);
       expect(text).not.toMatch(/0{32}/);
     });
@@ -100,8 +102,8 @@ describe('history', () => {
       await harness.settle();
       const text = await history(intentId);
       expect(text).toContain('Postback UNDERPAID received');
-      expect(text).toContain('It carries no digest, which proves nothing for it or against it.');
-      expect(text).toContain('Its status is not documented, so that it claims nothing');
+      expect(text).toContain('It carries no digest, which proves nothing either way.');
+      expect(text).toContain('Its status is undocumented, so it claims nothing');
     });
 
     test('one that came before the bill was known', async () => {
@@ -116,7 +118,7 @@ describe('history', () => {
       ]) {
         await harness.host.dataSource.query(statement, [intentId, billId]);
       }
-      expect(await history(intentId)).toContain('it came before the bill was known');
+      expect(await history(intentId)).toContain('it arrived before the bill was known');
     });
 
     test('redirects, which claim nothing', async () => {
@@ -129,7 +131,7 @@ describe('history', () => {
       expect(text).toMatch(/Success redirect received .*Fail redirect received/);
       expect(text).toContain('It covers the amount and the order, not the result.');
       expect(text).toContain('It differs from our bill in custom.');
-      expect(text).toContain('A redirect claims nothing that could be confirmed.');
+      expect(text).toContain('A redirect makes no claim that could be confirmed.');
       expect(text).toContain('custom basket 6 basket 5 differs');
     });
 
@@ -141,8 +143,8 @@ describe('history', () => {
         intentId,
       ]);
       const text = await history(intentId);
-      expect(text).toContain('InvId not kept B-6 agrees');
-      expect(text).toContain('Its fields were removed, by age or with the personal data of its bill.');
+      expect(text).toContain('InvId not kept B-6 matches');
+      expect(text).toContain('Its fields were removed due to age, or with the personal data of its bill.');
     });
   });
 
@@ -180,7 +182,7 @@ describe('history', () => {
     expect(await history(intentId)).toMatch(/Last check failed PaymentBillNotFoundError: .* 1 in a row/);
     const { bills } = await harness.host.ledger();
     const refused = bills.find(({ orderId }) => orderId === 'D-1')!;
-    expect(await history(refused.intentId)).toMatch(/No bill was made PaymentMerchantBannedError: /);
+    expect(await history(refused.intentId)).toMatch(/No bill was created PaymentMerchantBannedError: /);
   });
 
   test('a shop that the service refuses is on the first page, with the reason', async () => {

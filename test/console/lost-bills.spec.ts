@@ -40,11 +40,11 @@ describe('lost bills in the console', () => {
 
   test('the first page counts them, and theirs shows what the service says apart from what a postback says', async () => {
     const first = await operator.open();
-    expect(first.text).toContain('1 thing needs a person.');
+    expect(first.text).toContain('1 thing needs attention.');
     expect(first.text).toContain('Lost bills 1');
     const { text } = await operator.open('lost-bills');
     expect(text).toMatch(
-      new RegExp(`Bill ${billId} .*SUCCESS 100\\.05 RUB 411111\\*+1111 .*Order that a postback names mug-7 unverified`),
+      new RegExp(`Bill ${billId} .*SUCCESS 100\\.05 RUB 411111\\*+1111 .*Order named by a postback mug-7 unverified`),
     );
     expect(text).not.toContain('different orders');
   });
@@ -59,7 +59,7 @@ describe('lost bills in the console', () => {
     expect(await actions()).toEqual([]);
     const told = { orderId: 'mug-7', amount: '100.05', note: 'in the order book' };
     const done = await operator.confirm(`actions/take-in-bill/${id}`, told);
-    expect(done.text).toMatch(/The bill was taken in\..*No lost bill is known\./);
+    expect(done.text).toMatch(/The bill was taken in\..*There are no lost bills\./);
     await harness.settle();
     expect(await harness.effects()).toMatchObject([{ orderId: 'mug-7', event: 'payment.succeeded' }]);
     expect((await operator.open('log')).text).toMatch(
@@ -71,7 +71,10 @@ describe('lost bills in the console', () => {
   test('one is dismissed, with a note that says why', async () => {
     const asked = await operator.open(`actions/dismiss-lost-bill/${id}`);
     const without = await operator.submit(asked);
-    expect([without.status, without.text]).toEqual([409, expect.stringContaining('Say in a note')]);
+    expect([without.status, without.text]).toEqual([
+      409,
+      expect.stringContaining('Add a note on why the bill is not yours'),
+    ]);
     const done = await operator.confirm(`actions/dismiss-lost-bill/${id}`, { note: 'of the till' });
     expect(done.text).toContain('The bill was dismissed.');
     expect(await actions()).toEqual([
@@ -87,7 +90,7 @@ describe('lost bills in the console', () => {
 
   test('who is in charge of another shop finds none', async () => {
     scope = 'eu';
-    expect((await operator.open('lost-bills')).text).toContain('No lost bill is known.');
+    expect((await operator.open('lost-bills')).text).toContain('There are no lost bills.');
     expect((await operator.open()).text).toContain('Lost bills 0');
     for (const action of ['take-in-bill', 'dismiss-lost-bill']) {
       expect((await operator.open(`actions/${action}/${id}`)).status).toBe(404);

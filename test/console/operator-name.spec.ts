@@ -45,7 +45,7 @@ describe('the name of who acts', () => {
     async (user) => {
       const operator = await consoleFor({}, user);
       const { lost } = await record(harness!, 'main');
-      expect((await operator.open(`bills/${lost}`)).text).toContain('looking only');
+      expect((await operator.open(`bills/${lost}`)).text).toContain('read-only');
       const asked = await operator.open(`actions/void-bill/${lost}`);
       expect([asked.status, asked.text]).toEqual([403, expect.stringContaining('The console does not know your name')]);
       const done = await fetch(asked.url, { method: 'POST', body: new URLSearchParams({ csrf: 'x' }) });

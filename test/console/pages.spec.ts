@@ -106,7 +106,7 @@ describe.each(ONE_ADAPTER)('the console, on %s', (adapter) => {
 
   test('the first page says what needs a person, and how the day went', async () => {
     const text = await open();
-    expect(text).toContain('3 things need a person.');
+    expect(text).toContain('3 things need attention.');
     expect(text).toContain('Open reviews 1');
     expect(text).toContain('Dead letters 1');
     expect(text).toContain('Unknown outcomes 1');
@@ -140,14 +140,14 @@ describe.each(ONE_ADAPTER)('the console, on %s', (adapter) => {
     expect(await open('unknown-outcomes')).toMatch(
       /void the attempt\. .*main-lost .*PaymentServiceNetworkError.* Attach… .*Void…/,
     );
-    expect(await open('unknown-outcomes')).toContain('Postbacks that name no bill of ours');
+    expect(await open('unknown-outcomes')).toContain('Postbacks that name none of our bills');
     expect(await open('reviews')).toMatch(
-      /underpaid .*Billed 100\.05 RUB.*SUCCESS, 99\.00 RUB.*What to do: Accept it where/,
+      /underpaid .*Billed 100\.05 RUB.*SUCCESS, 99\.00 RUB.*What to do: Accept it if/,
     );
     expect(await open('dead-letters')).toMatch(
       /main-dead .*payment\.failed.*orders.*this order is unknown here.*1 attempt/,
     );
-    expect(await open('dead-letters?consumer=mail')).toContain('No dead letter fits.');
+    expect(await open('dead-letters?consumer=mail')).toContain('No dead letters match.');
     expect(await open('dead-letters?consumer=orders&event=payment.failed&orderId=main-dead&shop=main')).toContain(
       'Replay these 1…',
     );

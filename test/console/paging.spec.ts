@@ -76,7 +76,7 @@ describe('paging', () => {
     ['bills', 'Older', NUMBER],
     ['bills?state=OPEN&shop=main', 'Older', NUMBER / 2],
     ['unknown-outcomes', 'Older', NUMBER / 2],
-    ['reviews', 'Later ones', NUMBER],
+    ['reviews', 'Later', NUMBER],
     ['dead-letters', 'More', NUMBER],
     ['dead-letters?consumer=orders', 'More', NUMBER],
     ['log', 'Older', NUMBER],
@@ -100,9 +100,9 @@ describe('paging', () => {
     expect((await operator.open()).text).toContain(`Dead letters ${NUMBER}`);
     expect((await operator.open('actions/replay/all')).text).toContain(`Replay ${NUMBER} dead letters?`);
     const done = await operator.confirm('actions/replay/all');
-    expect(done.text).toContain(`${NUMBER} dead letters are due again.`);
+    expect(done.text).toContain(`${NUMBER} dead letters are being retried.`);
     const none = await operator.open('dead-letters?done=replayed&count=0');
-    expect(none.text).toContain('Nothing was replayed: no dead letter fits any more.');
+    expect(none.text).toContain('Nothing was replayed: no dead letter matches any more.');
   });
 
   test('a bill with as many callbacks as are kept of one: the first, the newest, and a way to all of them', async () => {
@@ -115,7 +115,7 @@ describe('paging', () => {
     const page = await operator.open(`bills/${intentId}`);
     expect(Buffer.byteLength(page.html)).toBeLessThan(LARGEST_BYTES);
     expect(told(page)).toEqual([0, 1, ...Array.from({ length: 10 }, (_, index) => 90 + index)]);
-    expect(page.text).toContain('88 callbacks between the first and the newest are left out.');
+    expect(page.text).toContain('88 callbacks between the first and the newest are not shown.');
     const whole = await operator.follow(
       page,
       linksOf(page).find((link) => link.includes('callbacks=all'))!,

@@ -37,9 +37,7 @@ describe('stale reviews', () => {
   test('a review stands beside what the ledger has now', async () => {
     await record(harness, 'main');
     const { text } = await operator.open('reviews');
-    expect(text).toMatch(
-      /The service listed SUCCESS, 99\.00 RUB .*The ledger has now SUCCESS Payment .*Accept it where/,
-    );
+    expect(text).toMatch(/The service listed SUCCESS, 99\.00 RUB .*The ledger now has SUCCESS Payment .*Accept it if/);
     expect(text).not.toContain('listed later');
   });
 
@@ -55,7 +53,7 @@ describe('stale reviews', () => {
       expect([status, text]).toEqual([409, expect.stringMatching(/main-short does not count\. .*dismiss\./)]);
       await operator.confirm(`actions/dismiss-review/${id}`);
     }
-    expect((await operator.open('reviews')).text).toContain('No review is open.');
+    expect((await operator.open('reviews')).text).toContain('There are no open reviews.');
     expect((await harness.host.ledger()).events.map(({ orderId, name }) => `${orderId} ${name}`)).not.toContain(
       'main-short payment.succeeded',
     );
@@ -69,7 +67,7 @@ describe('stale reviews', () => {
     );
     const { status, text } = await operator.submit(asked);
     expect([status, text]).toEqual([409, expect.stringContaining('does not count')]);
-    expect((await operator.open('reviews')).text).toMatch(/The ledger has now FAIL .*cannot be accepted: dismiss/);
+    expect((await operator.open('reviews')).text).toMatch(/The ledger now has FAIL .*cannot be accepted: dismiss/);
   });
 
   test('one of a payment that counts says that it does', async () => {
@@ -78,7 +76,7 @@ describe('stale reviews', () => {
     await harness.host.dataSource.query(
       `UPDATE payment_acceptance.payment SET verdict = 'succeeded' WHERE verdict = 'review'`,
     );
-    expect((await operator.open('reviews')).text).toContain('The ledger has now SUCCESS, and it counts');
+    expect((await operator.open('reviews')).text).toContain('The ledger now has SUCCESS, and it counts');
     expect((await operator.open(`actions/accept-review/${review}`)).text).toContain('so the review is only closed');
   });
 
@@ -95,7 +93,7 @@ describe('stale reviews', () => {
     expect((await operator.open(page)).text).toContain('Had it failed before?');
     for (const [hadFailed, status, said] of [
       ['', 409, 'has failed: the ledger says FAIL'],
-      ['perhaps', 400, 'write yes, or nothing'],
+      ['perhaps', 400, 'enter yes or leave the field empty'],
     ] as const) {
       const answer = await operator.submit(await operator.open(page), { ...fields, hadFailed });
       expect([answer.status, answer.text]).toEqual([status, expect.stringContaining(said)]);

@@ -29,7 +29,7 @@ const PAST_LEASES_MS = 121_000;
 const OPTIONS = {
   // One at a time, so that every process reaches the points in the same order.
   checks: { concurrency: 1 },
-  deliveries: { concurrency: 1, timeLimitMs: 5_000 },
+  deliveries: { concurrency: 1, timeoutMs: 5_000 },
   // Do not check again what an earlier process has paid.
   schedule: { openMs: [60_000], paidEveryMs: 300 * DAY, paidForMs: 900 * DAY, jitterPercent: 0 },
   callbacks: { resultWaitMs: 1 },

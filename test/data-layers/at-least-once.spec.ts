@@ -85,11 +85,11 @@ describe("handlers: 'at-least-once', for orders in another database", () => {
     await harness.close();
   });
 
-  async function start(providers: Provider[], timeLimitMs = 30_000): Promise<INestApplication> {
+  async function start(providers: Provider[], timeoutMs = 30_000): Promise<INestApplication> {
     const options = moduleOptions(harness.sandboxUrl, {
       storage: { url: harness.databaseUrl },
       handlers: 'at-least-once',
-      deliveries: { timeLimitMs },
+      deliveries: { timeoutMs },
     });
     const module = await Test.createTestingModule({
       imports: [PaymentAcceptanceModule.forRoot(options)],

@@ -44,7 +44,7 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, commitsUnawa
   async function paid(
     handler: Handler,
     transactions: PaymentTransactions = layer.transactions,
-    timeLimitMs = TIME_LIMIT_MS,
+    timeoutMs = TIME_LIMIT_MS,
   ): Promise<void> {
     @Injectable()
     class Orders {
@@ -59,7 +59,7 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, commitsUnawa
       options: {
         transactions,
         storage: { url: harness.databaseUrl },
-        deliveries: { timeLimitMs },
+        deliveries: { timeoutMs },
       },
     });
     const { billId } = await harness.host.payments.createBill({ orderId: 'order-1', amount: '10' });
@@ -78,7 +78,7 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, commitsUnawa
   beforeEach(async () => {
     if (absent !== undefined) return;
     attempts = 0;
-    harness = await startHarness({ options: { deliveries: { timeLimitMs: TIME_LIMIT_MS } } });
+    harness = await startHarness({ options: { deliveries: { timeoutMs: TIME_LIMIT_MS } } });
     layer = await open(harness.databaseUrl);
   });
   afterEach(async () => {

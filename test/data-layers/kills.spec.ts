@@ -11,7 +11,7 @@ import { SEED } from '../support/seed.js';
 import { until } from '../support/until.js';
 import { LAYERS } from './layers.mjs';
 
-const OPTIONS = { deliveries: { concurrency: 1, timeLimitMs: 5_000 } };
+const OPTIONS = { deliveries: { concurrency: 1, timeoutMs: 5_000 } };
 const PAST_LEASE_MS = 60_000;
 const PAYMENTS = 300;
 const KILLS = 5;
@@ -124,7 +124,7 @@ describe.each(chosen)('processes that are killed, with handlers in transactions 
 
   test(`do ${PAYMENTS} payments once each, with two instances and ${KILLS} kills`, async () => {
     const before = (await harness.effects()).length;
-    const running = { deliveries: { concurrency: 4, timeLimitMs: 2_000, retryBaseMs: 1 }, pollMs: 50 };
+    const running = { deliveries: { concurrency: 4, timeoutMs: 2_000, retryBaseMs: 1 }, pollMs: 50 };
     const instance = async (): Promise<ChildProcess> => {
       const child = start({ RUNS_ON: 'yes' }, running);
       await once(child.stdout!, 'data');

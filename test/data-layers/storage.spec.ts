@@ -132,7 +132,7 @@ describe('the option storage, in an application without a TypeORM data source', 
       },
       { logger: false, abortOnError: false },
     );
-    await expect(failing).rejects.toThrow('transactions: name the data layer');
+    await expect(failing).rejects.toThrow('transactions: set the data layer');
     // Nest calls no hook of a shutdown after it.
     await until(sessions, (open) => open.every((id) => before.includes(id)), SOON_MS);
 
@@ -152,21 +152,21 @@ describe('the option storage, in an application without a TypeORM data source', 
   });
 
   test('without storage and without TypeORM the start says what to write', async () => {
-    expect(await failureOf({})).toContain('name the database in the option storage');
+    expect(await failureOf({})).toContain('set the database in the option storage');
   });
 
   test('a handler without transactions is refused', async () => {
     const error = await failureOf({ storage: { url: harness.databaseUrl } });
-    expect(error).toContain('transactions: name the data layer in whose transactions the handlers run');
+    expect(error).toContain('transactions: set the data layer in whose transactions the handlers run');
   });
 
   test.each<[PaymentAcceptanceOptions['storage'], string]>([
-    [{ url: 'sqlite://x' }, 'storage.url: must be an address that begins with postgres://'],
-    [{ url: 'postgres://x', pool: { getConnection: () => undefined } }, 'storage: give either url or pool.'],
+    [{ url: 'sqlite://x' }, 'storage.url: must be an address that starts with postgres://'],
+    [{ url: 'postgres://x', pool: { getConnection: () => undefined } }, 'storage: set either url or pool.'],
     [{ url: 'mysql://app:pa/ss@db/shop' }, 'storage.url: must be an address'],
     [{ pool: {} }, 'storage.pool: must be a pool of pg or mysql2.'],
     [{ pool: null as never }, 'storage.pool: must be a pool of pg or mysql2.'],
-    [{ url: undefined }, 'storage: give either url or pool.'],
+    [{ url: undefined }, 'storage: set either url or pool.'],
     [{ connections: 1 }, 'storage.connections: must be a whole number from 2 to 1000'],
   ])('%j is refused', async (storage, told) => {
     expect(await failureOf({ storage })).toContain(told);

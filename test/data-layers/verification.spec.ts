@@ -42,7 +42,7 @@ describe('the option transactions is verified at start', () => {
     ({ close } = there);
     const error = await start(there.transactions);
     expect(error).toBeInstanceOf(PaymentTransactionsError);
-    expect(String(error)).toContain('leads to another database');
+    expect(String(error)).toContain('points to a different database');
   });
 
   test('a transaction that cannot begin is refused, with its reason', async () => {

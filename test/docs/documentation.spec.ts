@@ -87,7 +87,7 @@ test.each(Object.entries(OF_LAYERS))(
     const placed = (where: string) => edits.find(({ file, place }) => `${file} ${place}`.includes(where))!.code;
     const module = `import { Module } from '@nestjs/common';
     ${placed('at the top')}
-    @Module({ imports: [${placed('in the imports')}], providers: [${placed('in the providers')}] })
+    @Module({ imports: [${placed('end of the imports')}], providers: [${placed('in the providers')}] })
     export class Application {}`;
     const all = { ...files, 'order-payments.ts': placed('order-payments'), 'app.module.ts': module };
     const blocks = Object.entries(all).map(

@@ -64,7 +64,7 @@ describe('creating a bill while things fail', () => {
     expect(await billsOf('ambiguous')).toMatchObject([{ state: 'OPEN', billId: bill.billId }]);
   });
 
-  test('a bill_id that is that of another bill is an unknown outcome which says so', async () => {
+  test('a bill_id that belongs to another bill is an unknown outcome which says so', async () => {
     answer = { status: 200, body: JSON.stringify({ success: 'true', bill_id: 'twin', ...link }) };
     await create(odd, 'twin-1');
     const error = await failing(odd, 'twin-2');

@@ -202,7 +202,7 @@ describe('deliveries while things change', () => {
         await manager.query('SELECT pg_sleep(60)');
       }
     }
-    harness = await startHarness({ providers: [Slow], options: { deliveries: { timeLimitMs: 150, maxAttempts: 8 } } });
+    harness = await startHarness({ providers: [Slow], options: { deliveries: { timeoutMs: 150, maxAttempts: 8 } } });
     const { billId } = await harness.host.payments.createBill({ orderId: 'destroyed', amount: '10' });
     await harness.sandbox.pay(billId);
     await harness.settle();

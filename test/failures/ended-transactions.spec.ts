@@ -62,9 +62,7 @@ describe('a transaction of a handler that is ended before the handler has return
     async (_end, statements, stays) => {
       await run(send(...statements));
       expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: 1 });
-      expect((await delivery()).lastError).toMatch(
-        /^HandlerTransactionEndedError: The transaction of this handler was ended/,
-      );
+      expect((await delivery()).lastError).toMatch(/^HandlerTransactionEndedError: This handler's transaction ended/);
       // On MariaDB what follows the end is in a transaction of its own, since autocommit is off.
       const kept = ON_MARIADB ? stays.filter((each) => each !== 'after 1') : stays;
       expect(await written()).toEqual(kept);

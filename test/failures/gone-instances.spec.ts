@@ -87,7 +87,7 @@ describe('gone instances', () => {
         seen.push(await unattendedMs((statement) => manager.query(statement)));
       }
     }
-    harness = await startHarness({ providers: [Orders], options: { deliveries: { timeLimitMs: 20_000 } } });
+    harness = await startHarness({ providers: [Orders], options: { deliveries: { timeoutMs: 20_000 } } });
     const { manager } = harness.host.dataSource;
     const before = await unattendedMs((statement) => manager.query(statement));
     const database = harness.host.app.get(Database, { strict: false });

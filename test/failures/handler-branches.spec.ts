@@ -79,7 +79,7 @@ describe('handler branches', () => {
         await Promise.all([branch, away()]);
       });
       await harness.host.deliveries.runOnce();
-      await expect(branch).rejects.toThrow('The transaction of this manager has ended, so the statement was refused.');
+      await expect(branch).rejects.toThrow("This manager's transaction has ended, so the statement was rejected.");
       expect(await effects()).toEqual([]);
     });
 
@@ -133,7 +133,7 @@ describe('handler branches', () => {
       });
       await harness.host.deliveries.runOnce();
       await expect(branch).rejects.toThrow('has ended');
-      const lastError = expect.stringContaining('went on after it had returned');
+      const lastError = expect.stringContaining('continued after it returned');
       expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: 1, lastError });
       expect(await effects()).toEqual([]);
     });
@@ -201,7 +201,7 @@ describe('handler branches', () => {
         () => 'done',
         (error: unknown) => String(error),
       );
-      expect([way, failure]).toEqual([way, expect.stringContaining('The transaction of this manager has ended')]);
+      expect([way, failure]).toEqual([way, expect.stringContaining("This manager's transaction has ended")]);
     }
     subscriber.letGo();
     expect(await attempt).toBe(1);

@@ -39,11 +39,11 @@ describe('the connection of a handler', () => {
   afterEach(() => harness.close());
 
   /** Starts a host whose pool has four connections, with a delivery for the handler. */
-  async function paidFor(work: Handler['work'], timeLimitMs = 30_000): Promise<void> {
+  async function paidFor(work: Handler['work'], timeoutMs = 30_000): Promise<void> {
     const handler = Object.assign(new Handler(), { work });
     harness = await startHarness({
       providers: [{ provide: Handler, useValue: handler }],
-      options: { deliveries: { timeLimitMs } },
+      options: { deliveries: { timeoutMs } },
       poolSize: 4,
     });
     await pay(harness, 'raw');
@@ -105,7 +105,7 @@ describe('the connection of a handler', () => {
         });
         await harness.host.deliveries.runOnce();
         expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 1 });
-        expect((): unknown => late!.query('SELECT 1')).toThrow('The transaction of this manager has ended');
+        expect((): unknown => late!.query('SELECT 1')).toThrow("This manager's transaction has ended");
       },
     );
 

@@ -79,7 +79,7 @@ describe('workers of an application', () => {
     harness = await startHarness({ providers: [EffectWriter] });
     const leaving = await harness.start({
       providers: [Endless],
-      options: { autoStart: true, shutdownTimeoutMs: 200, deliveries: { timeLimitMs: 600_000 } },
+      options: { autoStart: true, shutdownTimeoutMs: 200, deliveries: { timeoutMs: 600_000 } },
     });
     const { billId } = await harness.host.payments.createBill({ orderId: 'cut-off', amount: '10' });
     await harness.sandbox.pay(billId);

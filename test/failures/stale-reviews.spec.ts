@@ -143,7 +143,7 @@ describe('stale reviews', () => {
       await shows(bill, 'SUCCESS', '50.00');
       await shows(bill, 'FAIL', '50.00');
       expect(await of(bill)).toMatchObject({ open: ['payment-changed', 'underpaid'] });
-      const said = /The service listed payment \S+ as FAIL last.* Dismiss the review/;
+      const said = /The service last listed payment \S+ as FAIL.* Dismiss the review/;
       await refused(bill, 'payment-changed', said);
       await refused(bill, 'payment-changed', said, { amount: '50' });
       await refused(bill, 'underpaid', said);
@@ -159,7 +159,7 @@ describe('stale reviews', () => {
       await shows(bill, 'FAIL', '50.00');
       await shows(bill, 'SUCCESS', '50.00');
       await shows(bill, 'FAIL', '50.00');
-      await refused(bill, 'underpaid', /as FAIL last/);
+      await refused(bill, 'underpaid', /last listed payment \S+ as FAIL/);
       await shows(bill, 'SUCCESS', '50.00');
       await accept(bill, 'underpaid');
       expect(await of(bill)).toMatchObject({ state: 'PAID', events: expect.arrayContaining(['payment.succeeded']) });

@@ -20,7 +20,7 @@ export const EXAMPLES = {
     nest: 11,
     prefix: '/api',
     orders: '/api/v1/orders',
-    says: 'createBill was called inside a transaction of yours',
+    says: 'createBill was called inside one of your transactions',
   },
   'nest12-esm-fastify': { nest: 12 },
   'bullmq-handover': {

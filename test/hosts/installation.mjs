@@ -141,8 +141,7 @@ function apply(/** @type {string} */ folder, /** @type {Edit} */ { file, place, 
     'a new file': () => `${code}\n`,
     'at the end': () => `${text}${code}\n`,
     'at the top': () => `${code}\n${text}`,
-    'in the imports of @Module, at their end': () =>
-      text.replace('\n  ],\n  providers', `\n${code}\n  ],\n  providers`),
+    'at the end of the imports of @Module': () => text.replace('\n  ],\n  providers', `\n${code}\n  ],\n  providers`),
     'in the providers of @Module': () => text.replace('providers: [', `providers: [${code}`),
     'before app.listen()': () => text.replace('  await app.listen', `  ${code}\n  await app.listen`),
   };

@@ -197,7 +197,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
         const page = await pageAfter(await postForm(target(path), signed));
         expect([page.status, page.headers.get('refresh')]).toEqual([200, '2']);
         const text = await page.text();
-        expect(text).toContain('Payment is being checked');
+        expect(text).toContain('Checking your payment');
         expect(text).toContain(orderId);
       }
     });
@@ -209,7 +209,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
       const failed = await pageAfter(await postForm(redirect!.url, redirect!.fields));
       expect(await failed.text()).toContain('Payment failed');
       const hopeful = await pageAfter(await postForm(target('success'), redirect!.fields));
-      expect(await hopeful.text()).toContain('Payment is being checked');
+      expect(await hopeful.text()).toContain('Checking your payment');
       await harness.settle();
     });
 

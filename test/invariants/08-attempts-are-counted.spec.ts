@@ -24,7 +24,7 @@ const delivery = async () => (await harness.host.ledger()).events[0]!.deliveries
 
 /** Runs the deliveries of one process until its handler kills it. */
 async function crash(): Promise<NodeJS.Signals | null> {
-  const options = moduleOptions(harness.sandboxUrl, { deliveries: { maxAttempts: 2, timeLimitMs: 5_000 } });
+  const options = moduleOptions(harness.sandboxUrl, { deliveries: { maxAttempts: 2, timeoutMs: 5_000 } });
   const child = spawn(process.execPath, ['test/support/crashing-host.mjs'], {
     stdio: 'inherit',
     env: {
@@ -95,7 +95,7 @@ describe('invariant 8: an attempt is counted before it runs', () => {
         await manager.query('COMMIT').catch((error: unknown) => seen.push(String(error)));
       }
     }
-    harness = await startHarness({ providers: [Slow], options: { deliveries: { timeLimitMs: 400 } } });
+    harness = await startHarness({ providers: [Slow], options: { deliveries: { timeoutMs: 400 } } });
     await pay('slow');
     expect(await harness.host.deliveries.runOnce()).toBe(1);
     expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: 1 });
@@ -190,7 +190,7 @@ describe('invariant 8: an attempt is counted before it runs', () => {
         if (calls === 1) await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
       }
     }
-    harness = await startHarness({ providers: [Stuck], options: { deliveries: { timeLimitMs: 200 } } });
+    harness = await startHarness({ providers: [Stuck], options: { deliveries: { timeoutMs: 200 } } });
     await pay('stuck');
     await harness.host.deliveries.runOnce();
     expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: 1 });

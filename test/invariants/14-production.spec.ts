@@ -41,7 +41,7 @@ describe('invariant 14: in production nothing unsafe is a default', () => {
   test.each([
     ['an http address', { apiBaseUrl: 'http://api.pay.example' }, /shops\.main\.apiBaseUrl: is not https/],
     ["the sandbox's address", { apiBaseUrl: 'https://127.0.0.1:4010' }, /apiBaseUrl: is the address of this machine/],
-    ["the sandbox's token", { apiToken: 'sandbox-main-token-0123456789abcdef' }, /apiToken: is a token of the sandbox/],
+    ["the sandbox's token", { apiToken: 'sandbox-main-token-0123456789abcdef' }, /apiToken: is a sandbox token/],
   ])('%s is refused', async (_name, shop, message) => {
     const starting = start(shop);
     await expect(starting).rejects.toBeInstanceOf(PaymentConfigurationError);

@@ -60,7 +60,7 @@ describe('a pool that the host keeps busy', () => {
     }
     harness = await startHarness({
       providers: [Orders],
-      options: { deliveries: { maxAttempts: 2, timeLimitMs: 100 } },
+      options: { deliveries: { maxAttempts: 2, timeoutMs: 100 } },
     });
     await due();
     for (let round = 1; round <= 3; round += 1) {
@@ -92,7 +92,7 @@ describe('a pool that the host keeps busy', () => {
         return new Promise((resolve) => (end = resolve));
       }
     }
-    harness = await startHarness({ providers: [Orders], options: { deliveries: { timeLimitMs: 10_000 } } });
+    harness = await startHarness({ providers: [Orders], options: { deliveries: { timeoutMs: 10_000 } } });
     await due();
     const waits = new Promise<void>((resolve) => at([CLAIM, () => void takeAll().then(() => resolve())]));
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'performance', 'Date'] });

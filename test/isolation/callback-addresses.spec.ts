@@ -61,7 +61,7 @@ describe('where the callbacks are', () => {
       }
       expect((await postJson(`${url}/api/postback/payment`, fields)).status).toBe(200);
       expect(logged.filter((line) => line.startsWith('error'))).toEqual([
-        'error callback-misaddressed: A callback came to /postback/payment and was answered 404: the application serves callbacks at ' +
+        'error callback-misaddressed: A callback to /postback/payment got 404: the application serves callbacks at ' +
           '/api/postback/payment. Enter /api/postback/payment at the service.',
       ]);
     });
@@ -95,11 +95,11 @@ describe('publicUrl', () => {
     '',
     7,
   ])('%p is refused', (publicUrl) => {
-    expect(problemOf(publicUrl)).toMatch(/Set it to the base address under which the service reaches the application/);
+    expect(problemOf(publicUrl)).toMatch(/Set it to the base address at which the service reaches the application/);
   });
 
   test('is https in production', () => {
     expect(problemOf('http://shop.example')).toBe('');
-    expect(problemOf('http://shop.example', 'production')).toMatch(/is not https, and NODE_ENV is production/);
+    expect(problemOf('http://shop.example', 'production')).toMatch(/is not https, but NODE_ENV is production/);
   });
 });

@@ -27,7 +27,7 @@ describe('a database in another encoding than UTF8', () => {
       const failing = starting.start([root], { dataSource: latin });
       await expect(failing).rejects.toBeInstanceOf(PaymentUnsupportedDataSourceError);
       await expect(failing).rejects.toThrow(
-        /encoding LATIN1, in which not every callback can be stored\. Make one with ENCODING 'UTF8'\.$/,
+        /encoding LATIN1, which cannot store every callback\. Create one with ENCODING 'UTF8'\.$/,
       );
       await expect(migratePaymentAcceptance(await starting.dataSource(latin))).rejects.toThrow(/encoding LATIN1/);
     } finally {

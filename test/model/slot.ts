@@ -27,8 +27,8 @@ export class Slot {
     const list = client.readPaymentList.bind(client);
     client.readPaymentList = async (shop, billId, ...more) => {
       try {
-        const { payments, flaws } = await list(shop, billId, ...more);
-        return { payments: this.lists(billId, [...payments]), flaws };
+        const { payments, problems } = await list(shop, billId, ...more);
+        return { payments: this.lists(billId, [...payments]), problems };
       } finally {
         this.arrived();
         await this.gate;

@@ -58,7 +58,7 @@ export class World {
           paidForMs: 3650 * DAY,
           expiredForMs: 3650 * DAY,
         },
-        deliveries: { maxAttempts: MAX_ATTEMPTS, retryCapMs: MINUTE, timeLimitMs: 5 * SECOND },
+        deliveries: { maxAttempts: MAX_ATTEMPTS, retryCapMs: MINUTE, timeoutMs: 5 * SECOND },
         callbacks: { maxUnmatched: 5 },
       },
     });

@@ -117,7 +117,7 @@ describe('requests to callbacks', () => {
         expect(text.status).toBe(200);
         await postJson(`${harness!.host.url}/postback/payment`, {});
         expect(log.join()).toContain(
-          'A callback came to /postback/payment and was answered 404: the application serves callbacks at /api/shop/postback/payment.',
+          'A callback to /postback/payment got 404: the application serves callbacks at /api/shop/postback/payment.',
         );
       },
     );
@@ -137,13 +137,13 @@ describe('requests to callbacks', () => {
     test('but not with a slash at the end on Fastify, and the log says so', async () => {
       harness = await startHarness({ adapter: 'fastify' });
       expect((await postForm(`${harness.host.url}/postback/payment/`, { TrsId: 'b-1' })).status).toBe(404);
-      expect(log.join()).toContain('A callback came to an address that ends with a slash and was answered 404');
+      expect(log.join()).toContain('A callback to an address with a trailing slash got 404');
     });
 
     test('or answered 503, with a line, where something has read them and left nothing', async () => {
       expect(await answersOf({ adapter: behind(losingBodies) })).toEqual([503, 503, 503]);
       expect(log.filter((line) => line.includes('body-parser-off'))).toEqual([
-        expect.stringContaining("put neither into the request's body nor its rawBody"),
+        expect.stringContaining("putting it neither into the request's body nor its rawBody"),
       ]);
     });
   });

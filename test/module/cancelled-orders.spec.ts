@@ -168,7 +168,7 @@ describe('an order id that comes again', () => {
     const { billId } = await bill(orderId, new Date());
     expect(await bill(orderId, new Date(Date.now() - 3_600_000))).toMatchObject({ billId });
     await expect(bill(orderId, later())).rejects.toThrow(PaymentOrderIdReusedError);
-    await expect(bill(orderId, later())).rejects.toThrow('Ids of orders must never come again');
+    await expect(bill(orderId, later())).rejects.toThrow('Order ids must never be reused');
   });
 
   test('is not taken as paid', async () => {

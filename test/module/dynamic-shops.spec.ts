@@ -94,7 +94,7 @@ describe('dynamic shops', () => {
       await expect(shops.payments.shop('us').createBill({ orderId: 'A-1', amount: '1' })).rejects.toThrow(
         PaymentUnknownShopError,
       );
-      await expect(shops.payments.shop('us').settings()).rejects.toThrow('The shop resolver does not find it either');
+      await expect(shops.payments.shop('us').settings()).rejects.toThrow('The shop resolver cannot find it either');
       expect(() => shops.payments.shop('no such name')).toThrow(PaymentUnknownShopError);
       shops.table.asked.length = 0;
       const fields = postbackFields({ InvId: 'A-1', OutSum: '1.00', TrsId: 'b-1' });

@@ -174,7 +174,7 @@ describe('it marks an order as paid', () => {
     );
     expect(failing!.error).toBe(
       `PaymentOrderNotFoundError: The handler found nothing for order "${id}" (shop main, billed 100.00 RUB): ` +
-        'the order is not there, or is not as the handler asks for it.',
+        "the order does not exist, or does not match the handler's conditions.",
     );
     const { backlog } = (await harness.host.app.get(PaymentHealthIndicator).isHealthy('p')).p;
     expect(backlog?.failingConsumers).toMatchObject([{ consumer: 'orders', reason: 'order-not-found' }]);

@@ -94,7 +94,7 @@ describe('work', () => {
       const health = async () => (await app.get(PaymentHealthIndicator).isHealthy('p')).p;
       expect(await health()).toMatchObject({
         degraded: expect.arrayContaining(['worker-stalled']),
-        workers: { confirmer: 'not-started', deliveries: 'not-started' },
+        workers: { checks: 'not-started', deliveries: 'not-started' },
       });
       app.get(PaymentWorkers).start();
       app.get(PaymentWorkers).start();
@@ -108,7 +108,7 @@ describe('work', () => {
   test('begins in an application context with the role "workers", and in none with another', async () => {
     await leaveWork();
     const script = await NestFactory.createApplicationContext(rootOf({}), { logger: false });
-    expect((await script.get(PaymentHealthIndicator).isHealthy('p')).p.workers.confirmer).toBe('not-started');
+    expect((await script.get(PaymentHealthIndicator).isHealthy('p')).p.workers.checks).toBe('not-started');
     await script.close();
     const workers = await NestFactory.createApplicationContext(rootOf({ role: 'workers' }), { logger: false });
     await done().finally(() => workers.close());

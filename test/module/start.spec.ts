@@ -87,7 +87,7 @@ describe('start', () => {
         { apiBaseUrl: 'https://127.0.0.1:3000' },
         'apiBaseUrl: is the address of this machine',
       ],
-      ['a token of the sandbox', { apiToken: 'sandbox-token-0123456789' }, 'apiToken: is a token of the sandbox'],
+      ['a token of the sandbox', { apiToken: 'sandbox-token-0123456789' }, 'apiToken: is a sandbox token'],
     ])('%s fails the start', async (_name, shop, problem) => {
       const { main } = moduleOptions(SAFE).shops;
       const failing = starting.start([root({ shops: { main: { ...main!, ...shop } }, migrations: 'run' })]);
@@ -135,7 +135,7 @@ describe('start', () => {
         url.password = 'one';
         const failing = starting.start([root({ migrations: 'verify' })], { dataSource: { url: url.href } });
         await expect(failing).rejects.toThrow(
-          /^The server has no connection left .* Raise max_connections of the server/,
+          /^The server has no connections left .* Raise max_connections on the server/,
         );
       } finally {
         await starting.close('keep');

@@ -85,7 +85,7 @@ describe('cli --dry-run', () => {
       const first = await runCommand(['migrate', '--dry-run'], env);
       expect(first).toMatchObject({
         code: 0,
-        out: expect.stringMatching(/^1 {2}initial\n1 migration would be run\.\n$/),
+        out: expect.stringMatching(/^1 {2}initial\n1 migration would run\.\n$/),
       });
       expect(await runCommand(['migrate', '--dry-run'], env)).toEqual(first);
       await runCommand(['migrate'], env);

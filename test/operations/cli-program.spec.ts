@@ -77,7 +77,7 @@ describe('cli program', () => {
     const doctor = await program('doctor', ...files, '--json');
     expect(doctor).toMatchObject({ code: 1, err: '' });
     expect(JSON.parse(doctor.out)).toContainEqual(expect.objectContaining({ name: 'reachable', verdict: 'different' }));
-    expect(await program()).toMatchObject({ code: 2, err: expect.stringContaining('Name a command.') });
+    expect(await program()).toMatchObject({ code: 2, err: expect.stringContaining('Missing command.') });
   }, 60_000);
 
   test('the built program reads the .env of its folder, and prints nothing of the host among its result', async () => {
@@ -97,7 +97,7 @@ describe('cli program', () => {
 
   test('the built program needs no database to examine the service', async () => {
     const { code, out, err } = await program('doctor', '-c', 'payments.config.js');
-    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('No database is named') });
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('No database is configured') });
     expect(out).toContain('callbacks      POST /postback/payment[/SHOP]\n');
     expect(out).toMatch(/different +main: reachable/);
   }, 60_000);
@@ -107,7 +107,7 @@ describe('cli program', () => {
     const { code, out, err } = await program('migrate', '--data-source', 'data-source.ts');
     expect([code, out]).toEqual([2, '']);
     expect(err).toContain(
-      'Next: Name the compiled file, such as --data-source dist/data-source.js, or let a loader of yours',
+      'Next: Pass the compiled file, such as --data-source dist/data-source.js, or use a TypeScript loader',
     );
   }, 60_000);
 });

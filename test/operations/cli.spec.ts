@@ -84,7 +84,7 @@ describe('cli', () => {
         code: 1,
         err:
           'Shop "main" has no bill no-such-bill.\n' +
-          "Next: Correct the id, or name the bill's shop: npx payment-acceptance check no-such-bill --shop NAME\n",
+          "Next: Correct the id, or specify the bill's shop: npx payment-acceptance check no-such-bill --shop NAME\n",
       });
       expect(await command(`check ${billId} --shop nobody`)).toMatchObject({ code: 2 });
     });
@@ -172,7 +172,7 @@ describe('cli', () => {
       const wrong = { PAYMENT_ACCEPTANCE_MAIN_API_TOKEN: 'another-token-0123456789' };
       const found = await command('doctor --shop main', wrong);
       expect(found).toMatchObject({ code: 1, out: expect.stringMatching(/different +main: token/) });
-      expect(found.out).toContain('The service refuses the token of shop "main": check its option apiToken.');
+      expect(found.out).toContain('The service rejects the token of shop "main": check its option apiToken.');
     });
 
     test('doctor examines the service alone where no database is named', async () => {
@@ -180,7 +180,7 @@ describe('cli', () => {
       expect({ code, out }).toMatchObject({ code: 0, out: expect.stringContaining('/postback/payment[/SHOP]') });
       expect(out).toMatch(/confirmed +main: unknown-bill/);
       expect(out).toMatch(/not-probeable +main: postback-digest/);
-      expect(err).toContain('No database is named');
+      expect(err).toContain('No database is configured');
       const wrong = { DATABASE_URL: undefined, PAYMENT_ACCEPTANCE_MAIN_API_TOKEN: 'another-token-0123456789' };
       expect((await command('doctor --shop main', wrong)).code).toBe(1);
       const asJson = await command('doctor --json', { DATABASE_URL: undefined });
@@ -199,7 +199,7 @@ describe('cli', () => {
       const array = commands.file('bills.json', JSON.stringify([bill, { ...bill, amount: 10 }]));
       expect(await command(`import ${lines} --dry-run`)).toMatchObject({
         code: 0,
-        out: '2 would be imported, 0 here already, 0 refused\n',
+        out: '2 would be imported, 0 already here, 0 refused\n',
       });
       expect(await json(`import ${lines} --shop eu`)).toMatchObject({
         code: 0,
@@ -207,7 +207,7 @@ describe('cli', () => {
       });
       const { code, out } = await command(`import ${array} --shop eu`);
       expect(code).toBe(1);
-      expect(out).toMatch(/^0 imported, 1 here already, 1 refused\nbill 2 \(old-bill-1, order old-1\): amount must be/);
+      expect(out).toMatch(/^0 imported, 1 already here, 1 refused\nbill 2 \(old-bill-1, order old-1\): amount must be/);
       expect(await command(`import ${commands.file('broken', '{')}`)).toMatchObject({ code: 2 });
       expect(await command(`import ${commands.file('none')}`)).toMatchObject({
         code: 2,

@@ -60,7 +60,7 @@ describe('desk', () => {
         `UPDATE payment_acceptance.bill SET lease_until = now() + interval '1 day' WHERE bill_id = $1`,
         [billId],
       );
-      await expect(checks.check(billId)).rejects.toThrow(/under way/);
+      await expect(checks.check(billId)).rejects.toThrow(/in progress/);
       await harness.host.dataSource.query(`UPDATE payment_acceptance.bill SET lease_until = NULL`);
     });
 

@@ -106,7 +106,7 @@ describe('erase', () => {
   });
 
   test.each([
-    ['CREATING', 'is being created. Try again'],
+    ['CREATING', 'has a bill being created. Try again'],
     ['UNKNOWN', 'Attach it or void it first'],
   ])('waits for the end of a creation that is %s', async (state, sentence) => {
     await billOf(harness, 'A-1');

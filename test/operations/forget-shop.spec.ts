@@ -22,14 +22,14 @@ describe('a shop that was started with the wrong id at first', () => {
 
   test('is refused with the right one, and told the command that lets it be replaced', async () => {
     const refused = startWith('shop-main-2');
-    await expect(refused).rejects.toThrow('the tables know a shop "main" with the id "shop-main", not "shop-main-2"');
+    await expect(refused).rejects.toThrow('the tables have a shop "main" with the id "shop-main", not "shop-main-2"');
     await expect(refused).rejects.toThrow('payment-acceptance forget-shop --shop main');
   });
 
   test('starts with it after the command; another application with the old one is refused, before any sale', async () => {
     const document = { shop: 'main', dryRun: true, forgotten: true };
     expect(await commands.json('forget-shop', '--shop', 'main', '--dry-run')).toEqual({ code: 0, document });
-    await expect(startWith('shop-main-2')).rejects.toThrow('the tables know a shop "main"');
+    await expect(startWith('shop-main-2')).rejects.toThrow('the tables have a shop "main"');
     expect(await forget()).toMatchObject({ code: 0, err: '' });
     await startWith('shop-main-2');
     await expect(startWith('shop-main')).rejects.toThrow('with the id "shop-main-2", not "shop-main"');
@@ -55,6 +55,6 @@ describe('a shop that was started with the wrong id at first', () => {
     const { code, err } = await commands.command('forget-shop');
     expect([code, err]).toEqual([2, expect.stringContaining('--shop NAME')]);
     const unknown = await commands.command('forget-shop', '--shop', 'us');
-    expect([unknown.code, unknown.err]).toEqual([1, expect.stringContaining('The tables know no shop "us".')]);
+    expect([unknown.code, unknown.err]).toEqual([1, expect.stringContaining('The tables have no shop "us".')]);
   });
 });

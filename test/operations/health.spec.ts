@@ -29,7 +29,7 @@ class HealthController {
 
   @Get()
   any() {
-    return this.health.check([() => this.payments.isHealthy('payments', { timeLimitMs: 500 })]);
+    return this.health.check([() => this.payments.isHealthy('payments', { timeoutMs: 500 })]);
   }
 
   @Get('terminus-12')
@@ -82,7 +82,7 @@ describe('health', () => {
         status: 'up',
         degraded: [],
         database: { reachable: true },
-        workers: { confirmer: 'not-started', deliveries: 'not-started' },
+        workers: { checks: 'not-started', deliveries: 'not-started' },
         backlog: { deadLetters: 0, oldestCheckMs: null, refusedShops: [] },
       });
       expect(JSON.stringify(details)).not.toContain('token');
@@ -224,6 +224,6 @@ describe('health', () => {
   test('running workers are monitored', async () => {
     const running = await harness.start({ options: { autoStart: true } });
     const indicator = running.app.get(PaymentHealthIndicator);
-    expect((await indicator.isHealthy('p')).p.workers).toEqual({ confirmer: 'running', deliveries: 'running' });
+    expect((await indicator.isHealthy('p')).p.workers).toEqual({ checks: 'running', deliveries: 'running' });
   });
 });

@@ -84,7 +84,7 @@ describe('importing open bills of an older integration', () => {
           index: 3,
           orderId: 'somebody-else-s',
           billId: fresh.billId,
-          problems: ['A bill with this billId is here already: order "dry-fresh", 10.00 RUB, OPEN.'],
+          problems: ['A bill with this billId already exists here: order "dry-fresh", 10.00 RUB, OPEN.'],
         },
       ],
     });
@@ -116,7 +116,7 @@ describe('importing open bills of an older integration', () => {
       [5, expect.stringMatching(/createdAt must be/)],
       [6, 'createdAt is in the future.'],
       [7, 'It is not an object.'],
-      [9, expect.stringMatching(/is here already: order "good", 10.00 RUB/)],
+      [9, expect.stringMatching(/already exists here: order "good", 10.00 RUB/)],
     ]);
   });
 

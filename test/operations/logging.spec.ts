@@ -69,7 +69,7 @@ describe('a log line has machine-readable parameters', () => {
     expect(records).toMatchObject([
       {
         level: 'warn',
-        context: 'PaymentConfirmer',
+        context: 'PaymentChecks',
         message: {
           code: 'check-failed',
           msg: expect.stringContaining('could not be checked'),
@@ -97,7 +97,7 @@ describe('a log line has machine-readable parameters', () => {
     );
     expect(lines.length).toBe(2);
     expect(lines[0]).toMatch(
-      /WARN \[PaymentConfirmer\] check-failed: Bill .* \{ shop: 'main', orderId: 'text', billId: .* \}( \+\d+ms)?$/,
+      /WARN \[PaymentChecks\] check-failed: Bill .* \{ shop: 'main', orderId: 'text', billId: .* \}( \+\d+ms)?$/,
     );
     expect(lines.join('\n')).not.toMatch(/undefined/);
   });

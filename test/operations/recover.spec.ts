@@ -205,7 +205,7 @@ describe('recovering what a database has lost', () => {
     ]);
     expect(await commands.command('import', out)).toMatchObject({
       code: 1,
-      out: expect.stringMatching(/^0 imported, 0 here already, 2 refused\nbill 1 .* The bill is not verified: check/),
+      out: expect.stringMatching(/^0 imported, 0 already here, 2 refused\nbill 1 .* The bill is not verified: check/),
     });
     expect((await commands.command('recover', '--since', ago(0), '--out', out)).code).toBe(2);
     const confirmed = readFileSync(out, 'utf8').split('\n')[0]!.replace('"verified":false', '"verified":true');
@@ -226,7 +226,7 @@ describe('recovering what a database has lost', () => {
         imported: 1,
         bills: [{ billId, orderId: 'A-1' }],
         refused: [
-          { index: 0, problems: [expect.stringContaining('no seal of a current token')] },
+          { index: 0, problems: [expect.stringContaining('no seal from a current token')] },
           { index: 3, problems: [expect.stringContaining('still being created')] },
         ],
       },
@@ -234,7 +234,7 @@ describe('recovering what a database has lost', () => {
     const text = await commands.command('import', commands.file('cut', line.slice(0, -30)), '--from-log', '--dry-run');
     expect(text).toMatchObject({
       code: 1,
-      out: expect.stringMatching(/^0 would be imported, 0 here already, 1 refused\nbill 1 /),
+      out: expect.stringMatching(/^0 would be imported, 0 already here, 1 refused\nbill 1 /),
     });
   });
 
@@ -244,8 +244,8 @@ describe('recovering what a database has lost', () => {
     const { code, out } = await commands.command('recover', '--since', ago(HOUR), '--shop', 'main', '--dry-run');
     expect(code).toBe(0);
     expect(out).toBe(
-      'main: 0 known bills would be checked again within 0 s\n' +
-        '1 bills are not known here and named by postbacks: to be confirmed\n\nNext:\n' +
+      'main: 0 known bills would be rechecked within 0 s\n' +
+        '1 bills named by postbacks are not known here: confirm them\n\nNext:\n' +
         '1. Run it without --dry-run, with --out FILE.\n' +
         '2. Look up each bill in FILE, in the account and among the orders. Correct it and set "verified" to true, or remove it.\n' +
         '3. Restore the orders. Then payment-acceptance import FILE.\n' +
@@ -258,6 +258,6 @@ describe('recovering what a database has lost', () => {
     const recovery = harness.host.app.get(PaymentRecovery);
     const ofEu = await recovery.forShop('eu').recover({ since: new Date(), operator: 'ann' });
     expect(ofEu).toMatchObject({ bills: [], shops: [{ shop: 'eu' }] });
-    await expect(recovery.recover({ since: new Date(), operator: ' ' })).rejects.toThrow('Say who recovers');
+    await expect(recovery.recover({ since: new Date(), operator: ' ' })).rejects.toThrow('Specify who recovers');
   });
 });

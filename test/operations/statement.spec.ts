@@ -113,7 +113,7 @@ describe('a statement of the account against the ledger', () => {
       /^main,,\S+,,\S+,2026-.*,,SUCCESS,,7\.05,,RUB,,,missing-in-ledger unknown-bill,$/,
     );
     expect(text.err).toMatch(
-      /^line 7: amount "ten"[^\n]*\n.*: 8 rows, 6 with a difference\n1 payments of bills that are not known here, 1 lines/,
+      /^line 7: amount "ten"[^\n]*\n.*: 8 rows, 6 with a difference\n1 payments of bills not known here, 1 unreadable lines/,
     );
     expect(text.err).toContain('SUCCESS in RUB: statement 47.06 in 5 payments, ledger 50.00 in 5\n');
   });
@@ -149,7 +149,7 @@ describe('a statement of the account against the ledger', () => {
     expect(await commands.command('reconcile', '--against', commands.file('empty.csv', '\n'))).toMatchObject({
       code: 2,
       out: '',
-      err: expect.stringContaining('the first line of a statement is'),
+      err: expect.stringContaining('the first line of a statement must be'),
     });
     const plain = await commands.command('reconcile', '--day', '2026-01-01');
     expect(plain.err).toMatch(/Payments of unknown bills are found only in a statement .* --against FILE\.\n$/);

@@ -268,7 +268,9 @@ describe('packages', () => {
       ['--input-type=module', '-e', `import { PaymentAcceptanceModule } from 'nestjs-payment-acceptance'; ${use}`],
       ['-e', `const { PaymentAcceptanceModule } = require('nestjs-payment-acceptance'); ${use}`],
     ]) {
-      await expect(run(process.execPath, args, app)).rejects.toThrow('typeorm is there twice, for the application in');
+      await expect(run(process.execPath, args, app)).rejects.toThrow(
+        'typeorm is installed twice, for the application in',
+      );
     }
   });
 

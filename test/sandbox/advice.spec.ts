@@ -45,14 +45,12 @@ describe('the sandbox says what is wrong with a shop', () => {
     const callback = await paid(behindPrefix('/api'));
     const { origin } = new URL(callback.tries[0]!.url);
     expect(await adviceOf(callback)).toBe(
-      `nothing is at ${origin}/postback, but ${origin}/api/postback answers (200): the address lacks a global prefix`,
+      `there is nothing at ${origin}/postback, but ${origin}/api/postback answers (200): the address lacks a global prefix`,
     );
   });
 
   test('that has none, though the address has one', async () => {
-    expect(await adviceOf(await paid(behindPrefix(''), '/api/postback'))).toContain(
-      'the address has a prefix too many',
-    );
+    expect(await adviceOf(await paid(behindPrefix(''), '/api/postback'))).toContain('the address has an extra prefix');
   });
 
   test('that has the route nowhere', async () => {
@@ -78,40 +76,44 @@ describe('the sandbox says what is wrong with a shop', () => {
 
   test('that checks the digest wrongly', async () => {
     expect(await adviceOf(await paid(lowerCaseDigest))).toBe(
-      'SignatureValue is the MD5 of "100.05:o-1:" and the API token (72|…) in upper-case hexadecimal, computed from the values exactly as sent: ' +
-        'the shop takes it in lower case only, so compare without regard to case',
+      'SignatureValue is the MD5 of "100.05:o-1:" and the API token (72|…) in upper-case hexadecimal, computed over the values exactly as sent: ' +
+        'the shop accepts it only in lower case, so make the comparison case-insensitive',
     );
   });
 
   test('that is down', async () => {
-    expect(await adviceOf(await paid('down'))).toContain('nothing listens at 127.0.0.1:9: is the shop running');
+    expect(await adviceOf(await paid('down'))).toContain('nothing is listening at 127.0.0.1:9: is the shop running');
   });
 
   test.each<[string, Shop, string | RegExp]>([
-    ['fails', answer(500), 'the shop failed while it handled the postback: its log says why'],
-    ['answers 201', answer(201), 'only 200 counts as delivered, so it is sent again (in NestJS: @HttpCode(200))'],
-    ['answers 415', answer(415), /may not read JSON: let the handler read both/],
+    ['fails', answer(500), 'the shop failed while handling the postback: see its log'],
+    ['answers 201', answer(201), 'only 200 counts as delivered, so it will be retried (in NestJS: @HttpCode(200))'],
+    ['answers 415', answer(415), /may not read JSON: make the handler read both/],
     ['answers 405', answer(405), 'does not accept POST'],
     ['answers 419', answer(419), 'CSRF'],
-    ['answers 403', answer(403), /a guard before the route.* or the shop found the signature wrong: SignatureValue is/],
+    [
+      'answers 403',
+      answer(403),
+      /a guard in front of the route.* or the shop considers the signature wrong: SignatureValue is/,
+    ],
     ['refuses with a reason of its own', answer(422, 'no such order'), 'the shop refused it, and says "no such order"'],
-    ['refuses without a word', answer(422), 'the shop refused it without a word, as it refuses any, in either format'],
+    [
+      'refuses without a message',
+      answer(422),
+      'the shop refused it without a message, as it does all postbacks, in either format',
+    ],
     ['refuses a field', answer(400, 'property SignatureValue should not exist'), 'refused it, and says "property Sig'],
     ['wants a login', answer(403, 'Please sign in'), 'refused it, and says "Please sign in"'],
-    [
-      'redirects',
-      answer(302, '', { location: '/postback/' }),
-      /not followed: where http.*\/postback\/ takes postbacks/,
-    ],
+    ['redirects', answer(302, '', { location: '/postback/' }), /not followed: if http.*\/postback\/ accepts postbacks/],
     ['redirects to a login', answer(302, '', { location: '/login?next=x' }), 'leads to a login'],
     ['redirects nowhere', answer(302), 'the shop must answer 200 itself'],
     [
       'answers 200 with a page',
       answer(200, '<!doctype html><p>Welcome', { 'content-type': 'text/html' }),
-      /the answer is a page, .*: see whether the shop has the payment; any postback is answered so: compare http.* with the shop’s route$/,
+      /the answer is a page, .*: check whether the shop has the payment; every postback gets this answer: compare http.* with the shop’s route$/,
     ],
     ['answers 200 with an error', answer(200, '{"success":false}'), 'the answer is "{"success":false}"'],
-    ['answers 200 with an error in words', answer(200, '{"error":"null amount"}'), 'no acknowledgement such as OK'],
+    ['answers 200 with an error in words', answer(200, '{"error":"null amount"}'), 'not an acknowledgement such as OK'],
     ['finds SignatureValue invalid', answer(400, 'SignatureValue is invalid'), /^SignatureValue is the MD5 of/],
     [
       'lacks the field',
@@ -122,7 +124,7 @@ describe('the sandbox says what is wrong with a shop', () => {
       'refuses this one only',
       (_request, body, response) =>
         response.writeHead(body.includes('o-1') ? 400 : 200).end(body.includes('o-1') ? 'wrong amount' : 'OK'),
-      /and says "wrong amount": its log may say why$/,
+      /and says "wrong amount": check its log$/,
     ],
     [
       'lets few requests pass',
@@ -130,7 +132,7 @@ describe('the sandbox says what is wrong with a shop', () => {
         const isRight = body.includes('o-1') || /SignatureValue["=:]+0{32}/.test(body);
         response.writeHead(isRight ? 400 : 429).end('no');
       },
-      /^the shop refused it, and says "no": its log may say why$/,
+      /^the shop refused it, and says "no": check its log$/,
     ],
     ['answers 200 with a wrong digest', answer(200, 'Invalid hash'), 'SignatureValue is the MD5 of'],
     ['closes the connection', ({ socket }) => socket.destroy(), 'closed the connection without an answer'],
@@ -205,13 +207,13 @@ describe('the sandbox says what is wrong with a shop', () => {
     [
       'PHP, $_POST, 200 with "bad sign"',
       { reads: 'form', digest: 'upper', unread: [200, 'bad sign'], unknown: [200, 'no order'] },
-      /no acknowledgement.*does not read JSON/,
+      /not an acknowledgement.*does not read JSON/,
       'form',
     ],
     [
       'PHP, $_POST, md5() in lower case',
       { reads: 'form', digest: 'lower', unread: [400, 'bad sign'], unknown: [404, ''] },
-      /does not read JSON.*lower case only/,
+      /does not read JSON.*only in lower case/,
       'form',
     ],
     [
@@ -241,7 +243,7 @@ describe('the sandbox says what is wrong with a shop', () => {
         forged: [403, '{"message":"Invalid signature"}'],
         unknown: [404, ''],
       },
-      /lower case only/,
+      /only in lower case/,
       undefined,
     ],
   ])('by evidence: %s', async (_what, handler, advice, remedy) => {
@@ -292,7 +294,7 @@ describe('the sandbox says what is wrong with a shop', () => {
     });
     await trial.running.sandbox.putShop('main', { postbackSignature: 'none' });
     const { tries } = await trial.pay();
-    expect(tries[0]!.advice).toBe('it carried no SignatureValue, as the setting postbackSignature says');
+    expect(tries[0]!.advice).toBe('it carried no SignatureValue, due to the setting postbackSignature');
   });
 
   test('unless it is asked to find out why, it sends the shop nothing but the postback', async () => {

@@ -172,7 +172,7 @@ describe('set up in code', () => {
 
   test.each([
     [{ shops: { main: {} } }, 'apiToken'],
-    [{ shops: { a: { apiToken: 't' }, b: { apiToken: 't' } } }, 'names one shop'],
+    [{ shops: { a: { apiToken: 't' }, b: { apiToken: 't' } } }, 'belongs to one shop'],
     [{ shops: { 'a/b': { apiToken: 't' } } }, 'shop id'],
     [{ postbackRetryDelays: ['soon'] }, 'postbackRetryDelays'],
     [{ postbackTimeout: 5 }, 'postbackTimeout'],

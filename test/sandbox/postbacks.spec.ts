@@ -16,7 +16,7 @@ describe('postbacks', () => {
   };
   const callback = (billId: string) => fixture.sandbox.bill(billId).callbacks[0]!;
 
-  test('one that is answered with 200 goes out once, and its answer is kept', async () => {
+  test('one that gets 200 goes out once, and its answer is kept', async () => {
     fixture.shopServer.body = `OK${'.'.repeat(3_000)}`;
     const { id, state, tries, nextTryAt } = callback(await paid());
     expect(id).toMatch(/^\w{8,}$/);

@@ -95,7 +95,7 @@ describe.each(Object.entries(PROGRAMS))('%s', (_name, file) => {
     await program.prints(/^\d\d:\d\d:\d\d {3}POST bill\/create demo-main o-1: 200$/m);
     await fetch(`${url}/sandbox/bills/${bill_id}/pay`, { method: 'POST' });
     await program.prints(
-      /! postback demo-main o-1 SUCCESS: .*nothing listens at 127\.0\.0\.1:\d+: is the shop running/,
+      /! postback demo-main o-1 SUCCESS: .*nothing is listening at 127\.0\.0\.1:\d+: is the shop running/,
     );
     program.child.kill('SIGTERM');
     expect((await program.ended())[0]).toBe(0);
@@ -106,15 +106,15 @@ describe.each(Object.entries(PROGRAMS))('%s', (_name, file) => {
     const closed = await start(args).prints('Ready');
     expect(closed).toContain('State:   in memory');
     expect(closed).toMatch(
-      /Open: {4}anyone who reaches port .* can use the API and the payer's pages\. .* this machine only/,
+      /Open: {4}anyone who reaches port .* can use the API and the payer's pages\. .* only this machine/,
     );
     const opened = start([...args, '--control-hosts', 'sandbox.test']);
-    expect(await opened.prints('Ready')).toMatch(/uses the names sandbox\.test: they can read every token/);
+    expect(await opened.prints('Ready')).toMatch(/uses the names sandbox\.test: such clients can read every token/);
   });
 
   test.each([
     ['an unknown option', ['--prot=1'], 2, '--help'],
-    ['an address of another machine', ['--host', '192.0.2.1'], 1, '192.0.2.1 is no address of this machine'],
+    ['an address of another machine', ['--host', '192.0.2.1'], 1, '192.0.2.1 is not an address of this machine'],
     ['a time that is none', ['--port', '0', '--processing-time', 'soon'], 2, '--processing-time'],
     ['a shops file that is not there', ['--shops', 'none.json'], 2, 'none.json'],
   ])('refuses %s in one line', async (_what, args, status, text) => {

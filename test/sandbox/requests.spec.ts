@@ -55,13 +55,13 @@ describe('requests', () => {
 
   test.each<[string, string, RequestInit, string]>([
     ['//', '//api//v1/bill/create', form({ amount: '5', shop_id: 'main' }), 'an address with //'],
-    ['a slash at its end', '/api/v1/bill/create/', form({ amount: '5', shop_id: 'main' }), 'an address with a slash'],
     [
-      'upper case',
-      '/api/v1/Bill/Create',
+      'a slash at its end',
+      '/api/v1/bill/create/',
       form({ amount: '5', shop_id: 'main' }),
-      'an address that is not written bill',
+      'an address with a trailing slash',
     ],
+    ['upper case', '/api/v1/Bill/Create', form({ amount: '5', shop_id: 'main' }), 'an address not spelled bill'],
     [
       'JSON as text',
       '/api/v1/bill/create',
@@ -73,12 +73,12 @@ describe('requests', () => {
     const kept = await last();
     expect(kept.problem).toBeNull();
     expect(kept.remark).toMatch(remark);
-    expect(kept.remark).toMatch(/is taken here, and may not be by the service$/);
+    expect(kept.remark).toMatch(/is accepted here, but may not be by the service$/);
   });
 
   test('TLS to the plain port is shown, and said', async () => {
     await expect(fetch(fixture.url.replace('http:', 'https:'))).rejects.toThrow();
-    const problem = 'TLS on a port that speaks plain HTTP: the base address in the client must begin with http://';
+    const problem = 'TLS on a port that speaks plain HTTP: the base address in the client must start with http://';
     expect(await last()).toMatchObject({ method: 'TLS', problem, status: null });
     expect(lines.at(-1)).toMatchObject({ text: `TLS ClientHello: no answer, ${problem}`, problem: true });
   });
@@ -101,19 +101,19 @@ describe('requests', () => {
 
   test.each<[Record<string, string>, string | null]>([
     [{ shop_id: 'main' }, null],
-    [{}, 'there is no shop_id, which the specification has among the fields of a bill'],
-    [{ shop_id: 'main', currency: 'USD' }, '"currency" is ignored: currency_in may be meant'],
+    [{}, 'shop_id is missing, though the specification lists it among the fields of a bill'],
+    [{ shop_id: 'main', currency: 'USD' }, '"currency" is ignored: perhaps currency_in was meant'],
     [
       { shop_id: 'main', orderId: 'o-1', payerPaysCommission: '1' },
-      '"orderId" is ignored: order_id may be meant; "payerPaysCommission" is ignored: payer_pays_commission may be meant',
+      '"orderId" is ignored: perhaps order_id was meant; "payerPaysCommission" is ignored: perhaps payer_pays_commission was meant',
     ],
     [
       { shopId: 'main' },
-      '"shopId" is ignored: shop_id may be meant; there is no shop_id, which the specification has among the fields of a bill',
+      '"shopId" is ignored: perhaps shop_id was meant; shop_id is missing, though the specification lists it among the fields of a bill',
     ],
     [
       { shop_id: 'main', success_url: 'https://shop.example' },
-      '"success_url" is ignored: the shop’s setting billAddresses takes it',
+      '"success_url" is ignored: the shop’s setting billAddresses enables it',
     ],
     [{ shop_id: 'main', foo: '1' }, '"foo" is ignored'],
     [
@@ -131,7 +131,7 @@ describe('requests', () => {
   test('a look at payments with a field of another name says so', async () => {
     const { json } = await create({ amount: '5', shop_id: 'main' });
     await fixture.call(`/api/v1/bill/payments?id=${String(json['bill_id'])}&shop_id=main&billId=x`);
-    expect((await last()).remark).toBe('"billId" is ignored: id may be meant');
+    expect((await last()).remark).toBe('"billId" is ignored: perhaps id was meant');
   });
 
   const multipart = (): RequestInit => {
@@ -148,7 +148,7 @@ describe('requests', () => {
       form({ amount: '5' }),
       '72|abcdef',
       401,
-      'no shop has this bearer token: it begins with 72|…',
+      'no shop has this bearer token: it starts with 72|…',
     ],
     [
       'an unknown token for a shop that is known',
@@ -156,7 +156,7 @@ describe('requests', () => {
       form({ amount: '5', shop_id: 'main' }),
       'wrong-token',
       401,
-      'it begins with wro…; that of the shop main begins with toke…',
+      'it starts with wro…; that of shop main starts with toke…',
     ],
     ['a token that is not set', '', form({ amount: '5' }), 'undefined', 401, 'is the text "undefined"'],
     [
@@ -165,7 +165,7 @@ describe('requests', () => {
       form({ amount: '5', shop_id: 'main' }),
       OTHER_TOKEN,
       403,
-      'bearer token of another shop: begins with toke… and is that of other, but shop_id is "main"',
+      'bearer token of another shop: starts with toke… and belongs to other, but shop_id is "main"',
     ],
     [
       'a shop that is none',
@@ -173,7 +173,7 @@ describe('requests', () => {
       form({ amount: '5', shop_id: '99' }),
       TOKEN,
       403,
-      'shop_id is "99", which is no shop here',
+      'shop_id is "99", which is not a shop here',
     ],
     ['an amount of three decimals', '', form({ amount: '1.005' }), TOKEN, 400, 'amount has three decimals: "1.005"'],
     [
@@ -184,20 +184,20 @@ describe('requests', () => {
       400,
       'amount has 17 decimals: "0.30000000000000004"',
     ],
-    ['a decimal comma', '', form({ amount: '12,50' }), TOKEN, 400, 'decimals follow a point, not a comma'],
-    ['no amount', '', form({ sum: '5', order_id: '1' }), TOKEN, 400, 'amount is missing: there are sum, order_id'],
-    ['no field at all', '', { method: 'POST' }, TOKEN, 400, 'neither body nor query string has any field'],
-    ['a body that is not as its type says', '', multipart(), TOKEN, 400, 'amount is missing: there are ------'],
+    ['a decimal comma', '', form({ amount: '12,50' }), TOKEN, 400, 'use a decimal point, not a comma'],
+    ['no amount', '', form({ sum: '5', order_id: '1' }), TOKEN, 400, 'amount is missing: got sum, order_id'],
+    ['no field at all', '', { method: 'POST' }, TOKEN, 400, 'neither the body nor the query string has any fields'],
+    ['a body that is not as its type says', '', multipart(), TOKEN, 400, 'amount is missing: got ------'],
     ['an empty amount', '', form({ amount: '', order_id: '1' }), TOKEN, 400, 'amount is empty'],
-    ['thousands with commas', '', form({ amount: '1,250.00' }), TOKEN, 400, 'it must have no separators of thousands'],
-    ['thousands with spaces', '', form({ amount: '1 250.00' }), TOKEN, 400, 'it must have no separators of thousands'],
+    ['thousands with commas', '', form({ amount: '1,250.00' }), TOKEN, 400, 'it must have no thousands separators'],
+    ['thousands with spaces', '', form({ amount: '1 250.00' }), TOKEN, 400, 'it must have no thousands separators'],
     [
       'an amount with its currency',
       '',
       form({ amount: '10.50 RUB' }),
       TOKEN,
       400,
-      'the currency goes into currency_in',
+      'the currency belongs in currency_in',
     ],
     ['a token with "Bearer"', '', form({ amount: '5' }), `Bearer ${TOKEN}`, 401, 'has "Bearer" twice'],
     ['a token in quotes', '', form({ amount: '5' }), `"${TOKEN}"`, 401, 'the bearer token is in quotes'],
@@ -207,7 +207,7 @@ describe('requests', () => {
       { ...form({}), body: '{"amount":"5"}', headers: { 'content-type': 'application/x-www-form-urlencoded' } },
       TOKEN,
       400,
-      'the body is JSON, but is sent as a form',
+      'the body is JSON, but was sent as a form',
     ],
     [
       'a form as JSON',
@@ -215,7 +215,7 @@ describe('requests', () => {
       { method: 'POST', body: 'amount=5', headers: { 'content-type': 'application/json' } },
       TOKEN,
       400,
-      'it is a form, which its Content-Type must say',
+      'it is a form, so its Content-Type must say so',
     ],
     [
       'a letter too few',
@@ -223,7 +223,7 @@ describe('requests', () => {
       {},
       TOKEN,
       404,
-      'bill/payments may be meant, at /api/v1/bill/payments',
+      'perhaps bill/payments was meant, at /api/v1/bill/payments',
     ],
     ['broken JSON', '', { method: 'POST', body: '{"amount":' }, TOKEN, 400, 'The body is not valid JSON'],
     ['a currency that is none', '', form({ amount: '5', currency_in: 'XXX' }), TOKEN, 400, 'currency_in is "XXX"'],
@@ -274,7 +274,7 @@ describe('requests', () => {
       const { status, json } = await fixture.call(`/api/v1/${name}`, { method: 'POST' });
       expect([status, json]).toEqual([
         404,
-        { message: expect.stringContaining(`${name} is outside the interface`), success: false },
+        { message: expect.stringContaining(`${name} is outside the documented interface`), success: false },
       ]);
     }
   });

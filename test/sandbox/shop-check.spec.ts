@@ -23,8 +23,8 @@ describe('the sandbox says what is wrong with a shop when it checks the shop', (
   });
 
   test.each<[string, Shop | 'down', string, string]>([
-    ['takes it', answer(200, 'OK'), 'good', 'it takes postbacks'],
-    ['refuses it, and a genuine one', answer(403), 'warn', 'and one with a right signature alike: pay a bill'],
+    ['takes it', answer(200, 'OK'), 'good', 'it accepts postbacks'],
+    ['refuses it, and a genuine one', answer(403), 'warn', 'as it did one with a correct signature: pay a bill'],
     [
       'checks the digest',
       ({ url: _url }, body, response) => response.writeHead(body.includes('0'.repeat(32)) ? 403 : 404).end(),
@@ -53,7 +53,7 @@ describe('the sandbox says what is wrong with a shop when it checks the shop', (
     ['redirects', answer(302, '', { location: '/login' }), 'bad', 'leads to a login'],
     ['answers a page', answer(200, '<html>', { 'content-type': 'text/html' }), 'warn', 'the answer is a page'],
     ['answers 404 everywhere', answer(404), 'warn', 'or it answers so for an unknown order'],
-    ['is down', 'down', 'bad', 'nothing listens'],
+    ['is down', 'down', 'bad', 'nothing is listening'],
   ])('one that %s', async (_what, shop, verdict, says) => {
     const [result] = await checked(shop);
     expect(result).toEqual([verdict, expect.stringContaining(says)]);

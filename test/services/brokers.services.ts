@@ -97,7 +97,7 @@ for (const [kind, broker] of kinds) {
       await harness.settle();
       const [second] = (await harness.host.ledger()).events;
       expect(second!.deliveries).toMatchObject([{ state: 'PENDING', attempts: 0 }]);
-      expect(second!.deliveries[0]!.lastError).toContain('The broker has not acknowledged an event in time.');
+      expect(second!.deliveries[0]!.lastError).toContain('The broker did not acknowledge an event in time.');
       await proxy.cut();
       await proxy.restore();
       await eventually(

@@ -95,7 +95,7 @@ describe('the tables on MariaDB', () => {
     await rival.startTransaction();
     await rival.query("UPDATE payment_acceptance_consumer SET event_name = 'held'");
     const database = new MariaDatabase(beside(dataSource), new PaymentClock());
-    database.statementMs = 1_000;
+    database.statementTimeoutMs = 1_000;
     try {
       const none = database.dialect.oneOf([], 'text');
       const change = sql`UPDATE payment_acceptance.consumer SET event_name = 'changed' WHERE name ${none}`;
@@ -137,7 +137,7 @@ describe('a connection with another character set', () => {
   test.each(['latin1', 'cp1251'])('is refused: charset "%s"', async (charset) => {
     const dataSource = await connect({ charset });
     await expect(new MariaDatabase(beside(dataSource), new PaymentClock()).verify()).rejects.toThrow(
-      /character sets .* leave the option "charset"/,
+      /character sets .* leave the data source's option "charset"/,
     );
   });
 

@@ -61,7 +61,7 @@ describeOn(await service('TEST_NATS_URL'), (url) => {
     const [delivery] = await deliveriesOf(harness);
     expect(delivery!.state).toBe('PENDING');
     expect(delivery!.lastError).toContain(
-      `No stream takes "nobody-takes-this.payment.succeeded". Add it to "${stream}".`,
+      `No stream accepts "nobody-takes-this.payment.succeeded". Add it to "${stream}".`,
     );
   });
 
@@ -71,7 +71,7 @@ describeOn(await service('TEST_NATS_URL'), (url) => {
     await pay(harness);
     const [delivery] = await deliveriesOf(harness);
     expect(delivery!.state).toBe('PENDING');
-    expect(delivery!.lastError).toContain('JetStream has not taken the event');
+    expect(delivery!.lastError).toContain('JetStream did not accept the event');
     expect(await countIn(other)).toBe(0);
   });
 

@@ -64,7 +64,7 @@ describeOn(await service('TEST_RABBITMQ_URL'), (url) => {
     await pay(harness);
     const { state, lastError } = await deliveryOf(harness);
     expect(state).toBe('PENDING');
-    expect(lastError).toContain(`No queue takes "payment.succeeded.main" of the exchange "${name}" (NO_ROUTE).`);
+    expect(lastError).toContain(`No queue is bound to "payment.succeeded.main" of the exchange "${name}" (NO_ROUTE).`);
 
     await onChannel(url, async (channel) => {
       await channel.assertQueue(name);
@@ -86,7 +86,7 @@ describeOn(await service('TEST_RABBITMQ_URL'), (url) => {
     const harness = await startHost({ exchange: name });
     await pay(harness, 'first');
     await pay(harness, 'second');
-    expect((await deliveryOf(harness)).lastError).toContain('RabbitMQ has not confirmed the event');
+    expect((await deliveryOf(harness)).lastError).toContain('RabbitMQ did not confirm the event');
     await onChannel(url, (channel) => channel.purgeQueue(name));
     harness.clock.advance(60_000);
     await harness.settle();

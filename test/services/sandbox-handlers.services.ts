@@ -30,36 +30,42 @@ const corrected = (file: string, says: RegExp): Published => ({ file, says, foll
 /** Handlers of postbacks as people publish them. */
 const PUBLISHED: Published[] = [
   form('php/form-400.php'),
-  form('php/form-200.php', /the answer is "bad sign", no acknowledgement such as OK.*the shop does not read JSON/),
+  form('php/form-200.php', /the answer is "bad sign", not an acknowledgement such as OK.*the shop does not read JSON/),
   {
     file: 'php/form-lowercase-403.php',
-    says: /the shop does not read JSON.*in lower case only, so compare without regard to case/,
+    says: /the shop does not read JSON.*only in lower case, so make the comparison case-insensitive/,
     followed: ['handler corrected', 'sent again as a form'],
   },
   { file: 'php/json.php' },
   { file: 'php/either.php' },
-  form('php/request-no-digest.php', /the answer is "error: no InvId", no acknowledgement.*the shop does not read JSON/),
+  form(
+    'php/request-no-digest.php',
+    /the answer is "error: no InvId", not an acknowledgement.*the shop does not read JSON/,
+  ),
   {
-    ...corrected('php/json-float.php', /^SignatureValue is the MD5 of .*, computed from the values exactly as sent$/),
+    ...corrected('php/json-float.php', /^SignatureValue is the MD5 of .*, computed over the values exactly as sent$/),
     amount: '100.50',
   },
-  form('php/form-json-answer.php', /no acknowledgement such as OK.*the shop does not read JSON/),
+  form('php/form-json-answer.php', /not an acknowledgement such as OK.*the shop does not read JSON/),
   form('python/http_server_form.py'),
-  corrected('python/http_server_202.py', /^only 200 counts as delivered, so it is sent again/),
+  corrected('python/http_server_202.py', /^only 200 counts as delivered, so it will be retried/),
   { file: 'python/wsgi_json.py', amount: '100.50' },
   form('python/flask_form.py'),
   form('python/flask_form_get.py'),
   { file: 'python/flask_json.py' },
-  corrected('python/django_csrf.py', /^the shop asks for a CSRF token: exempt this route from that check$/),
+  corrected('python/django_csrf.py', /^the shop requires a CSRF token: exempt this route from that check$/),
   form('python/django_form.py'),
   form('node/express-urlencoded.mjs'),
   { file: 'node/express-json.mjs' },
-  corrected('node/express-no-parser.mjs', /^the shop failed while it handled the postback: its log says why$/),
-  corrected('node/express-json-lower.mjs', /^SignatureValue is .*lower case only, so compare without regard to case$/),
+  corrected('node/express-no-parser.mjs', /^the shop failed while handling the postback: see its log$/),
+  corrected(
+    'node/express-json-lower.mjs',
+    /^SignatureValue is .*only in lower case, so make the comparison case-insensitive$/,
+  ),
   {
     ...corrected(
       'node/express-amount-float.mjs',
-      /^the shop reads JSON, and tells a right signature .*: it refused what this postback says, with "wrong amount"$/,
+      /^the shop reads JSON and tells a correct signature .*: it refused the contents of this postback, with "wrong amount"$/,
     ),
     amount: '64.10',
   },
@@ -71,7 +77,7 @@ const PUBLISHED: Published[] = [
     followed: ['address corrected'],
   },
   corrected('node/nest-dto.ts', /^the shop refused it, and says ".*property Commission should not exist/),
-  corrected('node/nest-guard.ts', /^a guard before the route, such as a login, must let the service through$/),
+  corrected('node/nest-guard.ts', /^a guard in front of the route, such as a login, must let the service through$/),
   form('go/form.go'),
 ];
 
@@ -80,7 +86,7 @@ const BY_ANOTHER_AUTHOR: Published[] = [
   {
     ...corrected(
       'php/checkout.php',
-      /^SignatureValue is the MD5 of "1234\.50:o-1:" .*, computed from the values exactly as sent$/,
+      /^SignatureValue is the MD5 of "1234\.50:o-1:" .*, computed over the values exactly as sent$/,
     ),
     amount: '1234.50',
   },
@@ -94,28 +100,28 @@ const BY_ANOTHER_AUTHOR: Published[] = [
   { file: 'php/legacy.php', amount: '100.50' },
   corrected(
     'python/shop_django.py',
-    /^the shop refused it with a page, as it refuses any, in either format and with any/,
+    /^the shop refused it with a page, as it does all postbacks, in either format and with any/,
   ),
   {
     file: 'python/notify_server.py',
-    says: /closed the connection without an answer: its log may say why; the same as a form is answered with 403 sign$/,
+    says: /closed the connection without an answer: check its log; the same sent as a form gets 403 sign$/,
     followed: ['handler corrected', 'sent again as a form'],
   },
-  corrected('python/wsgi_app.py', /^the shop failed while it handled the postback: its log says why$/),
-  corrected('python/flask_guard.py', /^a guard before the route, such as a login, must let the service through$/),
+  corrected('python/wsgi_app.py', /^the shop failed while handling the postback: see its log$/),
+  corrected('python/flask_guard.py', /^a guard in front of the route, such as a login, must let the service through$/),
   { file: 'python/flask_raw.py', amount: '100.10' },
-  corrected('node/whitelist.ts', /^SignatureValue is the MD5 of .*, computed from the values exactly as sent$/),
+  corrected('node/whitelist.ts', /^SignatureValue is the MD5 of .*, computed over the values exactly as sent$/),
   {
     file: 'node/spa.mjs',
     path: '/payment/postback',
     truePath: '/postback',
-    says: /the answer is a page, .*: see whether .*; any postback is answered so: compare .*\/payment\/postback with the shop’s route$/,
+    says: /the answer is a page, .*: check whether .*; every postback gets this answer: compare .*\/payment\/postback with the shop’s route$/,
     followed: ['address corrected'],
   },
   {
     ...corrected(
       'node/kopecks.mjs',
-      /^the shop refused it, and says "verification failed", as it refuses any, .*: its log may/,
+      /^the shop refused it, and says "verification failed", as it does all postbacks, .*: check its log/,
     ),
     amount: '19.99',
   },

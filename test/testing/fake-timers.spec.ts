@@ -31,7 +31,7 @@ describe('fake timers', () => {
     jest.useFakeTimers();
     const paying = payments.pay(orderId);
     await expect(paying).rejects.toThrow(PaymentTestingError);
-    await expect(paying).rejects.toThrow('The timers of this process are faked');
+    await expect(paying).rejects.toThrow("This process's timers are faked");
     jest.useRealTimers();
     // Nothing that the application has begun need ever end.
     hosts.apps.splice(0);

@@ -41,7 +41,7 @@ describe('testing', () => {
       await createBill();
       await payments.pay('again-1');
       await payments.settled();
-      await expect(createBill()).rejects.toThrow('the order is paid already');
+      await expect(createBill()).rejects.toThrow('the order is already paid');
       await payments.clearLedger();
       await createBill();
       expect((await payments.fail('again-1')).payment.status).toBe('FAIL');
@@ -72,7 +72,7 @@ describe('testing', () => {
       const checkout = await hosts.start();
       const { orderId } = await checkout.begin();
       const { page } = await payments.pay(orderId);
-      expect(page).toMatchObject({ status: 200, html: expect.stringContaining('being checked') });
+      expect(page).toMatchObject({ status: 200, html: expect.stringContaining('Checking your payment') });
       await payments.settled();
       expect(await (await fetch(page!.url)).text()).toContain('Payment received');
     });
@@ -85,7 +85,7 @@ describe('testing', () => {
       expect(await checkout.status(orderId)).toBe('paid');
       const both = await checkout.begin('main', 'twice');
       await checkout.begin('eu', both.orderId);
-      await expect(payments.pay('twice')).rejects.toThrow('has bills in several shops: name one of main, eu');
+      await expect(payments.pay('twice')).rejects.toThrow('has bills in several shops: specify one of main, eu');
       expect((await payments.pay('twice', { shop: 'main' })).payment.currency).toBe('RUB');
     });
 

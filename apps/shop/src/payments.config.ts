@@ -24,7 +24,7 @@ function hurry(pauses: string | undefined): Partial<PaymentAcceptanceOptions> {
   return {
     http: { totalTimeoutMs: 4_000, attempts: 2 },
     schedule: { openMs: pauses.split(',').map(Number), lagMs: [1_000, 3_000], retryCapMs: 4_000 },
-    deliveries: { timeLimitMs: 4_000, retryCapMs: 2_000 },
+    deliveries: { timeoutMs: 4_000, retryCapMs: 2_000 },
   };
 }
 

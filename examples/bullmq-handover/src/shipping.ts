@@ -16,7 +16,7 @@ export class ShippingHandover {
     const { orderId: id, billedAmount: amount, currency, paymentId } = event;
     const order = { id, amount, currency };
     const { affected } = await manager.update(Order, { ...order, status: 'pending' }, { status: 'paid' });
-    // Cancelled, say, or paid before: it stays as it is, and a person reads the note. Where there is none, this throws.
+    // E.g. cancelled or already paid: it stays as it is, and a person reads the note. If there is none, this throws.
     if (!affected) payment.requireOrder(event, await manager.update(Order, order, { note: `Payment ${paymentId}` }));
     // The event's id is the same in each attempt, and BullMQ adds no second job under an id.
     if (affected) await this.queue.add('ship', { id }, { jobId: event.id });

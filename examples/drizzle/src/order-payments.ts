@@ -16,7 +16,7 @@ export class OrderPayments {
     const order = and(eq(orders.id, id), eq(orders.amount, amount), eq(orders.currency, currency));
     const pending = and(order, eq(orders.status, 'pending'));
     const { rowCount } = await tx.update(orders).set({ status: 'paid' }).where(pending);
-    // Cancelled, say, or paid before: it stays as it is, and a person reads the note. Where there is none, this throws.
+    // E.g. cancelled or already paid: it stays as it is, and a person reads the note. If there is none, this throws.
     const note = `Payment ${paymentId}`;
     if (!rowCount) requireOrder(event, await tx.update(orders).set({ note }).where(order));
   }

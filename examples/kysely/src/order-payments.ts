@@ -19,7 +19,7 @@ export class OrderPayments {
       .where('amount', '=', amount)
       .where('currency', '=', currency);
     const { numUpdatedRows } = await order.where('status', '=', 'pending').set({ status: 'paid' }).executeTakeFirst();
-    // Cancelled, say, or paid before: it stays as it is, and a person reads the note. Where there is none, this throws.
+    // E.g. cancelled or already paid: it stays as it is, and a person reads the note. If there is none, this throws.
     const noted = order.set({ note: `Payment ${paymentId}` });
     if (numUpdatedRows === 0n) requireOrder(event, await noted.executeTakeFirst());
   }

@@ -14,7 +14,7 @@ export class OrderPayments {
     const { orderId: id, billedAmount: amount, currency, paymentId } = event;
     const order = { id, amount, currency };
     const { count } = await tx.order.updateMany({ where: { ...order, status: 'pending' }, data: { status: 'paid' } });
-    // Cancelled, say, or paid before: it stays as it is, and a person reads the note. Where there is none, this throws.
+    // E.g. cancelled or already paid: it stays as it is, and a person reads the note. If there is none, this throws.
     const noted = { where: order, data: { note: `Payment ${paymentId}` } };
     if (count === 0) requireOrder(event, await tx.order.updateMany(noted));
   }

@@ -71,7 +71,7 @@ export class ConsoleResponder {
     const keep = found ? 'private, max-age=31536000, immutable' : 'no-store';
     exchange.adapter.setHeader(exchange.response, 'Cache-Control', keep);
     const type = found ? 'text/css; charset=utf-8' : 'text/plain; charset=utf-8';
-    send(exchange, found ? 200 : 404, type, found ? STYLE.text : 'There is no such file.');
+    send(exchange, found ? 200 : 404, type, found ? STYLE.text : 'File not found.');
   }
 
   private async answer(
@@ -106,8 +106,8 @@ export class ConsoleResponder {
     }
     throw new ConsoleRefusal(
       403,
-      'Not for you',
-      'You have no shop of this console. Ask who gives out the rights to it.',
+      'No access',
+      'You have access to no shop in this console. Ask whoever grants access to it.',
     );
   }
 
@@ -117,8 +117,8 @@ export class ConsoleResponder {
       return { status, title, content: html`<p class="card">${message}</p>` };
     }
     this.logger.error(`A page of the console could not be shown. ${describePaymentError(error)}`);
-    const text = 'The records could not be read. The log of the application says why.';
-    return { status: 503, title: 'Not now', content: html`<p class="card">${text}</p>` };
+    const text = 'The records could not be read. See the application log for the reason.';
+    return { status: 503, title: 'Temporarily unavailable', content: html`<p class="card">${text}</p>` };
   }
 }
 

@@ -25,13 +25,15 @@ export function resolveConsoleOptions(
   const problems: string[] = [];
   if (!guarded && !['development', 'test'].includes(environment?.trim().toLowerCase() ?? '')) {
     problems.push(
-      'guards: the console shows every payment, and acts on them. Say who may: PaymentConsoleModule.register({ guards: ' +
-        '[YourOperatorGuard] }), or { guardedElsewhere: true } where a guard of the whole application or a proxy lets only ' +
+      'guards: the console shows and acts on every payment. Restrict access: PaymentConsoleModule.register({ guards: ' +
+        '[YourOperatorGuard] }), or { guardedElsewhere: true } if an application-wide guard or a proxy lets only ' +
         'operators through. Without a guard it starts only with NODE_ENV=development or NODE_ENV=test.',
     );
   }
   if (!/^[\w.~-]+(\/[\w.~-]+)*$/.test(pathOf(options)) || /^\.+$/.test(name)) {
-    problems.push(`path: "${pathOf(options)}" is no path of letters, digits and - . _ ~, as in "admin/payments".`);
+    problems.push(
+      `path: "${pathOf(options)}" must be a path of letters, digits and - . _ ~, such as "admin/payments".`,
+    );
   }
   if (problems.length > 0) throw new PaymentConfigurationError(problems, 'PaymentConsoleModule');
   const { operator = operatorOf, shop = () => null } = options;

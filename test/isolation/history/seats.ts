@@ -49,7 +49,7 @@ export async function startSeats(hosts: Hosts, saw: Desk['saw'], publish: Desk['
     options: {
       statementTimeoutMs: STATEMENT_MS,
       http: { totalTimeoutMs: 600, attempts: 1 },
-      deliveries: { maxAttempts: 3, timeLimitMs: 600 },
+      deliveries: { maxAttempts: 3, timeoutMs: 600 },
       callbacks: { storeTimeoutMs: 400 },
       creation: { storeTimeoutMs: 600, waitMs: 100 },
     },

@@ -133,7 +133,7 @@ export const mutants = [
   {
     name: 'http-in-production',
     breaks: 'In production the token goes over https only.',
-    file: `${src}/config/shop-flaws.ts`,
+    file: `${src}/config/shop-problems.ts`,
     find: "if (production && url.protocol !== 'https:') {",
     replace: "if (production && url.protocol === 'ftp:') {",
     tests: ['test/invariants/14-production.spec.ts'],

@@ -12,7 +12,7 @@ export class AssetsController {
   @Get(':name')
   send(@Param('name') name: string, @Res() response: object): void {
     const asset = ASSETS.find((each) => each.name === name);
-    if (!asset) throw new NotFoundException('There is no such file.');
+    if (!asset) throw new NotFoundException('File not found.');
     const { httpAdapter } = this.host;
     httpAdapter.setHeader(response, 'Content-Type', `${asset.type}; charset=utf-8`);
     httpAdapter.setHeader(response, 'Cache-Control', 'public, max-age=31536000, immutable');

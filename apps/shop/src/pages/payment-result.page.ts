@@ -25,8 +25,8 @@ const TEXTS: Readonly<Record<PaymentResult['result'], Text>> = {
     sign: 'M19 19l18 18M37 19L19 37',
   },
   pending: {
-    title: 'Payment is being checked',
-    text: 'This takes a moment. The page updates by itself.',
+    title: 'Checking your payment',
+    text: 'This takes a moment. The page updates automatically.',
     tone: 'warn',
     sign: 'M28 15v14l9 6',
   },

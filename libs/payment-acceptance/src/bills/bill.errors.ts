@@ -47,7 +47,7 @@ export class PaymentOrderAlreadyPaidError extends PaymentBillError {
     /** The first payment that paid the order. */
     readonly paymentId: string | null,
   ) {
-    super(shop, orderId, 'the order is paid already. Show the payer the order instead.');
+    super(shop, orderId, 'the order is already paid. Show the payer the order instead.');
   }
 }
 
@@ -55,7 +55,7 @@ export class PaymentOrderAlreadyPaidError extends PaymentBillError {
 export class PaymentOrderCancelledError extends PaymentBillError {
   readonly code = 'order-cancelled';
   constructor(shop: string, orderId: string) {
-    super(shop, orderId, 'the order is cancelled. Make a new order, with an id of its own.');
+    super(shop, orderId, 'the order is cancelled. Create a new order with its own id.');
   }
 }
 
@@ -74,8 +74,8 @@ export class PaymentOrderIdReusedError extends PaymentBillError {
       shop,
       orderId,
       `the ledger knows an order with this id of ${knownAt.toISOString()}, from before this order was made ` +
-        `(${orderedAt.toISOString()}). Ids of orders must never come again: where numbers have begun anew, put something before ` +
-        'them that has not been there.',
+        `(${orderedAt.toISOString()}). Order ids must never be reused: if numbering has restarted, add a prefix that ` +
+        'was not used before.',
     );
   }
 }
@@ -100,7 +100,7 @@ export class PaymentBillMismatchError extends PaymentBillError {
       shop,
       orderId,
       `an open bill asks for ${shownTerms(open)}, not ${shownTerms(asked)}. ` +
-        'Pass { newAttempt: true } to make another bill; the open one can still be paid.',
+        'Pass { newAttempt: true } to create another bill; the open one can still be paid.',
     );
   }
 }
@@ -127,7 +127,7 @@ export class PaymentUnknownOutcomeError extends PaymentBillError {
     super(
       shop,
       orderId,
-      `whether it was created is unknown (intent ${intentId}). Look for it at the service before asking the payer again, ` +
+      `whether it was created is unknown (intent ${intentId}). Look it up at the service before asking the payer again, ` +
         'or call createBill again for a new attempt.',
       { cause },
     );
@@ -179,8 +179,8 @@ export class PaymentBillAddressError extends PaymentBillError {
     super(
       shop,
       orderId,
-      `the service created bill ${billId}, but gave no http or https address of its payment page. ` +
-        'Look the bill up at the service, or pass { newAttempt: true } to make another one.',
+      `the service created bill ${billId}, but returned no http or https address for its payment page. ` +
+        'Look up the bill at the service, or pass { newAttempt: true } to create another one.',
     );
   }
 }

@@ -145,7 +145,7 @@ export class BillService implements BeforeApplicationShutdown {
     this.warned = true;
     this.logger.write(
       'bill-created-in-transaction',
-      'createBill was called inside a transaction of yours. That works, but the bill stays if you roll back. Call it after the ' +
+      'createBill was called inside one of your transactions. That works, but the bill stays if you roll back. Call it after the ' +
         'commit. (Logged once.)',
     );
   }
@@ -159,7 +159,7 @@ export class BillService implements BeforeApplicationShutdown {
   ): Promise<PaymentBill> {
     const deadline = performance.now() + this.options.creation.waitMs;
     for (;;) {
-      await this.ends.settle(shop.name, fields.orderId);
+      await this.ends.storeNow(shop.name, fields.orderId);
       const begun = await this.begin(intent, orderedAt, newAttempt);
       if (begun === 'stored') return payable(await this.request(shop, fields, intent, signal));
       if (begun !== 'busy') return payable(begun);
@@ -235,7 +235,7 @@ export class BillService implements BeforeApplicationShutdown {
   }
 
   private reportRefusal(shop: Shop, { orderId, intentId }: Intent, error: Error): void {
-    const line = (): string => `The service has refused a creation with the shop_id "${shop.shopId}". ${error.message}`;
+    const line = (): string => `The service refused a creation with the shop_id "${shop.shopId}". ${error.message}`;
     const fields = { shop: shop.name, orderId, intentId, error: errorType(error) };
     this.refusals.write('creation-refused', shop.name, line, fields);
   }

@@ -38,7 +38,7 @@ class Storing {
   constructor(readonly outcome: CreationOutcome) {}
 
   /** Skips the rest of the pause before the next attempt. */
-  hurry(): void {
+  retryNow(): void {
     this.wake?.();
   }
 
@@ -85,7 +85,7 @@ export class CreationOutcomes {
     this.unstored.add(storing);
     const end = finish(this.untilStored(storing, attempt));
     storing.end = end;
-    return this.inTime(storing, end);
+    return this.awaitWithTimeout(storing, end);
   }
 
   /**
@@ -93,12 +93,12 @@ export class CreationOutcomes {
    * created.
    * @throws PaymentBillNotStoredError
    */
-  async settle(shop: string, orderId: string): Promise<void> {
+  async storeNow(shop: string, orderId: string): Promise<void> {
     for (const storing of this.unstored) {
       if (storing.outcome.shop !== shop || storing.outcome.orderId !== orderId) continue;
-      storing.hurry();
+      storing.retryNow();
       try {
-        await this.inTime(storing, storing.end);
+        await this.awaitWithTimeout(storing, storing.end);
       } catch (error) {
         // A permanent failure was reported to its own caller, and the tables reflect it.
         if (error instanceof PaymentBillNotStoredError) throw error;
@@ -110,7 +110,7 @@ export class CreationOutcomes {
   async stop(): Promise<void> {
     this.stopping = true;
     const ends = Array.from(this.unstored, (storing) => {
-      storing.hurry();
+      storing.retryNow();
       return storing.end;
     });
     await withTimeout(LAST_ATTEMPTS_MS, Promise.allSettled(ends)).catch(() => undefined);
@@ -119,7 +119,7 @@ export class CreationOutcomes {
     }
   }
 
-  private async inTime<Result>(storing: Storing, end: Promise<Result>): Promise<Result> {
+  private async awaitWithTimeout<Result>(storing: Storing, end: Promise<Result>): Promise<Result> {
     // After the caller has stopped waiting, a rejection has no receiver; permanent failures are logged where they
     // occur.
     end.catch(() => undefined);
@@ -147,7 +147,7 @@ export class CreationOutcomes {
         const stored = await withTimeout(ATTEMPT_MS, attempt());
         this.unstored.delete(storing);
         if (storing.isLogged) {
-          this.logger.write('outcome-stored', `${subject(storing)} is stored now.`, fieldsOf(storing));
+          this.logger.write('outcome-stored', `${subject(storing)} is now stored.`, fieldsOf(storing));
         }
         return stored;
       } catch (error) {
@@ -172,12 +172,12 @@ function subject({ outcome: { made, shop, orderId, intentId } }: Storing): strin
 /** Everything needed to record the outcome by hand. */
 function recoveryMessage(storing: Storing): string {
   const { made, intentId } = storing.outcome;
-  const meaning = { REJECTED: 'no bill was created, so void it', UNKNOWN: 'look for its bill at the service' };
+  const meaning = { REJECTED: 'no bill was created: void it', UNKNOWN: 'look up its bill at the service' };
   const byHand =
     typeof made === 'string'
       ? meaning[made]
       : `then attach bill ${made.billId} to intent ${intentId}, with payment page ` +
-        `${made.linkPageUrl ?? '(none was given)'}, through PaymentOperations.attachBill or in the operator console`;
+        `${made.linkPageUrl ?? '(none given)'}, through PaymentOperations.attachBill or in the operator console`;
   return (
     `${subject(storing)} was not stored before the shutdown. The intent becomes an unknown outcome when its lease runs out: ` +
     `${byHand}. ${describeError(storing.lastError ?? 'The database did not answer.')}`

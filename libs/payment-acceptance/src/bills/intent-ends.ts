@@ -30,8 +30,8 @@ export class IntentEnds {
   }
 
   /** @throws PaymentBillNotStoredError if the order has a bill that is not stored yet */
-  settle(shop: string, orderId: string): Promise<void> {
-    return this.outcomes.settle(shop, orderId);
+  storeNow(shop: string, orderId: string): Promise<void> {
+    return this.outcomes.storeNow(shop, orderId);
   }
 
   stop(): Promise<void> {
@@ -46,8 +46,8 @@ export class IntentEnds {
     const { openMs, jitterPercent } = this.options.schedule;
     const firstCheckMs = (openMs[0] ?? 60_000) * (1 + (this.random.fraction() * jitterPercent) / 100);
     const { billId } = answer;
-    const unknown = (flaw: string): PaymentUnknownOutcomeError => {
-      const error = new PaymentAnswerNotUnderstoodError({ shop, operation: 'createBill' }, flaw);
+    const unknown = (problem: string): PaymentUnknownOutcomeError => {
+      const error = new PaymentAnswerNotUnderstoodError({ shop, operation: 'createBill' }, problem);
       const fields = { shop, orderId, intentId, billId, error: errorType(error) };
       this.logger.write('creation-contradicted', error.message, fields);
       return new PaymentUnknownOutcomeError(shop, orderId, intentId, error, billId);
@@ -64,11 +64,11 @@ export class IntentEnds {
           opened = await stored;
         } catch (error) {
           if (!isUniqueViolation(error)) throw new PaymentBillNotStoredError(shop, orderId, intentId, billId);
-          const twin = unknown(`bill_id ${billId} is that of another bill`);
+          const twin = unknown(`bill_id ${billId} belongs to another bill`);
           await this.close(intent, 'UNKNOWN', twin.cause);
           throw twin;
         }
-        if (opened?.billId !== billId) throw unknown(`an operator has ended the intent of bill ${billId}`);
+        if (opened?.billId !== billId) throw unknown(`an operator ended the intent of bill ${billId}`);
         await linkLateCallbacks(this.callbacks, opened);
         return opened;
       },
@@ -98,8 +98,8 @@ export class IntentEnds {
       const { shop, orderId, intentId } = intent;
       this.logger.write(
         'commit-lost',
-        `The database has lost the intent ${intentId} of order "${orderId}" of shop "${shop}" after its commit, so it was stored ` +
-          'again. Other commits of that time may be lost, too: payment-acceptance recover finds what can be recovered.',
+        `The database lost the intent ${intentId} of order "${orderId}" of shop "${shop}" after its commit, so it was stored ` +
+          'again. Other commits from that time may be lost, too: payment-acceptance recover finds what can be recovered.',
         { shop, orderId, intentId, ...(billId !== undefined && { billId }) },
       );
     }

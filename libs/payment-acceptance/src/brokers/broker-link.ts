@@ -82,11 +82,11 @@ export class BrokerLink {
     const { connection } = this;
     if (!connection) throw unavailable('There is no connection to the broker.');
     if (this.isProbing())
-      throw unavailable('The broker has not answered lately and is being probed with another event.');
+      throw unavailable('The broker has not answered recently and is being probed with another event.');
     let timer: NodeJS.Timeout | undefined;
     let onAbort = (): void => undefined;
     const late = new Promise<never>((_resolve, reject) => {
-      onAbort = () => reject(unavailable('The broker has not acknowledged an event in time.'));
+      onAbort = () => reject(unavailable('The broker did not acknowledge an event in time.'));
       // Not AbortSignal.timeout: if only an AbortSignal.any refers to it, Node 20 may collect it before it fires.
       timer = setTimeout(onAbort, this.options.acknowledgeTimeoutMs);
       if (signal.aborted) onAbort();
@@ -153,7 +153,7 @@ export class BrokerLink {
         if (this.connection && this.inFlight.size > 0) this.unanswered += 1;
         this.connection = undefined;
         for (const lose of this.inFlight) lose(reason);
-        this.logger.write('broker-lost', `The connection of "${consumer}" was lost: ${reason}`, { consumer });
+        this.logger.write('broker-lost', `"${consumer}" lost its connection: ${reason}`, { consumer });
         await this.end(connection);
         failures = this.unanswered;
       }
@@ -177,7 +177,7 @@ export class BrokerLink {
     } catch (error) {
       // Only once: further failed attempts are no news, and a lost connection has been logged already.
       if (failures === 0) {
-        const line = `"${consumer}" cannot be connected; its events wait. ${describeError(error)}`;
+        const line = `"${consumer}" cannot connect; its events are queued. ${describeError(error)}`;
         this.logger.write('broker-unreachable', line, { consumer, error: errorType(error) });
       }
     }

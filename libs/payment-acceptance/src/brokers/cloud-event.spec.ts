@@ -62,13 +62,13 @@ describe('reading a message', () => {
   });
 
   test.each([
-    ['', 'no JSON.'],
-    ['[]', 'no JSON object'],
-    [undefined, 'no JSON object'],
-    ['{}', 'no CloudEvent of version 1.0'],
-    [{ ...asSent(cloudEvent(SHOP_EVENT, '/a')), specversion: '0.3' }, 'no CloudEvent of version 1.0'],
+    ['', 'is not JSON.'],
+    ['[]', 'is not a JSON object'],
+    [undefined, 'is not a JSON object'],
+    ['{}', 'is not a CloudEvent of version 1.0'],
+    [{ ...asSent(cloudEvent(SHOP_EVENT, '/a')), specversion: '0.3' }, 'is not a CloudEvent of version 1.0'],
     [{ ...asSent(cloudEvent(SHOP_EVENT, '/a')), id: '', time: 5 }, 'has no id, time.'],
-    [{ ...asSent(cloudEvent(SHOP_EVENT, '/a')), data: 'text' }, 'data of the CloudEvent is no object'],
+    [{ ...asSent(cloudEvent(SHOP_EVENT, '/a')), data: 'text' }, 'data of the CloudEvent is not an object'],
   ])('refuses what is none of ours (%#)', (message, sentence) => {
     expect(() => readPaymentEvent(message)).toThrow(UnreadablePaymentEventError);
     expect(() => readPaymentEvent(message)).toThrow(sentence);

@@ -22,7 +22,7 @@ export interface PaymentBrokerOptions {
   connectTimeoutMs?: number;
   /**
    * How long the broker's acknowledgement may take. After that the connection counts as lost and the event is sent
-   * again, without counting an attempt. Default 10000; keep it below `deliveries.timeLimitMs`.
+   * again, without counting an attempt. Default 10000; keep it below `deliveries.timeoutMs`.
    */
   acknowledgeTimeoutMs?: number;
 }

@@ -36,11 +36,11 @@ export function resolveBrokerOptions(
   };
   const problems = further.filter((problem) => problem !== false);
   if (resolved.events.length === 0 || !resolved.events.every(isPaymentEventName)) {
-    problems.push(`events: some of ${PAYMENT_EVENT_NAMES.join(', ')}, or leave it out for all.`);
+    problems.push(`events: some of ${PAYMENT_EVENT_NAMES.join(', ')}, or omit it for all.`);
   }
-  if (new Set(resolved.events).size !== resolved.events.length) problems.push('events: names one twice.');
+  if (new Set(resolved.events).size !== resolved.events.length) problems.push('events: lists one twice.');
   if (/[^!-~]|[<>"{}|\\^`]/.test(resolved.source)) {
-    problems.push('source: must be a URI reference, as in https://shop.example/payments.');
+    problems.push('source: must be a URI reference, such as https://shop.example/payments.');
   }
   for (const name of ['connectTimeoutMs', 'acknowledgeTimeoutMs'] as const) {
     if (!Number.isInteger(resolved[name]) || resolved[name] < 1 || resolved[name] > MAX_TIMEOUT_MS) {

@@ -28,7 +28,7 @@ export class AwaitedResults {
 
   constructor(
     private readonly results: ResultStore,
-    private readonly overload: DroppedCallbacks,
+    private readonly dropped: DroppedCallbacks,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {}
 
@@ -38,7 +38,7 @@ export class AwaitedResults {
     const result = (await this.results.ofIntents([intentId])).get(intentId) ?? 'pending';
     if (result !== 'pending' || performance.now() >= deadline) return result;
     if (this.waiting.size >= maxWaitingResults) {
-      this.overload.count('unawaitedResults', shop);
+      this.dropped.count('unawaitedResults', shop);
       return result;
     }
     return new Promise((resolve, reject) => {

@@ -95,7 +95,7 @@ export class CallbackResponder {
           ? page(exchange, answer.status, neutralPage())
           : json(exchange, answer.status, malformed(answer.errors));
       case 'refused': {
-        const text = 'This link was changed on its way. Open your order in the shop.';
+        const text = 'This link was altered in transit. Open your order in the shop.';
         return page(exchange, answer.status, messagePage('Not accepted', text));
       }
       case 'not-stored':
@@ -144,8 +144,8 @@ export class CallbackResponder {
     const taken = await this.bodies.take(request);
     if (!taken) {
       const line = (): string =>
-        'A callback arrived with a body that something in the application or before it has read, and put neither into the ' +
-        "request's body nor its rawBody. Let it leave callbacks alone, or put the bytes there.";
+        'A callback arrived whose body something in or before the application had already read, putting it neither into the ' +
+        "request's body nor its rawBody. Exempt callbacks from it, or put the bytes there.";
       this.log.write('body-parser-off', 'callback', line, {});
     }
     return taken;
@@ -154,7 +154,7 @@ export class CallbackResponder {
 
 const UNREADABLE = messagePage(
   'Please try again',
-  'We could not take this in right now. Your payment is not affected.',
+  'We could not process this right now. Your payment is not affected.',
 );
 
 /** A program gets the errors. */

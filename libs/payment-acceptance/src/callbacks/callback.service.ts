@@ -56,7 +56,7 @@ export class PaymentCallbacks {
     private readonly journal: CallbackJournal,
     private readonly bills: NamedBillStore,
     private readonly results: AwaitedResults,
-    private readonly overload: DroppedCallbacks,
+    private readonly dropped: DroppedCallbacks,
     private readonly watch: CallbackWatch,
     private readonly shops: ShopRegistry,
     private readonly clock: PaymentClock,
@@ -91,13 +91,13 @@ export class PaymentCallbacks {
     const digest = this.checkedDigest(shop, postback) ?? (await this.checkDigestWithFreshToken(shop, postback));
     seen.digest = digest;
     if (this.options.callbacks.requirePostbackDigest && digest !== 'match') {
-      this.overload.count('refusedPostbacks', shop.name);
+      this.dropped.count('refusedPostbacks', shop.name);
       return REFUSED;
     }
     const row = postbackRow(shop.name, postback, digest, fields as object);
     const answer = await this.storeNamed(row, seen);
     if (!answer) return this.refuse(shop, 'postback', fields, sent, NAMES_NO_BILL);
-    this.overload.taken(shop.name);
+    this.dropped.taken(shop.name);
     return answer;
   }
 
@@ -168,7 +168,7 @@ export class PaymentCallbacks {
     const parsed = parseBody(RedirectDto, body);
     if ('errors' in parsed) return this.refuse(shop, kind, body, sent, parsed.errors);
     const redirect = parsed.value;
-    this.overload.taken(shop.name);
+    this.dropped.taken(shop.name);
     const neutral = { kind: 'neutral', status: 200, orderId: redirect.InvId } as const;
     const digest = this.checkedDigest(shop, redirect) ?? (await this.checkDigestWithFreshToken(shop, redirect));
     seen.digest = digest;
@@ -192,7 +192,7 @@ export class PaymentCallbacks {
     { contentType = 'not known' }: Transmission,
     errors: readonly FieldError[],
   ) {
-    this.overload.refused(shop.name, kind, body, contentType, errors);
+    this.dropped.refused(shop.name, kind, body, contentType, errors);
     return malformed(errors);
   }
 
@@ -228,7 +228,7 @@ export class PaymentCallbacks {
     try {
       const shop = this.shops.configuredShop(name) ?? (await this.shops.findRequested(name));
       if (shop === 'busy') {
-        this.overload.count('unaskedShops', null);
+        this.dropped.count('unaskedShops', null);
         return NOT_STORED;
       }
       // Watched only from here on: made-up shop names must not become metric attributes.
@@ -270,17 +270,17 @@ export class PaymentCallbacks {
       recorded = await this.journal.record(callback);
     } catch (error) {
       if (!(error instanceof GroupCommitFullError)) throw error;
-      this.overload.count('delayedCallbacks', callback.shop);
+      this.dropped.count('delayedCallbacks', callback.shop);
       return TOO_MANY_AT_ONCE;
     }
     if (recorded === 'full') {
-      this.overload.count('unmatchedPostbacks', callback.shop);
+      this.dropped.count('unmatchedPostbacks', callback.shop);
       // Anybody can cause it, so it must not look like a failure of ours.
       seen.outcome = 'turned-away';
       return NOT_STORED;
     }
     if (recorded === 'repeated') {
-      this.overload.count('repeatedCallbacks', callback.shop);
+      this.dropped.count('repeatedCallbacks', callback.shop);
       seen.outcome = recorded;
       return STORED;
     }
@@ -309,5 +309,8 @@ async function fieldsOf(type: CallbackType, body: unknown, sent: Transmission): 
 const MAX_LOOK_UPS = 4;
 
 const NAMES_NO_BILL: readonly FieldError[] = [
-  { field: 'TrsId', errors: ['TrsId must be 1 to 128 characters, or custom the id that was sent with the bill'] },
+  {
+    field: 'TrsId',
+    errors: ['TrsId must be 1 to 128 characters, or custom must be the id that was sent with the bill'],
+  },
 ];

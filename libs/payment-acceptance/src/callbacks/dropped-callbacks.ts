@@ -33,13 +33,13 @@ type Counted = Exclude<Dropped, 'malformedCallbacks' | 'unseenCallbacks'>;
 
 const SENTENCES: Readonly<Record<Counted, string>> = {
   delayedCallbacks:
-    'Callbacks come faster than the database stores them; further ones are answered 503, and the sender tries again.',
-  repeatedCallbacks: 'A bill has 100 callbacks; those that repeat one that waits are not recorded.',
-  unmatchedPostbacks: 'Too many postbacks name no bill of ours; further ones are turned away with 503.',
-  refusedPostbacks: 'Postbacks are refused: their digest is absent or does not match.',
+    'Callbacks arrive faster than the database can store them; further ones get 503, and the sender retries them.',
+  repeatedCallbacks: 'A bill has 100 callbacks; repeats of one still pending are not recorded.',
+  unmatchedPostbacks: 'Too many postbacks name none of our bills; further ones are rejected with 503.',
+  refusedPostbacks: 'Postbacks are refused: their digest is missing or does not match.',
   unaskedShops:
-    'Callbacks name too many shops that the shop resolver does not have; it is asked about some of them only.',
-  unawaitedResults: 'Too many result pages wait for their check; further ones are shown at once.',
+    'Callbacks name too many shops that the shop resolver does not know; it is asked about only some of them.',
+  unawaitedResults: 'Too many result pages are waiting for a check; further ones are shown immediately.',
 };
 
 const NOTHING: DroppedCounts = {
@@ -94,9 +94,9 @@ export class DroppedCallbacks {
     this.add('malformedCallbacks', shop);
     this.remember(shop);
     const line = (): string =>
-      `A callback (${kind}) of shop "${shop}" was refused with 400, and nothing of it is stored: ` +
-      `${errors.flatMap((each) => each.errors.map((error) => `${each.field}: ${error}`)).join('; ')}. It came as ` +
-      `${PLAIN_TYPE.test(contentType) ? `"${contentType}"` : 'another content type'} with ${shapeOf(body)}. Its bill is checked by the schedule, later.`;
+      `A callback (${kind}) of shop "${shop}" was refused with 400, and none of it is stored: ` +
+      `${errors.flatMap((each) => each.errors.map((error) => `${each.field}: ${error}`)).join('; ')}. It arrived as ` +
+      `${PLAIN_TYPE.test(contentType) ? `"${contentType}"` : 'another content type'} with ${shapeOf(body)}. Its bill will be checked later, on schedule.`;
     this.log.write('callback-refused', `${kind} ${shop}`, line, { shop, callback: kind });
   }
 
@@ -106,8 +106,8 @@ export class DroppedCallbacks {
     this.remember(NO_SHOP);
     const line = (): string =>
       `A callback to /${path} was answered ${status} by the application itself, before it reached the module: by a guard, a ` +
-      'middleware or a filter, such as a login, a protection against forged forms (CSRF) or a rate limit. Exempt the ' +
-      'callbacks from it. Their bills are checked by the schedule, later.';
+      'middleware or a filter, such as a login, CSRF protection or a rate limit. Exempt the ' +
+      'callbacks from it. Their bills will be checked later, on schedule.';
     this.log.write('callback-refused', `${status} ${path}`, line, { dropped: 'unseenCallbacks' });
   }
 

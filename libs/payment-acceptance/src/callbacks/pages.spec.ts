@@ -15,7 +15,7 @@ const result = (more: Partial<PaymentResult> = {}): PaymentResult => ({
 test.each([
   ['paid', 'Payment received', true],
   ['failed', 'Payment failed', false],
-  ['pending', 'Payment is being checked', false],
+  ['pending', 'Checking your payment', false],
 ] as const)('%s says "%s" and names the order', (state, title, amount) => {
   const html = resultPage(result({ result: state }));
   expect(html).toContain(`<h1>${title}</h1>`);

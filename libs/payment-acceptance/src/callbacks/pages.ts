@@ -15,7 +15,7 @@ export const PAGE_POLICY =
 const HEADLINES: Readonly<Record<PaymentResult['result'], readonly [string, string]>> = {
   paid: ['Payment received', 'Thank you. Your order is paid.'],
   failed: ['Payment failed', 'The payment did not go through. You can try again.'],
-  pending: ['Payment is being checked', 'This takes a moment. The page updates by itself.'],
+  pending: ['Checking your payment', 'This takes a moment. The page updates automatically.'],
 };
 
 /** The message required by section 3.3 of the specification: the payment's result and the InvId. */

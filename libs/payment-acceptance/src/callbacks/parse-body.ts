@@ -42,7 +42,7 @@ export function readableFields({ fields, acceptingAnything }: CallbackType, body
  * `constructor`.
  */
 export function parseBody<T extends object>(type: CallbackType<T>, body: unknown): Parsed<T> {
-  if (body instanceof UnreadableBody) return { errors: [{ field: 'body', errors: [`body ${body.flaw}`] }] };
+  if (body instanceof UnreadableBody) return { errors: [{ field: 'body', errors: [`body ${body.problem}`] }] };
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     return { errors: [{ field: 'body', errors: ['must be a form or a JSON object'] }] };
   }
@@ -51,10 +51,13 @@ export function parseBody<T extends object>(type: CallbackType<T>, body: unknown
   if (deep.length > 0) return { errors: deep.map((field) => ({ field, errors: [`${field} is nested too deeply`] })) };
   const known = Object.entries(given).map(([field, item]) => [field, isObject(item) ? () => item : item] as const);
   const value = plainToInstance(type, Object.fromEntries(known));
-  const flaws = validateSync(value);
-  if (flaws.length === 0) return { value };
+  const problems = validateSync(value);
+  if (problems.length === 0) return { value };
   return {
-    errors: flaws.map(({ property, constraints }) => ({ field: property, errors: Object.values(constraints ?? {}) })),
+    errors: problems.map(({ property, constraints }) => ({
+      field: property,
+      errors: Object.values(constraints ?? {}),
+    })),
   };
 }
 

@@ -12,7 +12,7 @@ const MAX_PARTS = 100;
 
 /** Stands for a body without fields, and says why. */
 export class UnreadableBody {
-  constructor(readonly flaw: string) {}
+  constructor(readonly problem: string) {}
 }
 
 /** How the sender says that a body is written. */
@@ -71,13 +71,13 @@ export async function parseBytes(
 ): Promise<{ readonly fields: unknown; readonly bytes: number }> {
   const sent =
     typeof given === 'string' ? Buffer.from(given) : Buffer.from(given.buffer, given.byteOffset, given.length);
-  const unreadable = (flaw: string) => ({ fields: new UnreadableBody(flaw), bytes: sent.length });
+  const unreadable = (problem: string) => ({ fields: new UnreadableBody(problem), bytes: sent.length });
   const expand = typeof given === 'string' ? undefined : EXPANSIONS[contentEncoding.trim().toLowerCase()];
   let content: Buffer;
   try {
     content = expand ? await expand(sent, { maxOutputLength: MAX_BYTES }) : sent;
   } catch {
-    return unreadable(`must be what its Content-Encoding says, and ${TOO_LONG.replace('must ', '')}`);
+    return unreadable(`must match its Content-Encoding, and ${TOO_LONG.replace('must ', '')}`);
   }
   const bytes = content.length;
   if (/^\s*multipart\/form-data\b/i.test(contentType)) {

@@ -52,7 +52,7 @@ describe('the callback routes', () => {
   });
 
   test.each([
-    [{ redirects: {} }, 'routes.redirects: there is no such option.'],
+    [{ redirects: {} }, 'routes.redirects: unknown option.'],
     [{ redirect: 'pay' }, 'routes.redirect: must be an object of options or true or false.'],
     [{ postback: { path: 7 } }, 'routes.postback.path: must be text (given: 7).'],
     [{ decorators: {} }, 'routes.decorators: must be a list of decorators (given: object).'],
@@ -62,7 +62,7 @@ describe('the callback routes', () => {
 
   test('are refused where they could not be told apart, or hold more than plain names', () => {
     expect(problems({ redirect: { successPath: 'back', failPath: 'back/' } })).toEqual([
-      'routes.redirect.failPath: is the path of routes.redirect.successPath, too. Give each a path of its own.',
+      'routes.redirect.failPath: is also the path of routes.redirect.successPath. Give each its own path.',
     ]);
     expect(problems({ redirect: { resultPath: 'x' }, postback: { path: 'x' } })[0]).toContain(
       'routes.postback.path: is',

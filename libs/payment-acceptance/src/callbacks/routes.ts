@@ -37,7 +37,7 @@ export function resolveRoutes(options: PaymentRoutesOptions): CallbackRoutes {
     }
     const full = [...segments(all.path), ...own].join('/');
     const other = taken.get(full);
-    if (other) problems.push(`${name}: is the path of ${other}, too. Give each a path of its own.`);
+    if (other) problems.push(`${name}: is also the path of ${other}. Give each its own path.`);
     taken.set(full, name);
     return full;
   };

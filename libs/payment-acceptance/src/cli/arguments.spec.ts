@@ -15,7 +15,7 @@ function takes(command: string, block: string, option: string): boolean {
     readArguments([command, ...operand, `--${option}`, ...value]);
     return true;
   } catch (error) {
-    expect((error as Error).message).toBe(`${command} takes no --${option}.`);
+    expect((error as Error).message).toBe(`${command} has no option --${option}.`);
     return false;
   }
 }
@@ -43,14 +43,14 @@ describe('the command line', () => {
   });
 
   test.each([
-    [[], 'Name a command'],
-    [['settle'], 'There is no command "settle"'],
-    [['toString'], 'There is no command "toString"'],
+    [[], 'Missing command.'],
+    [['settle'], 'Unknown command "settle"'],
+    [['toString'], 'Unknown command "toString"'],
     [['check'], 'check needs a BILL'],
-    [['check', 'a', 'b'], 'check does not take "b"'],
-    [['migrate', 'now'], 'migrate does not take "now"'],
-    [['migrate', '--shop', 'eu'], 'migrate takes no --shop'],
-    [['status', '--dry-run'], 'status takes no --dry-run'],
+    [['check', 'a', 'b'], 'Unexpected argument for check: "b"'],
+    [['migrate', 'now'], 'Unexpected argument for migrate: "now"'],
+    [['migrate', '--shop', 'eu'], 'migrate has no option --shop'],
+    [['status', '--dry-run'], 'status has no option --dry-run'],
     [['status', '--nonsense'], '--nonsense'],
     [['status', '--shop'], '--shop'],
   ])('%j is refused: %s', (args, sentence) => {

@@ -3,18 +3,18 @@ import { PaymentAcceptanceError } from '../common/errors.js';
 
 export const HELP = `Usage: payment-acceptance <command> [options]
 
-  init                     prints the packages, lines and variables that an application adds to take payments; reads
+  init                     prints the packages, lines and variables that an application needs to take payments; reads
                            its package.json and the name of its lockfile in the current folder, changes nothing
   migrate                  brings the module's tables up to date
       --dry-run            only lists the pending migrations
-  forget-shop              lets a shop have another id at the service, as long as it has no bill: for a first start with a
-                           wrong shopId, after which the right one is refused
+  forget-shop              lets a shop change its id at the service, as long as it has no bill: for a first start with a
+                           wrong shopId, after which the correct one is refused
       -s, --shop NAME      which shop
-      --dry-run            only says whether it may
-  status                   shows health and backlog; exit code 1 unless all is well
+      --dry-run            only reports whether it would
+  status                   shows health and backlog; exit code 1 unless healthy
   check BILL               asks the service about one bill now and settles the answer
-                           BILL is the service's bill_id, or the id of our bill; it has no dry run:
-                           reconcile asks and settles nothing
+                           BILL is the service's bill_id, or our intent id; there is no dry run:
+                           use reconcile to ask without settling
       -s, --shop NAME      the bill's shop; default: the default shop
   replay                   retries now: dead letters, and deliveries that found no order; those that match, or --all
       --delivery ID  --consumer NAME  --event NAME  --order ID  --shop NAME
@@ -25,41 +25,41 @@ export const HELP = `Usage: payment-acceptance <command> [options]
       --from TIME  --to TIME   settled from (inclusive), to (exclusive), such as 2026-11-21T00:00:00Z
       --operator NAME      who does it, for the record; default: the user's name
       --dry-run            only reports how many
-  reconcile --day DAY      compares a day's payments, service against ledger, as CSV; DAY is as in 2026-11-21,
+  reconcile --day DAY      compares a day's payments, service against ledger, as CSV; DAY as in 2026-11-21,
                            on the service's wall clock; exit code 1 on a difference
       -s, --shop NAME      only this shop; default: every shop; with --against: the default shop
       --followed           also bills that ended on an earlier day and are still being checked
-      --against FILE       instead of --day: a statement of the merchant's account, of one shop, as CSV with the
+      --against FILE       instead of --day: a merchant account statement for one shop, as CSV with the
                            columns payment_id,bill_id,status,amount,currency,created_at
   doctor                   checks whether the service behaves as expected; creates nothing there; needs no database;
                            exit code 1 if it does not
       -s, --shop NAME      asks as this shop; default: as each shop in turn
   import FILE              imports open bills of an older integration: a JSON array, or one JSON object per line
-      -s, --shop NAME      the shop of bills that name none; default: the default shop; of a log: only this shop
-      --from-log           the file is an application's log, of which the lines of created bills are imported
+      -s, --shop NAME      the shop of bills that name none; default: the default shop; for a log: only this shop
+      --from-log           the file is an application log, whose lines of created bills are imported
       --operator NAME      who does it, for the record; default: the user's name
       --dry-run            only reports what would happen
   erase --order ID         removes the personal data recorded about an order; ids, amounts and states stay
       -s, --shop NAME      the order's shop; default: the default shop
       --operator NAME      who does it, for the record; default: the user's name
   recover --since TIME     after a restore, or a failover that lost commits: schedules new checks of known bills, and
-                           searches for bills that the tables have lost; TIME is as in 2026-11-21T00:00:00Z
+                           searches for bills that the tables have lost; TIME as in 2026-11-21T00:00:00Z
       -s, --shop NAME      only this shop; default: every shop
       --out FILE           writes the bills that are not known here to a new file, in the format of import
       --operator NAME      who does it, for the record; default: the user's name
       --dry-run            only reports what would happen; writes no file
 
-Options of every command; init takes only --json:
+Options for all commands; init takes only --json:
   -d, --data-source FILE   module that exports the TypeORM DataSource, as for TypeORM's own commands
                            default: PostgreSQL, or MariaDB (mariadb://…), at DATABASE_URL
-                           compiled, as that of --config
+                           compiled, like that of --config
   -c, --config FILE        module that exports the options of PaymentAcceptanceModule, or a function that returns them
                            default: the environment, PAYMENT_ACCEPTANCE_*
-      --env-file FILE      sets the variables that the environment does not; may be given several times: the first wins
+      --env-file FILE      sets variables missing from the environment; can be repeated: the first wins
                            default: .env in the working folder, if there is one
-      --json               one JSON document instead of text, also of a failure:
+      --json               one JSON document instead of text, also on failure:
                            {"error":{"code":…,"message":…,"next":…}}
-  -h, --help               shows this
+  -h, --help               shows this help
 
 Exit codes: 0 success, 1 failure or findings, 2 invalid command line or configuration.
 `;
@@ -143,15 +143,15 @@ export function readArguments(args: readonly string[]): Arguments | undefined {
   const { values, positionals } = parse(args);
   if (values.help) return undefined;
   const [command, operand = '', ...more] = positionals;
-  if (command === undefined) throw new UsageError('Name a command.');
-  if (!isCommand(command)) throw new UsageError(`There is no command "${command}".`);
+  if (command === undefined) throw new UsageError('Missing command.');
+  if (!isCommand(command)) throw new UsageError(`Unknown command "${command}".`);
   const takes = COMMANDS[command];
   const common = command === 'init' ? ['json'] : COMMON;
   const foreign = Object.keys(values).find((name) => ![...common, ...takes.options].includes(name));
-  if (foreign !== undefined) throw new UsageError(`${command} takes no --${foreign}.`);
+  if (foreign !== undefined) throw new UsageError(`${command} has no option --${foreign}.`);
   if (takes.operand !== undefined && operand === '') throw new UsageError(`${command} needs a ${takes.operand}.`);
   const surplus = takes.operand === undefined ? positionals[1] : more[0];
-  if (surplus !== undefined) throw new UsageError(`${command} does not take "${surplus}".`);
+  if (surplus !== undefined) throw new UsageError(`Unexpected argument for ${command}: "${surplus}".`);
   return { command, operand, values };
 }
 

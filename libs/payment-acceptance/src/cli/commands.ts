@@ -17,7 +17,7 @@ export type Command = (context: INestApplicationContext, given: Arguments, outpu
 export const status: Command = async (context, { values }, output) => {
   const { payments } = await context
     .get(PaymentHealthIndicator)
-    .isHealthy('payments', { timeLimitMs: 10_000, degradedStatus: 'degraded' });
+    .isHealthy('payments', { timeoutMs: 10_000, degradedStatus: 'degraded' });
   const { status: state, degraded, database, backlog } = payments;
   const standing = { status: state, degraded, database: database.error ?? 'reachable', ...backlog };
   if (values.json) printJson(output, standing);
@@ -52,7 +52,7 @@ export const replay: Command = async (context, { values }, output) => {
   };
   const none = Object.keys(filter).length === 0;
   if (none !== (values.all === true)) {
-    throw new UsageError(none ? 'Say which deliveries, or --all.' : '--all stands alone: leave out the filter.');
+    throw new UsageError(none ? 'Specify which deliveries, or --all.' : '--all cannot be combined with a filter.');
   }
   const dryRun = values['dry-run'] === true;
   const operations = context.get(PaymentOperations);
@@ -66,7 +66,7 @@ export const replay: Command = async (context, { values }, output) => {
 
 export const deliver: Command = async (context, { values }, output) => {
   const { consumer, event, shop, order } = values;
-  if (consumer === undefined) throw new UsageError('Say which consumer gets the events: --consumer NAME.');
+  if (consumer === undefined) throw new UsageError('Specify the consumer that gets the events: --consumer NAME.');
   const [from, to] = [instantOf('--from', values.from), instantOf('--to', values.to)];
   const filter = {
     consumer,
@@ -115,7 +115,7 @@ export const importFile: Command = async (context, { operand, values }, output) 
   else {
     const { dryRun, imported, present, refused } = report;
     output.out(
-      `${imported} ${dryRun ? 'would be ' : ''}imported, ${present} here already, ${refused.length} refused\n`,
+      `${imported} ${dryRun ? 'would be ' : ''}imported, ${present} already here, ${refused.length} refused\n`,
     );
     for (const { index, billId, orderId, problems } of refused) {
       output.out(`${shownText(`bill ${index + 1} (${billId}, order ${orderId}): ${problems.join(' ')}`)}\n`);

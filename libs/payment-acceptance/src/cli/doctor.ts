@@ -37,8 +37,8 @@ export async function doctorWithoutDatabase(
   const shops = new ShopRegistry(options, new PaymentClock());
   const findings = await new PaymentDoctor(null, shops, new PaymentRandom(), options).examine(values.shop);
   output.err(
-    'No database is named, so only the answers of the service were examined. To have stored payments and postbacks ' +
-      'examined, too, set DATABASE_URL, or --data-source FILE.\n',
+    'No database is configured, so only the answers of the service were examined. To examine stored payments and postbacks ' +
+      'as well, set DATABASE_URL or pass --data-source FILE.\n',
   );
   return report(findings, { options, routes: resolveRoutes(routes), json: values.json }, output);
 }
@@ -70,7 +70,7 @@ function printSummary(findings: readonly DoctorFinding[], { out }: Output): void
   );
   for (const { shop, name, verdict } of findings) {
     if (verdict === 'different' && name === 'token') {
-      out(`The service refuses the token of shop "${shop}": check its option apiToken.\n`);
+      out(`The service rejects the token of shop "${shop}": check its option apiToken.\n`);
     }
   }
 }

@@ -16,13 +16,12 @@ const LABELS: Readonly<Record<ErasedPart, string>> = {
   notes: "operators' actions: note",
 };
 
-const ELSEWHERE =
-  'Not reached from here: your own tables, events that were delivered before, brokers, logs, backups, and the service.\n';
+const ELSEWHERE = 'Not covered: your own tables, events already delivered, brokers, logs, backups, and the service.\n';
 
 /** Says from how many records of each kind something was removed. */
 export const erase: Command = async (context, { values }, output) => {
   const { order, shop } = values;
-  if (order === undefined || order === '') throw new UsageError('Say which order: --order ID.');
+  if (order === undefined || order === '') throw new UsageError('Specify an order: --order ID.');
   const erased = await context
     .get(PaymentOperations)
     .eraseOrder({ orderId: order, ...(shop !== undefined && { shop }) }, { operator: operatorOf(values.operator) });

@@ -62,7 +62,12 @@ const TABLE: readonly [error: Error, code: string, next: string, exitCode: numbe
     2,
     'status',
   ],
-  [new PaymentUnknownShopError('eu', [], false), 'unknown-shop', `Name another shop, or add it in a.cjs: ${AGAIN}`, 2],
+  [
+    new PaymentUnknownShopError('eu', [], false),
+    'unknown-shop',
+    `Specify another shop, or add it in a.cjs: ${AGAIN}`,
+    2,
+  ],
   [
     new PaymentInvalidShopError('eu', ['x']),
     'invalid-shop',
@@ -81,7 +86,7 @@ const TABLE: readonly [error: Error, code: string, next: string, exitCode: numbe
   [
     new storage.PaymentUnsupportedDataSourceError('sqljs'),
     'unsupported-data-source',
-    `Name the application's PostgreSQL or MariaDB with DATABASE_URL or --data-source FILE: ${AGAIN}`,
+    `Specify the application's PostgreSQL or MariaDB with DATABASE_URL or --data-source FILE: ${AGAIN}`,
     2,
   ],
   [
@@ -93,7 +98,7 @@ const TABLE: readonly [error: Error, code: string, next: string, exitCode: numbe
   [
     new PaymentOperatorActionError('none', 'not-found'),
     'operator-action',
-    `Correct the id, or name the bill's shop: ${RUN} check b-1 --shop NAME ${ON}`,
+    `Correct the id, or specify the bill's shop: ${RUN} check b-1 --shop NAME ${ON}`,
     1,
   ],
   [
@@ -121,7 +126,7 @@ const TABLE: readonly [error: Error, code: string, next: string, exitCode: numbe
   [
     new QueryFailedError('CREATE', [], Object.assign(new Error('no'), { code: '42501' })),
     'database-error',
-    `Use a user that has the privileges of docs/getting-started.md#privileges, or have them granted, then: ${AGAIN}`,
+    `Use a user with the privileges in docs/getting-started.md#privileges, or have them granted, then: ${AGAIN}`,
     1,
   ],
   [new TypeError('a fault'), 'unexpected', `${RUN} doctor ${ON}`, 1],

@@ -83,7 +83,10 @@ function step<E>(type: ErrorType<E>, next: (error: E, situation: Situation) => s
 const STEPS: readonly Step[] = [
   step(UsageError, ({ next }) => next ?? `${PROGRAM} --help`),
   step(PaymentConfigurationError, (_error, said) => `Correct it in ${sourceOf(said)}, then: ${again(said)}`),
-  step(PaymentUnknownShopError, (_error, said) => `Name another shop, or add it in ${sourceOf(said)}: ${again(said)}`),
+  step(
+    PaymentUnknownShopError,
+    (_error, said) => `Specify another shop, or add it in ${sourceOf(said)}: ${again(said)}`,
+  ),
   step(
     PaymentInvalidShopError,
     ({ shop }, said) => `Correct the shop's settings, then: ${command('doctor', said, ['--shop', shop])}`,
@@ -93,7 +96,7 @@ const STEPS: readonly Step[] = [
   step(
     PaymentUnsupportedDataSourceError,
     (_error, said) =>
-      `Name the application's PostgreSQL or MariaDB with DATABASE_URL or --data-source FILE: ${again(said)}`,
+      `Specify the application's PostgreSQL or MariaDB with DATABASE_URL or --data-source FILE: ${again(said)}`,
   ),
   step(
     DatabaseUnreachableError,
@@ -112,7 +115,7 @@ const STEPS: readonly Step[] = [
     QueryFailedError,
     (error, said) =>
       lacksPrivilege(error)
-        ? `Use a user that has the privileges of docs/getting-started.md#privileges, or have them granted, then: ${again(said)}`
+        ? `Use a user with the privileges in docs/getting-started.md#privileges, or have them granted, then: ${again(said)}`
         : again(said),
     'database-error',
   ),
@@ -123,7 +126,7 @@ function nextOfAction({ reason }: PaymentOperatorActionError, said: Situation): 
   if (reason === 'refused') return `Correct the command line: ${again(said)}`;
   if (said.given?.command === 'deliver') return `Start an instance that has the handler, then: ${again(said)}`;
   const found = command(said.given?.command ?? 'check', said, [said.given?.operand || 'BILL', '--shop', 'NAME']);
-  return `Correct the id, or name the bill's shop: ${found}`;
+  return `Correct the id, or specify the bill's shop: ${found}`;
 }
 
 function sourceOf({ given }: Situation): string {

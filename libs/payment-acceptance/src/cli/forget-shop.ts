@@ -12,11 +12,11 @@ import { printJson, type Output } from './output.js';
 /** Starts nothing of the application, which refuses to start: its shop has another id than the tables know. */
 export function forgetShop(given: Given, env: NodeJS.ProcessEnv, output: Output): Promise<number> {
   const { shop, 'dry-run': dryRun = false, ...values } = given.values;
-  if (shop === undefined) throw new UsageError('Say which shop: --shop NAME.');
+  if (shop === undefined) throw new UsageError('Specify a shop: --shop NAME.');
   return withDatabase(given, env, async (named) => {
     await forget(named, { shop, dryRun, schema: await schemaOf(values.config, env) });
     if (values.json) printJson(output, { shop, dryRun, forgotten: true });
-    else output.out(`The next start ${dryRun ? 'would store' : 'stores'} the id of shop "${shownText(shop)}" anew.\n`);
+    else output.out(`The next start ${dryRun ? 'would store' : 'stores'} a new id for shop "${shownText(shop)}".\n`);
     return 0;
   });
 }
@@ -29,12 +29,12 @@ function forget(
     const store = new ShopIdentityStore(await openDatabase(source, new PaymentClock(), { schema }));
     const known = await store.identitiesOf([{ name: shop }]);
     if (known.length === 0) {
-      throw new PaymentOperatorActionError(`The tables know no shop "${shownText(shop)}".`, 'not-found');
+      throw new PaymentOperatorActionError(`The tables have no shop "${shownText(shop)}".`, 'not-found');
     }
     if (dryRun ? !(await store.hasBills(shop)) : await store.forget(shop)) return;
     throw new PaymentOperatorActionError(
-      `Shop "${shownText(shop)}" has bills, so its id stays. Another application on the same database needs a schema of its ` +
-        'own (option "schema"), or other names for its shops.',
+      `Shop "${shownText(shop)}" has bills, so its id stays. Another application on the same database needs its ` +
+        'own schema (option "schema"), or other names for its shops.',
     );
   });
 }

@@ -14,7 +14,7 @@ import { UsageError } from './arguments.js';
  */
 export async function importHostFile(option: string, name: string): Promise<unknown> {
   const file = path.resolve(name);
-  if (!existsSync(file)) throw new UsageError(`${option}: there is no file ${file}.`);
+  if (!existsSync(file)) throw new UsageError(`${option}: file not found: ${file}.`);
   try {
     if (isModule(file)) return (await import(pathToFileURL(file).href)) as unknown;
     return createRequire(file)(file) as unknown;
@@ -69,7 +69,7 @@ async function settled(exports: readonly unknown[]): Promise<unknown[]> {
 function forTypeScript(option: string, file: string): string {
   const compiled = path.basename(file).replace(/ts$/, 'js');
   return (
-    `Name the compiled file, such as ${option} dist/${compiled}, or let a loader of yours read TypeScript: ` +
+    `Pass the compiled file, such as ${option} dist/${compiled}, or use a TypeScript loader: ` +
     'NODE_OPTIONS="--import tsx" npx payment-acceptance …, or "--require ts-node/register" in CommonJS'
   );
 }

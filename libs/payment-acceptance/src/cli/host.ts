@@ -31,7 +31,7 @@ export async function withDatabase<T>(
   const storage = await storageOf(given, env);
   if (!storage) {
     throw new UsageError(
-      `Name the database: DATABASE_URL is set neither in the environment nor in ${given.environmentFiles}.`,
+      `Missing database: DATABASE_URL is set neither in the environment nor in ${given.environmentFiles}.`,
       `Set DATABASE_URL there, or: npx payment-acceptance ${given.command} --data-source FILE`,
     );
   }
@@ -144,9 +144,7 @@ export async function optionsOf(file: string | undefined, env: NodeJS.ProcessEnv
     throw new UsageError(`--config: ${describeError(error)}`);
   }
   if (typeof options !== 'object' || options === null || !('shops' in options || 'shopResolver' in options)) {
-    throw new UsageError(
-      `--config: ${file} must have the options, or a function that returns them, as its default export.`,
-    );
+    throw new UsageError(`--config: ${file} must export the options, or a function that returns them, as its default.`);
   }
   return options as PaymentAcceptanceOptions;
 }

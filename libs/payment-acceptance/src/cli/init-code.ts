@@ -16,7 +16,7 @@ export interface PrintedLayer {
 }
 
 const NOTED =
-  '// Cancelled, say, or paid before: it stays as it is, and a person reads the note. Where there is none, this throws.';
+  '// E.g. cancelled or already paid: it stays as it is, and a person reads the note. If there is none, this throws.';
 const WHERE = 'WHERE id = $1 AND amount = $2 AND currency = $3';
 const PAID = `UPDATE orders SET status = 'paid' ${WHERE} AND status = 'pending'`;
 const NOTE = `UPDATE orders SET note = $4 ${WHERE}`;
@@ -184,19 +184,19 @@ export const TYPEORM_CODE = `TypeOrmModule.forRootAsync({
 }),`;
 
 const WITH_TYPEORM = `// 'Order' is the name of your entity, 'pending' the state in which it may be paid, and these are its columns (note is text, for
-  // a person): leave out currency if your orders have none. Until they are right this throws, and is tried again for a day at least.
+  // a person): leave out currency if your orders have none. Until they are correct this throws, and is retried for at least a day.
   @OnPaymentSucceeded({ consumer: 'orders' })
   async paid(event: PaymentSucceededEvent, { manager }: PaymentEventContext<EntityManager>): Promise<void> {
     const { orderId: id, billedAmount: amount, currency, paymentId } = event;
     const order = { id, amount, currency };
     const { affected } = await manager.update('Order', { ...order, status: 'pending' }, { status: 'paid' });
-    // Cancelled, say, or paid before: it stays as it is, and a person reads the note. Where there is none, this throws.
+    // E.g. cancelled or already paid: it stays as it is, and a person reads the note. If there is none, this throws.
     if (!affected) requireOrder(event, await manager.update('Order', order, { note: \`Payment \${paymentId}\` }));
   }`;
 
 const withLayer = ({ handler }: PrintedLayer): string =>
   `// 'pending' is the state in which an order may be paid, and these are its columns (note is text, for a person): leave out currency
-  // if your orders have none. All that is written goes through tx. Until it is right this throws, and is tried again for a day at least.
+  // if your orders have none. Write everything through tx. Until it is correct this throws, and is retried for at least a day.
   @OnPaymentSucceeded({ consumer: 'orders' })
   async paid(event: PaymentSucceededEvent, { tx }: PaymentEventContext<${handler.type}>): Promise<void> {
     const { orderId: id, billedAmount: amount, currency, paymentId } = event;
@@ -215,7 +215,7 @@ ${(layer?.handler.imports ?? [`import type { EntityManager } from 'typeorm';`]).
 export class OrderPayments {
   constructor(private readonly payments: PaymentAcceptanceService) {}
 
-  // Call it in your checkout, once the order is stored, and send the payer to the address. The amount is a decimal, as '100.05'.
+  // Call it in your checkout once the order is stored, and send the payer to the address. The amount is a decimal such as '100.05'.
   async start(order: { id: string | number; amount: string }): Promise<string> {
     const bill = await this.payments.createBill({ orderId: String(order.id), amount: order.amount });
     return bill.linkPageUrl;

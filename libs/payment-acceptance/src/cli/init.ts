@@ -44,7 +44,7 @@ export function init({ values }: Arguments, folder: string, output: Output): num
   const host = manifestIn(folder);
   const declared = { ...host?.devDependencies, ...host?.dependencies };
   if (!host || declared['@nestjs/common'] === undefined) {
-    const message = 'There is no package.json here that names @nestjs/common.';
+    const message = 'There is no package.json here that depends on @nestjs/common.';
     const next = 'Run payment-acceptance init in the folder of a NestJS application.';
     if (values.json) printJson(output, { error: { code: 'no-application', message, next } });
     else output.err(`${message}\nNext: ${next}\n`);
@@ -59,12 +59,12 @@ export function init({ values }: Arguments, folder: string, output: Output): num
   if (values.json) printJson(output, { install, edits, sandbox, migrate });
   else {
     output.out(
-      `1. Install what is missing; nothing that is there changes:\n\n${indented(install.join('\n'))}\n` +
+      `1. Install what is missing; nothing already installed changes:\n\n${indented(install.join('\n'))}\n` +
         `2. Add these lines. The values for .env are those of the sandbox of step 3:\n\n${edits.map(textOf).join('')}` +
         `3. In development, start the sandbox (with the port of your application, and its global prefix, if any):\n\n${indented(sandbox)}\n` +
-        `4. In production, before the application starts (elsewhere it makes its tables by itself), with DATABASE_URL set, or with\n` +
+        `4. In production, before the application starts (elsewhere it creates its tables itself), with DATABASE_URL set, or with\n` +
         `   --data-source FILE, a file that exports the DataSource:\n\n${indented(migrate)}\n` +
-        'The application logs the addresses to be entered at the service when it starts.\n',
+        'At startup, the application logs the addresses to enter at the service.\n',
     );
   }
   return 0;
@@ -171,7 +171,7 @@ function editsFor({ type }: Manifest, declared: Ranges): Edit[] {
     { file: '.env', place: 'at the end', code: env.join('\n') },
     { file: 'src/order-payments.ts', place: 'a new file', code: code([handlerCode(layer)]) },
     { file, place: 'at the top', code: code(top) },
-    { file, place: 'in the imports of @Module, at their end', code: imports.join('\n') },
+    { file, place: 'at the end of the imports of @Module', code: imports.join('\n') },
     { file, place: 'in the providers of @Module', code: 'OrderPayments,' },
     { file: 'src/main.ts', place: 'before app.listen()', code: 'app.enableShutdownHooks();' },
   ];

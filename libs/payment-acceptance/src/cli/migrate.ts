@@ -23,7 +23,7 @@ export function migrate(given: Given, env: NodeJS.ProcessEnv, output: Output): P
       output.out(
         missing === 0
           ? 'The tables are up to date.\n'
-          : `${missing} ${missing === 1 ? 'migration' : 'migrations'} would be run.\n`,
+          : `${missing} ${missing === 1 ? 'migration' : 'migrations'} would run.\n`,
       );
     }
     return 0;

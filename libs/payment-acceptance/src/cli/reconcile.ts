@@ -35,7 +35,7 @@ const COLUMNS: readonly [name: string, value: (row: StatementComparison) => stri
 export const reconcile: Command = async (context, given, output) => {
   const { day, against, followed = false, shop, json = false } = given.values;
   if ((day === undefined) === (against === undefined)) {
-    throw new UsageError('Name either a day, --day 2026-11-21, or a statement of the account, --against FILE.');
+    throw new UsageError('Specify either a day, --day 2026-11-21, or an account statement, --against FILE.');
   }
   const unreadable: UnreadableLine[] = [];
   const compared =
@@ -62,9 +62,7 @@ export const reconcile: Command = async (context, given, output) => {
     if (count.rows === 0) output.out(HEADER);
     output.err(`${shownText(day ?? against ?? '')}: ${count.rows} rows, ${different} with a difference\n`);
     if (!day) {
-      output.err(
-        `${unknownBills} payments of bills that are not known here, ${unreadable.length} lines that cannot be read\n`,
-      );
+      output.err(`${unknownBills} payments of bills not known here, ${unreadable.length} unreadable lines\n`);
     }
     printTotals(totals.values(), day ? 'service' : 'statement', output);
   }
@@ -75,8 +73,8 @@ export const reconcile: Command = async (context, given, output) => {
 const HEADER = csvLine(COLUMNS.map(([name]) => name));
 
 const UNSEEN =
-  'Only bills that are known here were checked. Payments of unknown bills are found only in a statement of the ' +
-  "merchant's account: compare one with the ledger with --against FILE.\n";
+  'Only bills known here were checked. Payments of unknown bills are found only in a statement of the ' +
+  "merchant's account: compare one against the ledger with --against FILE.\n";
 
 /** How many unreadable lines a JSON document lists; standard error lists all. */
 const MAX_NAMED = 1_000;
@@ -87,7 +85,7 @@ async function* ofStatement(
   unreadable: UnreadableLine[],
   { err }: Output,
 ): AsyncGenerator<StatementComparison> {
-  if (values.followed) throw new UsageError('--followed belongs to --day.');
+  if (values.followed) throw new UsageError('--followed requires --day.');
   const shops = context.get(ShopRegistry);
   const shop = await shops.get(values.shop ?? shops.defaultName);
   const payments = readStatement(values.against ?? '', shop.timeZone, (line) => {

@@ -9,10 +9,10 @@ import { jsonText, printJson, type Output } from './output.js';
 /** Writes the bills that postbacks name to a file, for a person to confirm. */
 export const recover: Command = async (context, { values }, output) => {
   const since = instantOf('--since', values.since);
-  if (!since) throw new UsageError('Say since when commits may be missing: --since 2026-11-21T00:00:00Z.');
+  if (!since) throw new UsageError('Specify since when commits may be missing: --since 2026-11-21T00:00:00Z.');
   const { out, shop, 'dry-run': dryRun = false } = values;
   // Never overwrite it: a person may have confirmed bills in it.
-  if (out !== undefined && existsSync(out)) throw new UsageError(`--out: ${out} already exists: name a new file.`);
+  if (out !== undefined && existsSync(out)) throw new UsageError(`--out: ${out} already exists: choose a new file.`);
   const report = await context.get(PaymentRecovery).recover({
     since,
     operator: operatorOf(values.operator),
@@ -41,10 +41,10 @@ async function writeBills(file: string, { bills }: RecoveryReport): Promise<void
 
 function printReport({ dryRun, shops, bills, unknownOutcomes }: RecoveryReport, { out }: Output): void {
   for (const { shop, rechecked, withinSeconds } of shops) {
-    out(`${shop}: ${rechecked} known bills ${dryRun ? 'would be' : 'are'} checked again within ${withinSeconds} s\n`);
+    out(`${shop}: ${rechecked} known bills ${dryRun ? 'would be' : 'are'} rechecked within ${withinSeconds} s\n`);
   }
-  out(`${bills.length} bills are not known here and named by postbacks: to be confirmed\n`);
-  if (unknownOutcomes > 0) out(`${unknownOutcomes} creations have no known outcome: look for them at the service\n`);
+  out(`${bills.length} bills named by postbacks are not known here: confirm them\n`);
+  if (unknownOutcomes > 0) out(`${unknownOutcomes} creations have an unknown outcome: look them up at the service\n`);
 }
 
 function printNext({ bills, dryRun }: RecoveryReport, written: string | null, { out }: Output): void {

@@ -57,10 +57,10 @@ describe('a statement', () => {
     ['P-1,B-1,SUCCESS,"1,00",RUB,2026-11-21 12:00:00', /amount "1,00"/],
     ['P-1,B-1,SUCCESS,,RUB,2026-11-21 12:00:00', /amount ""/],
     [',B-1,SUCCESS,1,RUB,2026-11-21 12:00:00', /payment_id is empty/],
-    ['P-1,B-1,Paid,1,RUB,2026-11-21 12:00:00', /status "Paid" is none of NEW, PROCESS, SUCCESS, FAIL/],
+    ['P-1,B-1,Paid,1,RUB,2026-11-21 12:00:00', /status "Paid" is not one of NEW, PROCESS, SUCCESS, FAIL/],
     ['P-1,B-1,SUCCESS,1,RUB,2026-02-30 12:00:00', /created_at "2026-02-30 12:00:00"/],
     ['P-1,B-1,SUCCESS,1,rubles,2026-11-21 12:00:00', /currency "rubles"/],
-    ['P-1,B-1,SUCCESS,1,RUB', /It has 5 fields, and the header has 6/],
+    ['P-1,B-1,SUCCESS,1,RUB', /It has 5 fields, but the header has 6/],
     ['P-1,"B"-1,SUCCESS,1,RUB,2026-11-21 12:00:00', /It has 0 fields/],
     ['P-1,B-1,"SUCC', /It has 0 fields/],
   ])('reports a line that is no payment, and goes on: %s', async (line, reason) => {
@@ -71,7 +71,7 @@ describe('a statement', () => {
 
   test.each([
     ['', 'is empty'],
-    ['id,amount,created_at\n', `the first line of a statement is ${STATEMENT_HEADER}`],
+    ['id,amount,created_at\n', `the first line of a statement must be ${STATEMENT_HEADER}`],
     [`${STATEMENT_HEADER.replaceAll(',', ';')}\n`, 'the first line'],
   ])('is refused with other columns: %j', async (content, sentence) => {
     const refused = read(content);

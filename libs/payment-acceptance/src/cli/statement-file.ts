@@ -31,7 +31,7 @@ export async function* readStatement(
     const values = valuesOf(text.replace(/^\uFEFF/, ''));
     if (line === 1) {
       if (values.join(',') === STATEMENT_HEADER) continue;
-      throw new UsageError(`${file}: the first line of a statement is ${STATEMENT_HEADER}`);
+      throw new UsageError(`${file}: the first line of a statement must be ${STATEMENT_HEADER}`);
     }
     if (text.trim() === '') continue;
     const payment = paymentOf(values, timeZone);
@@ -62,14 +62,15 @@ function paymentOf(values: readonly string[], timeZone: string): StatementPaymen
   const status = statusText.toUpperCase();
   const amount = parseAmount(amountText);
   const createdAt = statementInstant(createdAtText, timeZone);
-  const flaws: string[] = [];
-  if (values.length !== 6) flaws.push(`It has ${values.length} fields, and the header has 6.`);
-  if (paymentId === '') flaws.push('payment_id is empty.');
-  if (!STATUSES.includes(status)) flaws.push(`status "${brief(statusText)}" is none of ${STATUSES.join(', ')}.`);
-  if (amount === null) flaws.push(`amount "${brief(amountText)}" is no decimal with a point and at most two places.`);
-  if (!/^([A-Z]{3})?$/.test(currency)) flaws.push(`currency "${brief(currency)}" is not three capital letters.`);
-  if (!createdAt) flaws.push(`created_at "${brief(createdAtText)}" is not a time such as 2026-11-21 12:00:00.`);
-  if (flaws.length > 0 || amount === null || !createdAt) return flaws.join(' ');
+  const problems: string[] = [];
+  if (values.length !== 6) problems.push(`It has ${values.length} fields, but the header has 6.`);
+  if (paymentId === '') problems.push('payment_id is empty.');
+  if (!STATUSES.includes(status)) problems.push(`status "${brief(statusText)}" is not one of ${STATUSES.join(', ')}.`);
+  if (amount === null)
+    problems.push(`amount "${brief(amountText)}" is not a decimal with a point and at most two places.`);
+  if (!/^([A-Z]{3})?$/.test(currency)) problems.push(`currency "${brief(currency)}" is not three capital letters.`);
+  if (!createdAt) problems.push(`created_at "${brief(createdAtText)}" is not a time such as 2026-11-21 12:00:00.`);
+  if (problems.length > 0 || amount === null || !createdAt) return problems.join(' ');
   return {
     paymentId,
     billId: billId || null,

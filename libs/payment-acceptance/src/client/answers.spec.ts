@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { SEED } from '../../../../test/support/seed.js';
-import { AnswerFlaw, isSuccess, parseAnswer, readCreatedBill, readMessage, readPayments } from './answers.js';
+import { AnswerProblem, isSuccess, parseAnswer, readCreatedBill, readMessage, readPayments } from './answers.js';
 
 /** The payments of `{"data": [...]}`, written by hand so that numbers stay as they are. */
 const payments = (json: string, zone = 'UTC') => readPayments(parseAnswer(`{"data":[${json}],"success":true}`)!, zone);
@@ -68,8 +68,8 @@ describe('a payment', () => {
     [{ data: [{ id: 'p-1' }, '7'] }, 'data[1] is not an object'],
     [{ data: [[]] }, 'data[0] is not an object'],
     [{ data: [{ id: 'p-1' }, { status: 'NEW' }] }, 'data[1].id is missing'],
-  ])('cannot be read from %j, and the flaw says where', (answer, flaw) => {
-    expect(() => readPayments(answer, 'UTC')).toThrow(new AnswerFlaw(flaw));
+  ])('cannot be read from %j, and the problem says where', (answer, problem) => {
+    expect(() => readPayments(answer, 'UTC')).toThrow(new AnswerProblem(problem));
   });
 
   test.each(['!', '~', 'x'.repeat(128)])('may have the id %.40j', (id) => {
@@ -77,7 +77,7 @@ describe('a payment', () => {
   });
 
   test.each(['', 'a b', 'p-1\n', '\x7f', 'п-1', 'x'.repeat(129), null, true])('may not have the id %.40j', (id) => {
-    expect(() => readPayments({ data: [{ id }] }, 'UTC')).toThrow(AnswerFlaw);
+    expect(() => readPayments({ data: [{ id }] }, 'UTC')).toThrow(AnswerProblem);
   });
 
   test('without a status that is text is of an unknown one', () => {
@@ -169,7 +169,7 @@ describe('a created bill', () => {
   test('needs its id and nothing else', () => {
     expect(readCreatedBill({ bill_id: 'b-1' })).toEqual({ billId: 'b-1', linkUrl: null, linkPageUrl: null });
     for (const bill_id of [undefined, null, '', ' ', 'a b', 'x'.repeat(129), {}, ['b-1']]) {
-      expect(() => readCreatedBill({ bill_id })).toThrow(new AnswerFlaw('bill_id is missing'));
+      expect(() => readCreatedBill({ bill_id })).toThrow(new AnswerProblem('bill_id is missing'));
     }
   });
 
@@ -211,7 +211,7 @@ test(`nothing that a service sends is an exception of another kind (TEST_SEED=${
           try {
             read();
           } catch (error) {
-            expect(error).toBeInstanceOf(AnswerFlaw);
+            expect(error).toBeInstanceOf(AnswerProblem);
           }
         }
       },

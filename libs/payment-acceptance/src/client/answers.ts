@@ -16,7 +16,7 @@ export interface CreatedBill {
 }
 
 /** Says what is wrong with an answer; the caller turns it into a typed error. */
-export class AnswerFlaw extends Error {}
+export class AnswerProblem extends Error {}
 
 /** How many characters of an error are read: a longer text would only hold up everything else. */
 export const MAX_ERROR_TEXT = 16_384;
@@ -43,30 +43,30 @@ export function isSuccess(fields: Fields): boolean {
 
 export function readCreatedBill(fields: Fields): CreatedBill {
   const billId = readId(fields.bill_id);
-  if (billId === null) throw new AnswerFlaw('bill_id is missing');
+  if (billId === null) throw new AnswerProblem('bill_id is missing');
   // Any host is accepted, private ones included: only the payer goes there, we send no request.
   return { billId, linkUrl: webAddress(fields.link_url), linkPageUrl: webAddress(fields.link_page_url) };
 }
 
-/** Reads all payments; throws the first flaw. */
+/** Reads all payments; throws the first problem. */
 export function readPayments(fields: Fields, timeZone: string): ReportedPayment[] {
-  const { payments, flaws } = readPaymentList(fields, timeZone);
-  if (flaws[0] !== undefined) throw new AnswerFlaw(flaws[0]);
+  const { payments, problems } = readPaymentList(fields, timeZone);
+  if (problems[0] !== undefined) throw new AnswerProblem(problems[0]);
   return [...payments];
 }
 
 /** Reads every payment that can be read: an unreadable entry does not hide the others. */
 export function readPaymentList(fields: Fields, timeZone: string): PaymentList {
-  if (!Array.isArray(fields.data)) throw new AnswerFlaw('data is not a list');
+  if (!Array.isArray(fields.data)) throw new AnswerProblem('data is not a list');
   const payments: ReportedPayment[] = [];
-  const flaws: string[] = [];
+  const problems: string[] = [];
   for (const [index, item] of (fields.data as unknown[]).entries()) {
     const paymentId = isRecord(item) ? readId(item.id) : null;
-    if (!isRecord(item)) flaws.push(`data[${index}] is not an object`);
-    else if (paymentId === null) flaws.push(`data[${index}].id is missing`);
+    if (!isRecord(item)) problems.push(`data[${index}] is not an object`);
+    else if (paymentId === null) problems.push(`data[${index}].id is missing`);
     else payments.push(readPayment(paymentId, item, timeZone));
   }
-  return { payments, flaws };
+  return { payments, problems };
 }
 
 /** Where lists elsewhere say how they go on, beside the answer itself. */

@@ -37,7 +37,7 @@ export class CheckRequests {
   private readonly share: FairShare;
   private readonly limiters = new Map<string, AdaptiveLimiter>();
   /** Bills postponed while the service of their shop was down. */
-  private readonly putOff = new Map<string, IntentId[]>();
+  private readonly postponed = new Map<string, IntentId[]>();
 
   constructor(
     private readonly client: PaymentServiceClient,
@@ -100,18 +100,18 @@ export class CheckRequests {
   }
 
   /** Remembers a bill whose check got no answer, and which now waits for its backoff. */
-  notePutOff({ shop, intentId }: ClaimedBill): void {
+  notePostponed({ shop, intentId }: ClaimedBill): void {
     if (!this.limiters.get(shop)?.isAway) return;
-    const bills = this.putOff.get(shop) ?? [];
+    const bills = this.postponed.get(shop) ?? [];
     if (bills.push(intentId) > MAX_PUT_OFF) bills.shift();
-    this.putOff.set(shop, bills);
+    this.postponed.set(shop, bills);
   }
 
   /** Takes the bills that need not wait any longer, because the service of their shop is back. */
   takePutOff(shop: string): readonly IntentId[] {
-    const bills = this.putOff.get(shop);
+    const bills = this.postponed.get(shop);
     if (!bills || this.limiters.get(shop)?.isAway) return [];
-    this.putOff.delete(shop);
+    this.postponed.delete(shop);
     return [...new Set(bills)];
   }
 

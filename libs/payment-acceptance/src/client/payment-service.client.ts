@@ -108,11 +108,11 @@ export class PaymentServiceClient implements OnApplicationShutdown {
    * @throws PaymentServiceError
    */
   async listPayments(shop: Shop, billId: string, control: RequestControl = {}): Promise<ReportedPayment[]> {
-    const read = (fields: Fields, timeZone: string) => ({ payments: readPayments(fields, timeZone), flaws: [] });
+    const read = (fields: Fields, timeZone: string) => ({ payments: readPayments(fields, timeZone), problems: [] });
     return [...(await this.list(shop, billId, control, read)).payments];
   }
 
-  /** The same, but returns the readable payments and the flaws of the others instead of throwing. */
+  /** The same, but returns the readable payments and the problems of the others instead of throwing. */
   readPaymentList(shop: Shop, billId: string, control: RequestControl = {}): Promise<PaymentList> {
     return this.list(shop, billId, control, readPaymentList);
   }
@@ -128,7 +128,7 @@ export class PaymentServiceClient implements OnApplicationShutdown {
       const page: ListPage = await this.page(shop, billId, query, control, read);
       pages.push(page);
       if (page.next === null || (page.next !== undefined && queries.has(page.next))) {
-        throw tooMany('the list goes on, and nothing leads to its next page');
+        throw tooMany('the list continues, but has no link to its next page');
       }
       if (queries.size === MAX_PAGES && page.next !== undefined) {
         throw tooMany(`the list has more than ${MAX_PAGES} pages`);
@@ -140,7 +140,7 @@ export class PaymentServiceClient implements OnApplicationShutdown {
     }
     return {
       payments: withoutRepeated(pages.map(({ payments }) => payments)),
-      flaws: pages.flatMap(({ flaws }) => flaws),
+      problems: pages.flatMap(({ problems }) => problems),
     };
   }
 
@@ -233,7 +233,7 @@ export class PaymentServiceClient implements OnApplicationShutdown {
       this.contacts.note(shop.apiBaseUrl, isList, this.clock.now());
       if (isList)
         throw new PaymentTooManyPaymentsError(details, 'the list of payments is larger than http.maxAnswerBytes');
-      throw new PaymentServiceNetworkError(details, 'its answer is larger than http.maxAnswerBytes', true);
+      throw new PaymentServiceNetworkError(details, 'the answer is larger than http.maxAnswerBytes', true);
     }
     if (isSuccess) return answer;
     this.contacts.note(shop.apiBaseUrl, !isUnavailable(answer.status), this.clock.now());

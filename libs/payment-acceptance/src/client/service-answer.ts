@@ -1,5 +1,5 @@
 import type { Shop } from '../config/resolved-options.js';
-import { AnswerFlaw, isSuccess, MAX_ERROR_TEXT, parseAnswer, readMessage } from './answers.js';
+import { AnswerProblem, isSuccess, MAX_ERROR_TEXT, parseAnswer, readMessage } from './answers.js';
 import { retryAfterMs } from './retry-after.js';
 import {
   PaymentAnswerNotUnderstoodError,
@@ -34,13 +34,13 @@ export function readAnswer<T>(
     const messageKey = messageOf(shop, answer);
     // A refusal that names a bill cannot be relied on.
     if (isRefusal(fields) && !namesBill(fields)) throw new PaymentRequestRefusedError({ ...details, messageKey });
-    throw new PaymentAnswerNotUnderstoodError({ ...details, messageKey }, 'it does not say success');
+    throw new PaymentAnswerNotUnderstoodError({ ...details, messageKey }, 'it does not report success');
   }
   try {
     return read(fields);
-  } catch (flaw) {
-    if (flaw instanceof AnswerFlaw) throw new PaymentAnswerNotUnderstoodError(details, flaw.message);
-    throw flaw;
+  } catch (problem) {
+    if (problem instanceof AnswerProblem) throw new PaymentAnswerNotUnderstoodError(details, problem.message);
+    throw problem;
   }
 }
 

@@ -55,7 +55,7 @@ export class PaymentTooManyPaymentsError extends PaymentServiceError {
   readonly code = 'too-many-payments';
   override readonly mayHaveMadeABill = false;
   constructor(details: ServiceErrorDetails, what = 'the bill has too many payments to list') {
-    super(what, 'Look the bill up at the service and decide by hand.', details);
+    super(what, 'Look up the bill at the service and decide manually.', details);
   }
 }
 
@@ -84,8 +84,8 @@ export class PaymentBillNotFoundError extends PaymentServiceError {
   constructor(details: ServiceErrorDetails) {
     const advice =
       'Check the bill id, and that the bill belongs to this shop. A sandbox without --data forgets its bills when it restarts; ' +
-      'instances that ask different services need a schema each (option "schema").';
-    super('the service does not find the bill', advice, details);
+      'instances that use different services each need their own schema (option "schema").';
+    super('the service cannot find the bill', advice, details);
   }
 }
 
@@ -94,7 +94,11 @@ export class PaymentRequestRefusedError extends PaymentServiceError {
   readonly code = 'request-refused';
   override readonly mayHaveMadeABill = false;
   constructor(details: ServiceErrorDetails) {
-    super('the service refused the request', 'Correct what its message names; the same request fails again.', details);
+    super(
+      'the service refused the request',
+      'Correct what its message names; repeating the same request will fail again.',
+      details,
+    );
   }
 }
 
@@ -113,8 +117,8 @@ export class PaymentServiceUnavailableError extends PaymentServiceError {
 /** The answer is none of those that the specification shows. */
 export class PaymentAnswerNotUnderstoodError extends PaymentServiceError {
   readonly code = 'answer-not-understood';
-  constructor(details: ServiceErrorDetails, flaw: string) {
-    super(`the answer is not understood: ${flaw}`, 'Check that apiBaseUrl is the address of the service.', details);
+  constructor(details: ServiceErrorDetails, problem: string) {
+    super(`cannot interpret the answer: ${problem}`, 'Check that apiBaseUrl is the address of the service.', details);
   }
 }
 
@@ -148,7 +152,7 @@ export class PaymentRequestAbortedError extends PaymentServiceError {
     details: ServiceErrorDetails,
     readonly mayHaveLeft: boolean,
   ) {
-    super('the caller aborted the request', 'Call again when the result is wanted.', details);
+    super('the caller aborted the request', 'Call again when the result is needed.', details);
     this.mayHaveMadeABill = mayHaveLeft;
   }
 }

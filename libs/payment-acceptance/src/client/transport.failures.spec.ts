@@ -102,7 +102,7 @@ describe('what a failed request says of whether it left', () => {
       expect(failed).toMatchObject({ mayHaveLeft: true });
     });
 
-    test('answered without a word, then closed: may have left', async () => {
+    test('answered without a message, then closed: may have left', async () => {
       const failed = await second((kept) => kept.once('data', () => kept.end()), false);
       expect(failed).toMatchObject({ mayHaveLeft: true });
     });

@@ -83,7 +83,7 @@ export class GroupCommit<T, R> {
   add(item: T): Promise<R> {
     if (this.work.isBlocked) return Promise.reject(GroupCommitTimeoutError.blocked());
     if (this.open >= this.maxWaiting) {
-      return Promise.reject(new GroupCommitFullError(`${this.maxWaiting} items already wait.`));
+      return Promise.reject(new GroupCommitFullError(`${this.maxWaiting} items are already waiting.`));
     }
     return new Promise((resolve, reject) => {
       const deadline = performance.now() + this.maxWaitMs;
@@ -167,7 +167,7 @@ export class GroupCommit<T, R> {
   private runAlone(one: Waiting<T, R>): void {
     const limit = Math.ceil(this.maxWaiting / 2);
     if (this.single.length >= limit) {
-      this.reject(one, new GroupCommitFullError(`${limit} items already wait to be done alone.`));
+      this.reject(one, new GroupCommitFullError(`${limit} items are already waiting to be processed individually.`));
       return;
     }
     this.single.push(one);

@@ -100,7 +100,9 @@ describe('a worker whose polls or items do not end', () => {
       expect([stopped, logged.mock.calls]).toEqual([false, []]);
       await jest.advanceTimersByTimeAsync(1);
       await stop;
-      expect(logged.mock.calls[0]?.[1]).toMatch(/^A poll for work has not ended 10 s after the worker was stopped/);
+      expect(logged.mock.calls[0]?.[1]).toMatch(
+        /^A poll for work did not end within 10 s after the worker was stopped/,
+      );
       release();
       await turn();
       expect(work.signals.get('late')?.aborted).toBe(true);
@@ -122,7 +124,7 @@ describe('a worker whose polls or items do not end', () => {
       expect([stopped, logged.mock.calls]).toEqual([false, []]);
       await jest.advanceTimersByTimeAsync(10);
       await stop;
-      expect(logged.mock.calls[0]?.[1]).toMatch(/^Work in flight has not ended 15 s after/);
+      expect(logged.mock.calls[0]?.[1]).toMatch(/^Work in flight did not end within 15 s after/);
     } finally {
       jest.useRealTimers();
     }

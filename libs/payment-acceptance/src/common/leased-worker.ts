@@ -119,15 +119,15 @@ export class LeasedWorker<T> {
     await this.waitFor('Work in flight', this.inFlight.idle(), limit - performance.now());
   }
 
-  private async waitFor(what: string, end: Promise<void>, limitMs: number): Promise<void> {
+  private async waitFor(what: string, end: Promise<void>, timeoutMs: number): Promise<void> {
     try {
-      await withTimeout(limitMs, end);
+      await withTimeout(timeoutMs, end);
     } catch (error) {
       if (!(error instanceof TimeoutError)) throw error;
-      const seconds = Math.ceil(limitMs / 1_000);
+      const seconds = Math.ceil(timeoutMs / 1_000);
       this.logger.write(
         'shutdown-incomplete',
-        `${what} has not ended ${seconds} s after the worker was stopped, so the shutdown continues without it: the ` +
+        `${what} did not end within ${seconds} s after the worker was stopped, so the shutdown continues without it: the ` +
           'database does not answer, or its pool is exhausted. Other instances take over when the leases expire.',
       );
     }
@@ -171,7 +171,7 @@ export class LeasedWorker<T> {
   private async claim(limit: number): Promise<Claimed<T> | undefined> {
     try {
       const polling = this.claimed(limit).finally(() => (this.pollEndedAt = performance.now()));
-      const claimed = await (this.isOneOverdue ? polling : this.inTime(polling));
+      const claimed = await (this.isOneOverdue ? polling : this.pollWithTimeout(polling));
       for (const item of claimed.items) this.begin(item);
       return claimed;
     } catch (error) {
@@ -188,7 +188,7 @@ export class LeasedWorker<T> {
    * Abandons a poll that does not end: only one at a time, or they would exhaust the pool. If it ends after all, its items
    * are started, since they are leased to this instance.
    */
-  private async inTime(polling: Promise<Claimed<T>>): Promise<Claimed<T>> {
+  private async pollWithTimeout(polling: Promise<Claimed<T>>): Promise<Claimed<T>> {
     try {
       return await withTimeout(POLL_TIMEOUT_MS, polling);
     } catch (error) {
@@ -196,7 +196,7 @@ export class LeasedWorker<T> {
         this.isOneOverdue = true;
         void polling
           .then((late) => late.items.forEach((item) => this.begin(item)))
-          .catch((late: unknown) => this.pollFailed('A poll that had timed out has failed.', late))
+          .catch((late: unknown) => this.pollFailed('A poll that had already timed out failed.', late))
           .finally(() => (this.isOneOverdue = false));
       }
       throw error;
@@ -206,7 +206,7 @@ export class LeasedWorker<T> {
   private begin(item: T): void {
     const running = this.work.process(item, this.stopping.signal).catch((error: unknown) => {
       const fields = { ...this.work.fieldsOf(item), error: errorType(error) };
-      const line = `An item failed unexpectedly; it is retried when its lease expires. ${describeError(error)}`;
+      const line = `An item failed unexpectedly; it will be retried when its lease expires. ${describeError(error)}`;
       this.logger.write('work-failed', line, fields);
     });
     void this.inFlight.track(running).then(() => this.wake());

@@ -24,24 +24,24 @@ export const LOG_LINES = {
   // Start and shutdown
   started: log('The module is ready: `version`, `role`, number of `shops`, `routes` of the callbacks.', NOTHING),
   'configuration-warning': warn(
-    'An option, or a setting that the shop resolver gave, is allowed but unwise.',
+    'An option, or a setting from the shop resolver, is allowed but unwise.',
     'Change what it names.',
   ),
   'body-parser-off': error(
-    'A callback came with a body that something has read before the module could, and has left nowhere. It got 503.',
-    'Let what the line names leave the callbacks alone, or keep the bytes in `rawBody`.',
+    'Something consumed the body of a callback before the module could read it. The callback got 503.',
+    'Exempt callbacks from what the line names, or keep the bytes in `rawBody`.',
   ),
   'callback-misaddressed': error(
-    'Callbacks come to an address without the global prefix, and get 404.',
+    'Callbacks arrive at an address without the global prefix and get 404.',
     'Enter the address that the line names at the service.',
   ),
   'shop-moved': warn(
-    'A shop has another `apiBaseUrl` than before.',
-    'If that is another service, give it a `schema` of its own.',
+    'The `apiBaseUrl` of a shop has changed.',
+    'If it is a different service, give it its own `schema`.',
   ),
   'shutdown-incomplete': error(
-    'The shutdown went on without work that had not ended in time.',
-    'Look at the database. The work is taken over when its lease expires.',
+    'The shutdown continued without waiting for work that had not finished in time.',
+    'Check the database. The work is taken over when its lease expires.',
   ),
 
   // Creating bills
@@ -50,85 +50,88 @@ export const LOG_LINES = {
     'Keep it.',
   ),
   'bill-created-in-transaction': warn(
-    "`createBill` was called inside a transaction of the application's. Logged once.",
+    '`createBill` was called inside a transaction of the application. Logged once.',
     'Call it after the commit.',
   ),
   'creation-refused': warn(
-    'The service has refused a creation. No bill was made; `createBill` throws the same. At most once a minute for each shop.',
-    "Look at what it says, and at the shop's `shopId` and token.",
+    'The service refused a creation. No bill was created; `createBill` throws the same. At most once a minute per shop.',
+    "Check its message, and the shop's `shopId` and token.",
   ),
   'creation-contradicted': error(
-    'The service has made a bill that contradicts the ledger: its id is that of another bill, or its intent was ended.',
-    'Look for the bill at the service, then `attachBill` or `voidBill`.',
+    'The service created a bill that contradicts the ledger: its id belongs to another bill, or its intent was ended.',
+    'Look up the bill at the service, then `attachBill` or `voidBill`.',
   ),
   'creation-unknown': error(
-    'The outcome of a creation was not stored within its lease: the bill may exist.',
-    'Look for it at the service, then `attachBill` or `voidBill`.',
+    'The outcome of a creation was not stored within its lease, so the bill may exist.',
+    'Look it up at the service, then `attachBill` or `voidBill`.',
   ),
   'outcome-not-stored': error(
-    "The database does not take the service's answer to a creation. It is tried again until the application stops.",
-    'Look at the database.',
+    "The service's answer to a creation could not be stored. Storing it is retried until the application stops.",
+    'Check the database.',
   ),
-  'outcome-stored': log('An answer that `outcome-not-stored` was about is stored.', NOTHING),
+  'outcome-stored': log('An answer that `outcome-not-stored` reported is now stored.', NOTHING),
   'outcome-abandoned': error(
     'The application stopped before such an answer was stored.',
-    'Record it by hand, as the line says.',
+    'Record it manually, as the line says.',
   ),
   'commit-lost': warn(
-    'The database has lost an intent after its commit, as after a failover. It was stored again.',
+    'The database lost a committed intent, as after a failover. It was stored again.',
     'Run `payment-acceptance recover`.',
   ),
   'callbacks-not-linked': warn(
-    'Postbacks that came before their bill are not linked to it yet.',
+    'Postbacks that arrived before their bill are not linked to it yet.',
     'Nothing: the bill is checked by its schedule.',
   ),
 
   'checkout-failed': error(
-    'A call of a checkout failed for no mistake of its own, and `PaymentExceptionFilter` answered it.',
-    'Look at `error`, a code of the errors.',
+    'A checkout call failed through no fault of its own, and `PaymentExceptionFilter` answered it.',
+    'Look up `error`, an error code.',
   ),
 
   // Callbacks
   'callback-not-stored': error(
-    'A callback got 503, since it could not be stored or its shop could not be read. The sender tries again.',
-    'Look at `error`: the database, or the shop resolver.',
+    'A callback got 503: it could not be stored, or its shop could not be read. The sender will retry it.',
+    'Check `error`: the database, or the shop resolver.',
   ),
   'callback-refused': warn(
-    'A callback got 400, since it is not what the specification says; or the application itself answered it (`dropped`). Nothing of it is stored.',
-    "The line shows what it looked like: compare it with the service's settings. Exempt callbacks from what answers them.",
+    'A callback got 400 because it does not match the specification, or the application itself answered it (`dropped`). None of it is stored.',
+    "The line describes it: compare it with the service's settings. Exempt callbacks from whatever answers them.",
   ),
   'callbacks-bounded': warn(
-    'A bound against floods, or a refused digest, concerns callbacks: `dropped` says which, as in `PaymentOperations.stats()`.',
-    'Is it an attack, or real load? The option that the line names is the bound.',
+    'Callbacks hit a flood limit or failed the digest check: `dropped` says which, as in `PaymentOperations.stats()`.',
+    'Is it an attack or real load? The option that the line names sets the limit.',
   ),
   'result-failed': error(
     'The page after the redirect could not be shown. The payment is not affected.',
-    'Look at `error`: the database, or `resultPage`.',
+    'Check `error`: the database, or `resultPage`.',
   ),
 
   // Checking bills
-  'check-failed': warn('A bill could not be checked. It is tried again in `againInMs`.', 'Many: look at `error`.'),
+  'check-failed': warn(
+    'A bill could not be checked. It will be retried in `againInMs`.',
+    'If there are many, check `error`.',
+  ),
   'check-given-up': warn(
-    'The service refuses a bill for good. It is no longer checked, and a review is open.',
+    'The service permanently refuses a bill. It is no longer checked, and a review is open.',
     'Decide the review.',
   ),
   'check-stale': debug('A later check of the bill made an answer stale.', NOTHING),
-  'checks-not-hastened': warn(
-    'The service is back, but bills that were put off wait for their time.',
-    'Nothing, unless it goes on: look at the database.',
+  'checks-not-retried': warn(
+    'The service is back, but postponed bills still wait for their scheduled time.',
+    'Nothing, unless it persists: then check the database.',
   ),
-  'claim-incomplete': error('The bills of some shops could not be claimed.', 'Look at the database.'),
+  'claim-incomplete': error('The bills of some shops could not be claimed.', 'Check the database.'),
   'payments-unreadable': warn(
     'The service lists payments that cannot be read. The others are settled, and a review is open.',
     'Decide the review; ask the service.',
   ),
   'unknown-status': error(
-    'The service lists a payment under a status that the specification does not have. A review is open.',
-    'Ask the service what it means; decide the review, and set the option `judge` if there will be more.',
+    'The service lists a payment with a status that is not in the specification. A review is open.',
+    'Ask the service what it means, decide the review, and set the option `judge` if more are to come.',
   ),
   'settlement-timed-out': error(
-    'A settlement did not end in time. The bill is checked again.',
-    'Look at locks, and at the pool.',
+    'A settlement did not finish in time. The bill will be checked again.',
+    'Check for locks, and check the pool.',
   ),
   'inquiry-failed': warn('The service could not be asked for a bill that only a postback names.', NOTHING),
   'lost-bill-found': error(
@@ -139,75 +142,81 @@ export const LOG_LINES = {
   // Shops
   'shop-refused': error(
     'The service refuses a shop. Its bills wait, and it is probed every minute.',
-    'Set its new token, or ask the service.',
+    'Set its new token, or contact the service.',
   ),
   'shop-accepted': log('The service accepts the shop again.', NOTHING),
   'shop-unusable': error(
     'The settings of a shop cannot be read, or are wrong. Its bills wait.',
-    'Mend the shop resolver, or the settings.',
+    'Fix the shop resolver, or the settings.',
   ),
-  'shop-lookup-failed': error('The shop resolver failed when a token was to be read anew.', 'Mend the shop resolver.'),
+  'shop-lookup-failed': error('The shop resolver failed to reload a token.', 'Fix the shop resolver.'),
   'shops-not-listed': error(
-    'The shop resolver gives no list: new and removed shops are not seen.',
-    'Mend the shop resolver.',
+    'The shop resolver returns no list: new and removed shops go unnoticed.',
+    'Fix the shop resolver.',
   ),
   'shop-removed': error(
-    'A shop with bills is in the tables, but not in the options or the list of the resolver. They are not checked here.',
-    'Bring it back until its bills have ended.',
+    "A shop with bills is in the tables, but not in the options or the resolver's list. They are not checked here.",
+    'Restore it until its bills have ended.',
   ),
   'shop-foreign': error(
     'There are events of a shop that this instance does not know. They are left to instances that know it.',
-    'Give another application a `schema` of its own; bring a removed shop back.',
+    'Give another application its own `schema`; restore a removed shop.',
   ),
 
   // Events
   'event-without-consumer': warn(
     'No consumer takes an event. It is stored and not delivered.',
-    'Add a handler; `deliver` hands past events to it.',
+    'Add a handler; `deliver` sends past events to it.',
   ),
   'delivery-failed': warn(
-    'An attempt failed. The next one is in `againInMs`.',
-    'Look at `error`, and mend the handler.',
+    'An attempt failed. It will be retried in `againInMs`.',
+    'Check `error`, and fix the handler.',
   ),
-  'delivery-dead': error('A delivery was given up: a dead letter.', 'Mend the handler, then `replay`.'),
+  'delivery-dead': error('A delivery was given up and is now a dead letter.', 'Fix the handler, then `replay`.'),
   'delivery-not-begun': warn(
-    'There was no connection, or the broker did not answer. It counts as no attempt.',
-    'Many: look at the pool, or at the broker.',
+    'There was no connection, or the broker did not answer. It does not count as an attempt.',
+    'If there are many, check the pool or the broker.',
   ),
   'delivery-taken-over': warn(
-    'A failed attempt had been completed, or taken over, meanwhile.',
-    'Many: handlers run longer than `deliveries.timeLimitMs`.',
+    'A failed attempt had already been completed or taken over.',
+    'If there are many, handlers run longer than `deliveries.timeoutMs`.',
   ),
-  'deliveries-not-freed': warn('Deliveries that wait behind others go on within a minute.', NOTHING),
+  'deliveries-not-freed': warn('Deliveries queued behind others will continue within a minute.', NOTHING),
   'consumer-absent': warn(
     'No instance has hosted a consumer for an hour. Its events are kept.',
-    'Was it renamed or dropped? Bring it back, or ignore it.',
+    'Was it renamed or removed? Restore it, or ignore this.',
   ),
-  'consumer-omits-shops': warn('A consumer omits shops here that another release names.', 'Nothing during a rollout.'),
+  'consumer-omits-shops': warn('A consumer here omits shops that another release names.', 'Nothing during a rollout.'),
   'broker-connected': log('Events are sent to the broker.', NOTHING),
-  'broker-lost': warn('The connection to the broker was lost. It is opened again; events wait.', 'Look at the broker.'),
+  'broker-lost': warn('The connection to the broker was lost. Reconnecting; events are queued.', 'Check the broker.'),
   'broker-unreachable': error(
-    'The broker cannot be connected; events wait. Said once until it is.',
-    'Look at the broker, and its address.',
+    'Cannot connect to the broker; events are queued. Logged once per outage.',
+    'Check the broker and its address.',
   ),
 
   // Workers and the database
-  'poll-failed': error('A worker could not look for work. It tries again.', 'Look at the database.'),
-  'work-failed': error('Work failed unexpectedly. It is done again when its lease expires.', 'Look at `error`.'),
-  'removal-failed': error('Old records could not be removed. It is tried again.', 'Look at the database.'),
-  'wake-ups-lost': warn('The connection that hears other instances is lost. Their work is found by polling.', NOTHING),
-  'wake-ups-restored': log('Other instances are heard again.', NOTHING),
+  'poll-failed': error('A worker could not poll for work. It will retry.', 'Check the database.'),
+  'work-failed': error('Work failed unexpectedly. It will be retried when its lease expires.', 'Check `error`.'),
+  'removal-failed': error('Old records could not be removed. It will be retried.', 'Check the database.'),
+  'wake-ups-lost': warn(
+    'The connection that listens to other instances was lost. Their work is found by polling.',
+    NOTHING,
+  ),
+  'wake-ups-restored': log('Listening to other instances again.', NOTHING),
   'wake-ups-unheard': warn(
     'Signals of other instances do not arrive, as behind a PgBouncer in transaction mode.',
-    'Set `wakeUps: "poll"`, or shorten the polls.',
+    'Set `wakeUps: "poll"`, or poll more often.',
   ),
   'statements-unprepared': warn(
-    'A connection has lost a prepared statement, so none is prepared any more.',
-    'Nothing, or let the pooler keep them.',
+    'A connection lost a prepared statement, so statements are no longer prepared.',
+    'Nothing, or make the pooler keep them.',
   ),
 
   // What the host adds
-  'telemetry-failed': warn('The OpenTelemetry SDK threw. Payments are not affected. Logged once.', 'Mend its set-up.'),
+  'telemetry-failed': warn(
+    'The OpenTelemetry SDK threw. Payments are not affected. Logged once.',
+    'Check its configuration.',
+  ),
 } as const satisfies Readonly<Record<string, LogLine>>;
 
 /** Stable name of a kind of log line. */

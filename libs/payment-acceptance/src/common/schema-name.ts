@@ -3,7 +3,7 @@ export const DEFAULT_SCHEMA = 'payment_acceptance';
 
 /** Rule for the schema's name, or on MariaDB the tables' prefix: it is written into statements unescaped. */
 export const SCHEMA_NAME_RULE =
-  'must be 1 to 40 small letters, digits and "_", beginning with a letter, as in "payment_acceptance", and none of the ' +
+  'must be 1 to 40 lower-case letters, digits and "_", starting with a letter, such as "payment_acceptance", and none of the ' +
   "database's own (pg_…, information_schema).";
 
 export function isSchemaName(name: unknown): name is string {

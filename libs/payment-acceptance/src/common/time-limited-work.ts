@@ -4,12 +4,14 @@ import { TimeoutError, withTimeout } from './timeout.js';
 export class GroupCommitTimeoutError extends TimeoutError {
   override readonly name = 'GroupCommitTimeoutError';
 
-  static after(limitMs: number): GroupCommitTimeoutError {
-    return new GroupCommitTimeoutError(`The database did not answer within ${limitMs} ms.`);
+  static after(timeoutMs: number): GroupCommitTimeoutError {
+    return new GroupCommitTimeoutError(`The database did not answer within ${timeoutMs} ms.`);
   }
 
   static blocked(): GroupCommitTimeoutError {
-    return new GroupCommitTimeoutError('The database owes answers to earlier statements, so no further one is sent.');
+    return new GroupCommitTimeoutError(
+      'The database has not answered earlier statements, so no further ones are sent.',
+    );
   }
 }
 
@@ -23,7 +25,7 @@ const MAX_OVERDUE = 1;
 export class TimeLimitedWork {
   private overdue = 0;
 
-  constructor(private readonly limitMs: number) {}
+  constructor(private readonly timeoutMs: number) {}
 
   /** Whether too much work has timed out and is still in flight. */
   get isBlocked(): boolean {
@@ -33,13 +35,13 @@ export class TimeLimitedWork {
   /** @throws GroupCommitTimeoutError after the limit, or what the work throws */
   async run<Result>(work: Promise<Result>): Promise<Result> {
     try {
-      return await withTimeout(this.limitMs, work);
+      return await withTimeout(this.timeoutMs, work);
     } catch (error) {
       if (!(error instanceof TimeoutError)) throw error;
       this.overdue += 1;
       const ended = (): void => void (this.overdue -= 1);
       void work.then(ended, ended);
-      throw GroupCommitTimeoutError.after(this.limitMs);
+      throw GroupCommitTimeoutError.after(this.timeoutMs);
     }
   }
 }

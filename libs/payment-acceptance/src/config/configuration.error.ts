@@ -22,7 +22,7 @@ export class PaymentUnknownShopError extends PaymentAcceptanceError {
     resolver: boolean,
   ) {
     const known = configured.length > 0 ? ` The configured shops are: ${configured.join(', ')}.` : '';
-    const advice = resolver ? 'The shop resolver does not find it either.' : 'Add it to the option "shops".';
+    const advice = resolver ? 'The shop resolver cannot find it either.' : 'Add it to the option "shops".';
     super(`There is no shop "${shop}".${known} ${advice}`);
   }
 }

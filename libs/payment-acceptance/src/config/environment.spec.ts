@@ -102,7 +102,7 @@ describe('several shops', () => {
     expect(() => paymentAcceptanceOptionsFromEnv({ ...several, [`${P}SHOPS`]: 'a-b,a_b' })).toThrow(
       'a_b would read the variables of another shop',
     );
-    expect(() => paymentAcceptanceOptionsFromEnv({ ...several, [`${P}SHOPS`]: ' , ' })).toThrow('names no shop');
+    expect(() => paymentAcceptanceOptionsFromEnv({ ...several, [`${P}SHOPS`]: ' , ' })).toThrow('lists no shop');
   });
 });
 

@@ -28,7 +28,7 @@ export function paymentAcceptanceOptionsFromEnv(
   const named = env[`${PREFIX}SHOPS`];
   const names = named === undefined ? [] : itemsOf(named);
   if (named !== undefined && names.length === 0)
-    problems.push(`${PREFIX}SHOPS: names no shop. Set it to a list such as main,eu.`);
+    problems.push(`${PREFIX}SHOPS: lists no shop. Set it to a list such as main,eu.`);
   const twins = names.filter((name, index) => names.findIndex((other) => upper(other) === upper(name)) < index);
   if (twins.length > 0) problems.push(`${PREFIX}SHOPS: ${twins.join(', ')} would read the variables of another shop.`);
 
@@ -56,7 +56,7 @@ export function schemaFromEnv(env: NodeJS.ProcessEnv): string | undefined {
 /** Reads each option that a variable can set; `read` gets the variable's name without its prefix. */
 function readVariables<T>(rules: OptionRules<T>, read: (option: string, rule: OptionRule<unknown>) => unknown): T {
   const values = Object.entries<OptionRule<unknown> | OptionGroup<unknown>>(rules).flatMap(([name, rule]) =>
-    'flaw' in rule && rule.fromText ? [[name, read(upper(name.replaceAll(/[A-Z]/g, '-$&')), rule)]] : [],
+    'problem' in rule && rule.fromText ? [[name, read(upper(name.replaceAll(/[A-Z]/g, '-$&')), rule)]] : [],
   );
   return Object.fromEntries(values) as T;
 }

@@ -19,7 +19,7 @@ export interface OptionRule<T> {
   /** Shops never share the value, and it is never shown. */
   readonly secret?: boolean;
   /** What is wrong with a value and what to set instead; error messages put it after the option's path. */
-  readonly flaw: (value: unknown, context: OptionContext) => string | undefined;
+  readonly problem: (value: unknown, context: OptionContext) => string | undefined;
   /** Parses an environment variable; `undefined` if that fails. Without it, the option has no variable. */
   readonly fromText?: (text: string) => T | undefined;
 }
@@ -104,11 +104,11 @@ export function listOf<T>(items: string): OptionRule<T[]> {
 }
 
 export function callable<T>(): OptionRule<T> {
-  return { flaw: taking('a function', (value) => typeof value === 'function').flaw };
+  return { problem: taking('a function', (value) => typeof value === 'function').problem };
 }
 
-function taking(takes: string, accepts: (value: unknown) => boolean): Pick<OptionRule<never>, 'takes' | 'flaw'> {
-  return { takes, flaw: (value) => (accepts(value) ? undefined : `must be ${takes} (given: ${kindOf(value)}).`) };
+function taking(takes: string, accepts: (value: unknown) => boolean): Pick<OptionRule<never>, 'takes' | 'problem'> {
+  return { takes, problem: (value) => (accepts(value) ? undefined : `must be ${takes} (given: ${kindOf(value)}).`) };
 }
 
 function isWhole(least: number, most: number) {

@@ -3,9 +3,9 @@ import { problemsOf, resolved, shopOptions, withOptions } from '../../../../test
 import { resolveOptions } from './resolve-options.js';
 
 const TRANSACTIONS = 'transactions: must have the methods run() and query(), and placeholders: "$1" or "?".';
-const JUDGE = 'judge: must be a function that returns the verdicts at once: neither async nor a promise.';
+const JUDGE = 'judge: must be a synchronous function that returns the verdicts: neither async nor returning a promise.';
 const SCHEMA =
-  'schema: must be 1 to 40 small letters, digits and "_", beginning with a letter, as in "payment_acceptance", and none of the ' +
+  'schema: must be 1 to 40 lower-case letters, digits and "_", starting with a letter, such as "payment_acceptance", and none of the ' +
   "database's own (pg_…, information_schema).";
 
 describe('the groups of options', () => {
@@ -30,8 +30,8 @@ describe('the groups of options', () => {
   });
 
   test.each([
-    [{ http: { timeout: 5 } }, 'http.timeout: there is no such option.'],
-    [{ callback: {} }, 'callback: there is no such option.'],
+    [{ http: { timeout: 5 } }, 'http.timeout: unknown option.'],
+    [{ callback: {} }, 'callback: unknown option.'],
     [
       { http: { maxAnswerBytes: 0 } },
       'http.maxAnswerBytes: must be a whole number of bytes from 1 to 2147483647 (given: 0).',
@@ -67,8 +67,8 @@ describe('the groups of options', () => {
     ],
     [{ pollMs: 2 ** 31 }, `pollMs: must be ${MS} (given: 2147483648).`],
     [{ shutdownTimeoutMs: null }, `shutdownTimeoutMs: must be ${MS} (given: null).`],
-    [{ creation: { waitMs: 5 } }, 'creation: there is no such option.'],
-    [{ http: { retryBaseMs: 5 } }, 'http.retryBaseMs: there is no such option.'],
+    [{ creation: { waitMs: 5 } }, 'creation: unknown option.'],
+    [{ http: { retryBaseMs: 5 } }, 'http.retryBaseMs: unknown option.'],
     [{ judge: 'strict' }, JUDGE],
     [{ transactions: null }, TRANSACTIONS],
     [{ transactions: {} }, TRANSACTIONS],

@@ -15,7 +15,14 @@ import {
 } from './option-rule.js';
 import type { CallbackOptions, PaymentAcceptanceOptions } from './options.js';
 import type { PaymentShopOptions, ServiceHttpOptions } from './service-options.js';
-import { apiAddressFlaw, publicAddressFlaw, REMEDIES, shopIdFlaw, tokenFlaw, tokensFlaw } from './shop-flaws.js';
+import {
+  apiAddressProblem,
+  publicAddressProblem,
+  ADVICE,
+  shopIdProblem,
+  tokenProblem,
+  tokensProblem,
+} from './shop-problems.js';
 import { isTimeZone } from './time-zone.js';
 import type { PaymentStorageOptions } from '../database/storage-options.js';
 
@@ -36,17 +43,23 @@ const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+( *; *[\w-]+=[\w-]+)*$/;
 const scheduled = (otherwise: number) => milliseconds(otherwise, { most: TEN_YEARS });
 
 export const SHOP_RULES: OptionRules<PaymentShopOptions> = {
-  shopId: { takes: 'text', required: REMEDIES.shopId, flaw: shopIdFlaw, fromText: String },
-  apiToken: { takes: 'text', required: REMEDIES.apiToken, secret: true, flaw: tokenFlaw, fromText: String },
-  previousApiTokens: { takes: 'a list of texts', secret: true, default: [], flaw: tokensFlaw, fromText: itemsOf },
-  apiBaseUrl: { takes: 'an address', required: REMEDIES.apiBaseUrl, flaw: apiAddressFlaw, fromText: String },
+  shopId: { takes: 'text', required: ADVICE.shopId, problem: shopIdProblem, fromText: String },
+  apiToken: { takes: 'text', required: ADVICE.apiToken, secret: true, problem: tokenProblem, fromText: String },
+  previousApiTokens: {
+    takes: 'a list of strings',
+    secret: true,
+    default: [],
+    problem: tokensProblem,
+    fromText: itemsOf,
+  },
+  apiBaseUrl: { takes: 'an address', required: ADVICE.apiBaseUrl, problem: apiAddressProblem, fromText: String },
   allowSandbox: flag(false),
   currency: text('RUB', /^[A-Z]{3}$/, 'three capital letters, such as RUB'),
   payerPaysCommission: flag(false),
   timeZone: {
     takes: 'an IANA name (Europe/Berlin) or an offset (+03:00)',
     default: 'UTC',
-    flaw: (zone) => (isTimeZone(zone) ? undefined : 'must be an IANA name (Europe/Berlin) or an offset (+03:00).'),
+    problem: (zone) => (isTimeZone(zone) ? undefined : 'must be an IANA name (Europe/Berlin) or an offset (+03:00).'),
     fromText: String,
   },
   requestsPerSecond: wholeNumber(1_000, { most: 1_000 }),
@@ -65,10 +78,10 @@ const SCHEDULE: OptionRules<CheckScheduleOptions> = {
 export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
   shops: {
     default: {},
-    flaw: (shops) => (isRecord(shops) ? undefined : 'must be an object that maps names to shops.'),
+    problem: (shops) => (isRecord(shops) ? undefined : 'must be an object that maps names to shops.'),
   },
   shopResolver: {
-    flaw: (resolver) => (isResolver(resolver) ? undefined : 'must have the methods find(name) and list().'),
+    problem: (resolver) => (isResolver(resolver) ? undefined : 'must have the methods find(name) and list().'),
   },
   defaultShop: text(),
   http: group<ServiceHttpOptions>({
@@ -76,14 +89,14 @@ export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
     maxAnswerBytes: wholeNumber(MIB / 2, { unit: 'bytes' }),
     attempts: wholeNumber(3),
   }),
-  publicUrl: { takes: 'an address', flaw: publicAddressFlaw, fromText: String },
+  publicUrl: { takes: 'an address', problem: publicAddressProblem, fromText: String },
   schedule: group(SCHEDULE),
   checks: group({
     concurrency: wholeNumber(128, { most: 10_000 }),
   }),
   deliveries: group({
     concurrency: wholeNumber(32, { most: 10_000 }),
-    timeLimitMs: milliseconds(30 * SECOND),
+    timeoutMs: milliseconds(30 * SECOND),
     // At least a day in total: the pauses add up to 48 hours, and jitter may cut them by up to half.
     maxAttempts: wholeNumber(60),
     retryCapMs: milliseconds(HOUR),
@@ -104,39 +117,39 @@ export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
     { mayBe: [false] },
   ),
   judge: {
-    flaw: (judge) =>
+    problem: (judge) =>
       typeof judge === 'function' && judge.constructor.name !== 'AsyncFunction'
         ? undefined
-        : 'must be a function that returns the verdicts at once: neither async nor a promise.',
+        : 'must be a synchronous function that returns the verdicts: neither async nor returning a promise.',
   },
   storage: group<PaymentStorageOptions>({
     url: {
       takes: 'an address',
       secret: true,
-      flaw: (url) =>
+      problem: (url) =>
         typeof url === 'string' && /^(postgres(ql)?|mariadb|mysql):\/\//.test(url) && URL.canParse(url)
           ? undefined
-          : 'must be an address that begins with postgres://, mariadb:// or mysql://, with special characters encoded.',
+          : 'must be an address that starts with postgres://, mariadb:// or mysql://, with special characters encoded.',
       fromText: String,
     },
     pool: {
       takes: 'a `pg.Pool`, or a pool of `mysql2`',
-      flaw: (pool) => (isPool(pool) ? undefined : 'must be a pool of pg or mysql2.'),
+      problem: (pool) => (isPool(pool) ? undefined : 'must be a pool of pg or mysql2.'),
     },
     connections: wholeNumber(4, { least: 2, most: 1_000 }),
   }),
   transactions: {
     takes: 'an object with `placeholders`, `run` and `query`',
-    flaw: (layer) =>
+    problem: (layer) =>
       isLayer(layer) ? undefined : 'must have the methods run() and query(), and placeholders: "$1" or "?".',
   },
   handlers: oneOf(['once', 'at-least-once'], 'once'),
   resultPage: callable(),
   migrations: oneOf(['run', 'verify']),
   schema: {
-    takes: '1 to 40 small letters, digits and "_", beginning with a letter',
+    takes: '1 to 40 lower-case letters, digits and "_", starting with a letter',
     default: DEFAULT_SCHEMA,
-    flaw: (schema) => (isSchemaName(schema) ? undefined : SCHEMA_NAME_RULE),
+    problem: (schema) => (isSchemaName(schema) ? undefined : SCHEMA_NAME_RULE),
     fromText: String,
   },
   statementTimeoutMs: milliseconds(10 * SECOND),

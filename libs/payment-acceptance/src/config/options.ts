@@ -28,7 +28,7 @@ export interface DeliveryOptions {
    * The time counts from when the handler gets its connection. A delivery that gets none within this time, or within 10 s if
    * that is less, goes back for up to 30 s; that does not count as an attempt. Default 30000.
    */
-  timeLimitMs?: number;
+  timeoutMs?: number;
   /**
    * Attempts before a delivery becomes a dead letter. Default 60: with the default pauses, eleven fall within the first half
    * hour, and the last one comes 24 to 48 hours after the first. An attempt whose process dies counts as well; the next one
@@ -153,7 +153,7 @@ export interface PaymentAcceptanceOptions {
    * Time limit of the module's own statements, in milliseconds. A statement that exceeds it, because it waits for a lock or
    * because the server is gone, fails and its connection is destroyed, so that the pool can open another. Waiting for a
    * connection from the pool has the same limit. Statements that read or delete many rows (retention, reconciliation, past
-   * events) have a minute, those of a migration an hour, those of handlers `deliveries.timeLimitMs`.
+   * events) have a minute, those of a migration an hour, those of handlers `deliveries.timeoutMs`.
    * Default 10000.
    */
   statementTimeoutMs?: number;

@@ -17,7 +17,7 @@ export function readOptions<T>(
   const pathOf = (name: string): string => (place.path ? `${place.path}.${name}` : name);
   for (const [name, value] of Object.entries(copyOf(given, place))) {
     const known = Object.hasOwn(rules, name) || value === undefined;
-    if (!known) place.problems.push(`${pathOf(name)}: there is no such option.`);
+    if (!known) place.problems.push(`${pathOf(name)}: unknown option.`);
   }
   const read = Object.entries<OptionRule<unknown> | OptionGroup<unknown>>(rules).map(([name, rule]) => {
     const at = { ...place, path: pathOf(name) };
@@ -38,7 +38,7 @@ export function valueOf(
   try {
     return given[name];
   } catch {
-    const problem = `${path}: to read it throws an error. Give its value instead of a getter or a Proxy.`;
+    const problem = `${path}: reading it throws an error. Pass a plain value instead of a getter or a Proxy.`;
     if (!problems.includes(problem)) problems.push(problem);
     return undefined;
   }
@@ -53,7 +53,7 @@ export function copyOf(
   try {
     names = Object.keys(given);
   } catch {
-    problems.push(`${path || 'The options'}: to list them throws an error. Give an object instead of a Proxy.`);
+    problems.push(`${path || 'The options'}: listing them throws an error. Pass an object instead of a Proxy.`);
   }
   const at = (name: string): Reported => ({ path: path ? `${path}.${name}` : name, problems });
   return Object.fromEntries(names.map((name) => [name, valueOf(given, name, at(name))]));
@@ -70,13 +70,13 @@ function readGroup({ rules, mayBe = [] }: OptionGroup<unknown>, given: unknown, 
 
 function readOption(rule: OptionRule<unknown>, given: unknown, place: OptionPlace): unknown {
   if (given === undefined && !rule.required) return rule.default;
-  let flaw: string | undefined;
+  let problem: string | undefined;
   try {
-    flaw = rule.flaw(given, place);
+    problem = rule.problem(given, place);
   } catch {
-    flaw = 'to read it throws an error. Give its value instead of a getter or a Proxy.';
+    problem = 'reading it throws an error. Pass a plain value instead of a getter or a Proxy.';
   }
-  if (flaw === undefined) return given;
-  place.problems.push(`${place.path}: ${flaw}`);
+  if (problem === undefined) return given;
+  place.problems.push(`${place.path}: ${problem}`);
   return rule.default;
 }

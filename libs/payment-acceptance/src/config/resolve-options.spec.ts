@@ -74,7 +74,7 @@ describe('a shop', () => {
 
 describe('the shops', () => {
   test.each([undefined, null, 7, {}, { shops: {} }, { shops: [] }, { shops: 'main' }])('%j names none', (options) => {
-    expect(problemsOf(options).join()).toContain('name at least one shop');
+    expect(problemsOf(options).join()).toContain('configure at least one shop');
   });
 
   test.each([null, 'text', 7, []])('one that is %j is refused', (shop) => {
@@ -88,7 +88,7 @@ describe('the shops', () => {
     expect(resolveOptions({ shops, defaultShop: 'eu' }, 'test').defaultShop).toBe('eu');
     expect(resolveOptions({ shops: { eu: shopOptions() } }, 'test').defaultShop).toBe('eu');
     expect(problemsOf({ shops: { eu: shopOptions(), us: shopOptions(other) } })).toEqual([
-      'defaultShop: with several shops, name the default one (or call one of them "main").',
+      'defaultShop: with several shops, set the default one (or name one of them "main").',
     ]);
     expect(problemsOf({ shops, defaultShop: 'us' })).toEqual([
       'defaultShop: there is no shop "us" in the option "shops".',
@@ -147,7 +147,7 @@ describe('in production', () => {
 
   test('a token of the sandbox is refused, also as a previous one', () => {
     expect(production({ apiToken: 'sandbox-token-0123456789' })).toEqual([
-      expect.stringContaining('token of the sandbox'),
+      expect.stringContaining('is a sandbox token'),
     ]);
     expect(production({ previousApiTokens: ['SANDBOX-token-0123456789'] })).toHaveLength(1);
   });
@@ -186,9 +186,9 @@ describe('options that cannot be read', () => {
     throw new Error(`vault: ${SECRET}`);
   };
   const unreadable = (name: string): object => Object.defineProperty({}, name, { enumerable: true, get: throws });
-  const READ = 'to read it throws an error. Give its value instead of a getter or a Proxy.';
+  const READ = 'reading it throws an error. Pass a plain value instead of a getter or a Proxy.';
 
-  const LISTED = 'to list them throws an error. Give an object instead of a Proxy.';
+  const LISTED = 'listing them throws an error. Pass an object instead of a Proxy.';
   const shop = shopOptions();
   const rows: [string, object, string][] = [
     ['a getter', unreadable('defaultShop'), `defaultShop: ${READ}`],

@@ -7,7 +7,7 @@ import type { PaymentAcceptanceOptions } from './options.js';
 import { copyOf, readOptions, valueOf } from './read-options.js';
 import { isShopName, resolveShop } from './resolve-shop.js';
 import type { FilledOptions, ResolvedOptions, Shop } from './resolved-options.js';
-import { sharedTokenFlaw, TokenOwners } from './token-owners.js';
+import { sharedTokenProblem, TokenOwners } from './token-owners.js';
 
 /** The resolver may return more tokens at any time; this bound lets the lease durations be fixed at start. */
 const MAX_TOKENS = 3;
@@ -57,7 +57,7 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
   const storage = valueOf(given, 'storage', { path: '', problems: [] });
   // An address that is missing in the environment must not lead to another database.
   const isNamed = isRecord(storage) && ('url' in storage || 'pool' in storage);
-  if (isNamed && (url === undefined) === (pool === undefined)) problems.push('storage: give either url or pool.');
+  if (isNamed && (url === undefined) === (pool === undefined)) problems.push('storage: set either url or pool.');
   if (problems.length > 0) throw new PaymentConfigurationError(problems);
   return resolved;
 }
@@ -79,7 +79,7 @@ function resolveShops(
 ): Map<string, Shop> {
   const entries = Object.entries(shops);
   if (entries.length === 0 && !shopResolver) {
-    problems.push('shops: name at least one shop, as in { shops: { main: { … } } }.');
+    problems.push('shops: configure at least one shop, as in { shops: { main: { … } } }.');
   }
   const resolved = new Map<string, Shop>();
   const owners = new TokenOwners();
@@ -91,7 +91,7 @@ function resolveShops(
     resolved.set(name, shop);
     const other = owners.register(shop);
     // Only a warning: the specification does not say that shops have different tokens.
-    if (other !== undefined) warnings.push(sharedTokenFlaw(name, other));
+    if (other !== undefined) warnings.push(sharedTokenProblem(name, other));
   }
   return resolved;
 }
@@ -103,7 +103,7 @@ function chooseDefaultShop({ defaultShop, shops, shopResolver }: FilledOptions, 
   if (!mayExist && (names.length > 0 || shopResolver)) {
     problems.push(
       defaultShop === undefined
-        ? 'defaultShop: with several shops, name the default one (or call one of them "main").'
+        ? 'defaultShop: with several shops, set the default one (or name one of them "main").'
         : `defaultShop: there is no shop "${defaultShop}" in the option "shops".`,
     );
   }

@@ -6,7 +6,7 @@ import { isShopName, resolveShop } from './resolve-shop.js';
 import type { ResolvedOptions, Shop } from './resolved-options.js';
 import type { PaymentShopOptions, PaymentShopResolver } from './service-options.js';
 import { PaymentInvalidShopError, PaymentShopResolverError } from './shop.errors.js';
-import { sharedTokenFlaw, TokenOwners } from './token-owners.js';
+import { sharedTokenProblem, TokenOwners } from './token-owners.js';
 
 /** How long the list of shops may be used to tell real names from made-up ones. */
 const LIST_MS = 60_000;
@@ -148,7 +148,7 @@ export class ShopCache {
     if (before) this.owners.release(before);
     else this.discovered = true;
     const other = this.owners.register(shop);
-    if (other !== undefined) this.warnOnce(sharedTokenFlaw(name, other));
+    if (other !== undefined) this.warnOnce(sharedTokenProblem(name, other));
     this.entries.set(name, { shop, readAt });
     return shop;
   }

@@ -14,7 +14,7 @@ export class PaymentShopResolverError extends PaymentShopError {
     reason: unknown,
   ) {
     const failure = shop === undefined ? 'The shops could not be listed' : `Shop "${shop}" could not be looked up`;
-    super(`${failure}: the shop resolver failed. Try again when its database answers. ${describeError(reason)}`);
+    super(`${failure}: the shop resolver failed. Retry when its database responds. ${describeError(reason)}`);
   }
 }
 
@@ -27,7 +27,7 @@ export class PaymentInvalidShopError extends PaymentShopError {
     /** One sentence for each invalid setting; none repeats a token. */
     readonly problems: readonly string[],
   ) {
-    super(`The shop resolver's settings of shop "${shop}" are invalid: ${problems.map(cleanLine).join(' ')}`);
+    super(`The shop resolver's settings for shop "${shop}" are invalid: ${problems.map(cleanLine).join(' ')}`);
   }
 }
 
@@ -36,6 +36,6 @@ export class PaymentShopNotReadError extends PaymentShopError {
   readonly code = 'shop-not-read';
 
   constructor(readonly shop: string) {
-    super(`The settings of shop "${shop}" have not been read yet. Use "await shop.settings()" instead.`);
+    super(`The settings of shop "${shop}" have not been loaded yet. Use "await shop.settings()" instead.`);
   }
 }

@@ -33,9 +33,9 @@ export class TokenOwners {
   }
 }
 
-export function sharedTokenFlaw(name: string, other: string): string {
+export function sharedTokenProblem(name: string, other: string): string {
   return (
     `shops.${name}.apiToken: this shop and "${other}" share a token, current or previous. ` +
-    'The service gives each shop its own token: set that one.'
+    'The service issues each shop its own token: set that one.'
   );
 }

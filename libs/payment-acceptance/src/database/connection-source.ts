@@ -14,7 +14,7 @@ export interface ConnectionSource {
   /** Calls the listener for each new connection. */
   onOpened(listener: (connection: Connection) => void): void;
   /** How long opening a connection may take, in milliseconds, where the host has set no limit. */
-  limitOpening(limitMs: () => number): void;
+  limitOpening(timeoutMs: () => number): void;
   /** What opens connections of `pg` outside the pool. */
   readonly pg?: PgDriver | undefined;
   /** Closes what the module has opened. */

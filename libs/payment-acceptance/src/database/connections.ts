@@ -3,7 +3,7 @@ import type { Connection, ConnectionSource } from './connection-source.js';
 import { PaymentPoolExhaustedError, PaymentStatementTimeoutError } from './database.errors.js';
 import type { OwnTransaction } from './own-transaction.js';
 import { isReadOnly } from './query-errors.js';
-import { answerWithin } from './statement-limit.js';
+import { withStatementTimeout } from './statement-timeout.js';
 
 /** How a database closes a connection. The pool learns of it when the connection is released. */
 export interface ConnectionCloser {
@@ -16,7 +16,7 @@ export interface ConnectionCloser {
 /** The connections of a pool, as our statements use them: within time limits, and only if the server is writable. */
 export class Connections {
   /** Timeout of a statement, and before it of waiting for the pool, in milliseconds. */
-  statementMs = Infinity;
+  statementTimeoutMs = Infinity;
   /** Those in use, each with a mark of that use. */
   private readonly held = new Map<Connection, symbol>();
   /** When connections were opened, as far as we have seen it. */
@@ -29,39 +29,39 @@ export class Connections {
   ) {
     // Only a new connection shows which server is there now.
     source.onOpened((connection) => this.openedAt.set(connection, performance.now()));
-    source.limitOpening(() => this.statementMs);
+    source.limitOpening(() => this.statementTimeoutMs);
   }
 
-  /** See `Database.hurry`. */
-  hurry(limitMs: number): void {
-    this.statementMs = Math.min(this.statementMs, limitMs);
+  /** See `Database.shortenTimeout`. */
+  shortenTimeout(timeoutMs: number): void {
+    this.statementTimeoutMs = Math.min(this.statementTimeoutMs, timeoutMs);
     const before = [...this.held];
     const destroyOverdue = (): void => {
       const overdue = before.filter(([connection, use]) => this.held.get(connection) === use);
       // All at once, since each may take a second. Their callers see their statements fail.
       void Promise.allSettled(overdue.map(([connection]) => this.destroy(connection)));
     };
-    setTimeout(destroyOverdue, limitMs).unref();
+    setTimeout(destroyOverdue, timeoutMs).unref();
   }
 
   /**
    * Runs a statement on the connection of a transaction or on one of its own, within its time limit. A statement refused by a
    * read-only server has done nothing, and its connection is closed, so it is sent again, until a new connection shows the
    * current state of the server.
-   * @param limitMs if it may take longer than other statements
+   * @param timeoutMs if it may take longer than other statements
    * @throws PaymentStatementTimeoutError, after which the connection and its transaction are gone
    * @throws PaymentPoolExhaustedError
    */
   async run<T>(
     transaction: OwnTransaction | undefined,
-    limitMs: number | undefined,
+    timeoutMs: number | undefined,
     statement: (connection: Connection) => Promise<T>,
   ): Promise<T> {
     if (transaction) {
       if (transaction.isOver) throw new Error('The connection of this statement has been released.');
       transaction.running += 1;
       try {
-        return await this.inTime(transaction.connection, statement, limitMs);
+        return await this.runWithTimeout(transaction.connection, statement, timeoutMs);
       } finally {
         transaction.running -= 1;
       }
@@ -70,7 +70,7 @@ export class Connections {
     for (let attempt = 1; ; attempt += 1) {
       const connection = await this.connect();
       try {
-        return await this.inTime(connection, statement, limitMs);
+        return await this.runWithTimeout(connection, statement, timeoutMs);
       } catch (error) {
         if (!isReadOnly(error) || !this.mayHaveOthers(connection, began, attempt)) throw error;
       } finally {
@@ -89,11 +89,11 @@ export class Connections {
    * @throws PaymentPoolExhaustedError
    */
   async connect(): Promise<Connection> {
-    const { statementMs, source } = this;
+    const { statementTimeoutMs, source } = this;
     const connecting = source.connect();
     let connection: Connection;
     try {
-      connection = await (statementMs === Infinity ? connecting : withTimeout(statementMs, connecting));
+      connection = await (statementTimeoutMs === Infinity ? connecting : withTimeout(statementTimeoutMs, connecting));
     } catch (error) {
       if (!(error instanceof TimeoutError)) throw error;
       // If it comes after all, nobody waits for it any more.
@@ -101,7 +101,7 @@ export class Connections {
         (late) => source.release(late, false),
         () => undefined,
       );
-      throw PaymentPoolExhaustedError.within(statementMs, source.size);
+      throw PaymentPoolExhaustedError.within(statementTimeoutMs, source.size);
     }
     this.held.set(connection, Symbol());
     return connection;
@@ -118,13 +118,13 @@ export class Connections {
     await this.closer.destroy(connection);
   }
 
-  private async inTime<T>(
+  private async runWithTimeout<T>(
     connection: Connection,
     statement: (connection: Connection) => Promise<T>,
-    limitMs = 0,
+    timeoutMs = 0,
   ): Promise<T> {
     try {
-      return await answerWithin(Math.max(this.statementMs, limitMs), statement(connection));
+      return await withStatementTimeout(Math.max(this.statementTimeoutMs, timeoutMs), statement(connection));
     } catch (error) {
       if (error instanceof PaymentStatementTimeoutError) await this.destroy(connection);
       else if (isReadOnly(error)) {

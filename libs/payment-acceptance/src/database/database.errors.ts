@@ -11,7 +11,7 @@ export class PaymentUnsupportedDataSourceError extends PaymentAcceptanceError {
       `PaymentAcceptanceModule cannot use a data source of type "${type}".`,
       reason,
       sqlite &&
-        'All its callers share one connection, so rows that one of them committed are lost when another rolls back.',
+        'All callers share one connection, so rows that one of them committed are lost when another rolls back.',
       type !== 'postgres' && 'Use PostgreSQL or MariaDB, and select its data source with the option "dataSource".',
     ];
     super(sentences.filter(Boolean).join(' '));
@@ -24,7 +24,7 @@ export class UndestroyableConnectionError extends PaymentAcceptanceError {
 
   constructor() {
     super(
-      'PaymentAcceptanceModule needs the JavaScript client of "pg", or "mysql2", whose connections it can destroy. TypeORM ' +
+      'PaymentAcceptanceModule needs "mysql2" or the JavaScript client of "pg", whose connections it can destroy. TypeORM ' +
         'uses pg-native if it is installed: uninstall it, or run this instance with role: "callbacks".',
     );
   }
@@ -47,10 +47,10 @@ export class PaymentSchemaBehindError extends PaymentAcceptanceError {
 export class PaymentStatementTimeoutError extends PaymentAcceptanceError {
   readonly code = 'statement-timeout';
 
-  constructor(limitMs: number) {
+  constructor(timeoutMs: number) {
     super(
-      `The database did not answer a statement within ${limitMs} ms, so its connection was closed. Look for locks on the ` +
-        'tables of PaymentAcceptanceModule, and check that the server is reachable. If it just needs more time, raise ' +
+      `The database did not answer a statement within ${timeoutMs} ms, so its connection was closed. Look for locks on the ` +
+        'tables of PaymentAcceptanceModule, and check that the server is reachable. If it simply needs more time, raise ' +
         'statementTimeoutMs.',
     );
   }
@@ -61,9 +61,9 @@ export class PaymentPoolExhaustedError extends PaymentAcceptanceError {
   readonly code = 'pool-exhausted';
 
   /** @internal */
-  static within(limitMs: number, size: number): PaymentPoolExhaustedError {
+  static within(timeoutMs: number, size: number): PaymentPoolExhaustedError {
     return new PaymentPoolExhaustedError(
-      `None of the ${size} connections of PaymentAcceptanceModule became free within ${limitMs} ms, so the statement was not sent. ` +
+      `None of the ${size} connections of PaymentAcceptanceModule became free within ${timeoutMs} ms, so the statement was not sent. ` +
         'Look for locks on its tables, and check that the server is reachable. If the database is healthy, raise ' +
         'storage.connections, or the size of the pool in storage.pool.',
     );
@@ -72,8 +72,8 @@ export class PaymentPoolExhaustedError extends PaymentAcceptanceError {
   /** @internal */
   static byServer(reason: unknown): PaymentPoolExhaustedError {
     return new PaymentPoolExhaustedError(
-      'The server has no connection left for PaymentAcceptanceModule, which opens up to storage.connections of its own (4 by ' +
-        `default) and one more that listens. ${describeError(reason)} Raise max_connections of the server, or make the pools smaller.`,
+      'The server has no connections left for PaymentAcceptanceModule, which opens up to storage.connections of its own (4 by ' +
+        `default) plus one that listens. ${describeError(reason)} Raise max_connections on the server, or shrink the pools.`,
     );
   }
 }
@@ -84,8 +84,8 @@ export class PaymentReadOnlyDatabaseError extends PaymentAcceptanceError {
 
   constructor() {
     super(
-      'The database is read-only, so nothing can be stored. If a standby has become the primary, point the address of the ' +
-        'data source to it; every attempt opens a new connection.',
+      'The database is read-only, so nothing can be stored. If a standby has become the primary, point the ' +
+        'data source at it; every attempt opens a new connection.',
     );
   }
 }
@@ -98,7 +98,7 @@ export class NoConnectionError extends PaymentAcceptanceError {
   constructor(reason: unknown, isConnected = false) {
     super(
       isConnected
-        ? `The transaction of the handler could not begin. ${describeError(reason)}`
+        ? `The handler's transaction could not start. ${describeError(reason)}`
         : `The data source had no connection. ${describeError(reason)} If the database is healthy, the pool is too small: raise ` +
             'its size (poolSize), or lower deliveries.concurrency.',
     );
@@ -108,7 +108,7 @@ export class NoConnectionError extends PaymentAcceptanceError {
 /** For a statement that would run outside the transaction that it was meant for. */
 export function statementRefused(): Error {
   return new Error(
-    'The transaction of this manager has ended, so the statement was refused. Await everything that a handler does before it ' +
+    "This manager's transaction has ended, so the statement was rejected. Await everything that a handler does before it " +
       'returns or throws.',
   );
 }
@@ -128,7 +128,7 @@ export class PaymentTransactionsError extends PaymentAcceptanceError {
   /** @internal */
   static elsewhere(): PaymentTransactionsError {
     return new PaymentTransactionsError(
-      'The option "transactions" leads to another database than the tables of PaymentAcceptanceModule, so that writes there cannot ' +
+      'The option "transactions" points to a different database than the tables of PaymentAcceptanceModule, so writes there cannot ' +
         'commit together with a delivery. Give both the same address, select the data source of the orders with "dataSource", or set ' +
         "handlers: 'at-least-once'.",
     );
@@ -137,7 +137,7 @@ export class PaymentTransactionsError extends PaymentAcceptanceError {
   /** @internal */
   static isolated(level: string): PaymentTransactionsError {
     return new PaymentTransactionsError(
-      `The option "transactions" begins its transactions at the isolation level ${level}: run() must ask for READ COMMITTED.`,
+      `The option "transactions" starts its transactions at isolation level ${level}: run() must request READ COMMITTED.`,
     );
   }
 
@@ -145,7 +145,7 @@ export class PaymentTransactionsError extends PaymentAcceptanceError {
   static uncommitted(): PaymentTransactionsError {
     return new PaymentTransactionsError(
       'The data layer reported a COMMIT, but nothing was committed: a statement that the handler did not await has failed. Await ' +
-        'everything that a handler does before it returns, and let its errors pass.',
+        'everything that a handler does before it returns, and do not swallow its errors.',
     );
   }
 }
@@ -156,10 +156,10 @@ export class HandlerIdleError extends PaymentAcceptanceError {
 
   constructor(limit: Error) {
     super(
-      `${limit.message} Its connection was idle in its transaction while the limit ran out: the handler waited for something else. ` +
+      `${limit.message} Its connection was idle in its transaction while the limit ran out: the handler was waiting for something else. ` +
         'If that was a write through another connection (a repository of its own, another data layer) to a row that the transaction ' +
-        'has locked, it waited for itself, and would in each attempt: write through what the handler is given. A call to another system needs a ' +
-        'timeout of its own; a handler that needs more time, a longer deliveries.timeLimitMs.',
+        'has locked, it blocked itself and will on every attempt: write through what the handler is given. A call to another system needs ' +
+        'its own timeout; a handler that needs more time needs a longer deliveries.timeoutMs.',
     );
   }
 }
@@ -170,10 +170,10 @@ export class HandlerTransactionEndedError extends PaymentAcceptanceError {
 
   constructor() {
     super(
-      'The transaction of this handler was ended before the handler had returned: by a COMMIT or ROLLBACK on its connection, by a ' +
-        'statement that implies one, such as DDL on MariaDB, or by a deadlock whose error the handler caught. What was written until a ' +
-        'COMMIT stays, and is written again by the next attempt. Leave the transaction open: for a part that may fail alone, use a ' +
-        'nested one of your data layer, as manager.transaction().',
+      "This handler's transaction ended before the handler returned: by a COMMIT or ROLLBACK on its connection, by a " +
+        'statement that implies one, such as DDL on MariaDB, or by a deadlock whose error the handler caught. What was written before a ' +
+        'COMMIT stays, and the next attempt writes it again. Leave the transaction open: for a part that may fail on its own, use a ' +
+        'nested transaction of your data layer, such as manager.transaction().',
     );
   }
 }

@@ -11,7 +11,7 @@ import { isConflict, isReadOnly } from './query-errors.js';
 import { flag, readRows, type Reading } from './reading.js';
 import { sql, type Statement } from './statement.js';
 import { PaymentReadOnlyDatabaseError } from './database.errors.js';
-import { answerWithin } from './statement-limit.js';
+import { withStatementTimeout } from './statement-timeout.js';
 
 /** How often a transaction that conflicts with others is attempted. */
 const TRANSACTION_ATTEMPTS = 4;
@@ -80,20 +80,20 @@ export abstract class Database implements ConnectionCloser {
    * one. A statement that exceeds it, behind a lock or on a dead connection, loses its connection, so that the pool has room
    * for another.
    */
-  get statementMs(): number {
-    return this.connections.statementMs;
+  get statementTimeoutMs(): number {
+    return this.connections.statementTimeoutMs;
   }
 
-  set statementMs(limitMs: number) {
-    this.connections.statementMs = limitMs;
+  set statementTimeoutMs(timeoutMs: number) {
+    this.connections.statementTimeoutMs = timeoutMs;
   }
 
   /**
    * For the shutdown: limits all further statements to this timeout, and destroys the connections of those in flight after
    * it, since the host's pool closes only once all of its connections are back.
    */
-  hurry(limitMs: number): void {
-    this.connections.hurry(limitMs);
+  shortenTimeout(timeoutMs: number): void {
+    this.connections.shortenTimeout(timeoutMs);
   }
 
   /**
@@ -125,12 +125,12 @@ export abstract class Database implements ConnectionCloser {
   }
 
   private run(statement: Statement, within: Within | undefined, gives: 'rows' | 'count'): Promise<Answer> {
-    const { values, limitMs } = statement;
+    const { values, timeoutMs } = statement;
     if (within instanceof HostTransaction) {
       return this.probed(statement.text(within.parameter), (text) => within.send(text, values, gives));
     }
     const whole = statement.text(this.dialect.parameter);
-    return this.probed(whole, (text) => this.answer(text, values, within, limitMs));
+    return this.probed(whole, (text) => this.answer(text, values, within, timeoutMs));
   }
 
   /** Sends SQL unchanged, in the transaction or on a connection of its own. */
@@ -138,9 +138,9 @@ export abstract class Database implements ConnectionCloser {
     text: string,
     values: readonly unknown[],
     transaction: OwnTransaction | undefined,
-    limitMs: number | undefined,
+    timeoutMs: number | undefined,
   ): Promise<Answer> {
-    return this.onConnection(transaction, limitMs, (connection) => this.send(connection, text, values));
+    return this.onConnection(transaction, timeoutMs, (connection) => this.send(connection, text, values));
   }
 
   /**
@@ -152,10 +152,10 @@ export abstract class Database implements ConnectionCloser {
   /** See {@link Connections.run}. */
   protected onConnection<T>(
     transaction: OwnTransaction | undefined,
-    limitMs: number | undefined,
+    timeoutMs: number | undefined,
     statement: (connection: Connection) => Promise<T>,
   ): Promise<T> {
-    return this.connections.run(transaction, limitMs, statement);
+    return this.connections.run(transaction, timeoutMs, statement);
   }
 
   /** Holds one connection for all statements of the work, in no transaction. */
@@ -206,8 +206,9 @@ export abstract class Database implements ConnectionCloser {
     work: (tx: OwnTransaction) => Promise<T>,
   ): Promise<T> {
     const { connection } = tx;
-    const { statementMs } = this;
-    const send = (text: string): Promise<Answer> => answerWithin(statementMs, this.send(connection, text));
+    const { statementTimeoutMs } = this;
+    const send = (text: string): Promise<Answer> =>
+      withStatementTimeout(statementTimeoutMs, this.send(connection, text));
     let isEnded = false;
     try {
       for (const text of begin) await send(text);

@@ -19,7 +19,7 @@ export abstract class DestroyableTransaction implements HandlerTransactions {
     private readonly database: Database,
     protected readonly dataSource: DataSource,
   ) {
-    this.pool = hostPool(dataSource, () => database.statementMs);
+    this.pool = hostPool(dataSource, () => database.statementTimeoutMs);
   }
 
   /**
@@ -75,7 +75,7 @@ export abstract class DestroyableTransaction implements HandlerTransactions {
         destroyed = this.destroy(runner, connection as object);
       };
       signal.addEventListener('abort', onAbort, { once: true });
-      const late = (): void => reject(new TimeoutError(`The pool had none free within ${connectMs} ms.`));
+      const late = (): void => reject(new TimeoutError(`The pool had no free connection within ${connectMs} ms.`));
       waiting = setTimeout(late, connectMs);
     });
     try {

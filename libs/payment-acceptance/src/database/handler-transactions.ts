@@ -76,7 +76,7 @@ export class HostTransactions implements HandlerTransactions {
     if (theirs.user === ours.user) return;
     this.warn(
       `The transactions of the option "transactions" run as "${theirs.user}", those of the module as "${ours.user}". Unless the ` +
-        'second may end sessions of the first, a handler past its time limit keeps its connection until its statement ends.',
+        'latter may end sessions of the former, a handler past its time limit keeps its connection until its statement ends.',
     );
   }
 
@@ -114,7 +114,7 @@ class HostAttempt {
     const timeoutMs = connectMs + unattendedMs;
     const inside = (tx: unknown): Promise<void> => this.inside(new HostTransaction(this.layer, tx), work);
     const running = Promise.resolve().then(() => this.layer.run(inside, { signal, timeoutMs }));
-    let failure = await this.inTime(running).then(
+    let failure = await this.awaitWithTimeout(running).then(
       () => undefined,
       (error: unknown) => this.thrown ?? { error },
     );
@@ -125,8 +125,7 @@ class HostAttempt {
       throw failure ? failure.error : PaymentTransactionsError.uncommitted();
     }
     if (failure) throw this.hasBegun ? failure.error : new NoConnectionError(failure.error, this.isConnected);
-    if (!this.session)
-      throw PaymentTransactionsError.unusable(new Error('It resolved without having called its work.'));
+    if (!this.session) throw PaymentTransactionsError.unusable(new Error('It resolved without calling its work.'));
   }
 
   private async inside(transaction: HostTransaction, work: (within: Within) => Promise<void>): Promise<void> {
@@ -159,7 +158,7 @@ class HostAttempt {
   }
 
   /** Resolves or rejects as the layer does, and at the limit at the latest. */
-  private async inTime(running: Promise<void>): Promise<void> {
+  private async awaitWithTimeout(running: Promise<void>): Promise<void> {
     const { signal, connectMs } = this.limits;
     let connecting: NodeJS.Timeout | undefined;
     let onAbort = (): void => undefined;
@@ -170,7 +169,7 @@ class HostAttempt {
         void this.refusal.then(() => withTimeout(NOTICE_MS, running).catch(() => undefined)).then(() => reject(reason));
       };
       const late = (): void => {
-        if (!this.session) refuse(new TimeoutError(`The data layer had none free within ${connectMs} ms.`));
+        if (!this.session) refuse(new TimeoutError(`The data layer had no free connection within ${connectMs} ms.`));
       };
       onAbort = () => refuse(signal.reason as Error);
       connecting = setTimeout(late, connectMs);

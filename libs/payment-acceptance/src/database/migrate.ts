@@ -10,7 +10,7 @@ import type { TypeOrmDataSource } from './typeorm-source.js';
 import { withConnections } from './with-connections.js';
 import { migratePostgres, POSTGRES_MIGRATIONS, postgresTables } from './postgres/migrate.js';
 import { integer } from './reading.js';
-import { MIGRATION_STATEMENT_MS } from './statement-limit.js';
+import { MIGRATION_STATEMENT_TIMEOUT_MS } from './statement-timeout.js';
 import { sql } from './statement.js';
 import { PaymentSchemaBehindError } from './database.errors.js';
 import type { OwnTransaction } from './own-transaction.js';
@@ -39,7 +39,7 @@ export function migratePaymentAcceptance(
 /** See {@link migratePaymentAcceptance}. */
 export async function migrateTables(source: ConnectionSource, { schema }: MigrationOptions): Promise<void> {
   const database = await openDatabase(source, new PaymentClock(), { schema });
-  database.statementMs = MIGRATION_STATEMENT_MS;
+  database.statementTimeoutMs = MIGRATION_STATEMENT_TIMEOUT_MS;
   if ((await missing(database)).length === 0) return;
   const migrate = database instanceof MariaDatabase ? migrateMaria : migratePostgres;
   await migrate(database, (tx) => missing(database, tx));

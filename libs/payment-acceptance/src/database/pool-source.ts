@@ -93,8 +93,8 @@ class PgPoolSource implements ConnectionSource {
     this.pool.on('connect', listener);
   }
 
-  limitOpening(limitMs: () => number): void {
-    limitPgOpening(this.pool, limitMs);
+  limitOpening(timeoutMs: () => number): void {
+    limitPgOpening(this.pool, timeoutMs);
   }
 
   async close(): Promise<void> {

@@ -52,17 +52,21 @@ export function guardPgClients(pool: PgClients): void {
 }
 
 /** The default of `mysql2`, in milliseconds. */
-const OPENING_MS = 10_000;
+const OPENING_TIMEOUT_MS = 10_000;
 
 /**
  * Without a timeout of the host's, `pg` waits for ever for a server that does not answer, and each wait takes a slot of the pool.
  * This adds a timeout for connecting only; waiting for a free connection of the pool stays as it is.
  */
-export function limitPgOpening(pool: OpeningPool, limitMs: () => number): void {
+export function limitPgOpening(pool: OpeningPool, timeoutMs: () => number): void {
   if (pool.options.connectionTimeoutMillis) return;
   const { Client } = pool;
   pool.Client = class extends Client {
-    override _connectionTimeoutMillis = Math.min(this._connectionTimeoutMillis || Infinity, OPENING_MS, limitMs());
+    override _connectionTimeoutMillis = Math.min(
+      this._connectionTimeoutMillis || Infinity,
+      OPENING_TIMEOUT_MS,
+      timeoutMs(),
+    );
   };
 }
 
@@ -74,10 +78,10 @@ export function occupiedOf(pool: Partial<PgOccupancy & MysqlOccupancy> | undefin
 }
 
 /** The pool of the host's data source, made fit for a server that does not answer, or ends sessions. */
-export function hostPool(dataSource: DataSource, limitMs: () => number): PaymentTransactionsPool {
+export function hostPool(dataSource: DataSource, timeoutMs: () => number): PaymentTransactionsPool {
   const { master, pool } = dataSource.driver as unknown as { master?: OpeningPool & PgClients; pool?: object };
   if (master) {
-    limitPgOpening(master, limitMs);
+    limitPgOpening(master, timeoutMs);
     guardPgClients(master);
   }
   const size = poolSizeOf(dataSource);

@@ -1,5 +1,5 @@
 import type { Database } from './database.js';
-import { LONG_STATEMENT_MS } from './statement-limit.js';
+import { LONG_STATEMENT_TIMEOUT_MS } from './statement-timeout.js';
 import { sql, type Statement } from './statement.js';
 import type { OwnTransaction } from './own-transaction.js';
 
@@ -18,5 +18,5 @@ export function remove(
   tx: OwnTransaction,
 ): Promise<number> {
   const statement = sql`UPDATE ${table} SET ${change} WHERE ${condition}`;
-  return database.change(statement.withTime(LONG_STATEMENT_MS), tx);
+  return database.change(statement.withTimeout(LONG_STATEMENT_TIMEOUT_MS), tx);
 }

@@ -125,7 +125,7 @@ export class Signals {
         this.logger.write(
           'wake-ups-unheard',
           'Wake-ups from other instances do not arrive, as behind a PgBouncer in transaction mode: their work is found by ' +
-            'polling. Set wakeUps: "poll", or shorten pollMs.',
+            'polling. Set wakeUps: "poll", or lower pollMs.',
         );
         return;
       }

@@ -12,12 +12,12 @@ export class Statement {
     readonly parts: readonly string[],
     readonly values: readonly (Value | Parameter)[],
     /** Timeout in milliseconds, if longer than the usual one. */
-    readonly limitMs?: number,
+    readonly timeoutMs?: number,
   ) {}
 
   /** The same statement with a longer timeout, for reading or deleting many rows when no payment waits. */
-  withTime(limitMs: number): Statement {
-    return new Statement(this.parts, this.values, limitMs);
+  withTimeout(timeoutMs: number): Statement {
+    return new Statement(this.parts, this.values, timeoutMs);
   }
 
   /** @param parameter writes the parameter at a position, from 1 on */

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { DataSource, EntityManager, EntitySubscriberInterface, QueryRunner } from 'typeorm';
 import { statementRefused } from './database.errors.js';
 import { isReadOnly } from './query-errors.js';
-import { answerWithin } from './statement-limit.js';
+import { withStatementTimeout } from './statement-timeout.js';
 
 type Call<T> = (...given: unknown[]) => Promise<T>;
 
@@ -26,7 +26,7 @@ export interface TransactionOptions {
   before?: string;
   after?: string;
   /** Timeout of each of these, and of START TRANSACTION, COMMIT and ROLLBACK, in milliseconds. Default none. */
-  limitMs?: number;
+  timeoutMs?: number;
 }
 
 /**
@@ -132,15 +132,15 @@ export class Transaction {
 
   /** Runs the work and commits, or rolls back and throws. */
   async run<T>(work: (manager: EntityManager) => Promise<T>, options: TransactionOptions): Promise<T> {
-    const { level, check, isBusy, finish, before, start = 'START TRANSACTION', limitMs = Infinity } = options;
+    const { level, check, isBusy, finish, before, start = 'START TRANSACTION', timeoutMs = Infinity } = options;
     try {
-      if (before !== undefined) await answerWithin(limitMs, this.sendOwn(before));
+      if (before !== undefined) await withStatementTimeout(timeoutMs, this.sendOwn(before));
       this.boundaries.set('START TRANSACTION', start);
       if (level !== undefined) this.boundaries.set(isolation(level), isolation(level));
-      await answerWithin(limitMs, this.runner.startTransaction(level));
+      await withStatementTimeout(timeoutMs, this.runner.startTransaction(level));
       this.boundaries.clear();
       const result = await work(this.runner.manager);
-      await this.settle();
+      await this.drain();
       check?.();
       await finish?.(this.runner.manager);
       await this.end('COMMIT', options);
@@ -162,7 +162,7 @@ export class Transaction {
   }
 
   /** The work may return before its statements have ended, but it must not send further ones. */
-  private async settle(): Promise<void> {
+  private async drain(): Promise<void> {
     this.close();
     if (this.running.size > 0) {
       await Promise.allSettled(this.running);
@@ -170,24 +170,24 @@ export class Transaction {
       await setImmediate();
     }
     if (this.refused || this.isNested()) {
-      throw new Error('The work of the transaction went on after it had returned, so it cannot be committed.');
+      throw new Error('The work of the transaction continued after it returned, so it cannot be committed.');
     }
   }
 
   private async end(
     statement: 'COMMIT' | 'ROLLBACK',
-    { after, isBusy, limitMs = Infinity }: TransactionOptions,
+    { after, isBusy, timeoutMs = Infinity }: TransactionOptions,
   ): Promise<void> {
     const end = () => (statement === 'COMMIT' ? this.runner.commitTransaction() : this.runner.rollbackTransaction());
     this.boundaries.set(statement, statement);
-    await answerWithin(limitMs, this.withHooks(end));
+    await withStatementTimeout(timeoutMs, this.withHooks(end));
     // What is under way now is not ours, and the settings would wait behind it.
     if (isBusy?.()) return;
     // If the session's settings cannot be restored, the outcome of the transaction stays the same.
     const restored =
       after === undefined ||
-      (await answerWithin(
-        limitMs,
+      (await withStatementTimeout(
+        timeoutMs,
         this.withHooks(() => this.sendOwn(after)),
       ).then(
         () => true,

@@ -35,8 +35,8 @@ export function openBeside(dataSource: TypeOrmDataSource, connections = DEFAULT_
   const driver = dataSource.driver as Driver;
   if (type !== 'postgres' && type !== 'mariadb' && type !== 'mysql') throw new PaymentUnsupportedDataSourceError(type);
   if (!isInitialized) {
-    const remedy = 'Leave out manualInitialization, or name the database in the option storage: { url }.';
-    throw new PaymentUnsupportedDataSourceError(type, `It is not initialized. ${remedy}`);
+    const advice = 'Omit manualInitialization, or set the database in the option storage: { url }.';
+    throw new PaymentUnsupportedDataSourceError(type, `It is not initialized. ${advice}`);
   }
   if (driver.master && driver.postgres) {
     const { options: resolved } = driver.master;

@@ -223,7 +223,7 @@ function verdictsOf(judge: Judge, bill: JudgedBill, payments: readonly ReportedP
   if (verdicts instanceof Promise) {
     // It may reject, and nobody else waits for it.
     verdicts.catch(() => undefined);
-    throw new JudgeContractError('The judge returned a promise. It has to return its verdicts at once.');
+    throw new JudgeContractError('The judge returned a promise. It must return its verdicts synchronously.');
   }
   return Array.isArray(verdicts) ? (verdicts as Verdict[]) : [];
 }

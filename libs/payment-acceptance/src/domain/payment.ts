@@ -38,7 +38,7 @@ export interface ReportedPayment {
 export interface PaymentList {
   readonly payments: readonly ReportedPayment[];
   /** Problems of entries that cannot be read, such as `data[1].id is missing`. */
-  readonly flaws: readonly string[];
+  readonly problems: readonly string[];
 }
 
 /**

@@ -22,7 +22,7 @@ export class AddedConsumers {
         throw new PaymentHandlerError(origin, sentence);
       }
       if (name === EVENT_EMITTER_CONSUMER || this.added.some((other) => other.name === name)) {
-        throw new PaymentHandlerError(origin, `the consumer name "${name}" is taken. Give this one a name of its own.`);
+        throw new PaymentHandlerError(origin, `the consumer name "${name}" is taken. Choose another name.`);
       }
       const unknown = shops?.find((shop) => !this.shops.mayExist(shop));
       if (unknown !== undefined) throw new PaymentHandlerError(origin, `there is no shop "${unknown}".`);
@@ -34,7 +34,7 @@ export class AddedConsumers {
   beside(handlers: readonly EventConsumer[]): EventConsumer[] {
     const taken = handlers.find(({ name }) => this.added.some((other) => other.name === name));
     if (taken) {
-      const sentence = `a handler and a broker share this consumer name. Give one of them another.`;
+      const sentence = `a handler and a broker share this consumer name. Rename one of them.`;
       throw new PaymentHandlerError(`"${taken.name}"`, sentence);
     }
     return [...handlers, ...this.added];

@@ -39,9 +39,9 @@ export class DeliveryAttempts {
     private readonly metrics: PaymentMetrics,
     private readonly options: ResolvedOptions,
   ) {
-    const { timeLimitMs } = options.deliveries;
-    this.connectMs = Math.min(timeLimitMs, CONNECT_MS);
-    this.unattendedMs = timeLimitMs + LEASE_MARGIN_MS;
+    const { timeoutMs } = options.deliveries;
+    this.connectMs = Math.min(timeoutMs, CONNECT_MS);
+    this.unattendedMs = timeoutMs + LEASE_MARGIN_MS;
     this.leaseMs = this.connectMs + this.unattendedMs;
   }
 
@@ -53,7 +53,7 @@ export class DeliveryAttempts {
   ): Promise<DeliveryOutcome> {
     const deadline = new AbortController();
     const { shutdownTimeoutMs } = this.options;
-    const { timeLimitMs } = this.options.deliveries;
+    const { timeoutMs } = this.options.deliveries;
     const timers: NodeJS.Timeout[] = [];
     const endAfter = (ms: number, reason: string): void => {
       const end = (): void => deadline.abort(new Error(`The handler did not end within ${ms} ms${reason}.`));
@@ -62,7 +62,7 @@ export class DeliveryAttempts {
     const onStop = (): void => endAfter(shutdownTimeoutMs, ' of the shutdown');
     stopping.addEventListener('abort', onStop, { once: true });
     try {
-      const event = await this.attempt(consumer, delivery, deadline.signal, () => endAfter(timeLimitMs, ''));
+      const event = await this.attempt(consumer, delivery, deadline.signal, () => endAfter(timeoutMs, ''));
       if (!event) return 'taken-over';
       const now = this.clock.now().getTime();
       this.metrics.lagOfDelivery(delivery.consumer, now - Date.parse(event.occurredAt));
@@ -70,7 +70,7 @@ export class DeliveryAttempts {
       return 'done';
     } catch (error) {
       span.fail(error);
-      return await this.failed.settle(consumer, delivery, error);
+      return await this.failed.conclude(consumer, delivery, error);
     } finally {
       timers.forEach((timer) => clearTimeout(timer));
       stopping.removeEventListener('abort', onStop);

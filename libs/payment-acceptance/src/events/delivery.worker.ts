@@ -187,9 +187,9 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     for (const { name, event, shops } of await this.store.consumersMissingShops(this.consumers)) {
       this.logger.write(
         'consumer-omits-shops',
-        `Consumer "${name}" of ${event} omits here what another release has named: ` +
+        `Consumer "${name}" of ${event} here omits what another release named: ` +
           `${shops ? `shops ${shops.map((shop) => `"${shop}"`).join(', ')}` : 'all shops'}. ` +
-          'Deliveries for what it omits are kept for instances that name it; events still create new ones.',
+          'Deliveries for it are kept for instances that name it; events still create new ones.',
         { consumer: name, event },
       );
     }
@@ -205,7 +205,8 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   }
 
   private async handOver(delivery: ClaimedDelivery, stopping: AbortSignal): Promise<void> {
-    if (stopping.aborted || (await this.foreignShops.isForeign(delivery.shop))) return this.store.release(delivery);
+    if (stopping.aborted || (await this.foreignShops.isForeign(delivery.shop)))
+      return this.store.releaseLease(delivery);
     const consumer = this.consumers.find(
       ({ name, event }) => name === delivery.consumer && event === delivery.eventName,
     );

@@ -102,15 +102,15 @@ describe('a listener whose failure could not be seen fails the start', () => {
     ['async', 'payment.succeeded', { async: true }, {}, 'has async: true'],
     ['nextTick', 'payment.failed', { nextTick: true }, {}, 'has nextTick: true'],
     ['suppressErrors', 'bill.expired', { suppressErrors: true }, {}, 'has suppressErrors: true'],
-    ['a wildcard', 'payment.*', undefined, { wildcard: true }, 'Write { suppressErrors: false }'],
-    ['a deep wildcard', '**', {}, { wildcard: true }, 'Write { suppressErrors: false }'],
+    ['a wildcard', 'payment.*', undefined, { wildcard: true }, 'Set { suppressErrors: false }'],
+    ['a deep wildcard', '**', {}, { wildcard: true }, 'Set { suppressErrors: false }'],
     ['an async wildcard', 'payment.*', { async: true, suppressErrors: false }, { wildcard: true }, 'has async: true'],
     [
       'a wildcard of another delimiter',
       '*',
       undefined,
       { wildcard: true, delimiter: '/' },
-      'Write { suppressErrors: false }',
+      'Set { suppressErrors: false }',
     ],
   ])('%s', async (_name, event, options, emitter, sentence) => {
     const error: unknown = await host([listener(event, options)], emitter).catch((thrown: unknown) => thrown);

@@ -43,8 +43,8 @@ export class EventEmitterConsumers {
     if (!emitter) return;
     if (!isKeyOfListeners()) {
       throw new PaymentConfigurationError([
-        'Plain @OnEvent listeners cannot be found with this version of @nestjs/event-emitter, or with what wraps its ' +
-          'decorator, so their errors would be lost. Use a release of it that peerDependencies allows.',
+        'Plain @OnEvent listeners cannot be found with this version of @nestjs/event-emitter, or with a wrapper around its ' +
+          'decorator, so their errors would be lost. Use a version that peerDependencies allows.',
       ]);
     }
     for (const name of PAYMENT_EVENT_NAMES) this.byHand.set(name, listenersOf(emitter, name).length);
@@ -75,7 +75,7 @@ export class EventEmitterConsumers {
         throw new PaymentHandlerError(
           'EventEmitter2',
           `has ${there} listeners of ${name}, of which ${known} are known, so the errors of the others would be lost. Add ` +
-            'listeners by hand in a constructor or in onModuleInit, or write @OnPaymentEvent.',
+            'listeners manually in a constructor or in onModuleInit, or use @OnPaymentEvent.',
         );
       }
       return known > 0;
@@ -139,14 +139,13 @@ function passErrorsOn(label: string, listener: OnEventMetadata, exact: boolean):
   const refuse = (sentence: string): never => {
     throw new PaymentHandlerError(label, `@OnEvent('${textOf(listener.event)}') ${sentence}`);
   };
-  if (options?.async)
-    refuse('has async: true, so nobody learns whether it ran. Remove it: the listener may be async itself.');
-  if (options?.nextTick) refuse('has nextTick: true, so nobody learns whether it ran. Remove it.');
+  if (options?.async) refuse('has async: true, so its result is lost. Remove it: the listener itself may be async.');
+  if (options?.nextTick) refuse('has nextTick: true, so its result is lost. Remove it.');
   if (options?.suppressErrors === true) {
     refuse('has suppressErrors: true, so a failure would be lost. Remove it, or use @OnPaymentEvent.');
   }
   if (!exact && options?.suppressErrors !== false) {
-    refuse('also hears payment events and would swallow its errors. Write { suppressErrors: false }.');
+    refuse('also receives payment events and would swallow its errors. Set { suppressErrors: false }.');
   }
   listener.options = { ...options, suppressErrors: false };
 }

@@ -18,7 +18,7 @@ export type Failure = 'retried' | Uncounted | 'dead' | 'taken-over';
  */
 type Uncounted = 'unanswered' | 'no-connection';
 
-const WHAT = { unanswered: 'was not answered', 'no-connection': 'could not begin' };
+const WHAT = { unanswered: 'was not answered', 'no-connection': 'could not start' };
 
 /** Retries for an order that is not found: up to 51 hours, of which jitter may skip half. */
 const PATIENCE = { maxAttempts: 60, retryBaseMs: 5_000, retryCapMs: 3_600_000 };
@@ -48,9 +48,10 @@ export class FailedAttempts {
     this.patience = { ...PATIENCE, maxAttempts: Math.max(PATIENCE.maxAttempts, options.maxAttempts) };
   }
 
-  settle(consumer: EventConsumer, delivery: ClaimedDelivery, error: unknown): Promise<Failure> {
-    if (error instanceof NoConnectionError) return this.giveBack(delivery, error, 'no-connection');
-    if (consumer.kind === 'broker' && consumer.isUnanswered(error)) return this.giveBack(delivery, error, 'unanswered');
+  conclude(consumer: EventConsumer, delivery: ClaimedDelivery, error: unknown): Promise<Failure> {
+    if (error instanceof NoConnectionError) return this.releaseUncounted(delivery, error, 'no-connection');
+    if (consumer.kind === 'broker' && consumer.isUnanswered(error))
+      return this.releaseUncounted(delivery, error, 'unanswered');
     this.begun(consumer);
     return this.postpone(delivery, error);
   }
@@ -61,7 +62,7 @@ export class FailedAttempts {
   }
 
   /** Returns the delivery without counting an attempt, so it never becomes a dead letter for this. */
-  private async giveBack(delivery: ClaimedDelivery, error: unknown, why: Uncounted): Promise<Failure> {
+  private async releaseUncounted(delivery: ClaimedDelivery, error: unknown, why: Uncounted): Promise<Failure> {
     const times = this.uncounted.get(delivery.consumer) ?? 0;
     this.uncounted.set(delivery.consumer, times + 1);
     const { retryBaseMs, retryCapMs } = this.options;
@@ -69,8 +70,9 @@ export class FailedAttempts {
     const reason = describeError(error);
     const fields = { ...fieldsOf(delivery), error: errorType(error) };
     const what = `${delivery.eventName} to "${delivery.consumer}" (delivery ${delivery.deliveryId}) ${WHAT[why]}`;
-    if (!(await this.store.giveBack(delivery, reason, why, pauseMs))) return this.takenOver(what, reason, fields);
-    const again = `${what}, which counts as no attempt; the next one is in ${pauseMs} ms. ${reason}`;
+    if (!(await this.store.releaseUncounted(delivery, reason, why, pauseMs)))
+      return this.takenOver(what, reason, fields);
+    const again = `${what}, which does not count as an attempt; retrying in ${pauseMs} ms. ${reason}`;
     this.logger.write('delivery-not-begun', again, { ...fields, againInMs: pauseMs });
     return why;
   }
@@ -85,16 +87,16 @@ export class FailedAttempts {
     if (!(await this.store.fail(delivery, reason, errorType(error), pauseMs)))
       return this.takenOver(what, reason, fields);
     if (pauseMs === null) {
-      this.logger.write('delivery-dead', `${what}; it is a dead letter now. ${reason}`, fields);
+      this.logger.write('delivery-dead', `${what}; it is now a dead letter. ${reason}`, fields);
       return 'dead';
     }
-    const line = `${what}; the next one is in ${pauseMs} ms. ${reason}`;
+    const line = `${what}; retrying in ${pauseMs} ms. ${reason}`;
     this.logger.write('delivery-failed', line, { ...fields, againInMs: pauseMs });
     return 'retried';
   }
 
   private takenOver(what: string, reason: string, fields: LogFields): Failure {
-    const line = `${what}, but the delivery was completed or taken over meanwhile. ${reason}`;
+    const line = `${what}, but the delivery was completed or taken over in the meantime. ${reason}`;
     this.logger.write('delivery-taken-over', line, fields);
     return 'taken-over';
   }

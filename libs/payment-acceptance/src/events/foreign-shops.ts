@@ -44,8 +44,8 @@ export class ForeignShops {
       this.logged.add(name);
       this.logger.write(
         'shop-foreign',
-        `This instance knows no shop "${name}" (any more). Its events are kept, and left to instances that know it. ` +
-          'Another application on the same database needs a schema of its own (option "schema").',
+        `This instance does not know shop "${name}" (any more). Its events are kept for instances that do. ` +
+          'Another application on the same database needs its own schema (option "schema").',
         { shop: name },
       );
     }

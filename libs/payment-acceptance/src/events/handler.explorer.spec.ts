@@ -155,7 +155,7 @@ describe('a handler that cannot be relied on fails the start', () => {
   test('with the consumer of another handler of the same event', async () => {
     expect(
       await refusal(handlerOf('payment.failed', { consumer: 'a' }), handlerOf('payment.failed', { consumer: 'a' })),
-    ).toContain('consumer "a" has another handler of payment.failed. Give this one a consumer name of its own');
+    ).toContain('consumer "a" already has a handler of payment.failed. Give this one its own consumer name');
     expect(
       await explore([
         handlerOf('payment.failed', { consumer: 'a' }),

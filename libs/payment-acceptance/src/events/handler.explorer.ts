@@ -105,8 +105,8 @@ export class HandlerExplorer {
     for (const shop of handler.shops ?? []) if (!this.shops.mayExist(shop)) refuse(`there is no shop "${shop}".`);
     if (earlier.some(({ name, event }) => name === handler.consumer && event === handler.event)) {
       refuse(
-        `consumer "${handler.consumer}" has another handler of ${handler.event}. ` +
-          'Give this one a consumer name of its own: each gets its own delivery.',
+        `consumer "${handler.consumer}" already has a handler of ${handler.event}. ` +
+          'Give this one its own consumer name: each gets its own delivery.',
       );
     }
   }

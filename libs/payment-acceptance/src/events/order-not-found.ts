@@ -22,7 +22,7 @@ export class PaymentOrderNotFoundError extends Error {
   ) {
     const more = lookedFor === undefined ? '' : ` (${lookedFor})`;
     super(
-      `The handler found nothing for order "${orderId}"${more}: the order is not there, or is not as the handler asks for it.`,
+      `The handler found nothing for order "${orderId}"${more}: the order does not exist, or does not match the handler's conditions.`,
       options,
     );
     this.name = 'PaymentOrderNotFoundError';

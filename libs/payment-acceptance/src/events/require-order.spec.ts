@@ -79,7 +79,7 @@ describe('the order that a handler requires', () => {
     ['an empty object', {}],
     ['another order', { id: 'order-2', at: Object.create(null) as object }],
     ['a list of others', [{ id: 'order-2' }]],
-    ['a list of texts', ['order-1']],
+    ['a list of strings', ['order-1']],
     ['a promise', Promise.resolve(1)],
     ['a number that counts nothing', NaN],
     ['a negative number', -1],

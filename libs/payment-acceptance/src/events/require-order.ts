@@ -67,7 +67,7 @@ function isInList(list: readonly unknown[], orderId: string): boolean {
 
 function isSomeRow(count: unknown): boolean {
   if ((typeof count !== 'number' && typeof count !== 'bigint') || !(count >= 0)) {
-    throw new TypeError('The driver does not report how many rows it updated: read the order, and pass that instead.');
+    throw new TypeError('The driver does not report how many rows it updated: read the order and pass it instead.');
   }
   return count > 0;
 }
@@ -87,7 +87,7 @@ function idOf(value: unknown): string | undefined {
 
 function unknown(orderId: string): TypeError {
   return new TypeError(
-    `requireOrder knows neither an order in this (no value of it is the order's id, "${orderId}") nor the result of an update. ` +
+    `requireOrder got neither an order (no value is the order's id, "${orderId}") nor the result of an update. ` +
       'Pass the number of rows: requireOrder(event, order ? 1 : 0).',
   );
 }

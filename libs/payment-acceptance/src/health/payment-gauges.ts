@@ -4,7 +4,7 @@ import { PaymentHealthIndicator, type PaymentDegradation, type PaymentHealth } f
 import { Workload } from './workload.js';
 
 const GAUGES = {
-  'payment_acceptance.degraded': { unit: '{reason}', description: '1 for each reason that health gives, else 0.' },
+  'payment_acceptance.degraded': { unit: '{reason}', description: '1 for each reason that health reports, else 0.' },
   'payment_acceptance.checks.overdue.age': { unit: 's', description: 'How long the most overdue check has waited.' },
   'payment_acceptance.deliveries.oldest.age': { unit: 's', description: 'Age of the oldest undelivered event.' },
   'payment_acceptance.deliveries.pending': {
@@ -17,7 +17,7 @@ const GAUGES = {
   },
   'payment_acceptance.dead_letters': {
     unit: '{delivery}',
-    description: 'Deliveries that used up their attempts, for a person to replay.',
+    description: 'Deliveries that exhausted their attempts, for a person to replay.',
   },
   'payment_acceptance.reviews.open': { unit: '{review}', description: 'Mismatches for a person to decide.' },
   'payment_acceptance.bills.unknown': { unit: '{bill}', description: 'Creations whose outcome never became known.' },
@@ -25,19 +25,19 @@ const GAUGES = {
     unit: '{bill}',
     description: 'Bills at the service that the ledger does not have.',
   },
-  'payment_acceptance.callbacks.waiting': { unit: '{callback}', description: 'Postbacks that name no bill of ours.' },
+  'payment_acceptance.callbacks.waiting': { unit: '{callback}', description: 'Postbacks that name none of our bills.' },
   'payment_acceptance.shops.refused': { unit: '{shop}', description: 'Shops that the service refuses.' },
 } as const;
 
 const WORKLOAD_GAUGES = {
-  'payment_acceptance.checks.running': { unit: '{request}', description: "Running requests for bills' payments." },
+  'payment_acceptance.checks.running': { unit: '{request}', description: "Requests for bills' payments in progress." },
   'payment_acceptance.checks.limit': { unit: '{request}', description: 'Current limit of concurrent requests.' },
   'payment_acceptance.checks.rate.limit': { unit: '{request}/s', description: 'Limit of requests per second.' },
-  'payment_acceptance.deliveries.running': { unit: '{delivery}', description: 'Running deliveries.' },
+  'payment_acceptance.deliveries.running': { unit: '{delivery}', description: 'Deliveries in progress.' },
   'payment_acceptance.handlers.running': { unit: '{handler}', description: 'Handlers running in transactions.' },
   'payment_acceptance.handlers.limit': {
     unit: '{handler}',
-    description: 'Current limit of such handlers; it follows from the pool.',
+    description: 'Current limit of such handlers, derived from the pool.',
   },
 } as const;
 
@@ -59,7 +59,7 @@ const REASONS: Readonly<Record<PaymentDegradation, 'process' | 'tables'>> = {
   'worker-stalled': 'process',
 };
 
-const TIME_LIMIT_MS = 5_000;
+const TIMEOUT_MS = 5_000;
 
 type StateMeasurement = Measurement & { readonly gauge: keyof typeof GAUGES };
 
@@ -110,7 +110,7 @@ export class PaymentGauges implements OnApplicationBootstrap, BeforeApplicationS
   }
 
   private async measure(): Promise<StateMeasurement[]> {
-    const { payments } = await this.health.isHealthy('payments', { timeLimitMs: TIME_LIMIT_MS });
+    const { payments } = await this.health.isHealthy('payments', { timeoutMs: TIMEOUT_MS });
     return [...measureReasons(payments), ...(payments.backlog ? measureTables(payments.backlog) : [])];
   }
 }

@@ -15,7 +15,7 @@ import { Snapshots, type Snapshot } from './snapshot.js';
 /** Values from which the module counts as degraded. Ages and durations in milliseconds. */
 export interface PaymentHealthThresholds {
   /** How long the database may take to answer before it counts as unreachable. Default 2000. */
-  readonly timeLimitMs?: number;
+  readonly timeoutMs?: number;
   /** How long the most overdue check of a bill has waited. Default 5 minutes. */
   readonly overdueCheckMs?: number;
   /** Bills whose last five or more checks have failed. Default 1. */
@@ -72,7 +72,7 @@ export interface PaymentHealth<Status extends string = 'up' | 'down'> {
    * Workers of this process; `not-started` with the role `callbacks`, with `autoStart: false`, and before the application
    * listens. The last of these is degraded.
    */
-  readonly workers: { readonly confirmer: WorkerState; readonly deliveries: WorkerState };
+  readonly workers: { readonly checks: WorkerState; readonly deliveries: WorkerState };
   /** Of all instances together; absent while the database is unreachable, or the figures could not be read in time. */
   readonly backlog?: PaymentStats & {
     readonly refusedShops: readonly string[];
@@ -86,7 +86,7 @@ export interface PaymentHealth<Status extends string = 'up' | 'down'> {
 const MINUTE = 60_000;
 
 const DEFAULTS: Required<PaymentHealthThresholds> = {
-  timeLimitMs: 2_000,
+  timeoutMs: 2_000,
   overdueCheckMs: 5 * MINUTE,
   failingBills: 1,
   oldestDeliveryMs: 5 * MINUTE,
@@ -134,9 +134,9 @@ export class PaymentHealthIndicator {
     const limits = { ...DEFAULTS, ...given };
     const here = this.ofThisProcess(limits);
     let health: PaymentHealth<'up' | 'down' | Degraded>;
-    const until = performance.now() + limits.timeLimitMs;
+    const until = performance.now() + limits.timeoutMs;
     try {
-      await withTimeout(limits.timeLimitMs, this.snapshots.verifyWritable());
+      await withTimeout(limits.timeoutMs, this.snapshots.verifyWritable());
       const figures = await this.figures(Math.ceil(until - performance.now()));
       const degraded = [...degradationsOf(figures.backlog, limits), ...here.degraded];
       const status = degraded.length > 0 ? (degradedStatus as Degraded) : 'up';
@@ -148,9 +148,9 @@ export class PaymentHealthIndicator {
   }
 
   /** The database has answered: if it could only not read the figures in time, payments can be taken. */
-  private async figures(limitMs: number): Promise<Pick<PaymentHealth, 'database' | 'backlog'>> {
+  private async figures(timeoutMs: number): Promise<Pick<PaymentHealth, 'database' | 'backlog'>> {
     try {
-      return { database: { reachable: true }, backlog: await withTimeout(limitMs, this.snapshots.read()) };
+      return { database: { reachable: true }, backlog: await withTimeout(timeoutMs, this.snapshots.read()) };
     } catch (error) {
       return { database: { reachable: true, error: reasonOf(error) } };
     }
@@ -158,7 +158,7 @@ export class PaymentHealthIndicator {
 
   private ofThisProcess({ workerSilenceMs, serviceFailures }: Required<PaymentHealthThresholds>) {
     const workers = {
-      confirmer: this.confirmer.state(workerSilenceMs),
+      checks: this.confirmer.state(workerSilenceMs),
       deliveries: this.deliveries.state(workerSilenceMs),
     };
     const contacts = this.client.contacts.all();

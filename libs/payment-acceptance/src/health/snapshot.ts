@@ -48,8 +48,7 @@ class Shared<T> {
   }
 
   private async loadOne(): Promise<T> {
-    if (this.unfinished >= MAX_UNFINISHED)
-      throw new TimeoutError('The database has not answered earlier readings yet.');
+    if (this.unfinished >= MAX_UNFINISHED) throw new TimeoutError('The database has not answered earlier queries yet.');
     this.unfinished += 1;
     try {
       return await this.load();

@@ -128,9 +128,9 @@ export class CallbackRequests {
     const missed = place ?? this.places.find(({ own, method }) => method === 'POST' && pathsOf(`/${own}`).test(path));
     // At its place it is Fastify that takes a slash at the end for another address.
     if (!missed || (place && !path.endsWith('/'))) return;
-    const to = place ? 'an address that ends with a slash' : `/${missed.own}`;
+    const to = place ? 'an address with a trailing slash' : `/${missed.own}`;
     const line = (): string =>
-      `A callback came to ${to} and was answered 404: the application serves callbacks at ${missed.served}. Enter ` +
+      `A callback to ${to} got 404: the application serves callbacks at ${missed.served}. Enter ` +
       `${this.options.publicUrl ?? ''}${missed.served} at the service.`;
     this.misses.write('callback-misaddressed', missed.own, line, {});
   }

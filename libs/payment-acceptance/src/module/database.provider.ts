@@ -49,7 +49,7 @@ export function databaseProvider(name: string): FactoryProvider<Database> {
       const source = await sourceOf(options, dataSource, name);
       try {
         const database = await openDatabase(source, clock, { ...options, probe });
-        database.statementMs = options.statementTimeoutMs;
+        database.statementTimeoutMs = options.statementTimeoutMs;
         if (options.migrations === 'run') await migrateTables(source, options);
         else await verifySchema(database);
         return database;
@@ -72,6 +72,6 @@ async function sourceOf(
   const named = name === 'default' ? '' : ` "${name}"`;
   throw new PaymentConfigurationError([
     `There is no TypeORM data source${named} for the tables of PaymentAcceptanceModule. Import TypeOrmModule.forRoot() in the root ` +
-      'module, or name the database in the option storage: { url } or { pool }.',
+      'module, or set the database in the option storage: { url } or { pool }.',
   ]);
 }

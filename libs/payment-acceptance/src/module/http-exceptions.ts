@@ -13,7 +13,7 @@ interface Answer {
 
 const LATER: Answer = {
   status: HttpStatus.SERVICE_UNAVAILABLE,
-  message: 'The payment cannot be started right now. The order is kept: try to pay it again.',
+  message: 'The payment cannot be started right now. The order is kept: try paying again.',
   retryAfter: 5,
 };
 
@@ -26,12 +26,12 @@ const NEEDS_ACTION: Answer = {
 const ANSWERS: Readonly<Record<string, Answer>> = {
   'unknown-shop': { status: HttpStatus.NOT_FOUND, message: 'There is no such shop.' },
   'order-cancelled': { status: HttpStatus.CONFLICT, message: 'The order is cancelled.' },
-  'order-already-paid': { status: HttpStatus.CONFLICT, message: 'The order is paid already.' },
+  'order-already-paid': { status: HttpStatus.CONFLICT, message: 'The order is already paid.' },
   'bill-mismatch': {
     status: HttpStatus.CONFLICT,
     message:
-      'A payment of this order is open with another amount, currency or share of the commission, and can still be paid. Trying ' +
-      'again does not change that: look at the order, and confirm what it costs now.',
+      'A payment for this order is open with a different amount, currency or commission share, and can still be paid. Retrying ' +
+      'does not change that: check the order and confirm its current price.',
   },
   'creation-in-progress': { ...LATER, retryAfter: 2 },
   'bill-not-stored': { ...LATER, retryAfter: 2 },

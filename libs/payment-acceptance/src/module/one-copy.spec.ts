@@ -27,7 +27,7 @@ describe('one copy of what is shared with the application', () => {
     const theirs = join(root, 'app/node_modules/typeorm');
     const ours = join(root, 'linked/node_modules/typeorm');
     expect(twoCopies(code('linked'), join(root, 'app'))).toContain(
-      `typeorm is there twice, for the application in ${theirs}, for nestjs-payment-acceptance in ${ours}`,
+      `typeorm is installed twice, for the application in ${theirs} and for nestjs-payment-acceptance in ${ours}`,
     );
   });
 

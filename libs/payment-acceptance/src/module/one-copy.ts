@@ -15,7 +15,7 @@ export function twoCopies(here: string | undefined, application = process.cwd())
   for (const name of SHARED) {
     const [ours, theirs] = [placeOf(name, own), placeOf(name, application)];
     if (ours === undefined || theirs === undefined || ours === theirs) continue;
-    return `${name} is there twice, for the application in ${theirs}, for nestjs-payment-acceptance in ${ours}, and both must have one copy: install nestjs-payment-acceptance from its packed file or the registry instead of linking it, or run your package manager's dedupe.`;
+    return `${name} is installed twice, for the application in ${theirs} and for nestjs-payment-acceptance in ${ours}, but both must share one copy: install nestjs-payment-acceptance from its packed file or the registry instead of linking it, or run your package manager's dedupe.`;
   }
   return undefined;
 }

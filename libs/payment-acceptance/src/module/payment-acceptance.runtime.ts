@@ -26,7 +26,7 @@ import { ShopIdentities } from './shop-identities.js';
 import { sharedToken } from './tokens.js';
 
 /** Statement timeout once the application is shutting down, in milliseconds. */
-const STOPPING_STATEMENT_MS = 3_000;
+const STOPPING_STATEMENT_TIMEOUT_MS = 3_000;
 
 /** Starts the workers once the application listens, and stops them while their dependencies still work. */
 @Injectable()
@@ -102,7 +102,7 @@ export class PaymentAcceptanceRuntime
 
   private whoStartsWorkers(): string {
     if (this.role === 'callbacks' || !this.options.autoStart) return '';
-    if (this.mayListen()) return ' Its workers start when the application listens.';
+    if (this.mayListen()) return ' Its workers start once the application is listening.';
     if (this.role === 'workers') return '';
     return " Its workers do not run, since this application has no HTTP server: they need the role 'workers' or PaymentWorkers.start().";
   }
@@ -110,7 +110,7 @@ export class PaymentAcceptanceRuntime
   private logStart(): void {
     const { role, options } = this;
     const routes = this.role === 'workers' ? [] : this.requests.locate();
-    const more = options.shopResolver ? ' Further shops come from the shop resolver.' : '';
+    const more = options.shopResolver ? ' More shops come from the shop resolver.' : '';
     const hint = routes.length > 0 && !options.publicUrl ? ' Set the option publicUrl to see full URLs here.' : '';
     const fields = { version: VERSION, role, shops: options.shops.size, ...(routes.length > 0 && { routes }) };
     this.logger.write('started', `nestjs-payment-acceptance is ready.${this.whoStartsWorkers()}${more}${hint}`, fields);
@@ -118,7 +118,7 @@ export class PaymentAcceptanceRuntime
 
   /** Here, because listeners and the database still work. */
   async beforeApplicationShutdown(): Promise<void> {
-    this.database.hurry(STOPPING_STATEMENT_MS);
+    this.database.shortenTimeout(STOPPING_STATEMENT_TIMEOUT_MS);
     await this.workers.stop();
   }
 
@@ -142,8 +142,8 @@ export class PaymentAcceptanceRuntime
   private checkTransactions(handlers: number): void {
     if (this.transactions || handlers === 0) return;
     throw new PaymentConfigurationError([
-      'transactions: name the data layer in whose transactions the handlers run, as in prismaTransactions(prisma), since the tables ' +
-        'of PaymentAcceptanceModule are not in a TypeORM data source (option storage). Where the orders are in another database, ' +
+      'transactions: set the data layer in whose transactions the handlers run, such as prismaTransactions(prisma), since the tables ' +
+        'of PaymentAcceptanceModule are not in a TypeORM data source (option storage). If the orders are in another database, ' +
         "set handlers: 'at-least-once'.",
     ]);
   }
@@ -152,7 +152,7 @@ export class PaymentAcceptanceRuntime
   private checkPool(): void {
     if (!this.transactions || this.transactions.pool.size > 1) return;
     throw new PaymentConfigurationError([
-      "The data source's pool has one connection. A handler holds it while it runs, which leaves none to the rest of the application. " +
+      "The data source's pool has one connection. A running handler holds it, which leaves none for the rest of the application. " +
         "Raise the pool's size (poolSize).",
     ]);
   }

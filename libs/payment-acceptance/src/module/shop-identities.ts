@@ -35,7 +35,7 @@ export class ShopIdentities {
         this.logger.write(
           'shop-moved',
           `Shop "${name}" has moved from ${before.apiBaseUrl} to ${apiBaseUrl}: its earlier bills are now checked there. ` +
-            'If that is another service, give it a schema of its own (option "schema").',
+            'If that is a different service, give it its own schema (option "schema").',
           { shop: name },
         );
       }
@@ -46,9 +46,9 @@ export class ShopIdentities {
 
 function taken(name: string, shopId: string, before: string | null): string {
   return (
-    `shops.${name}.shopId: the tables know a shop "${name}" with the id ${JSON.stringify(before)}, not ${JSON.stringify(shopId)}. ` +
-    'If the first one was wrong and nothing was sold yet, let it be replaced: payment-acceptance forget-shop --shop ' +
-    `${name}. Another application on the same database needs a schema of its own (option "schema"), or other names for its ` +
-    'shops. If the service has given a shop with bills a new id, set shop_id in its row of the table shop_state to NULL.'
+    `shops.${name}.shopId: the tables have a shop "${name}" with the id ${JSON.stringify(before)}, not ${JSON.stringify(shopId)}. ` +
+    'If the former was wrong and nothing was sold yet, allow the change: payment-acceptance forget-shop --shop ' +
+    `${name}. Another application on the same database needs its own schema (option "schema"), or other names for its ` +
+    'shops. If the service gave a shop with bills a new id, set shop_id in its row of the table shop_state to NULL.'
   );
 }

@@ -41,21 +41,21 @@ export async function assertAcceptable(acceptance: Acceptance): Promise<void> {
   const { bill, review, paymentId, row, newest, orderOf, hadFailed } = acceptance;
   if (row && row.intentId !== bill.intentId) {
     throw new PaymentOperatorActionError(
-      `Payment ${paymentId} belongs to another bill. Dismiss the review, or name the right one.`,
+      `Payment ${paymentId} belongs to another bill. Dismiss the review, or specify the correct payment.`,
     );
   }
   const ofWholeBill = review.paymentId === null;
   if (row?.status === 'FAIL' && !(ofWholeBill && hadFailed)) {
     throw new PaymentOperatorActionError(
-      `Payment ${paymentId} has failed: the ledger says FAIL. Dismiss the review. If the service shows SUCCESS by now, ` +
-        `check the bill: the payment then counts by itself.${ofWholeBill ? ' If the service cannot list it, set "hadFailed".' : ''}`,
+      `Payment ${paymentId} has failed: the ledger says FAIL. Dismiss the review. If the service now shows SUCCESS, ` +
+        `check the bill: the payment then counts automatically.${ofWholeBill ? ' If the service cannot list it, set "hadFailed".' : ''}`,
     );
   }
   const latest = newest && listedIn(newest);
   for (const listed of [listedIn(review), latest]) {
     if (listed?.status === 'FAIL' || (row?.status === 'SUCCESS' && row.statusText === 'FAIL')) {
       throw new PaymentOperatorActionError(
-        `The service listed payment ${paymentId} as FAIL last, so it does not count. Dismiss the review.`,
+        `The service last listed payment ${paymentId} as FAIL, so it does not count. Dismiss the review.`,
       );
     }
     if (!listed || listed.billId === null || listed.billId === bill.billId) continue;

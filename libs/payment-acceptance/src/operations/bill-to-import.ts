@@ -58,7 +58,7 @@ export function readBillToImport(
   if (!createdAt) problems.push('createdAt must be an ISO 8601 time with a time zone, such as 2026-11-21T12:00:00Z.');
   else if (createdAt > now) problems.push('createdAt is in the future.');
   if (!isServiceId(given.billId)) {
-    problems.push('billId must be 1 to 128 visible characters without a space.');
+    problems.push('billId must be 1 to 128 visible characters without spaces.');
   }
   const [linkUrl, linkPageUrl] = (['linkUrl', 'linkPageUrl'] as const).map((name) => {
     const address = given[name] === undefined ? null : statedPageAddress(given[name], production);

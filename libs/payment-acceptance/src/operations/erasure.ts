@@ -48,25 +48,25 @@ export async function eraseOrder(
 export function noBill({ shop, orderId }: OrderKey): PaymentOperatorActionError {
   return new PaymentOperatorActionError(
     `Shop "${shownText(shop)}" has no bill of order "${shownText(orderId)}", so nothing was removed. If it is another ` +
-      "shop's order, name that shop.",
+      "shop's order, specify that shop.",
   );
 }
 
 function assertErasable({ orderId }: OrderKey, bills: readonly ErasedBill[], reviews: readonly string[]): void {
   const order = `Order "${shownText(orderId)}"`;
   if (bills.some(({ state }) => state === 'CREATING')) {
-    throw new PaymentOperatorActionError(`${order} has a bill that is being created. Try again in a minute.`);
+    throw new PaymentOperatorActionError(`${order} has a bill being created. Try again in a minute.`);
   }
   const unknown = bills.filter(({ state }) => state === 'UNKNOWN').map(({ intentId }) => intentId);
   if (unknown.length > 0) {
     throw new PaymentOperatorActionError(
-      `${order} has a creation of unknown outcome (intent ${unknown.join(', ')}), which its "custom" may help to find at the ` +
+      `${order} has a creation with an unknown outcome (intent ${unknown.join(', ')}), which its "custom" may help to find at the ` +
         'service. Attach it or void it first, then erase.',
     );
   }
   if (reviews.length > 0) {
     throw new PaymentOperatorActionError(
-      `${order} has an open review (${reviews.join(', ')}), for which its records are the evidence. Accept or dismiss it ` +
+      `${order} has an open review (${reviews.join(', ')}), whose evidence is in its records. Accept or dismiss it ` +
         'first, then erase.',
     );
   }

@@ -52,7 +52,7 @@ export class LostBills {
 
   /** See `PaymentOperations.dismissLostBill`. */
   async dismiss(id: string, operator: string, note: string, scope: ShopScope): Promise<void> {
-    if (note.trim() === '') throw new PaymentOperatorActionError('Say in a note why the bill is not yours.');
+    if (note.trim() === '') throw new PaymentOperatorActionError('Add a note on why the bill is not yours.');
     const { shop, billId } = await this.find(id, scope);
     const detail = { shop, serviceBillId: billId, note };
     await this.operator.act({ operator, action: 'dismiss-lost-bill', target: id, detail }, async (tx) => {

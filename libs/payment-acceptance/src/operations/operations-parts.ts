@@ -37,7 +37,7 @@ export class OperationsParts {
     readonly settlement: SettlementService,
     readonly client: PaymentServiceClient,
     readonly shops: ShopRegistry,
-    readonly overload: DroppedCallbacks,
+    readonly dropped: DroppedCallbacks,
     readonly workload: Workload,
     @Inject(RESOLVED_OPTIONS) readonly options: ResolvedOptions,
   ) {}

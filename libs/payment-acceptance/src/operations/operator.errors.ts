@@ -25,6 +25,6 @@ export class PaymentActionInterruptedError extends PaymentAcceptanceError {
     readonly done: number,
     cause: unknown,
   ) {
-    super(`The action stopped after ${done}, which stay done. Call again for the others. ${describeError(cause)}`);
+    super(`The action stopped after ${done}, which remain done. Call again for the rest. ${describeError(cause)}`);
   }
 }

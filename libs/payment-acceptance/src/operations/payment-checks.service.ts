@@ -71,10 +71,10 @@ export class PaymentChecks {
     if (claim === 'unknown')
       throw new PaymentOperatorActionError(`Shop "${of.name}" has no bill ${bill.slice(0, 128)}.`, 'not-found');
     if (claim === 'busy')
-      throw new PaymentOperatorActionError('Another check of the bill is under way. Ask again in a moment.', 'busy');
+      throw new PaymentOperatorActionError('Another check of the bill is in progress. Try again in a moment.', 'busy');
     const { listed, settled } = await this.run(of, claim);
     if (settled.stale)
-      throw new PaymentOperatorActionError('Another check has taken the bill over. Ask again in a moment.', 'busy');
+      throw new PaymentOperatorActionError('Another check took over the bill. Try again in a moment.', 'busy');
     const { shop: name, orderId, billId, intentId, state: stateBefore } = claim;
     const events = settled.events.map(({ name: event }) => event);
     const { payments } = listed;
@@ -89,7 +89,7 @@ export class PaymentChecks {
       return await this.checks.run(claim, new AbortController().signal);
     } catch (error) {
       // A transaction that may still commit holds the bill's lock. Otherwise the bill need not wait for the end of the lease.
-      if (!(error instanceof GroupCommitTimeoutError)) await this.store.release(claim);
+      if (!(error instanceof GroupCommitTimeoutError)) await this.store.releaseLease(claim);
       throw error;
     } finally {
       this.requests.leave(shop.name);

@@ -37,11 +37,11 @@ export interface ShopDoctor {
 
 const EXPECTED = {
   reachable: ['4.2', 'documented', 'GET {base_url}/api/v1/bill/payments is answered.'],
-  tls: ['4.2', 'assumed', 'The certificate is trusted by this machine and stays valid for 14 days or more.'],
+  tls: ['4.2', 'assumed', 'This machine trusts the certificate, which stays valid for at least 14 days.'],
   clock: ['2.3', 'assumed', "The service's clock and this machine's agree within a minute."],
-  token: ['5.2', 'documented', 'The service takes the token of the shop.'],
-  'wrong-token': ['5.2', 'documented', 'A request with an invalid token is answered 401.'],
-  'unknown-bill': ['7', 'documented', 'An unknown bill is answered 403 api:error.bill_not_found.'],
+  token: ['5.2', 'documented', "The service accepts the shop's token."],
+  'wrong-token': ['5.2', 'documented', 'A request with an invalid token gets 401.'],
+  'unknown-bill': ['7', 'documented', 'An unknown bill gets 403 api:error.bill_not_found.'],
   list: [
     '2.3',
     'documented',
@@ -51,9 +51,9 @@ const EXPECTED = {
   'postback-digest': [
     '5.6',
     'assumed',
-    "A postback's SignatureValue is made by the redirect's formula, as requirePostbackDigest needs.",
+    "A postback's SignatureValue follows the redirect's formula, as requirePostbackDigest needs.",
   ],
-  postbacks: ['4.4', 'assumed', 'Payments come with postbacks, which reach the application and are taken.'],
+  postbacks: ['4.4', 'assumed', 'Payments come with postbacks, which reach the application and are accepted.'],
   'database-rights': ['-', 'assumed', "The data source's user may change and delete rows of the module's tables."],
 } as const;
 
@@ -135,7 +135,7 @@ export class PaymentDoctor {
   /** A real list, as the module reads it. */
   private async listed(shop: Shop, judge: Judge): Promise<DoctorFinding[]> {
     const billId = await this.store?.billWithPayments(shop.name);
-    const nothing = 'no bill with a payment is known here yet';
+    const nothing = 'no bill with a payment is known yet';
     if (billId === undefined) return [judge('list', undefined, nothing), judge('limits', undefined, nothing)];
     const began = performance.now();
     const answer = await this.ask(shop, billId, shop.token.reveal());
@@ -168,8 +168,8 @@ export class PaymentDoctor {
         'postbacks',
         paid === 0 ? undefined : announced > 0,
         announced > 0 || paid === 0
-          ? `${announced} of the latest ${paid} payments of a day had one`
-          : `none of the latest ${paid} payments of a day had one: look at the Result URL that is set at the service, and for ` +
+          ? `${announced} of the latest ${paid} payments in a day had one`
+          : `none of the latest ${paid} payments in a day had one: check the Result URL set at the service, and look for ` +
               'callback-refused, callback-misaddressed and callback-not-stored in the log',
       ),
       judge('database-rights', refused === undefined, refused ?? 'nothing is refused'),
@@ -218,9 +218,9 @@ function shown({ status, text }: RawAnswer): string {
 function isUnderstood({ status, text }: RawAnswer, { timeZone }: Shop, billId: string): boolean {
   const fields = status === 200 ? parseAnswer(text) : undefined;
   if (!fields || !Array.isArray(fields.data)) return false;
-  const { payments, flaws } = readPaymentList(fields, timeZone);
+  const { payments, problems } = readPaymentList(fields, timeZone);
   return (
-    flaws.length === 0 &&
+    problems.length === 0 &&
     payments.every(
       (payment) =>
         payment.billId === billId &&

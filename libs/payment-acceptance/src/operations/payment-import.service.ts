@@ -66,7 +66,7 @@ type Importing = Pick<PaymentImportOptions, 'operator' | 'note'>;
 type Outcome = 'imported' | 'present' | 'skipped' | string[];
 
 const UNSEALED =
-  'The line is cut off, or has no seal of a current token of its shop: the token has changed since, or somebody forged it.';
+  'The line is cut off, or has no seal from a current token of its shop: the token has changed since, or the line is forged.';
 
 /** The import of one shop's bills. */
 export interface ShopImport {
@@ -173,7 +173,7 @@ export class PaymentImport {
     if (!intent || intent.billId === billId) return this.importOne(scope, record, how, planned);
     const known = await this.store.known(shop, billId);
     if (known) return compare(known, record);
-    if (intent.state === 'CREATING') return ['It is still being created: import the log again in some minutes.'];
+    if (intent.state === 'CREATING') return ['It is still being created: import the log again in a few minutes.'];
     if (intent.state !== 'UNKNOWN')
       return [`Its intent ${intentId} is ${intent.state} here: look it up in the account.`];
     if (planned) return 'imported';
@@ -202,7 +202,7 @@ export class PaymentImport {
     { operator, note, dryRun = false }: PaymentImportOptions,
   ): Promise<ImportReport> {
     const how = { operator, ...(note !== undefined && { note }) };
-    if (operator.trim() === '') throw new PaymentOperatorActionError('Say who imports with "operator".');
+    if (operator.trim() === '') throw new PaymentOperatorActionError('Specify who imports with "operator".');
     const report = { dryRun, imported: 0, present: 0, refused: [] as RefusedBill[] };
     /** What a dry run would have stored so far. */
     const planned = new Map<string, KnownBill>();
@@ -275,7 +275,7 @@ function compare(known: KnownBill, bill: Pick<ForeignBill, 'orderId' | 'amount' 
   const same = known.orderId === bill.orderId && known.amount === bill.amount && known.currency === bill.currency;
   if (same) return 'present';
   const { orderId, amount, currency, state } = known;
-  return [`A bill with this billId is here already: order "${orderId}", ${amount} ${currency}, ${state}.`];
+  return [`A bill with this billId already exists here: order "${orderId}", ${amount} ${currency}, ${state}.`];
 }
 
 function keyOf({ shop, billId }: ForeignBill): string {

@@ -52,7 +52,7 @@ export class PaymentOperations {
 
   /** Counts and ages that show whether somebody has to act, and what this instance has dropped since it started. */
   async stats(): Promise<PaymentStats & { readonly dropped: DroppedCounts }> {
-    return { ...(await this.parts.statistics.stats(this.scope)), dropped: this.parts.overload.counts(this.scope) };
+    return { ...(await this.parts.statistics.stats(this.scope)), dropped: this.parts.dropped.counts(this.scope) };
   }
 
   /** What this process is doing right now, and its current limits, which follow from the service and the pool. */
@@ -101,7 +101,7 @@ export class PaymentOperations {
       );
     }
     if (!isServiceId(billId)) {
-      throw new PaymentOperatorActionError('A bill id has 1 to 128 visible characters and no space.');
+      throw new PaymentOperatorActionError('A bill id must be 1 to 128 visible characters without spaces.');
     }
     const bill = await this.unknownBill(intentId);
     await client.listPayments(await shops.get(bill.shop), billId);

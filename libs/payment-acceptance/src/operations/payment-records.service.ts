@@ -112,7 +112,7 @@ export function fitsNothing({ deliveryId }: DeadLetterFilter): boolean {
   if (deliveryId === undefined || isUuid(deliveryId)) return false;
   if (!/^\d+$/.test(deliveryId)) return true;
   throw new PaymentOperatorActionError(
-    `${deliveryId} is the number of a row, which means another delivery after a restore. Name the delivery by its id, a UUID, as the ` +
+    `${deliveryId} is a row number, which may mean another delivery after a restore. Specify the delivery by its id, a UUID, as the ` +
       'log, the console and deadLetters() show it.',
   );
 }

@@ -77,7 +77,7 @@ export class PaymentRecovery {
    */
   async recover(options: PaymentRecoveryOptions): Promise<RecoveryReport> {
     const { operator, shop, dryRun = false } = options;
-    if (operator.trim() === '') throw new PaymentOperatorActionError('Say who recovers with "operator".');
+    if (operator.trim() === '') throw new PaymentOperatorActionError('Specify who recovers with "operator".');
     const names = shop === undefined ? await this.shops.list() : [(await this.shops.get(shop)).name];
     const since = new Date(options.since.getTime() - MARGIN_MS);
     const shops: RecoveryReport['shops'][number][] = [];

@@ -112,11 +112,11 @@ function paymentOf(review: ReviewRow, options: PaymentAcceptReviewOptions): stri
   const paymentId = review.paymentId ?? options.paymentId;
   if (paymentId === undefined) {
     throw new PaymentOperatorActionError(
-      'The review is about the whole bill: say which payment to accept with "paymentId".',
+      'The review is about the whole bill: specify which payment to accept with "paymentId".',
     );
   }
   if (!isServiceId(paymentId)) {
-    throw new PaymentOperatorActionError('A payment id has 1 to 128 visible characters and no space.');
+    throw new PaymentOperatorActionError('A payment id must be 1 to 128 visible characters without spaces.');
   }
   return paymentId;
 }
@@ -128,7 +128,7 @@ function amountOf(review: ReviewRow, currency: string, options: PaymentAcceptRev
   const amount = parseAmount(options.amount ?? stated);
   if (amount === null || /^-|^0\.00$/.test(amount)) {
     throw new PaymentOperatorActionError(
-      `The service states no usable amount in ${currency}: say what counts with "amount", as in "100.05".`,
+      `The service states no usable amount in ${currency}: specify the amount that counts with "amount", such as "100.05".`,
     );
   }
   return amount;

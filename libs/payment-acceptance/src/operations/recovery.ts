@@ -39,7 +39,7 @@ export class PostbackEvidence {
       verified: false,
       note:
         `Only postbacks name this bill (${this.count}; the first: ${status ?? 'no status'}, digest ${digest}), and anybody can send one.${orders} ` +
-        'Look up the bill in the account, and its order. The amount is what was billed, without a commission.',
+        'Look up the bill in the account, and its order. The amount is what was billed, without commission.',
       shop: this.shop,
       orderId: [...this.orders][0] ?? '',
       billId,

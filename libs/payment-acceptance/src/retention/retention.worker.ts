@@ -50,7 +50,7 @@ export class RetentionWorker {
     try {
       await withTimeout(this.options.shutdownTimeoutMs, this.loop ?? Promise.resolve());
     } catch (error) {
-      const line = `The shutdown did not wait any longer for a removal of old records. ${describeError(error)}`;
+      const line = `The shutdown stopped waiting for the removal of old records. ${describeError(error)}`;
       this.logger.write('shutdown-incomplete', line);
     }
   }
@@ -65,7 +65,7 @@ export class RetentionWorker {
     try {
       return await this.runOnce();
     } catch (error) {
-      const line = `Old records could not be removed; retrying later. ${describeError(error)}`;
+      const line = `Could not remove old records; retrying later. ${describeError(error)}`;
       this.logger.write('removal-failed', line, { error: errorType(error) });
       return 0;
     }

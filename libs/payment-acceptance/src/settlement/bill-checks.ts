@@ -11,7 +11,7 @@ import type { ClaimedBill } from '../domain/claim.js';
 import type { PaymentList } from '../domain/payment.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { provesShopIsAccepted } from './check-errors.js';
-import { fieldsOf, warnOfFlaws } from './check-log.js';
+import { fieldsOf, warnOfProblems } from './check-log.js';
 import { recordLags } from './lags.js';
 import { RefusedShops } from './refused-shops.js';
 import { SettlementService, type Settled } from './settlement.service.js';
@@ -29,7 +29,7 @@ export interface CheckedBill {
 @Injectable()
 export class BillChecks {
   readonly refusedShops: RefusedShops;
-  private readonly logger = new PaymentLogger('PaymentConfirmer');
+  private readonly logger = new PaymentLogger('PaymentChecks');
 
   constructor(
     rows: ShopStore,
@@ -73,9 +73,9 @@ export class BillChecks {
     const shop = await this.shops.get(claim.shop);
     const listed = await this.requests.read(shop, claim, signal);
     await this.refusedShops.accept(claim);
-    await this.hasten(claim.shop);
+    await this.retryNow(claim.shop);
     const settled = await this.settlement.settle(claim, listed);
-    if (listed.flaws.length > 0) warnOfFlaws(this.logger, claim, listed.flaws);
+    if (listed.problems.length > 0) warnOfProblems(this.logger, claim, listed.problems);
     if (settled.stale) {
       const line = `A later check of bill ${claim.billId} made this answer stale.`;
       this.logger.write('check-stale', line, fieldsOf(claim));
@@ -88,15 +88,15 @@ export class BillChecks {
   }
 
   /** The service of a shop is back: bills postponed during the outage need not wait for their backoff. */
-  private async hasten(shop: string): Promise<void> {
+  private async retryNow(shop: string): Promise<void> {
     const bills = this.requests.takePutOff(shop);
     if (bills.length === 0) return;
     try {
-      await this.checks.hasten(bills);
+      await this.checks.retryNow(bills);
       this.wakeUps.tell('hint');
     } catch (error) {
-      const line = `Could not hasten the postponed bills of shop "${shop}"; they wait for their backoff. ${describeError(error)}`;
-      this.logger.write('checks-not-hastened', line, { shop, error: errorType(error) });
+      const line = `Could not check the postponed bills of shop "${shop}"; they wait for their pause. ${describeError(error)}`;
+      this.logger.write('checks-not-retried', line, { shop, error: errorType(error) });
     }
   }
 }

@@ -184,7 +184,7 @@ export class BillInquiry implements LeasedWork<Inquiries> {
     }
     const ofBill = list.payments.filter((payment) => payment.billId === null || payment.billId === billId);
     // Unreadable entries count, too: they show that the service knows the bill.
-    const isKnown = ofBill.length > 0 || (list.payments.length === 0 && list.flaws.length > 0);
+    const isKnown = ofBill.length > 0 || (list.payments.length === 0 && list.problems.length > 0);
     if (isKnown) await this.report(shop, billId, ofBill);
     return isKnown ? 'known' : 'unknown';
   }
@@ -231,8 +231,8 @@ export class BillInquiry implements LeasedWork<Inquiries> {
   /** Rate-limited, since strangers choose what is asked for. */
   private async noteFailure(shop: Shop, billId: BillId, error: unknown): Promise<'none'> {
     const pauseMs = Math.max(FAILED_MS, retryAfter(error));
-    if (pauseMs > this.gapMs) await this.store.putOff(shop.name, pauseMs);
-    const what = `Could not ask the service of shop "${shop.name}" for a bill that a postback names.`;
+    if (pauseMs > this.gapMs) await this.store.postpone(shop.name, pauseMs);
+    const what = `Could not ask the service of shop "${shop.name}" about a bill that a postback names.`;
     const fields = { shop: shop.name, billId: cleanLine(maskCards(billId)), error: errorType(error) };
     this.rateLimited.write('inquiry-failed', shop.name, () => `${what} ${describeError(error)}`, fields);
     return 'none';

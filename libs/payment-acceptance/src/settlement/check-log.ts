@@ -8,11 +8,11 @@ export function fieldsOf({ shop, orderId, billId, intentId, token: check }: Clai
   return { shop, orderId, billId, intentId, check };
 }
 
-export function warnOfFlaws(logger: PaymentLogger, claim: ClaimedBill, flaws: readonly string[]): void {
+export function warnOfProblems(logger: PaymentLogger, claim: ClaimedBill, problems: readonly string[]): void {
   logger.write(
     'payments-unreadable',
-    `The service lists ${flaws.length} payments of bill ${claim.billId} of shop "${claim.shop}" that cannot be read: ` +
-      `${flaws.slice(0, 5).join(', ')}. The others are settled, and a review is open.`,
+    `The service lists ${problems.length} payments of bill ${claim.billId} of shop "${claim.shop}" that cannot be read: ` +
+      `${problems.slice(0, 5).join(', ')}. The others are settled, and a review is open.`,
     fieldsOf(claim),
   );
 }
@@ -21,7 +21,7 @@ export function warnOfFlaws(logger: PaymentLogger, claim: ClaimedBill, flaws: re
 export function logTimeout(logger: PaymentLogger, claim: ClaimedBill, error: GroupCommitTimeoutError): string {
   const type = errorType(error);
   const what = `The settlement of bill ${claim.billId} of shop "${claim.shop}" timed out`;
-  const line = `${what}; the bill is checked again when its lease expires. ${error.message}`;
+  const line = `${what}; the bill will be checked again when its lease expires. ${error.message}`;
   logger.write('settlement-timed-out', line, { ...fieldsOf(claim), error: type });
   return type;
 }

@@ -45,7 +45,7 @@ const AGAIN_MS = 100;
  */
 @Injectable()
 export class Confirmer implements LeasedWork<ClaimedBill> {
-  private readonly logger = new PaymentLogger('PaymentConfirmer');
+  private readonly logger = new PaymentLogger('PaymentChecks');
   private readonly worker: LeasedWorker<ClaimedBill>;
   private readonly housekeeping: Throttle;
 
@@ -125,7 +125,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     } catch (error) {
       // Check what is already leased: otherwise it would wait until its lease expires.
       if (claimed.length === 0) throw error;
-      const line = `Could not claim the bills of every shop. ${describeError(error)}`;
+      const line = `Could not claim the bills of all shops. ${describeError(error)}`;
       this.logger.write('claim-incomplete', line, { error: errorType(error) });
       return { items: claimed, nextMs: null };
     }
@@ -162,7 +162,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     } catch (error) {
       if (error instanceof GroupCommitTimeoutError) return logTimeout(this.logger, claim, error);
       if (stopping.aborted) {
-        await this.checks.release(claim);
+        await this.checks.releaseLease(claim);
         return 'released';
       }
       span.fail(error);
@@ -182,10 +182,10 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     const what = `Bill ${claim.billId} of shop "${claim.shop}" could not be checked`;
     this.logger.write(
       giveUp ? 'check-given-up' : 'check-failed',
-      `${what} and is ${giveUp ? 'no longer checked' : `checked again in ${pauseMs} ms or later`}. ${reason}`,
+      `${what} and ${giveUp ? 'is no longer checked' : `will be retried in ${pauseMs} ms or later`}. ${reason}`,
       { ...fieldsOf(claim), ...(!giveUp && { againInMs: pauseMs }), error: errorType(error) },
     );
-    if (isWithoutAnswer(error)) this.requests.notePutOff(claim);
+    if (isWithoutAnswer(error)) this.requests.notePostponed(claim);
     if (review) await this.settlement.reviewUncheckable(claim);
     // The bills of a refused shop keep their place in the schedule until it is accepted again.
     const place = refused === 'shop' ? undefined : nextCheckAt;

@@ -20,7 +20,7 @@ const REST_MS = 5_000;
  */
 @Injectable()
 export class FollowedShops {
-  private readonly logger = new PaymentLogger('PaymentConfirmer');
+  private readonly logger = new PaymentLogger('PaymentChecks');
   private names: readonly string[] = [];
   private preparedAt = -Infinity;
   private failedAt = -Infinity;
@@ -80,7 +80,7 @@ export class FollowedShops {
     } catch (error) {
       if (!(error instanceof PaymentShopError)) throw error;
       this.preparedAt -= PREPARE_MS - REST_MS;
-      const line = `New and removed shops are not seen yet. ${describeError(error)}`;
+      const line = `New and removed shops go unnoticed for now. ${describeError(error)}`;
       this.logger.write('shops-not-listed', line, { error: errorType(error) });
       return undefined;
     }
@@ -99,7 +99,7 @@ export class FollowedShops {
       if (error instanceof PaymentShopResolverError) this.failedAt = now;
       else if (this.invalid.has(name)) return undefined;
       else this.invalid.add(name);
-      const line = `Bills of shop "${name}" wait. ${describeError(error)}`;
+      const line = `Bills of shop "${name}" are waiting. ${describeError(error)}`;
       this.logger.write('shop-unusable', line, { shop: name, error: errorType(error) });
       return undefined;
     }
@@ -114,8 +114,8 @@ export class FollowedShops {
       this.removed.add(shop);
       this.logger.write(
         'shop-removed',
-        `This instance knows no shop "${shop}" (any more). Its ${bills} bills are kept but not checked here: their payments ` +
-          'go unnoticed until the shop is back in the options or in the list of the shop resolver.',
+        `This instance does not know shop "${shop}" (any more). Its ${bills} bills are kept but not checked here: their payments ` +
+          "go unnoticed until the shop is back in the options or in the shop resolver's list.",
         { shop },
       );
     }

@@ -86,9 +86,9 @@ export class SettlementService {
   }
 
   /** Settles the service's list of payments of a claimed bill, unless the claim's token has been replaced. */
-  async settle(claim: ClaimedBill, { payments: listed, flaws }: PaymentList): Promise<Settled> {
+  async settle(claim: ClaimedBill, { payments: listed, problems }: PaymentList): Promise<Settled> {
     const { schedule, judge = defaultJudge } = this.options;
-    const unreadable = flaws.length > 0 ? await this.occasionOf(claim, 'unreadable-payment') : undefined;
+    const unreadable = problems.length > 0 ? await this.occasionOf(claim, 'unreadable-payment') : undefined;
     const { early, last } = inParts(listed);
     const judgeOfPart = judgingOnce(judge, [...early.flat(), ...last]);
     const settlePart = (part: readonly ReportedPayment[], goesOn: boolean): Promise<Settled> => {
@@ -122,8 +122,8 @@ export class SettlementService {
       if (name !== 'payment.review' || reason !== 'unknown-status') continue;
       const status = listed.find((payment) => payment.paymentId === paymentId)?.statusText ?? '';
       const line =
-        `The service lists payment ${paymentId} of bill ${claim.billId} under the status "${status}", which the ` +
-        'specification does not have. Nothing is settled by it; a review is open.';
+        `The service lists payment ${paymentId} of bill ${claim.billId} with the status "${status}", which the ` +
+        'specification does not define. It settles nothing; a review is open.';
       this.logger.write('unknown-status', line, fieldsOf(claim));
     }
   }
@@ -283,7 +283,7 @@ export class SettlementService {
 
   private warnOfNoConsumer({ shop, orderId, billId }: LockedBill, eventId: string, event: string): void {
     const line = (): string =>
-      `No consumer takes ${event} of shop "${shop}": event ${eventId} is stored but not delivered. ` +
+      `No consumer handles ${event} of shop "${shop}": event ${eventId} is stored but not delivered. ` +
       `Add a handler with @OnPaymentEvent('${event}', { consumer: … }).`;
     this.unconsumed.write('event-without-consumer', event, line, { shop, orderId, billId, event, eventId });
   }

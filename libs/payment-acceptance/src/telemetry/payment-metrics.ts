@@ -46,7 +46,7 @@ export class PaymentMetrics {
     );
     this.requests = time(
       'requests.duration',
-      'How long the service took to answer a request, or to fail it.',
+      'How long the service took to answer or fail a request.',
       REQUEST_BOUNDARIES,
     );
   }

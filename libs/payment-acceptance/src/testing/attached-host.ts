@@ -36,7 +36,7 @@ export class AttachedHost {
   static async of(app: INestApplication, clock: SharedClock, options: AttachOptions): Promise<AttachedHost> {
     if (!sharesClock(app, clock)) {
       throw new PaymentTestingError(
-        'The application was made without this test set-up. Pass its builder through it before compile(), as in ' +
+        'The application was built without this test setup. Pass its builder through it before compile(), as in ' +
           'payments.override(Test.createTestingModule({ imports: [AppModule] })).compile().',
       );
     }
@@ -106,7 +106,7 @@ async function addressOf(app: INestApplication): Promise<string> {
   if (!server.listening) await app.listen(0, '127.0.0.1');
   const address = server.address();
   if (typeof address === 'string' || address === null) {
-    throw new PaymentTestingError('The application listens on a socket file. Let it listen on a port of this machine.');
+    throw new PaymentTestingError('The application listens on a socket file. Make it listen on a local port.');
   }
   const everywhere = ['::', '0.0.0.0'].includes(address.address);
   const host = everywhere ? '127.0.0.1' : address.address.includes(':') ? `[${address.address}]` : address.address;

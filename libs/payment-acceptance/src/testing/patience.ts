@@ -25,6 +25,6 @@ export class Patience {
 }
 
 const FROZEN =
-  'The timers of this process are faked, and the application does not go on without them. Fake Date alone, as with ' +
+  "This process's timers are faked, and the application cannot proceed without them. Fake only Date, as with " +
   "vi.useFakeTimers({ toFake: ['Date'] }) or Jest's doNotFake, or nothing: clock.advance('3d') lets time pass for the module and " +
   'the sandbox.';

@@ -42,7 +42,9 @@ export class Payer {
     const bills = all.filter((bill) => bill.orderId === orderId && (shop === undefined || bill.shopId === shop));
     const shops = [...new Set(bills.map(({ shopId }) => shopId))];
     if (shops.length > 1) {
-      throw new PaymentTestingError(`Order "${orderId}" has bills in several shops: name one of ${shops.join(', ')}.`);
+      throw new PaymentTestingError(
+        `Order "${orderId}" has bills in several shops: specify one of ${shops.join(', ')}.`,
+      );
     }
     const bill = bills.at(-1);
     if (bill) return bill.id;
@@ -57,13 +59,13 @@ export class Payer {
       const last = tries.at(-1);
       if (of !== paymentId || state === 'delivered' || !last) continue;
       throw new PaymentTestingError(
-        `The application answered ${last.status ?? last.error ?? 'nothing'} to the postback at ${last.url}. ${REMEDY} ${last.body}`,
+        `The application answered ${last.status ?? last.error ?? 'nothing'} to the postback at ${last.url}. ${ADVICE} ${last.body}`,
       );
     }
   }
 }
 
-const REMEDY =
+const ADVICE =
   'Callback routes must exist and require no login: see the options routes.path and routes.decorators, and "prefix" and ' +
   '"urls" of attach().';
 
@@ -81,7 +83,7 @@ async function comeBack(address: string, fields: Record<string, string>): Promis
   const html = await answer.text();
   if (answer.status >= 400) {
     throw new PaymentTestingError(
-      `The application answered ${answer.status} to the payer at ${url}. ${REMEDY} ${html.slice(0, 300)}`,
+      `The application answered ${answer.status} to the payer at ${url}. ${ADVICE} ${html.slice(0, 300)}`,
     );
   }
   return { url, status: answer.status, html };

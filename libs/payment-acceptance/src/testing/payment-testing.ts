@@ -162,7 +162,7 @@ export class PaymentTesting {
     const closings = [...this.hosts.splice(0), ...this.refused.splice(0)].map((app) => app.close());
     const ends = [...(await Promise.allSettled(closings)), ...(await Promise.allSettled([this.running.close()]))];
     const errors = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []));
-    if (errors.length > 1) throw new AggregateError(errors, 'What the test had opened could not all be closed.');
+    if (errors.length > 1) throw new AggregateError(errors, 'Not everything that the test opened could be closed.');
     if (errors.length === 1) throw errors[0];
   }
 

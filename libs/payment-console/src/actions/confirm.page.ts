@@ -25,16 +25,16 @@ export function confirmPage(
     title,
     place,
     message,
-    content: html`<section class="card" aria-label="What it is about">${content}</section>
+    content: html`<section class="card" aria-label="Details">${content}</section>
       <form class="card narrow" method="post" action="${context.link(address, filterOf(context.query))}">
         <input type="hidden" name="csrf" value="${csrfToken}" />
         ${fields.map((field) => inputOf(field, filled(field.name)))}
         ${inputOf({ ...NOTE, required: noteRequired }, filled('note'))}
         <p class="actions">
           <button>${label}</button>
-          <a class="button quiet" href="${context.link(place)}">Do nothing</a>
+          <a class="button quiet" href="${context.link(place)}">Cancel</a>
         </p>
-        <p class="soft">It is recorded, with your name: ${context.operator}.</p>
+        <p class="soft">This is recorded under your name: ${context.operator}.</p>
       </form>`,
   };
 }
@@ -42,12 +42,12 @@ export function confirmPage(
 const NOTE: Omit<Field, 'required'> = {
   name: 'note',
   label: 'Note',
-  hint: 'Why you do it: for the log, and for whoever looks next.',
+  hint: 'Why you are doing this: for the log, and for whoever looks next.',
 };
 
 function inputOf({ name, label, hint, required, inputMode }: Field, value: string): Html {
   return html`<p class="field">
-    <label for="${name}">${label}${!required && html` <span class="soft">(may stay empty)</span>`}</label>
+    <label for="${name}">${label}${!required && html` <span class="soft">(optional)</span>`}</label>
     <input
       id="${name}"
       name="${name}"

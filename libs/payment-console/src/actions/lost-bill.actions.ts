@@ -14,34 +14,34 @@ export function takeInBill(context: PageContext, lost: LostBill): OperatorAction
       {
         name: 'orderId',
         label: 'Order',
-        hint: 'As the service or your own books show it. What a postback names is no proof: a payer can make one up.',
+        hint: 'As shown by the service or your own books. What a postback names is no proof: a payer can forge one.',
         required: true,
       },
       {
         name: 'amount',
         label: 'Amount of the bill',
-        hint: 'What it asked for, as in 100.05. What was paid is held against it.',
+        hint: 'The amount billed, such as 100.05. Payments are compared with it.',
         required: true,
         inputMode: 'decimal',
       },
       {
         name: 'currency',
         label: 'Currency',
-        hint: 'Three capital letters, where it is not that of the shop.',
+        hint: "Three capital letters, if it differs from the shop's.",
         required: false,
       },
     ],
     content: html`${lostBillFacts(context, lost)}
-      <p>Be sure that the bill is the one of the order: what is paid on it then counts for this order.</p>
+      <p>Make sure that the bill belongs to the order: what is paid on it then counts for this order.</p>
       <p>
-        <strong>What will happen:</strong> the bill is imported as an open one of the order. It is checked at once, and
-        settles like any other: a successful payment over the amount emits its <code>payment.succeeded</code>.
+        <strong>What will happen:</strong> the bill is imported as an open bill of the order. It is checked at once, and
+        settles like any other: a successful payment of the amount emits its <code>payment.succeeded</code>.
       </p>`,
     async perform(operator, input) {
       const [orderId, amount, currency] = [input('orderId'), input('amount'), input('currency')];
-      if (orderId === '') throw new InputError('Say which order the bill was made for.');
+      if (orderId === '') throw new InputError('Specify the order that the bill was created for.');
       if (parseAmount(amount) === null) {
-        throw new InputError(`"${amount}" is no amount. Write it as in 100.05, with at most two decimals.`);
+        throw new InputError(`"${amount}" is not an amount. Enter one such as 100.05, with at most two decimals.`);
       }
       await context.operations.takeInLostBill(lost.id, {
         ...{ orderId, amount, operator, note: input('note') },
@@ -61,8 +61,8 @@ export function dismissLostBill(context: PageContext, lost: LostBill): OperatorA
     noteRequired: true,
     content: html`${lostBillFacts(context, lost)}
       <p>
-        <strong>What will happen:</strong> the bill counts as lost no longer, and the service is not asked for it again.
-        What is paid on it is not noticed here. This cannot be taken back; the bill can still be imported.
+        <strong>What will happen:</strong> the bill no longer counts as lost, and the service is not asked about it
+        again. Payments on it go unnoticed here. This cannot be undone; the bill can still be imported.
       </p>`,
     async perform(operator, input) {
       await context.operations.dismissLostBill(lost.id, operator, input('note'));

@@ -41,11 +41,11 @@ export class OperatorActions {
   async act(context: PageContext, at: ActionAddress, form: { body: unknown } | undefined): Promise<Page | Redirect> {
     const { action: name, target } = at;
     if (context.foreign) {
-      throw new ConsoleRefusal(403, 'Not done', 'The request came from another site. Nothing was changed.');
+      throw new ConsoleRefusal(403, 'Action refused', 'The request came from another site. Nothing was changed.');
     }
-    if (!form) throw new ConsoleRefusal(415, 'Not done', 'Send it as a form does: application/x-www-form-urlencoded.');
+    if (!form) throw new ConsoleRefusal(415, 'Action refused', 'Send it as a form: application/x-www-form-urlencoded.');
     const { body } = form;
-    if (body === undefined) throw new ConsoleRefusal(503, 'Not done', UNPARSED);
+    if (body === undefined) throw new ConsoleRefusal(503, 'Action refused', UNPARSED);
     const input: Input = (field) => fieldOf(body, field);
     const action = await this.find(context, at);
     if ('impossible' in action) return this.page(context, at, action);
@@ -141,17 +141,17 @@ export class OperatorActions {
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const UNPARSED =
-  'The application parsed no form. Leave the body parser on: NestFactory.create(AppModule) without { bodyParser: false }, ' +
-  'or register a parser for forms.';
+  'The application did not parse the form. Keep the body parser on: NestFactory.create(AppModule) without { bodyParser: false }, ' +
+  'or register a form parser.';
 
 const CSRF_TOKEN_INVALID =
-  'Nothing was changed: this form was made for somebody else, for another action, or before the browser was closed. ' +
-  'Look at it again, and confirm.';
+  'Nothing was changed: this form was issued to someone else, for another action, or before the browser was closed. ' +
+  'Review it and confirm again.';
 
 const NAMELESS = new ConsoleRefusal(
   403,
-  'Who are you?',
-  'The console does not know your name, and records every action with one. Give it the option "operator", or let your ' +
+  'Unknown operator',
+  'The console does not know your name, but records one with every action. Set the option "operator", or have your ' +
     'guard set request.user.',
 );
 

@@ -7,8 +7,8 @@ import { filterText } from '../labels/action.js';
 import { count } from '../labels/text.js';
 import type { ImpossibleAction, OperatorAction } from './operator-action.js';
 
-const WHAT_HAPPENS = html`due at once, with all their attempts anew. What a handler writes through its manager happens
-  exactly once; what else it does may happen again. An event that later ones of its bill have overtaken says
+const WHAT_HAPPENS = html`retried at once, with a fresh set of attempts. What a handler writes through its manager
+  happens exactly once; anything else it does may happen again. An event overtaken by later ones of its bill has
   <code>late: true</code>.`;
 
 export function replayOne(context: PageContext, letter: DeadLetter | undefined): OperatorAction | ImpossibleAction {
@@ -29,7 +29,7 @@ export function replayOne(context: PageContext, letter: DeadLetter | undefined):
         ['Last error', html`<code class="bad">${lastError}</code>`],
       ])}
       <p><strong>What will happen:</strong> it is ${WHAT_HAPPENS}</p>
-      <p>Unless its cause is gone, it ends as a dead letter again.</p>`,
+      <p>Unless its cause is fixed, it becomes a dead letter again.</p>`,
     async perform(operator, input) {
       const number = await context.operations.replay({ deliveryId }, operator, input('note'));
       return { to: 'dead-letters', query: { done: 'replayed', count: String(number) } };
@@ -45,13 +45,14 @@ export function replayFilter(context: PageContext, filter: Filter, total: number
     label: `Replay ${total}`,
     fields: [],
     content: html`<p>
-        You replay <strong>${filterText(filter)}</strong>${context.scope !== null && ` of shop ${context.scope}`}.
+        You are about to replay
+        <strong>${filterText(filter)}</strong>${context.scope !== null && ` of shop ${context.scope}`}.
       </p>
       <p>
-        <strong>What will happen:</strong> they are ${WHAT_HAPPENS} One that has become a dead letter meanwhile goes
-        along.
+        <strong>What will happen:</strong> they are ${WHAT_HAPPENS} Any that become dead letters in the meantime are
+        included.
       </p>
-      <p>Unless their cause is gone, they end as dead letters again.</p>`,
+      <p>Unless their cause is fixed, they become dead letters again.</p>`,
     async perform(operator, input) {
       const number = await context.operations.replay(filter, operator, input('note'));
       return { to: 'dead-letters', query: { done: 'replayed', count: String(number) } };
@@ -61,5 +62,5 @@ export function replayFilter(context: PageContext, filter: Filter, total: number
 
 const GONE: ImpossibleAction = {
   place: 'dead-letters',
-  impossible: 'There is no such dead letter any more: it was replayed already.',
+  impossible: 'This dead letter no longer exists: it was already replayed.',
 };

@@ -25,9 +25,9 @@ export function acceptReview(context: PageContext, review: RecordedReview): Oper
       <p>
         <strong>What will happen:</strong> ${
           review.succeeded
-            ? html`the payment has had its <code>payment.succeeded</code> already, so the review is only closed.`
+            ? html`the payment already had its <code>payment.succeeded</code>, so the review is only closed.`
             : html`the payment counts. Its <code>payment.succeeded</code> is emitted, with your name in
-                <code>acceptedBy</code>, and the bill is paid. This cannot be taken back.`
+                <code>acceptedBy</code>, and the bill is paid. This cannot be undone.`
         }
       </p>`,
     async perform(operator, input) {
@@ -35,10 +35,10 @@ export function acceptReview(context: PageContext, review: RecordedReview): Oper
       const paymentId = input('paymentId');
       const hadFailed = input('hadFailed').toLowerCase();
       if (hadFailed !== '' && hadFailed !== 'yes') {
-        throw new InputError('Whether it had failed: write yes, or nothing.');
+        throw new InputError('For whether it had failed, enter yes or leave the field empty.');
       }
       if (amount !== '' && parseAmount(amount) === null) {
-        throw new InputError(`"${amount}" is no amount. Write it as in 100.05, with at most two decimals.`);
+        throw new InputError(`"${amount}" is not an amount. Enter one such as 100.05, with at most two decimals.`);
       }
       await context.reviews.accept(review.id, {
         operator,
@@ -65,7 +65,7 @@ export function dismissReview(context: PageContext, review: RecordedReview): Ope
         else.${
           !review.succeeded &&
           review.paymentId !== null &&
-          ' The payment does not count, and nobody is asked about it again.'
+          ' The payment does not count, and no one is asked about it again.'
         }
       </p>`,
     async perform(operator, input) {
@@ -77,7 +77,7 @@ export function dismissReview(context: PageContext, review: RecordedReview): Ope
 
 function about(context: PageContext, review: RecordedReview): Html {
   const { shows } = reasonOf(review.reason);
-  return html`<p>${tag(review.reason, 'bad')} ${shows} See the whole story of order ${billLink(context, review)}.</p>
+  return html`<p>${tag(review.reason, 'bad')} ${shows} See the full history of order ${billLink(context, review)}.</p>
     ${reviewFacts(context, review)}
     <p><strong>What to do:</strong> ${adviceOn(review)}</p>`;
 }
@@ -85,7 +85,7 @@ function about(context: PageContext, review: RecordedReview): Html {
 function decided({ state, closedBy }: RecordedReview): ImpossibleAction {
   return {
     place: 'reviews',
-    impossible: `The review was ${state.toLowerCase()} by ${closedBy ?? 'somebody'} already.`,
+    impossible: `The review was already ${state.toLowerCase()} by ${closedBy ?? 'someone'}.`,
   };
 }
 
@@ -96,20 +96,20 @@ function missing({ paymentId, detail, currency }: RecordedReview): Field[] {
   const payment: Field = {
     name: 'paymentId',
     label: 'Payment id',
-    hint: 'Of the payment to accept, as the service shows it.',
+    hint: 'The payment to accept, as shown by the service.',
     required: true,
   };
   const amount: Field = {
     name: 'amount',
     label: `Amount that counts, in ${currency}`,
-    hint: 'The service states none that can be used. As in 100.05.',
+    hint: 'The service reports no usable amount. Example: 100.05.',
     required: true,
     inputMode: 'decimal',
   };
   const hadFailed: Field = {
     name: 'hadFailed',
     label: 'Had it failed before?',
-    hint: 'Write yes where the ledger says FAIL, and the service shows SUCCESS by now.',
+    hint: 'Enter yes if the ledger says FAIL, but the service now shows SUCCESS.',
     required: false,
   };
   const amounts = stated ? [] : [amount];

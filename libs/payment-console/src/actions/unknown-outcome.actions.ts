@@ -12,28 +12,28 @@ export function attachBill(context: PageContext, bill: BillDetails): OperatorAct
     place: 'unknown-outcomes',
     label: 'Attach',
     fields: [
-      { name: 'billId', label: 'Bill id', hint: 'As the service shows it.', required: true },
+      { name: 'billId', label: 'Bill id', hint: 'As shown by the service.', required: true },
       {
         name: 'linkPageUrl',
         label: 'Payment page',
-        hint: 'Its link_page_url, where the payer can still pay. Without it the bill can be checked, but not offered again.',
+        hint: 'Its link_page_url, if the payer can still pay. Without it the bill can be checked, but not offered again.',
         required: false,
         inputMode: 'url',
       },
     ],
     content: html`${about(context, bill)}
       <p>
-        Be sure that the bill at the service is the one of this order, over this amount: what is paid on it then counts
-        for this order.
+        Make sure that the bill at the service is for this order and this amount: what is paid on it then counts for
+        this order.
       </p>
       <p>
-        <strong>What will happen:</strong> the service is asked for the bill. Where it shows it, the bill is open, is
-        checked at once, and settles like any other; where it does not, nothing is changed.
+        <strong>What will happen:</strong> the service is asked for the bill. If it has it, the bill is open, is checked
+        at once, and settles like any other; if not, nothing is changed.
       </p>`,
     async perform(operator, input) {
       const billId = input('billId');
       if (!/^[\x21-\x7e]{1,128}$/.test(billId)) {
-        throw new InputError('A bill id has 1 to 128 visible characters and no space.');
+        throw new InputError('A bill id must be 1 to 128 visible characters without spaces.');
       }
       const page = input('linkPageUrl');
       await context.operations.attachBill(
@@ -57,8 +57,8 @@ export function voidBill(context: PageContext, bill: BillDetails): OperatorActio
     fields: [],
     content: html`${about(context, bill)}
       <p>
-        <strong>What will happen:</strong> the attempt is closed as one that made no bill. If the service has made one
-        after all and it is paid, nobody will notice. This cannot be taken back.
+        <strong>What will happen:</strong> the attempt is closed as one that created no bill. If the service created one
+        after all and it is paid, no one will notice. This cannot be undone.
       </p>`,
     async perform(operator, input) {
       await context.operations.voidBill(bill.intentId, operator, input('note'));
@@ -72,7 +72,7 @@ function about(context: PageContext, bill: BillDetails): Html {
     ['Order', billLink(context, bill)],
     ['Amount', money(bill.amount, bill.currency)],
     context.scope === null && ['Shop', bill.shop],
-    ['Asked for', time(bill.createdAt)],
+    ['Requested', time(bill.createdAt)],
     ['Description', bill.description],
     ['custom', html`<code>${bill.custom}</code>`],
     ['Why it is unknown', bill.failure],
@@ -80,5 +80,5 @@ function about(context: PageContext, bill: BillDetails): Html {
 }
 
 function known({ state }: BillDetails): ImpossibleAction {
-  return { place: 'unknown-outcomes', impossible: `This is no unknown outcome any more: it is ${stateName(state)}.` };
+  return { place: 'unknown-outcomes', impossible: `This is no longer an unknown outcome: it is ${stateName(state)}.` };
 }

@@ -20,7 +20,7 @@ export function actionTitle({ action, detail }: RecordedAction): string {
     case 'erase':
       return 'removed the personal data of the order';
     case 'recover':
-      return `had bills checked again, to recover what changed since ${text(detail.since)}`;
+      return `scheduled new checks of bills, to recover what changed since ${text(detail.since)}`;
     default:
       return action;
   }

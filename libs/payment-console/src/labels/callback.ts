@@ -29,14 +29,14 @@ function digestOf({ kind, digest }: RecordedCallback): string {
   switch (digest) {
     case 'match':
       return postback
-        ? 'Its digest fits the token of the shop. That alone proves nothing: the payer sees the same digest in the redirect.'
-        : 'Its digest fits the token of the shop. It covers the amount and the order, not the result.';
+        ? "Its digest matches the shop's token. That alone proves nothing: the payer sees the same digest in the redirect."
+        : "Its digest matches the shop's token. It covers the amount and the order, not the result.";
     case 'mismatch':
       return postback
-        ? 'Its digest does not fit the token of the shop: somebody else may have sent it, or the service signs in another way. It only asks a question, so it was taken.'
-        : 'Its digest does not fit the token of the shop.';
+        ? "Its digest does not match the shop's token: someone else may have sent it, or the service signs differently. It only prompts a check, so it was accepted."
+        : "Its digest does not match the shop's token.";
     case 'absent':
-      return 'It carries no digest, which proves nothing for it or against it.';
+      return 'It carries no digest, which proves nothing either way.';
   }
 }
 
@@ -45,34 +45,34 @@ function corroborationOf({ corroboration }: RecordedCallback): string {
     Object.entries(corroboration).flatMap(([name, found]) => (found === result ? [NAMES[name] ?? name] : []));
   const [agree, differ, absent] = [named('match'), named('mismatch'), named('absent')];
   if (agree.length + differ.length + absent.length === 0) {
-    return 'Its fields were not held against the bill: it came before the bill was known.';
+    return 'Its fields were not compared with the bill: it arrived before the bill was known.';
   }
   const sentences = [
     differ.length > 0 && `It differs from our bill in ${list(differ)}.`,
-    agree.length > 0 && `It agrees with our bill in ${list(agree)}.`,
-    absent.length > 0 && `It does not say ${list(absent)}.`,
+    agree.length > 0 && `It matches our bill in ${list(agree)}.`,
+    absent.length > 0 && `It does not state ${list(absent)}.`,
     differ.length > 0 && 'A difference changes nothing: the bill is the one its id names, and the service was asked.',
   ];
   return sentences.filter(Boolean).join(' ');
 }
 
-const NAMELESS = 'The bill has no id at the service, so that nobody could be asked about it.';
+const NAMELESS = 'The bill has no id at the service, so the service could not be asked about it.';
 
 function outcomeOf({ kind, status, pending, asks, outcome }: RecordedCallback): string {
   const asserts = kind === 'postback' && (status === 'SUCCESS' || status === 'FAIL');
   if (pending) {
     return asks === 0
-      ? 'The bill is to be checked because of it.'
-      : `The service was asked ${times(asks)}, and its list does not show this yet. It is asked again.`;
+      ? 'It scheduled a check of the bill.'
+      : `The service was asked ${times(asks)}, but its list does not show this yet. It will be asked again.`;
   }
-  if (outcome === 'confirmed') return 'The list of the service shows a payment that it can be about.';
+  if (outcome === 'confirmed') return "The service's list shows a payment that matches it.";
   if (outcome === 'unconfirmed') {
-    return `The list of the service shows no such payment, asked ${times(asks + 1)}. Nothing was changed, and nobody was told.`;
+    return `The service was asked ${times(asks + 1)}, and its list shows no such payment. Nothing was changed, and no event was sent.`;
   }
-  if (asserts) return 'It asks for nothing any more.';
+  if (asserts) return 'It no longer requires anything.';
   return kind === 'postback'
-    ? 'Its status is not documented, so that it claims nothing; the bill was checked.'
-    : 'The bill was checked because of it. A redirect claims nothing that could be confirmed.';
+    ? 'Its status is undocumented, so it claims nothing; the bill was checked.'
+    : 'The bill was checked because of it. A redirect makes no claim that could be confirmed.';
 }
 
 /** Each compared field beside ours. Retention may have removed what the callback said. */

@@ -32,8 +32,8 @@ function messageOf(done: string, number: number): Message | undefined {
       return { tone: 'good', text: 'The bill was dismissed.' };
     case 'replayed':
       return number === 0
-        ? { tone: 'warn', text: 'Nothing was replayed: no dead letter fits any more.' }
-        : { tone: 'good', text: `${count(number, 'dead letter')} ${number === 1 ? 'is' : 'are'} due again.` };
+        ? { tone: 'warn', text: 'Nothing was replayed: no dead letter matches any more.' }
+        : { tone: 'good', text: `${count(number, 'dead letter')} ${number === 1 ? 'is' : 'are'} being retried.` };
     default:
       return undefined;
   }

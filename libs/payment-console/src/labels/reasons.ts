@@ -9,69 +9,69 @@ export interface Reason {
 
 const REASONS: Readonly<Record<string, Reason>> = {
   underpaid: {
-    shows: 'A successful payment of less than the bill.',
-    advice: 'Accept it where it is enough for you; or return it at the service, then dismiss.',
+    shows: 'A successful payment of less than the amount billed.',
+    advice: 'Accept it if it is enough for you, or refund it at the service and then dismiss.',
   },
   overpaid: {
-    shows: 'More was paid than the bill asks for, and the payer does not pay the commission. The order is paid.',
-    advice: 'Return the rest at the service, then accept or dismiss: both only close the review.',
+    shows: 'More was paid than was billed, and the payer does not pay the commission. The order is paid.',
+    advice: 'Refund the difference at the service, then accept or dismiss: both only close the review.',
   },
   'wrong-currency': {
-    shows: "A successful payment in another currency than the bill's.",
-    advice: 'Accept it with the amount that counts; or return it at the service, then dismiss.',
+    shows: "A successful payment in a currency other than the bill's.",
+    advice: 'Accept it with the amount that counts, or refund it at the service and then dismiss.',
   },
   'amount-missing': {
     shows: 'A successful payment without a usable amount.',
-    advice: 'Look the payment up at the service. Accept it with its amount, or dismiss.',
+    advice: 'Look up the payment at the service. Accept it with its amount, or dismiss.',
   },
   'amount-not-positive': {
-    shows: 'A successful payment of nothing, or of less than nothing.',
-    advice: 'Look the payment up at the service. Accept it with its amount, or dismiss.',
+    shows: 'A successful payment of zero or a negative amount.',
+    advice: 'Look up the payment at the service. Accept it with its amount, or dismiss.',
   },
   'second-payment': {
-    shows: 'A second successful payment of an order that was paid already.',
-    advice: 'Return one of the two at the service, then dismiss.',
+    shows: 'A second successful payment of an order that was already paid.',
+    advice: 'Refund one of the two at the service, then dismiss.',
   },
   'order-cancelled': {
     shows: 'A successful payment of an order that the shop had cancelled.',
-    advice: 'Return it at the service, then dismiss. Or accept it, and deliver after all.',
+    advice: 'Refund it at the service, then dismiss. Or accept it and fulfil the order after all.',
   },
   'payment-changed': {
-    shows: 'A successful payment that now shows something else than before. Nothing was taken back.',
+    shows: 'A successful payment that now differs from what was shown before. Nothing was reversed.',
     advice:
-      'Look the payment up at the service. Accept it only where it waited for you before and the money is there; ' +
-      'else dismiss. What your books need is yours to decide.',
+      'Look up the payment at the service. Accept it only if it was already awaiting you and the money is there; ' +
+      'otherwise dismiss. Any bookkeeping correction is up to you.',
   },
   'payment-moved': {
-    shows: 'A payment that stands under another bill than before.',
+    shows: 'A payment now listed under a different bill than before.',
     advice: 'Ask the service which bill it belongs to, then dismiss.',
   },
   'foreign-bill': {
-    shows: 'A payment that the service lists for this bill, and says belongs to another.',
+    shows: 'A payment that the service lists for this bill, but says belongs to another.',
     advice:
-      'Where that is a bill of yours, dismiss, and check that bill. Else ask the service which bill it belongs to, and ' +
-      'accept it only where the money is for this order.',
+      'If that is one of your bills, dismiss and check that bill. Otherwise ask the service which bill it belongs to, and ' +
+      'accept it only if the money is for this order.',
   },
   'too-many-payments': {
     shows: 'The service refuses to list the payments of this bill: there are too many.',
-    advice: 'Look the bill up at the service. Accept the payment that paid it by its id and amount, or dismiss.',
+    advice: 'Look up the bill at the service. Accept the payment that paid it by its id and amount, or dismiss.',
   },
   'unknown-status': {
-    shows: "A payment with a status that is not documented, at the end of the bill's time.",
-    advice: 'Ask the service what became of it. Accept it if the money arrived, else dismiss.',
+    shows: "A payment with an undocumented status when the bill's time ran out.",
+    advice: 'Ask the service what became of it. Accept it if the money arrived, otherwise dismiss.',
   },
   unfinished: {
-    shows: "A payment that neither succeeded nor failed to the end of the bill's time.",
-    advice: 'Ask the service what became of it. Accept it if the money arrived, else dismiss.',
+    shows: "A payment that neither succeeded nor failed before the bill's time ran out.",
+    advice: 'Ask the service what became of it. Accept it if the money arrived, otherwise dismiss.',
   },
   'unreadable-payment': {
-    shows: 'The list of this bill has an entry that cannot be read. Whatever could be read counts.',
-    advice: 'Look the bill up at the service. Accept a payment that is missing here by its id and amount, or dismiss.',
+    shows: 'The list of this bill has an unreadable entry. Everything readable counts.',
+    advice: 'Look up the bill at the service. Accept a payment missing here by its id and amount, or dismiss.',
   },
   uncheckable: {
-    shows: 'The service gave no answer about this bill to the end of its time.',
+    shows: 'The service gave no answer about this bill before its time ran out.',
     advice:
-      "The bill's last error says why. Look the bill up at the service; accept the payment that paid it, or dismiss.",
+      "The bill's last error says why. Look up the bill at the service; accept the payment that paid it, or dismiss.",
   },
 };
 
@@ -79,10 +79,10 @@ const REASONS: Readonly<Record<string, Reason>> = {
 export function adviceOn(review: RecordedReview): string {
   const { reason, succeeded } = review;
   if (succeeded && reason === 'payment-changed') {
-    return 'Look the payment up at the service. It counts already, and what your books need is yours to decide; then dismiss.';
+    return 'Look up the payment at the service. It already counts; any bookkeeping correction is up to you. Then dismiss.';
   }
   return hasFailed(review)
-    ? 'The payment has failed, as far as the service said last, and cannot be accepted: dismiss.'
+    ? 'The service last reported the payment as failed, so it cannot be accepted: dismiss.'
     : reasonOf(reason).advice;
 }
 
@@ -96,8 +96,8 @@ export function reasonOf(reason: string): Reason {
   const known = Object.hasOwn(REASONS, reason) ? REASONS[reason] : undefined;
   return (
     known ?? {
-      shows: 'Your own judge wants a person to look at this payment.',
-      advice: 'Accept it where it is to count, else dismiss.',
+      shows: 'Your own judge wants a person to review this payment.',
+      advice: 'Accept it if it should count, otherwise dismiss.',
     }
   );
 }

@@ -28,12 +28,12 @@ export function billPage(context: PageContext, history: BillHistory, message: Pa
       <div class="split">
         <section class="card" aria-labelledby="history">
           <h2 id="history">What happened</h2>
-          ${cut && html`<p class="soft">There is more than one page shows: of each kind some are left out.</p>`}
+          ${cut && html`<p class="soft">This is more than one page can show: some entries of each kind are omitted.</p>`}
           ${
             !all &&
             html`<p class="soft">
-              ${count(history.callbacks.length - callbacks.length, 'callback')} between the first and the newest are
-              left out. <a href="${context.link(`bills/${bill.intentId}`, { callbacks: 'all' })}">Show all of them</a>
+              ${count(history.callbacks.length - callbacks.length, 'callback')} between the first and the newest are not
+              shown. <a href="${context.link(`bills/${bill.intentId}`, { callbacks: 'all' })}">Show all of them</a>
             </p>`
           }
           ${timeline(context, { ...history, callbacks })}
@@ -55,11 +55,8 @@ export function billPage(context: PageContext, history: BillHistory, message: Pa
 
 function unknownCard(context: PageContext, { intentId, orderId }: BillHistory['bill']): Html {
   return html`<section class="card attention" aria-labelledby="unknown">
-    <h2 id="unknown">Did the service make this bill?</h2>
-    <p>
-      Look at the service for a bill of order <code>${orderId}</code>. If it is there, attach it; if there is none, void
-      the attempt.
-    </p>
+    <h2 id="unknown">Did the service create this bill?</h2>
+    <p>Look up order <code>${orderId}</code> at the service. If it has a bill, attach it; if not, void the attempt.</p>
     <p class="actions">
       ${actionLink(context, 'attach-bill', intentId, 'Attach…', `the bill of order ${orderId}`)}
       ${actionLink(context, 'void-bill', intentId, 'Void…', `the attempt of order ${orderId}`)}
@@ -76,7 +73,7 @@ function recordOf({ bill }: BillHistory): Html {
     (!bill.customGiven || bill.redactedAt === null) && [
       'custom',
       html`<code>${bill.custom}</code>
-        ${!bill.customGiven && html`<span class="soft">the intent, since none was given</span>`}`,
+        ${!bill.customGiven && html`<span class="soft">the intent id, as none was given</span>`}`,
     ],
     bill.redactedAt !== null && ['Personal data', html`removed ${time(bill.redactedAt)}`],
     ['Commission', bill.payerPaysCommission ? 'paid by the payer' : 'paid by the shop'],
@@ -86,7 +83,7 @@ function recordOf({ bill }: BillHistory): Html {
       bill.nextCheckAt === null
         ? bill.billId === null
           ? 'none: there is no bill to ask about'
-          : 'none: its time is over'
+          : 'none: its time has run out'
         : time(bill.nextCheckAt),
     ],
     bill.lastCheckError !== null && [

@@ -28,7 +28,7 @@ export function billsPage(context: PageContext, view: BillsView): Page {
       ${
         rows.length > 0
           ? html`<section class="card" aria-label="Bills">${billTable(context, 'Bills, newest first', rows)}</section>`
-          : empty(sought === undefined ? 'There are no such bills.' : NOT_FOUND)
+          : empty(sought === undefined ? 'No bills match.' : NOT_FOUND)
       }
       <nav class="actions" aria-label="Pages">
         ${before !== undefined && html`<a class="button quiet" href="${context.link('bills', { state, shop })}">Newest</a>`}
@@ -41,8 +41,7 @@ export function billsPage(context: PageContext, view: BillsView): Page {
   };
 }
 
-const NOT_FOUND =
-  'Nothing has this as its order, its bill or payment at the service, or its intent. The whole of it is needed, as it is written.';
+const NOT_FOUND = 'No order, bill, payment or intent has this id. Enter the complete id, exactly as written.';
 
 function searchForm({ link }: PageContext, sought: string | undefined): Html {
   return html`<form class="card row" method="get" action="${link('bills')}" role="search">

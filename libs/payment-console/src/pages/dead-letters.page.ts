@@ -18,15 +18,15 @@ export function deadLettersPage(
   return {
     title: 'Dead letters',
     place: 'dead-letters',
-    lead: 'Events that a consumer has not taken, whatever was tried. Remove the cause, then replay them.',
+    lead: 'Events that could not be delivered to a consumer despite retries. Fix the cause, then replay them.',
     message,
     content: html`${filterForm(context, filter)}
     ${
       rows.length === 0
-        ? empty(filtered ? 'No dead letter fits.' : 'There are no dead letters.')
+        ? empty(filtered ? 'No dead letters match.' : 'There are no dead letters.')
         : html`<div class="card">
             <div class="title">
-              <p role="status">${count(total, 'dead letter')}, in the order of their settlement</p>
+              <p role="status">${count(total, 'dead letter')}, in order of settlement</p>
               ${actionLink(context, 'replay', 'all', all, 'dead letters', query)}
             </div>
             ${letters(context, rows)}

@@ -34,7 +34,7 @@ export function layout(
               ><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M3 10h18M3 6h18v12H3zM15 14l2 1.6 3.4-4" /></svg
               >Payment console</a
             >
-            <span class="soft">${scope && html`Shop ${scope} · `}${operator ?? 'looking only'}</span>
+            <span class="soft">${scope && html`Shop ${scope} · `}${operator ?? 'read-only'}</span>
           </div>
           <nav aria-label="Console">
             ${places.map(

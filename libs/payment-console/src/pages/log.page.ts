@@ -6,15 +6,15 @@ import { billLink, empty, next, table, time } from './parts.js';
 
 export function logPage(context: PageContext, { rows, more }: RecordPage<LoggedAction>): Page {
   return {
-    title: 'What operators did',
+    title: 'Operator actions',
     place: 'log',
-    lead: 'Every action, newest first: in the console, and through the services of the module.',
+    lead: "Every action, newest first: in the console and through the module's services.",
     content: html`${
       rows.length === 0
-        ? empty('Nobody has done anything yet.')
+        ? empty('No actions yet.')
         : html`<section class="card" aria-label="Actions">
             ${table({
-              caption: 'What operators did, newest first',
+              caption: 'Operator actions, newest first',
               flows: true,
               columns: ['When', 'Who', 'What', 'Order', 'Note'],
               rows: rows.map((action) => [

@@ -12,18 +12,18 @@ export function lostBillsPage(
   return {
     title: 'Lost bills',
     place: 'lost-bills',
-    lead: 'Bills that the service has made for a shop, and that the ledger does not have. Nothing is done about them until a person decides.',
+    lead: 'Bills that the service created for a shop, but the ledger does not have. Nothing happens to them until a person decides.',
     message,
-    content: html`${rows.length === 0 ? empty('No lost bill is known.') : WHAT_TO_DO}
+    content: html`${rows.length === 0 ? empty('There are no lost bills.') : WHAT_TO_DO}
     ${rows.map((lost) => card(context, lost))}
-    ${next(more, context.link('lost-bills', { after: rows.at(-1)?.id }), 'Later ones')}`,
+    ${next(more, context.link('lost-bills', { after: rows.at(-1)?.id }), 'Later')}`,
   };
 }
 
 const WHAT_TO_DO = html`<p>
-  <strong>What to do:</strong> find out at the service, or in your own books, which order the bill was made for and over
-  what amount. Then take it in: it is checked at once, and settles like any other. Dismiss it where another program had
-  it made.
+  <strong>What to do:</strong> find out at the service, or in your own books, which order the bill was created for and
+  for what amount. Then take it in: it is checked at once, and settles like any other. Dismiss it where another program
+  had created it.
 </p>`;
 
 function card(context: PageContext, lost: LostBill): Html {
@@ -45,7 +45,7 @@ export function lostBillFacts(context: PageContext, lost: LostBill): Html {
   ${facts([
     context.scope === null && ['Shop', shop],
     [
-      'Order that a postback names',
+      'Order named by a postback',
       html`${namedOrderId ?? 'none'}
       ${tag('unverified', 'warn')}${
         namedOrders > 1 && html` <strong>Postbacks name ${namedOrders} different orders.</strong>`
@@ -53,7 +53,7 @@ export function lostBillFacts(context: PageContext, lost: LostBill): Html {
     ],
     ['First postback', time(firstPostbackAt)],
     ['Confirmed by the service', time(foundAt)],
-    ['Asked last', time(askedAt)],
+    ['Last asked', time(askedAt)],
   ])}
   ${
     unknownIntentId !== null &&
@@ -66,12 +66,12 @@ export function lostBillFacts(context: PageContext, lost: LostBill): Html {
 
 function payments({ payments: shown, listed }: LostBill): Html {
   if (shown.length === 0) {
-    return html`<p>The service knows the bill, and lists no payment of it that can be read: look it up there.</p>`;
+    return html`<p>The service knows the bill, but lists no readable payment for it: look it up there.</p>`;
   }
   return html`${table({
-    caption: 'Payments that the service lists',
+    caption: 'Payments listed by the service',
     flows: true,
-    columns: ['Payment', 'Status', 'Amount', 'Card', 'Made, by the clock of the service'],
+    columns: ['Payment', 'Status', 'Amount', 'Card', 'Created, by the clock of the service'],
     rows: shown.map(({ paymentId, status, statusText, amount, currency, fromCard, createdAtText }) => [
       html`<code>${paymentId}</code>`,
       status === 'UNKNOWN' ? (statusText ?? 'no status') : status,

@@ -5,7 +5,7 @@ import { duration } from '../labels/text.js';
 
 /** How the last 24 hours went, and what is waiting. */
 export function overviewCharts({ figures, delays }: Overview): Html {
-  const cut = figures.cut ? ' There were too many to count all: the early hours lack some.' : '';
+  const cut = figures.cut ? ' There were too many to count: the early hours are incomplete.' : '';
   return html`<div class="halves">
     ${card('Payments by hour', {
       chart: columnChart('Payments by hour', hours(figures.hours), {
@@ -20,17 +20,17 @@ export function overviewCharts({ figures, delays }: Overview): Html {
     ${card('From payment to settlement', {
       chart: columnChart('From payment to settlement', settled(delays), { plain: 'payments' }),
       some: delays.some((number) => number > 0),
-      note: 'From when the service says the payment was made to when its event was written: the newest of 24 hours.',
+      note: "From the service's payment time to when its event was written: the newest of the last 24 hours.",
       none: 'No payment succeeded in the last 24 hours.',
     })}
-    ${card('What waits, and how long', {
-      chart: columnChart('What waits, and how long', waiting(figures.waiting), {
+    ${card('Pending work by age', {
+      chart: columnChart('Pending work by age', waiting(figures.waiting), {
         plain: 'checks of bills',
         warn: 'events to deliver',
       }),
       some: figures.waiting.length > 0,
-      note: 'Checks of bills that are due, and events that a consumer has not taken.',
-      none: 'Nothing waits.',
+      note: 'Bill checks that are due, and events not yet delivered to a consumer.',
+      none: 'Nothing is pending.',
     })}
     ${card('Errors by kind', {
       chart: rowChart(
@@ -40,7 +40,7 @@ export function overviewCharts({ figures, delays }: Overview): Html {
         })),
       ),
       some: figures.errors.length > 0,
-      note: 'Of the bills made in the last 24 hours, and of events that a consumer has not taken since.',
+      note: 'For bills created in the last 24 hours, and for events still undelivered since then.',
       none: 'There were none in the last 24 hours.',
     })}
   </div>`;

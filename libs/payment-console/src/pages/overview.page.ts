@@ -15,7 +15,7 @@ export function overviewPage(context: PageContext, overview: Overview): Page {
     title: 'Overview',
     place: '',
     content: html`<section class="stack" aria-labelledby="now">
-        <h2 id="now" class="visually-hidden">What needs a person now</h2>
+        <h2 id="now" class="visually-hidden">What needs attention now</h2>
         ${verdict(stats, refused)}
         <ul class="tiles">
           ${tiles(context, stats, refused)}
@@ -26,7 +26,7 @@ export function overviewPage(context: PageContext, overview: Overview): Page {
         <h2 id="day">Bills of the last 24 hours</h2>
         ${
           figures.states.length === 0
-            ? html`<p class="soft">None was asked for.</p>`
+            ? html`<p class="soft">No bills were requested.</p>`
             : html`<ul class="tiles plain">
                 ${figures.states.map(
                   ({ state, count: number }) =>
@@ -60,12 +60,12 @@ function workloadCard({ checks, deliveries }: PaymentWorkload, dropped: DroppedC
       [
         'Callbacks refused',
         refused === 0
-          ? 'none since its start'
-          : html`<strong class="warn">${refused}</strong> since its start: the log says why
+          ? 'none since startup'
+          : html`<strong class="warn">${refused}</strong> since startup: see the log for reasons
               (<code>callback-refused</code>, <code>callbacks-bounded</code>)`,
       ] as const,
     ])}
-    <p class="soft">Both limits follow from how the service answers and from what the host's pool leaves free.</p>
+    <p class="soft">Both limits depend on how the service responds and on what the host's pool leaves free.</p>
   </section>`;
 }
 
@@ -74,15 +74,15 @@ function verdict(stats: PaymentStats, refused: readonly ShopState[]): Html {
   const late = Math.max(stats.oldestDeliveryMs ?? 0, stats.oldestCheckMs ?? 0) >= LATE_MS;
   if (needs > 0)
     return html`<p class="message bad">
-      <strong>${count(needs, 'thing')}</strong> ${needs === 1 ? 'needs' : 'need'} a person.
+      <strong>${count(needs, 'thing')}</strong> ${needs === 1 ? 'needs' : 'need'} attention.
     </p>`;
   if (late) {
     return html`<p class="message warn">
-      Nothing needs a decision, but work is late: see that the instances with the workers run, and that the service
+      Nothing needs a decision, but work is late: check that the worker instances are running and that the service
       answers.
     </p>`;
   }
-  return html`<p class="message good">Nothing needs you now.</p>`;
+  return html`<p class="message good">Nothing needs your attention now.</p>`;
 }
 
 function tiles({ link }: PageContext, stats: PaymentStats, refused: readonly ShopState[]): Html[] {
@@ -97,8 +97,8 @@ function tiles({ link }: PageContext, stats: PaymentStats, refused: readonly Sho
     counted('lost-bills', stats.lostBills, 'Lost bills'),
     tile('Refused shops', refused.length, refused.length > 0 ? 'bad' : undefined),
     aged('Longest overdue check', stats.oldestCheckMs),
-    aged('Oldest event not taken', stats.oldestDeliveryMs),
-    tile('Deliveries that wait', stats.pendingDeliveries),
+    aged('Oldest undelivered event', stats.oldestDeliveryMs),
+    tile('Pending deliveries', stats.pendingDeliveries),
     tile(html`<a href="${link('unknown-outcomes')}">Postbacks without a bill</a>`, stats.waitingCallbacks),
   ];
 }
@@ -111,8 +111,8 @@ function refusedShops(refused: readonly ShopState[]): Html {
   return html`<section class="card attention" aria-labelledby="refused">
     <h2 id="refused">The service refuses ${count(refused.length, 'shop')}</h2>
     <p>
-      None of its bills can be checked, and none can be made. What is wrong is its token, or the service has blocked it:
-      correct the options, or ask the service. Each shop is tried once a minute, and goes on by itself.
+      Its bills can be neither checked nor created. Either its token is wrong, or the service has blocked it: correct
+      the options, or ask the service. Each shop is retried once a minute, and resumes automatically.
     </p>
     ${facts(
       refused.map(

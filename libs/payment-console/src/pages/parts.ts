@@ -95,7 +95,7 @@ export function billTable(context: PageContext, caption: string, bills: readonly
       stateTag(bill.state),
       html`<span class="keep">${money(bill.amount, bill.currency)}</span>`,
       ...(context.scope === null ? [bill.shop] : []),
-      bill.billId === null ? html`<span class="soft">none known</span>` : html`<code>${bill.billId}</code>`,
+      bill.billId === null ? html`<span class="soft">unknown</span>` : html`<code>${bill.billId}</code>`,
       time(bill.createdAt),
     ]),
   });

@@ -15,8 +15,8 @@ export function reviewsPage(
     place: 'reviews',
     lead: 'What the service shows and what was billed do not match. Nothing happens until a person decides.',
     message,
-    content: html`${rows.length === 0 ? empty('No review is open.') : rows.map((review) => reviewCard(context, review))}
-    ${next(more, context.link('reviews', { after: rows.at(-1)?.id }), 'Later ones')}`,
+    content: html`${rows.length === 0 ? empty('There are no open reviews.') : rows.map((review) => reviewCard(context, review))}
+    ${next(more, context.link('reviews', { after: rows.at(-1)?.id }), 'Later')}`,
   };
 }
 
@@ -49,9 +49,9 @@ export function reviewFacts({ scope }: PageContext, review: RecordedReview): Htm
       listedAs(last) !== (listed && listedAs(listed)) && ['The service listed later', listedAs(last)],
     listed !== undefined &&
       listed.billId !== null &&
-      listed.billId !== billId && ['Of the bill', html`<code>${listed.billId}</code>`],
+      listed.billId !== billId && ['Attributed to bill', html`<code>${listed.billId}</code>`],
     paymentId !== null && [
-      'The ledger has now',
+      'The ledger now has',
       `${ledgerStatus ?? 'no such payment'}${succeeded ? ', and it counts' : ''}`,
     ],
     paymentId !== null && ['Payment', html`<code>${paymentId}</code>`],

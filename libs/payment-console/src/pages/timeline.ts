@@ -49,7 +49,7 @@ export function timeline(context: PageContext, history: BillHistory): Html {
 function ofBill({ bill }: BillHistory): Entry[] {
   const asked: Entry = {
     at: bill.createdAt,
-    title: `A bill over ${money(bill.amount, bill.currency)} was asked for`,
+    title: `A bill for ${money(bill.amount, bill.currency)} was requested`,
     content: html`<p class="soft">
       Attempt ${bill.attempt} of the order. The intent was stored before the request was sent.
     </p>`,
@@ -57,7 +57,7 @@ function ofBill({ bill }: BillHistory): Entry[] {
   const opened: Entry[] =
     bill.openedAt === null
       ? []
-      : [{ at: bill.openedAt, title: html`The bill is <code>${bill.billId}</code> at the service, and can be paid` }];
+      : [{ at: bill.openedAt, title: html`The service created bill <code>${bill.billId}</code>, which can be paid` }];
   return [asked, ...opened, ...endOf(bill)];
 }
 
@@ -69,12 +69,12 @@ function endOf({ state, endedAt, createdAt, failure }: BillHistory['bill']): Ent
         {
           at,
           tone: 'bad',
-          title: 'Nobody knows whether the service has made the bill',
+          title: 'It is unknown whether the service created the bill',
           content: html`<p>${failure}</p>`,
         },
       ];
     case 'REJECTED':
-      return [{ at, tone: 'warn', title: 'No bill was made', content: html`<p>${failure}</p>` }];
+      return [{ at, tone: 'warn', title: 'No bill was created', content: html`<p>${failure}</p>` }];
     case 'CREATING':
     case 'OPEN':
     case 'PAID': // shown by its event
@@ -101,18 +101,18 @@ function ofCallback(callback: RecordedCallback, { bill }: BillHistory): Entry {
           ${
             compared.length > 0 &&
             table({
-              caption: 'Fields of the callback beside our bill',
+              caption: 'Fields of the callback compared with our bill',
               columns: ['Field', 'It said', 'Our bill', 'Result'],
               rows: compared.map(({ name, said, ours, result }) => [
                 html`<code class="keep">${name}</code>`,
                 said === undefined ? html`<span class="soft">not kept</span>` : html`<code>${said}</code>`,
                 html`<code>${ours}</code>`,
-                result === 'mismatch' ? tag('differs', 'warn') : result === 'match' ? 'agrees' : 'absent',
+                result === 'mismatch' ? tag('differs', 'warn') : result === 'match' ? 'matches' : 'absent',
               ]),
             })
           }
           ${raw && html`<pre tabindex="0" aria-label="All fields">${JSON.stringify(callback.fields, null, 2)}</pre>`}
-          ${!raw && html`<p class="soft">Its fields were removed, by age or with the personal data of its bill.</p>`}
+          ${!raw && html`<p class="soft">Its fields were removed due to age, or with the personal data of its bill.</p>`}
         </details>`
       }`,
   };
@@ -127,7 +127,7 @@ function ofPayment(payment: RecordedPayment): Entry[] {
   const details = html`<p class="soft">
     ${money(payment.amount, payment.currency)}${payment.amountReceived && `, ${payment.amountReceived} of it received`}${
       payment.fromCard && html`, card <code>${payment.fromCard}</code>`
-    }${payment.serviceCreatedAt && `, made ${payment.serviceCreatedAt} by the clock of the service`}.
+    }${payment.serviceCreatedAt && `, created ${payment.serviceCreatedAt} by the clock of the service`}.
     ${VERDICTS[verdict]}
   </p>`;
   const name = html`Payment <code>${paymentId}</code>`;
@@ -161,7 +161,9 @@ function ofEvent(context: PageContext, { name, occurredAt, payload, deliveries }
     title: html`Event <code>${name}</code>`,
     content: html`${
         deliveries.length === 0
-          ? html`<p class="soft">No delivery of it is kept: no consumer takes it, or they were removed with age.</p>`
+          ? html`<p class="soft">
+              It has no stored deliveries: no consumer handles it, or they were removed due to age.
+            </p>`
           : html`<ul class="deliveries">
               ${deliveries.map((delivery) => html`<li>${deliveryOf(context, delivery, occurredAt)}</li>`)}
             </ul>`
@@ -179,9 +181,9 @@ function deliveryOf(context: PageContext, delivery: RecordedDelivery, after: str
   const tried = `${count(attempts, 'attempt')}${replays > 0 ? `, replayed ${count(replays, 'time')}` : ''}`;
   switch (state) {
     case 'DONE':
-      return html`${tag('taken', 'good')} by <code>${consumer}</code>, ${endedAt && time(endedAt, after)}, ${tried}`;
+      return html`${tag('delivered', 'good')} to <code>${consumer}</code>, ${endedAt && time(endedAt, after)}, ${tried}`;
     case 'PENDING':
-      return html`${tag('waits')} for <code>${consumer}</code>, due ${time(dueAt, after)},
+      return html`${tag('pending')} for <code>${consumer}</code>, due ${time(dueAt, after)},
         ${tried}${lastError !== null && html`<br /><code class="bad">${lastError}</code>`}`;
     case 'DEAD':
       return html`${tag('dead letter', 'bad')} of <code>${consumer}</code>, ${endedAt && time(endedAt, after)}, ${tried}
@@ -195,7 +197,7 @@ function ofReview({ openedAt, reason, state }: RecordedReview): Entry {
     at: openedAt,
     tone: state === 'OPEN' ? 'bad' : 'warn',
     title: html`Review <code>${reason}</code> opened`,
-    content: html`<p class="soft">${reasonOf(reason).shows}${state === 'OPEN' && ' It waits for a person.'}</p>`,
+    content: html`<p class="soft">${reasonOf(reason).shows}${state === 'OPEN' && ' It is awaiting a decision.'}</p>`,
   };
 }
 

@@ -13,7 +13,7 @@ export function unknownOutcomesPage(
   return {
     title: 'Unknown outcomes',
     place: 'unknown-outcomes',
-    lead: 'Bills that were asked for, and nobody knows whether the service has made them. They are never asked for again by themselves.',
+    lead: 'Bills that were requested, but may or may not have been created by the service. They are never requested again automatically.',
     message,
     content: html`${rows.length === 0 ? empty('Every outcome is known.') : WHAT_TO_DO}
     ${rows.map((bill) => card(context, bill))}
@@ -23,7 +23,7 @@ export function unknownOutcomesPage(
 }
 
 const WHAT_TO_DO = html`<p>
-  <strong>What to do:</strong> look at the service for a bill of the order. If it is there, attach it: it is then
+  <strong>What to do:</strong> look for a bill of the order at the service. If there is one, attach it: it is then
   checked at once. If there is none, void the attempt.
 </p>`;
 
@@ -35,7 +35,7 @@ function card(context: PageContext, bill: BillSummary): Html {
       ['Amount', money(bill.amount, bill.currency)],
       attempt > 1 && ['Attempt', attempt],
       context.scope === null && ['Shop', bill.shop],
-      ['Asked for', time(bill.createdAt)],
+      ['Requested', time(bill.createdAt)],
       ['Why it is unknown', bill.failure],
     ])}
     <p class="actions">
@@ -47,21 +47,14 @@ function card(context: PageContext, bill: BillSummary): Html {
 
 function waiting({ scope }: PageContext, postbacks: readonly WaitingPostback[]): Html {
   return html`<section class="card" aria-labelledby="waiting">
-    <h2 id="waiting">Postbacks that name no bill of ours</h2>
+    <h2 id="waiting">Postbacks that name none of our bills</h2>
     <p class="soft">
-      They wait for a bill with that id. Anybody can send one, so what they say is no proof of anything: look at the
-      service before you attach a bill that only a postback names. The newest are shown.
+      They are waiting for a bill with that id. Anybody can send one, so they prove nothing: check the service before
+      you attach a bill that only a postback names. The newest are shown.
     </p>
     ${table({
       caption: 'Postbacks, newest first',
-      columns: [
-        'Bill that it names',
-        'Order that it names',
-        'Status',
-        'Digest',
-        ...(scope === null ? ['Shop'] : []),
-        'Received',
-      ],
+      columns: ['Named bill', 'Named order', 'Status', 'Digest', ...(scope === null ? ['Shop'] : []), 'Received'],
       rows: postbacks.map((postback) => [
         html`<code>${postback.trsId}</code>`,
         postback.orderId,

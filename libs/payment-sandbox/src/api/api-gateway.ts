@@ -85,7 +85,7 @@ export class ApiGateway {
       if (answer) await this.log.passHolds(operation);
       if (call.faults.has('loseAnswer')) answer = null;
     } catch (error) {
-      call.why = 'the sandbox itself failed: its log says why';
+      call.why = 'the sandbox itself failed: see its log';
       throw error;
     } finally {
       call.entry.status = answer?.status ?? null;
@@ -110,7 +110,7 @@ export class ApiGateway {
   /** What begins a TLS connection has come to the plain port. */
   refuseTls(): void {
     const received = this.reception.beginTls();
-    const problem = 'TLS on a port that speaks plain HTTP: the base address in the client must begin with http://';
+    const problem = 'TLS on a port that speaks plain HTTP: the base address in the client must start with http://';
     this.reception.end(received, { ...NOTHING, problem, answer: null });
   }
 

@@ -34,7 +34,7 @@ export class BillsService {
     const request = readCreateRequest(parameters, shop);
     if (amountDue(request, shop.commissionPercent) > LARGEST_MINOR) {
       const largest = formatMinor(LARGEST_MINOR);
-      throw ApiRefusal.invalid('amount', `The amount with the payer's commission must not be above ${largest}.`);
+      throw ApiRefusal.invalid('amount', `The amount with the payer's commission must not exceed ${largest}.`);
     }
     const bill: Bill = { id: randomId(), shopId: shop.id, ...request, createdAt: this.clock.instant() };
     this.store.commit({ bill });

@@ -53,7 +53,7 @@ function readAddresses(parameters: Parameters): BillAddresses | undefined {
     const text = parameters.get(field) ?? '';
     if (text === '') return null;
     if (isHttpAddress(text)) return text;
-    const why = `${field} is ${quote(text)}: it must be a whole http or https address`;
+    const why = `${field} is ${quote(text)}: it must be a complete http or https address`;
     throw ApiRefusal.invalid(field, `The ${field} must be a valid URL.`, why);
   };
   const addresses = { successUrl: read('success_url'), failUrl: read('fail_url'), returnUrl: read('return_url') };

@@ -18,14 +18,14 @@ export function refusalOfAddress(method: string, path: string): ApiRefusal {
   const name = steps.slice(-2).join('/').toLowerCase();
   const outside = `not part of this interface: ${steps.join('/').replace(/^api\/v1\//, '') || '/'}`;
   if (NEIGHBOURS.includes(name)) {
-    const message = `Not Found: ${name} is outside the interface that the specification shows, and not served here`;
-    const instead = POLLED.includes(name) ? '; GET /api/v1/bill/payments?id=… says which payments a bill has' : '';
+    const message = `Not Found: ${name} is outside the documented interface, and not served here`;
+    const instead = POLLED.includes(name) ? "; GET /api/v1/bill/payments?id=… lists a bill's payments" : '';
     return ApiRefusal.other(404, message, `not part of this interface: ${name}${instead}`);
   }
   const expected = OPERATIONS[name];
   if (expected === undefined) {
     const near = Object.keys(OPERATIONS).find((operation) => isNear(operation, name));
-    const why = near === undefined ? outside : `${outside}; ${near} may be meant, at /api/v1/${near}`;
+    const why = near === undefined ? outside : `${outside}; perhaps ${near} was meant, at /api/v1/${near}`;
     return ApiRefusal.other(404, 'Not Found', why);
   }
   const isAddress = steps.join('/') === `api/v1/${name}`;

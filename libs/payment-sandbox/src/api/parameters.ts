@@ -60,7 +60,7 @@ function fromJson(text: string): Pairs {
     exact = parseJsonWithNumbersAsText(text);
     plain = JSON.parse(text);
   } catch {
-    const form = /^[\w.%[\]-]+=/.test(text) ? ': it is a form, which its Content-Type must say' : '';
+    const form = /^[\w.%[\]-]+=/.test(text) ? ': it is a form, so its Content-Type must say so' : '';
     throw new SandboxError(400, `The body is not valid JSON${form}`);
   }
   if (!isFields(exact) || !isFields(plain)) return [];

@@ -24,30 +24,30 @@ export function whyUnauthenticated(
   if (!authorization) {
     const field = [...parameters.keys()].find((name) => TOKEN_FIELDS.includes(name.toLowerCase()));
     const sent = field === undefined ? '' : `, but a field ${quote(field)}`;
-    return `no Authorization header${sent}: it must be "Authorization: Bearer" and the API token`;
+    return `no Authorization header${sent}: it must be "Authorization: Bearer" followed by the API token`;
   }
   if (/^Bearer +Bearer\b/i.test(authorization)) {
-    return 'the Authorization header has "Bearer" twice: the client’s token must be without it';
+    return 'the Authorization header has "Bearer" twice: the client’s token must not include it';
   }
   if (/^Bearer +["'].*["'] *$/i.test(authorization)) {
-    return 'the bearer token is in quotes: the client must send it without them';
+    return 'the bearer token is in quotes: the client must not send them';
   }
   const token = /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
   if (!token) {
     const scheme = /^([A-Za-z]+)( |$)/.exec(authorization)?.[1];
-    return `the Authorization header is ${scheme ? `"${scheme.slice(0, LONGEST_QUOTE)} …"` : 'a token alone'}: it must be "Bearer" and the API token`;
+    return `the Authorization header is ${scheme ? `"${scheme.slice(0, LONGEST_QUOTE)} …"` : 'only a token'}: it must be "Bearer" followed by the API token`;
   }
   if (UNSET_TOKEN.test(token)) return `the bearer token is the text "${token}": the client has not set it`;
-  const expected = asked ? `; that of the shop ${asked.id} begins with ${firstCharacters(asked.apiToken)}` : '';
-  return `no shop has this bearer token: it begins with ${firstCharacters(token)}${expected}`;
+  const expected = asked ? `; that of shop ${asked.id} starts with ${firstCharacters(asked.apiToken)}` : '';
+  return `no shop has this bearer token: it starts with ${firstCharacters(token)}${expected}`;
 }
 
 /** The token is that of `shop`; `shopId` is what the request says. */
 export function whyAnotherShop(shop: Shop, shopId: string, exists: boolean): string {
-  const token = `begins with ${firstCharacters(shop.apiToken)}`;
+  const token = `starts with ${firstCharacters(shop.apiToken)}`;
   return exists
-    ? `bearer token of another shop: ${token} and is that of ${shop.id}, but shop_id is ${quote(shopId)}`
-    : `shop_id is ${quote(shopId)}, which is no shop here: the bearer token ${token} and is that of ${shop.id}`;
+    ? `bearer token of another shop: ${token} and belongs to ${shop.id}, but shop_id is ${quote(shopId)}`
+    : `shop_id is ${quote(shopId)}, which is not a shop here: the bearer token ${token} and belongs to ${shop.id}`;
 }
 
 /** Says what arrived instead: usually the body was not sent as its Content-Type claims. */
@@ -55,27 +55,27 @@ export function whyMissing(field: string, parameters: Parameters): string {
   if (parameters.has(field)) return `${field} is empty`;
   const names = [...parameters.keys()].map((name) => name.slice(0, LONGEST_QUOTE));
   if (names[0]?.startsWith('{')) {
-    return `${field} is missing: the body is JSON, but is sent as a form; its Content-Type must be application/json`;
+    return `${field} is missing: the body is JSON, but was sent as a form; its Content-Type must be application/json`;
   }
-  if (names.length === 0) return `${field} is missing: neither body nor query string has any field`;
+  if (names.length === 0) return `${field} is missing: neither the body nor the query string has any fields`;
   const more = names.length > 12 ? ', …' : '';
-  return `${field} is missing: there are ${names.slice(0, 12).join(', ')}${more}`;
+  return `${field} is missing: got ${names.slice(0, 12).join(', ')}${more}`;
 }
 
 export function whyNoAmount(text: string): string {
   const decimal = parseDecimal(text);
   if (!decimal) {
-    return `amount is no number: ${quote(text)}${spelling(text.trim())}`;
+    return `amount is not a number: ${quote(text)}${spelling(text.trim())}`;
   }
   let { scale, unscaled } = decimal;
   for (; unscaled % 10n === 0n && scale > 0; scale -= 1) unscaled /= 10n;
-  return `amount has ${inWords(scale)} decimals: ${quote(text)}; the shop's setting roundAmounts takes such amounts`;
+  return `amount has ${inWords(scale)} decimals: ${quote(text)}; the shop's setting roundAmounts allows such amounts`;
 }
 
 function spelling(text: string): string {
-  if (/^\d{1,3}([ ,\u00a0\u202f]\d{3})+(\.\d+)?$/.test(text)) return ': it must have no separators of thousands';
-  if (/^\d+,\d+$/.test(text)) return ': decimals follow a point, not a comma';
-  if (/^\d+(\.\d+)?\s*\p{L}{1,3}$/u.test(text)) return ': the currency goes into currency_in';
+  if (/^\d{1,3}([ ,\u00a0\u202f]\d{3})+(\.\d+)?$/.test(text)) return ': it must have no thousands separators';
+  if (/^\d+,\d+$/.test(text)) return ': use a decimal point, not a comma';
+  if (/^\d+(\.\d+)?\s*\p{L}{1,3}$/u.test(text)) return ': the currency belongs in currency_in';
   return '';
 }
 

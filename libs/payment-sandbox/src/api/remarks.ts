@@ -46,10 +46,10 @@ export function remarkOn(
   const more = ignored.length - MOST_NAMED;
   if (more > 0) remarks.push(more === 1 ? 'so is one more field' : `so are ${more} more fields`);
   if (operation === 'create' && !parameters.get('shop_id')) {
-    remarks.push('there is no shop_id, which the specification has among the fields of a bill');
+    remarks.push('shop_id is missing, though the specification lists it among the fields of a bill');
   }
   const lenient = leniencies(operation, received);
-  if (lenient.length > 0) remarks.push(`${lenient.join(' and ')} is taken here, and may not be by the service`);
+  if (lenient.length > 0) remarks.push(`${lenient.join(' and ')} is accepted here, but may not be by the service`);
   return remarks.join('; ') || null;
 }
 
@@ -64,15 +64,15 @@ function leniencies(
   const isJson = /^\s*\{/.test(body) && !/json|form/i.test(type ?? '');
   return [
     /\/{2}/.test(path) && 'an address with //',
-    path.endsWith('/') && 'an address with a slash at its end',
-    steps.slice(-2).join('/') !== `bill/${operation}` && `an address that is not written bill/${operation}`,
+    path.endsWith('/') && 'an address with a trailing slash',
+    steps.slice(-2).join('/') !== `bill/${operation}` && `an address not spelled bill/${operation}`,
     isJson && `JSON ${type === undefined ? 'without a Content-Type' : `as ${quote(type)}`}`,
   ].filter((each) => each !== false);
 }
 
 function meant(name: string, operation: ApiOperation): string {
-  if (operation === 'create' && ADDRESSES.includes(name)) return ': the shop’s setting billAddresses takes it';
+  if (operation === 'create' && ADDRESSES.includes(name)) return ': the shop’s setting billAddresses enables it';
   const plain = (text: string): string => text.toLowerCase().replace(/[^a-z]/g, '');
   const field = FIELDS[operation].find((each) => plain(each) === plain(name)) ?? MEANT[plain(name)];
-  return field !== undefined && FIELDS[operation].includes(field) ? `: ${field} may be meant` : '';
+  return field !== undefined && FIELDS[operation].includes(field) ? `: perhaps ${field} was meant` : '';
 }

@@ -41,27 +41,27 @@ export function adviceFor(tried: Tried, findings: Findings = {}): Advice | undef
     return { advice: 'its SignatureValue does not match its fields: the shop is right to refuse it' };
   }
   if (answer.status < 300) {
-    return { advice: 'only 200 counts as delivered, so it is sent again (in NestJS: @HttpCode(200))' };
+    return { advice: 'only 200 counts as delivered, so it will be retried (in NestJS: @HttpCode(200))' };
   }
   if (answer.status < 400) return { advice: redirected(tried.url, answer.location) };
   const wanted = wantedOf(tried, findings);
   if (wanted) return wanted;
   if (answer.status >= 500) {
-    return { advice: `the shop failed while it handled the postback: its log says why${otherwise(findings)}` };
+    return { advice: `the shop failed while handling the postback: see its log${otherwise(findings)}` };
   }
   return refused(tried, answer.status, findings);
 }
 
 function otherwise({ otherwise }: Findings): string {
   if (!otherwise) return '';
-  return `; the same as ${otherwise.format === 'form' ? 'a form' : 'JSON'} is answered with ${otherwise.answer}`;
+  return `; the same sent as ${otherwise.format === 'form' ? 'a form' : 'JSON'} gets ${otherwise.answer}`;
 }
 
 function refused(tried: Tried, status: number, { elsewhere, understands, alike }: Findings): Advice {
   const { url, format, answer } = tried;
   if (status === 404 || status === 405) return { advice: notThere(url, status, elsewhere) };
   if (status === 419 || /csrf/i.test(answer.body)) {
-    return { advice: 'the shop asks for a CSRF token: exempt this route from that check' };
+    return { advice: 'the shop requires a CSRF token: exempt this route from that check' };
   }
   if (speaksOfDigest(answer.body)) return { advice: aboutDigest(tried) };
   if (status === 415) return otherFormatWanted(other(format), null);
@@ -69,18 +69,19 @@ function refused(tried: Tried, status: number, { elsewhere, understands, alike }
   const says = quoted(answer.body);
   if (understands && tried.fields['SignatureValue'] === undefined) return { advice: aboutDigest(tried) };
   if (understands) {
-    const shown = `the shop reads ${format === 'json' ? 'JSON' : 'forms'}, and tells a right signature from a wrong one`;
-    return { advice: `${shown}: it refused what this postback says${says && `, with ${says}`}` };
+    const shown = `the shop reads ${format === 'json' ? 'JSON' : 'forms'} and tells a correct signature from a wrong one`;
+    return { advice: `${shown}: it refused the contents of this postback${says && `, with ${says}`}` };
   }
   if (status === 401) return { advice: GUARD };
   if (status === 403 && !says)
-    return { advice: `${GUARD}; or the shop found the signature wrong: ${aboutDigest(tried)}` };
-  const how = says ? `, and says ${says}` : page ? ' with a page' : ' without a word';
-  const asOthers = alike?.status === status ? ', as it refuses any, in either format and with any signature' : '';
-  return { advice: `the shop refused it${how}${asOthers}: its log may say why` };
+    return { advice: `${GUARD}; or the shop considers the signature wrong: ${aboutDigest(tried)}` };
+  const how = says ? `, and says ${says}` : page ? ' with a page' : ' without a message';
+  const asOthers =
+    alike?.status === status ? ', as it does all postbacks, in either format and with any signature' : '';
+  return { advice: `the shop refused it${how}${asOthers}: check its log` };
 }
 
-const GUARD = 'a guard before the route, such as a login, must let the service through';
+const GUARD = 'a guard in front of the route, such as a login, must let the service through';
 
 /** The beginning of what a shop says; empty for nothing, and for a page. */
 function quoted(body: string): string {
@@ -90,7 +91,7 @@ function quoted(body: string): string {
 
 /** What other postbacks, for an order that cannot exist, have shown. */
 function wantedOf(tried: Tried, { wants }: Findings): Advice | undefined {
-  const lower = `${aboutDigest(tried)}: the shop takes it in lower case only, so compare without regard to case`;
+  const lower = `${aboutDigest(tried)}: the shop accepts it only in lower case, so make the comparison case-insensitive`;
   if (wants?.format === undefined) return wants?.digest && { advice: lower };
   const { advice, remedy } = otherFormatWanted(wants.format, wants.status);
   return { advice: wants.digest ? `${advice}; ${lower}` : advice, remedy };
@@ -99,12 +100,12 @@ function wantedOf(tried: Tried, { wants }: Findings): Advice | undefined {
 function notThere(url: string, status: number, elsewhere: Findings['elsewhere']): string {
   if (elsewhere) {
     const because =
-      elsewhere.url.length > url.length ? 'the address lacks a global prefix' : 'the address has a prefix too many';
-    return `nothing is at ${url}, but ${elsewhere.url} answers (${elsewhere.status}): ${because}`;
+      elsewhere.url.length > url.length ? 'the address lacks a global prefix' : 'the address has an extra prefix';
+    return `there is nothing at ${url}, but ${elsewhere.url} answers (${elsewhere.status}): ${because}`;
   }
   if (status === 405) return `the route at ${url} does not accept POST`;
   const { origin, pathname } = new URL(url);
-  return `the shop has no route for a POST to ${url}: compare the path, and look for a global prefix (${origin}/api${pathname})`;
+  return `the shop has no route for a POST to ${url}: check the path, and look for a global prefix (${origin}/api${pathname})`;
 }
 
 /** @param status the answer to a probe in that format; null if none was sent */
@@ -115,7 +116,7 @@ function otherFormatWanted(wanted: Shop['postbackFormat'], status: number | null
       ? `the shop may not read ${unread}`
       : `the shop does not read ${unread}, but understood a test postback sent as ${read}, for an order that does not exist (${status})`;
   const remedy =
-    'let the handler read both, since the specification does not say which the service sends; ' +
+    'make the handler read both, as the specification does not say which the service sends; ' +
     `or set Postback format (postbackFormat) to ${wanted}`;
   return { advice: `${shown}: ${remedy}`, remedy: wanted };
 }
@@ -144,42 +145,42 @@ function afterDelivery(tried: Tried, body: string, findings: Findings): Advice |
   if (!deniesDelivery(text)) return wantedOf(tried, findings);
   const page = isPage(text);
   const says = page ? 'a page' : quoted(text);
-  const lost = `200 counts as delivered, but the answer is ${says}, no acknowledgement such as OK: see whether the shop has the payment`;
+  const lost = `200 counts as delivered, but the answer is ${says}, not an acknowledgement such as OK: check whether the shop has the payment`;
   const wanted = wantedOf(tried, findings);
   if (wanted) return { ...wanted, advice: `${lost}; ${wanted.advice}` };
   if (page && findings.alike?.isPage && findings.alike.status === 200) {
-    return { advice: `${lost}; any postback is answered so: compare ${tried.url} with the shop’s route` };
+    return { advice: `${lost}; every postback gets this answer: compare ${tried.url} with the shop’s route` };
   }
   return { advice: !page && speaksOfDigest(text) ? `${lost}; ${aboutDigest(tried)}` : lost };
 }
 
 function redirected(url: string, location: string | null): string {
   const target = location !== null && URL.canParse(location, url) ? new URL(location, url) : undefined;
-  const base = 'a redirect is not followed';
+  const base = 'redirects are not followed';
   if (!target) return `${base}: the shop must answer 200 itself`;
   if (/login|sign-?in|auth/i.test(target.pathname)) {
     return `${base}, and it leads to a login (${target.href}): let the service through to this route`;
   }
-  return `${base}: where ${target.href} takes postbacks, set the Result URL to it; else the shop must answer 200 itself`;
+  return `${base}: if ${target.href} accepts postbacks, set the Result URL to it; otherwise the shop must answer 200 itself`;
 }
 
 function unreached(url: string, code: string | null, error: string): string {
   const { host, hostname } = new URL(url);
   switch (code) {
     case 'ECONNREFUSED':
-      return `nothing listens at ${host}: is the shop running, and is this its port? In a container, ${hostname} is the container itself`;
+      return `nothing is listening at ${host}: is the shop running, and is this its port? In a container, ${hostname} is the container itself`;
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return `the name ${hostname} is not known here: correct the Result URL`;
+      return `the name ${hostname} cannot be resolved: correct the Result URL`;
     case 'TIMEOUT':
-      return `the shop at ${host} took the postback and did not answer in time: answer first, do slow work afterwards`;
+      return `the shop at ${host} accepted the postback but did not answer in time: answer first, do slow work afterwards`;
     case 'ECONNRESET':
     case 'EPIPE':
-      return `the shop at ${host} closed the connection without an answer: its log may say why`;
+      return `the shop at ${host} closed the connection without an answer: check its log`;
     case null:
     default:
       return /certificate|ssl|tls|EPROTO/i.test(`${code} ${error}`)
-        ? `https does not work with ${host}: check its certificate, and whether it is https at all`
+        ? `https to ${host} failed: check its certificate, and whether it serves https at all`
         : `the shop at ${host} could not be reached`;
   }
 }
@@ -204,7 +205,7 @@ export function isForged({ fields, shop }: Pick<Tried, 'fields' | 'shop'>): bool
 
 function aboutDigest({ fields, shop }: Tried): string {
   const { SignatureValue: sent, OutSum = '', InvId = '' } = fields;
-  if (sent === undefined) return 'it carried no SignatureValue, as the setting postbackSignature says';
+  if (sent === undefined) return 'it carried no SignatureValue, due to the setting postbackSignature';
   const text = `"${OutSum}:${InvId}:" and the API token (${firstCharacters(shop.apiToken)})`;
-  return `SignatureValue is the MD5 of ${text} in upper-case hexadecimal, computed from the values exactly as sent`;
+  return `SignatureValue is the MD5 of ${text} in upper-case hexadecimal, computed over the values exactly as sent`;
 }

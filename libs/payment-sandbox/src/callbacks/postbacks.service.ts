@@ -67,7 +67,7 @@ export class PostbacksService {
   /** Sends the fields of a callback again, with those of `set` replaced, as a new callback. */
   replay(id: string, set: Record<string, string> = {}, resign = false, format?: Shop['postbackFormat']): Callback {
     const original = this.store.callbacks.get(id);
-    if (!original) throw new SandboxError(404, `There is no callback ${id}`);
+    if (!original) throw new SandboxError(404, `Unknown callback ${id}`);
     const shop = this.shopOf(original.billId);
     const fields = { ...original.fields, ...set };
     const callback = {

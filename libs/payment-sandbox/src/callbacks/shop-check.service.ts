@@ -87,18 +87,19 @@ export class ShopCheckService implements BeforeApplicationShutdown {
     const advice = adviceFor({ shop, url, format, fields, answer }, findings)?.advice ?? '';
     if (findings.wants) return checked('bad', advice);
     if (findings.understands) {
-      const says = `it tells a right signature from a wrong one, which it refused with ${status}: it understands postbacks`;
+      const says = `it tells a correct signature from a wrong one, which it refused with ${status}: it understands postbacks`;
       return checked('good', says);
     }
     if (status === 200 && advice !== '') return checked('warn', advice);
     if (status === 200) {
-      const says = 'it takes postbacks. This one was forged, for an order that cannot exist: it should change nothing';
+      const says =
+        'it accepts postbacks. This one was forged, for an order that cannot exist: it should change nothing';
       return checked('good', says);
     }
     if (status !== null && REFUSALS.includes(status)) {
       return checked(
         'warn',
-        `it refused this one, whose signature is wrong, with ${status}${findings.alike ? ', and one with a right signature alike' : ''}: pay a bill to see whether it takes that`,
+        `it refused this one, whose signature is wrong, with ${status}${findings.alike ? ', as it did one with a correct signature' : ''}: pay a bill to see whether it accepts that`,
       );
     }
     if (status === 404 && !findings.elsewhere)
@@ -116,11 +117,11 @@ export class ShopCheckService implements BeforeApplicationShutdown {
     if (status !== null && REFUSALS.includes(status)) {
       return checked(
         'good',
-        `it refused this one, whose signature is wrong, with ${status}: it may, if it takes genuine ones`,
+        `it refused this one, whose signature is wrong, with ${status}: that is fine if it accepts genuine ones`,
       );
     }
     if (status !== null && status < 400) {
-      return checked('good', 'it takes redirects. The signature of this one is wrong: it should change nothing');
+      return checked('good', 'it accepts redirects. The signature of this one is wrong: it should change nothing');
     }
     const isNotThere = status === 404 || status === 405;
     const tried = { shop, url, format: 'form', answer } as const;

@@ -30,7 +30,7 @@ function openings({ host = '127.0.0.1', port, controlHosts = [] }: ProgramOption
   if (LOOPBACK.test(host)) return [];
   const console =
     controlHosts.length === 0
-      ? 'The console and /sandbox answer this machine only; --control-hosts lets others in.'
-      : `The console and /sandbox answer anyone who uses the names ${controlHosts.join(', ')}: they can read every token and change everything.`;
+      ? 'The console and /sandbox answer only this machine; --control-hosts lets others in.'
+      : `The console and /sandbox answer anyone who uses the names ${controlHosts.join(', ')}: such clients can read every token and change everything.`;
   return [`Open:    anyone who reaches port ${port} of this machine can use the API and the payer's pages. ${console}`];
 }

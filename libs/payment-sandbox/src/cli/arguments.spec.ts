@@ -127,7 +127,7 @@ describe('the command line of the sandbox', () => {
   test.each([
     ['[]', 'a JSON object of shops by id'],
     ['{', 'JSON'],
-    ['{}', 'names no shop'],
+    ['{}', 'defines no shop'],
     ['{"17":{}}', 'the shop "17": A new shop needs an apiToken'],
     ['{"17":{"apiToken":"t","resultUrl":"localhost"}}', 'the shop "17": resultUrl must be an http or https address'],
     ['{"17":{"apiToken":"t","resultURL":"x"}}', 'the shop "17": Shop settings: unknown field "resultURL"'],

@@ -24,8 +24,8 @@ Runs a sandbox of the payment acceptance service, for development.
       --host ADDRESS          address to listen on. Beyond this machine   SANDBOX_HOST      127.0.0.1
                               (0.0.0.0) anyone who reaches it can use
                               the API and the payer's pages; the console
-                              and /sandbox still answer this machine only
-      --control-hosts NAMES   names, with commas between, by which the    SANDBOX_CONTROL_HOSTS
+                              and /sandbox still answer only this machine
+      --control-hosts NAMES   comma-separated names by which the          SANDBOX_CONTROL_HOSTS
                               console and /sandbox answer other machines  none
                               too. Those can read every token and
                               change everything
@@ -34,7 +34,7 @@ Runs a sandbox of the payment acceptance service, for development.
   -s, --shop-url URL          your application, which the two demo        SANDBOX_SHOP_URL  http://127.0.0.1:3000
                               shops call, with its global prefix, as in
                               http://127.0.0.1:3000/api
-      --shops FILE            JSON file with shops of yours instead:      SANDBOX_SHOPS
+      --shops FILE            JSON file with your own shops instead:      SANDBOX_SHOPS
                               { "17": { "apiToken": "…", "resultUrl": "…" } }
       --pay-url URL           address of the payer's pages                SANDBOX_PAY_URL   that of the API call
       --processing-time TIME  how long a payment on the payer's page      SANDBOX_PROCESSING_TIME
@@ -42,12 +42,12 @@ Runs a sandbox of the payment acceptance service, for development.
       --log WHAT              prints a line for all requests and          SANDBOX_LOG       all
                               postbacks, problems, or none
       --diagnose YES          if a shop refuses a postback, sends         SANDBOX_DIAGNOSE  yes
-                              others for an order that cannot exist,
+                              more for an order that cannot exist,
                               to find out why; or no
       --version               shows the version
   -h, --help                  shows this
 
-The environment variables on the right set the same; the last column is the default.
+The environment variables on the right are equivalent; the last column is the default.
 
 The demo shops: demo-main, token sandbox-main-token-0123456789abcdef
                 demo-eu,   token sandbox-eu-token-0123456789abcdef
@@ -109,7 +109,7 @@ function parse(args: string[]) {
       },
     });
   } catch (error) {
-    throw new UsageError(`${(error as Error).message}. --help shows what there is.`);
+    throw new UsageError(`${(error as Error).message}. See --help.`);
   }
 }
 

@@ -13,7 +13,7 @@ export async function becomesFree(port: number, host: string): Promise<void> {
       if (tries > 0) await sleep(PAUSE_MS);
       else throw new Error(`Port ${port} is in use: choose another with --port or SANDBOX_PORT`);
     } else if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND') {
-      throw new Error(`${host} is no address of this machine: choose another with --host or SANDBOX_HOST`);
+      throw new Error(`${host} is not an address of this machine: choose another with --host or SANDBOX_HOST`);
     } else throw new Error(`Port ${port} of ${host} cannot be used: ${error.message}`, { cause: error });
   }
 }

@@ -10,14 +10,14 @@ import { UsageError } from './usage-error.js';
  * @throws UsageError that names file, shop and field
  */
 export function readShopsFile(file: string): Record<string, ShopInput> {
-  const refuse = (reason: string) => new UsageError(`The file of shops (--shops, SANDBOX_SHOPS) ${file}: ${reason}`);
+  const refuse = (reason: string) => new UsageError(`The shops file (--shops, SANDBOX_SHOPS) ${file}: ${reason}`);
   let shops: unknown;
   try {
     shops = JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
     throw refuse((error as Error).message);
   }
-  if (!isFields(shops)) throw refuse('it must hold a JSON object of shops by id');
+  if (!isFields(shops)) throw refuse('it must contain a JSON object of shops by id');
   const read: Shop[] = [];
   for (const [id, settings] of Object.entries(shops)) {
     try {
@@ -28,6 +28,6 @@ export function readShopsFile(file: string): Record<string, ShopInput> {
       throw refuse(`the shop "${id}": ${(error as Error).message}`);
     }
   }
-  if (read.length === 0) throw refuse('it names no shop');
+  if (read.length === 0) throw refuse('it defines no shop');
   return shops as Record<string, ShopInput>;
 }

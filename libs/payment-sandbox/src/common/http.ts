@@ -31,7 +31,7 @@ async function readBytes(request: SandboxRequest): Promise<Buffer> {
       if (size <= LARGEST_BODY) chunks.push(chunk);
     }
   } catch {
-    throw new SandboxError(400, 'The body did not arrive whole');
+    throw new SandboxError(400, 'The body did not arrive completely');
   }
   if (size > LARGEST_BODY) throw new SandboxError(400, 'The body is larger than 1 MiB');
   return Buffer.concat(chunks);

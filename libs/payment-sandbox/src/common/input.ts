@@ -46,11 +46,11 @@ export function readWhole(fields: Fields, name: string, least: number, most: num
 export function readTexts(fields: Fields, name: string): Record<string, string> | undefined {
   const value = fields[name];
   if (value === undefined) return undefined;
-  if (!isFields(value)) throw new SandboxError(400, `${name} must be an object of fields and their text values`);
+  if (!isFields(value)) throw new SandboxError(400, `${name} must be an object of fields with text values`);
   const texts = new Map<string, string>();
   for (const [key, text] of Object.entries(value)) {
     if (typeof text !== 'string')
-      throw new SandboxError(400, `${name}.${key} must be text: all values of a callback are`);
+      throw new SandboxError(400, `${name}.${key} must be text, like all values of a callback`);
     texts.set(key, text);
   }
   return Object.fromEntries(texts);

@@ -22,7 +22,7 @@ export class LocalOnlyGuard implements CanActivate {
     if (controlHosts.length === 0 && !LOOPBACK.test(request.socket.remoteAddress ?? '')) {
       throw new SandboxError(
         403,
-        'The control interface answers this machine only: see controlHosts (--control-hosts)',
+        'The control interface answers only this machine: see controlHosts (--control-hosts)',
       );
     }
     const address = `http://${request.headers.host ?? ''}`;

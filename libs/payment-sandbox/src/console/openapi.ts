@@ -62,8 +62,8 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
       amount: loose(['number', 'string'], 'At most two decimals, from 0.01 to 99999999.99 (assumed).'),
       order_id: loose(['string', 'number', 'null'], 'The shop’s order; comes back as InvId.'),
       description: loose(['string', 'null'], 'Description of the link.'),
-      type: loose(['string', 'null'], 'Kind of bill; only normal is known.'),
-      shop_id: loose(['string', 'number', 'null'], 'The shop; it must be that of the token (assumed).'),
+      type: loose(['string', 'null'], 'Type of bill; only normal is known.'),
+      shop_id: loose(['string', 'number', 'null'], 'The shop; must be the one the token belongs to (assumed).'),
       currency_in: { enum: [...CURRENCIES, null], description: 'Currency of the bill. Default RUB (assumed).' },
       custom: { description: 'Comes back as custom. An object is kept as JSON text (assumed).' },
       payer_pays_commission: {
@@ -79,7 +79,10 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
     required: ['success', 'link_url', 'link_page_url', 'bill_id'],
     additionalProperties: false,
     properties: {
-      success: { enum: ['true', true], description: 'The text true; a boolean if the shop is set so (assumed).' },
+      success: {
+        enum: ['true', true],
+        description: 'The text true; a boolean if the shop is configured so (assumed).',
+      },
       link_url: text('Payment link.', { format: 'uri' }),
       link_page_url: text('Payment page: the shop sends the payer here.', { format: 'uri' }),
       bill_id: text('The bill.'),
@@ -117,7 +120,7 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
     required: ['message', 'success'],
     additionalProperties: false,
     properties: {
-      message: text('The message of section 7, or what is wrong.'),
+      message: text('The message of section 7, or a description of the problem.'),
       success: { const: false },
       errors: { type: 'object', additionalProperties: { type: 'array', items: { type: 'string' } } },
     },

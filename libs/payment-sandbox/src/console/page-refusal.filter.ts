@@ -13,7 +13,7 @@ export class PageRefusalFilter implements ExceptionFilter<SandboxError> {
       status: refusal.status,
       title: 'Not possible',
       message: { tone: 'bad', text: `${refusal.message}.` },
-      content: html`<p>Go back in the browser to correct it: what you have entered is still there.</p>`,
+      content: html`<p>Go back in the browser to correct it: your input is still there.</p>`,
     });
     sendPage(host.switchToHttp().getResponse<ServerResponse>(), page);
   }

@@ -118,7 +118,7 @@ export class ConsolePagesController {
   @Get('console/requests/:id')
   request(@Param('id') id: string, @Req() request: SandboxRequest, @Res() response: ServerResponse): void {
     const received = this.received.get(Number(id));
-    if (!received) throw new SandboxError(404, `There is no request ${id}: only the last 500 are kept`);
+    if (!received) throw new SandboxError(404, `Unknown request ${id}: only the last 500 are kept`);
     sendPage(response, requestPage(received, ownAddress(request)), request);
   }
 

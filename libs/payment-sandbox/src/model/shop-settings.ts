@@ -51,7 +51,7 @@ export function checkShop(shop: Shop, shops: Iterable<Shop>): void {
   }
   for (const { id, apiToken } of shops) {
     if (apiToken === shop.apiToken && id !== shop.id) {
-      throw new SandboxError(400, `The shop ${id} already has this apiToken: a token names one shop`);
+      throw new SandboxError(400, `The shop ${id} already has this apiToken: a token belongs to one shop`);
     }
   }
 }
@@ -60,7 +60,7 @@ function readToken(fields: Fields): string | undefined {
   const token = fields['apiToken'];
   if (token === undefined) return undefined;
   if (typeof token === 'string' && /^[\x21-\x7e]{1,512}$/.test(token)) return token;
-  throw new SandboxError(400, 'apiToken must be text of visible ASCII characters without spaces');
+  throw new SandboxError(400, 'apiToken must consist of visible ASCII characters without spaces');
 }
 
 function readName(fields: Fields, otherwise: string | null): string | null {
@@ -85,5 +85,5 @@ function readPercent(fields: Fields): number | undefined {
   const decimal = typeof value === 'number' || typeof value === 'string' ? parseDecimal(String(value)) : undefined;
   const percent = Number(value);
   if (decimal && decimal.scale <= 4 && percent >= 0 && percent < 100) return percent;
-  throw new SandboxError(400, 'commissionPercent must be from 0 to below 100, with at most four decimals');
+  throw new SandboxError(400, 'commissionPercent must be at least 0 and below 100, with at most four decimals');
 }

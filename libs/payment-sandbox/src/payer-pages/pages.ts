@@ -94,7 +94,7 @@ export function processingPage({ shop, bill }: BillToPay, payment: Payment): Pag
     content: html`<div class="wheel"></div>
       <h1>Processing the payment</h1>
       <p class="sum">${money(payment.amount, payment.currency)}</p>
-      <p class="note" role="status">Card ${payment.fromCard}. This page updates itself.</p>
+      <p class="note" role="status">Card ${payment.fromCard}. This page updates automatically.</p>
       ${breakdown([
         ['To', nameOf(shop)],
         ['For', whatFor(bill)],
@@ -139,7 +139,7 @@ export function paidPage({ shop, bill }: BillToPay, payment: Payment): Page {
     content: html`${sign('good')}
       <h1>This bill is paid</h1>
       <p class="sum">${money(payment.amount, payment.currency)}</p>
-      <p>It needs no second payment.</p>
+      <p>No second payment is needed.</p>
       ${breakdown([
         ['To', nameOf(shop)],
         ['For', whatFor(bill)],

@@ -25,7 +25,7 @@ export function page({ content, beside, wait, ...rest }: Content): Page {
   return {
     ...rest,
     body: html`<body class="payer">
-      <header>Sandbox: no money moves. Use no real card.</header>
+      <header>Sandbox: no money moves. Do not use a real card.</header>
       <main${beside && html` class="two"`}${wait !== undefined && html` data-wait="${wait}"`}>
         <section class="card${!beside && ' result'}">${content}</section>
         ${beside}

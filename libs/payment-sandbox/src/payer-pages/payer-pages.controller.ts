@@ -90,7 +90,7 @@ export class PayerPagesController {
     return this.show(response, billId, (opened) => {
       const payment = opened.payments.find(({ id }) => id === paymentId);
       if (!payment) {
-        const advice = 'Open the payment page of the bill again to see where it stands.';
+        const advice = 'Reopen the payment page of the bill to see its current state.';
         return messagePage(404, 'No such payment', 'This bill has no such payment.', advice);
       }
       if (!isFinal(payment)) return processingPage(opened, payment);
@@ -124,18 +124,18 @@ export class PayerPagesController {
     const bill = this.store.bills.get(billId);
     const shop = bill && this.store.shops.get(bill.shopId);
     if (!bill || !shop) {
-      const advice = 'Check the address, or start the payment in the shop again.';
+      const advice = 'Check the address, or restart the payment in the shop.';
       return messagePage(404, 'No such bill', 'There is no bill at this address.', advice);
     }
     if (shop.banned) {
-      const advice = 'Nothing was taken. Please ask the shop how to pay.';
+      const advice = 'You were not charged. Ask the shop how to pay.';
       return messagePage(403, 'Payment not possible', 'The shop of this bill is blocked.', advice);
     }
     try {
       return page({ shop, bill, ...dueOf(bill, shop), payments: this.store.paymentsOf(billId) });
     } catch (error) {
       if (!(error instanceof SandboxError)) throw error;
-      return messagePage(error.status, 'Payment not possible', error.message, 'Nothing was taken.');
+      return messagePage(error.status, 'Payment not possible', error.message, 'You were not charged.');
     }
   }
 

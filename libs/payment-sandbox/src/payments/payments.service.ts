@@ -57,7 +57,7 @@ export class PaymentsService {
     if (shop.banned) throw new SandboxError(409, `The shop ${shop.id} is banned: its bills cannot be paid`);
     const card = behaviourOf(input.card);
     const amount = input.amount ?? formatMinor(amountPaid(amountDue(bill, shop.commissionPercent), card.pays));
-    if (minorOf(amount) > LARGEST_MINOR) throw new SandboxError(400, `The amount ${amount} is above 99999999.99`);
+    if (minorOf(amount) > LARGEST_MINOR) throw new SandboxError(400, `The amount ${amount} exceeds 99999999.99`);
     const createdAt = this.clock.instant();
     const payment: Payment = {
       id: randomId(),
@@ -80,9 +80,9 @@ export class PaymentsService {
     const payment = this.store.payments.get(id);
     if (!payment) throw new SandboxError(404, `There is no payment ${id}`);
     const status = outcome === 'success' ? 'SUCCESS' : 'FAIL';
-    if (payment.status === status) throw new SandboxError(409, `The payment ${id} is ${status} already`);
+    if (payment.status === status) throw new SandboxError(409, `The payment ${id} is already ${status}`);
     if (payment.status === 'SUCCESS' && !force) {
-      throw new SandboxError(409, `The payment ${id} succeeded; a service does not revert that, unless force is true`);
+      throw new SandboxError(409, `The payment ${id} succeeded; that is not reverted unless force is true`);
     }
     return this.carryOn({ ...payment, plan: [{ status, at: this.clock.instant() }] });
   }

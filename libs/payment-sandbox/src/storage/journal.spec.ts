@@ -44,9 +44,9 @@ describe('the journal', () => {
     writeFileSync(path, '');
     const journal = new FileJournal(openSync(path, 'r')); // no write to it succeeds
     journal.append([{ clockOffsetMs: 1 }]);
-    await expect(journal.durable()).rejects.toThrow(/cannot be written/);
+    await expect(journal.durable()).rejects.toThrow(/Cannot write the sandbox journal/);
     journal.append([{ clockOffsetMs: 2 }]);
-    await expect(journal.durable()).rejects.toThrow(/cannot be written/);
+    await expect(journal.durable()).rejects.toThrow(/Cannot write the sandbox journal/);
     await journal.close();
   });
 });

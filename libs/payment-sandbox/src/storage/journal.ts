@@ -98,7 +98,7 @@ export class FileJournal implements Journal {
       }
       await fsyncAsync(this.fd);
     } catch (error) {
-      throw new Error('The journal of the sandbox cannot be written; restart it', { cause: error });
+      throw new Error('Cannot write the sandbox journal; restart the sandbox', { cause: error });
     }
   }
 }

@@ -33,7 +33,7 @@ export async function verifyRecord({ id }: InboxRecord, find: () => Promise<read
   if (rows.length > 0) return;
   throw new Error(
     `The transaction of the event "${id}" was ended before its work was over: by a ROLLBACK on its connection, or by the database ` +
-      'after a failed statement whose error the work caught. Do not acknowledge the event: it has to come again.',
+      'after a failed statement whose error the work caught. Do not acknowledge the event: it must be redelivered.',
   );
 }
 

@@ -17,10 +17,10 @@ const ATTRIBUTES = ['id', 'source', 'type', 'subject', 'time', 'partitionkey'] a
 export function readPaymentEvent(message: unknown): PaymentCloudEvent {
   const event = parsed(message);
   if (event['specversion'] !== '1.0')
-    throw new UnreadablePaymentEventError('The message is no CloudEvent of version 1.0.');
+    throw new UnreadablePaymentEventError('The message is not a CloudEvent of version 1.0.');
   const missing = ATTRIBUTES.filter((name) => typeof event[name] !== 'string' || event[name] === '');
   if (missing.length > 0) throw new UnreadablePaymentEventError(`The CloudEvent has no ${missing.join(', ')}.`);
-  if (!isRecord(event['data'])) throw new UnreadablePaymentEventError('The data of the CloudEvent is no object.');
+  if (!isRecord(event['data'])) throw new UnreadablePaymentEventError('The data of the CloudEvent is not an object.');
   return event as unknown as PaymentCloudEvent;
 }
 
@@ -31,9 +31,9 @@ function parsed(message: unknown): Record<string, unknown> {
     try {
       value = JSON.parse(text);
     } catch {
-      throw new UnreadablePaymentEventError('The message is no JSON.');
+      throw new UnreadablePaymentEventError('The message is not JSON.');
     }
   }
-  if (!isRecord(value)) throw new UnreadablePaymentEventError('The message is no JSON object.');
+  if (!isRecord(value)) throw new UnreadablePaymentEventError('The message is not a JSON object.');
   return value;
 }

@@ -47,7 +47,7 @@ async function connect({ client, pattern = nameOf, message = itself }: PaymentMi
       try {
         await lastValueFrom(client.emit(pattern(event), message(event)), { defaultValue: undefined });
       } catch (error) {
-        const what = `The client has not sent the event: ${describeError(error)}`;
+        const what = `The client did not send the event: ${describeError(error)}`;
         await client.connect().catch((cause: unknown) => {
           lose(describeError(cause));
           throw unavailable(what);

@@ -31,7 +31,8 @@ export async function connectNats(target: NatsTarget): Promise<BrokerConnection>
         throw unavailable(`The stream "${stream}" cannot be used: ${describeError(error)}`);
       });
     const { config } = await inspectStream();
-    if (config.no_ack) throw unavailable(`The stream "${stream}" acknowledges nothing (no_ack), so it cannot be used.`);
+    if (config.no_ack)
+      throw unavailable(`The stream "${stream}" does not acknowledge messages (no_ack), so it cannot be used.`);
     return {
       ready: true,
       publish: publisher(server, target, inspectStream),
@@ -58,12 +59,12 @@ function publisher(
     if (event.traceparent !== undefined) fields.set('traceparent', event.traceparent);
     const options = { msgID: `${name}:${event.id}`, headers: fields, expect: { streamName: stream } };
     const ack = await client.publish(to, JSON.stringify(event), options).catch(async (error: unknown) => {
-      const what = `JetStream has not taken the event: ${describeError(error)}`;
+      const what = `JetStream did not accept the event: ${describeError(error)}`;
       if (isUnanswered(error)) throw unavailable(what);
       if (!hasNoResponders(error)) throw refused(what);
       // A stream without a leader does not respond either, but then this request fails as well.
       await inspectStream();
-      throw refused(`No stream takes "${to}". Add it to "${stream}".`);
+      throw refused(`No stream accepts "${to}". Add it to "${stream}".`);
     });
     // A duplicate is fine: an earlier attempt was stored, and its acknowledgement was lost.
     if (ack.stream !== stream) throw refused(`"${to}" belongs to the stream "${ack.stream}", not to "${stream}".`);

@@ -90,9 +90,9 @@ function publisher(channel: ConfirmChannel, { exchange, routingKey }: RabbitMqTa
         returned.delete(event.id);
         if (error) {
           const kind = closed && !rejected ? unavailable : refused;
-          reject(kind(`RabbitMQ has not confirmed the event: ${describeError(error)}`));
+          reject(kind(`RabbitMQ did not confirm the event: ${describeError(error)}`));
         } else if (reason === undefined) resolve();
-        else reject(refused(`No queue takes "${key}" of the exchange "${exchange}" (${reason}). Bind one to it.`));
+        else reject(refused(`No queue is bound to "${key}" of the exchange "${exchange}" (${reason}). Bind one.`));
       });
     });
 }

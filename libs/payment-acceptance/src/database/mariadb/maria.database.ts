@@ -44,12 +44,12 @@ export class MariaDatabase extends Database {
     text: string,
     values: readonly unknown[],
     transaction: OwnTransaction | undefined,
-    limitMs: number | undefined,
+    timeoutMs: number | undefined,
   ): Promise<Answer> {
     const parameters = values.map(given);
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await super.answer(text, parameters, transaction, limitMs);
+        return await super.answer(text, parameters, transaction, timeoutMs);
       } catch (error) {
         if (transaction || attempt >= STATEMENT_ATTEMPTS || !isConflict(error)) throw error;
       }
@@ -184,7 +184,7 @@ export class MariaDatabase extends Database {
     if (charset !== 'utf8mb4,utf8mb4,utf8mb4') {
       throw new PaymentUnsupportedDataSourceError(
         type,
-        `Its connections have the character sets ${charset}: leave the option "charset" of the data source at utf8mb4, its default.`,
+        `Its connections have the character sets ${charset}: leave the data source's option "charset" at utf8mb4, its default.`,
       );
     }
   }

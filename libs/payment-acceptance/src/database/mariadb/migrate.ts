@@ -39,7 +39,7 @@ export async function migrateMaria(
     );
     if (!turn?.mine) {
       throw new Error(
-        'Another process has been migrating the tables of PaymentAcceptanceModule for two minutes. Find out what blocks it, and start again.',
+        'Another process has been migrating the tables of PaymentAcceptanceModule for two minutes. Find out what blocks it, then restart.',
       );
     }
     try {

@@ -39,13 +39,13 @@ export class PostgresDatabase extends Database {
     if (server !== 'UTF8') {
       throw new PaymentUnsupportedDataSourceError(
         'postgres',
-        `Its database has the encoding ${server}, in which not every callback can be stored. Make one with ENCODING 'UTF8'.`,
+        `Its database has the encoding ${server}, which cannot store every callback. Create one with ENCODING 'UTF8'.`,
       );
     }
     if (client !== 'UTF8') {
       throw new PaymentUnsupportedDataSourceError(
         'postgres',
-        `Its connections have the client_encoding ${client}, but the driver sends UTF8. Leave client_encoding as the driver sets it.`,
+        `Its connections have the client_encoding ${client}, but the driver sends UTF8. Keep the client_encoding set by the driver.`,
       );
     }
   }
@@ -59,8 +59,8 @@ export class PostgresDatabase extends Database {
   ): Promise<Row[]> {
     if (within instanceof HostTransaction) return this.rows(statement.with(given), reading, within);
     const values = statement.values(given);
-    const { text: whole, limitMs } = statement;
-    const rows = await this.probed(whole, (text) => this.sendPrepared(text, values, within, limitMs));
+    const { text: whole, timeoutMs } = statement;
+    const rows = await this.probed(whole, (text) => this.sendPrepared(text, values, within, timeoutMs));
     return readRows(rows, reading);
   }
 
@@ -81,18 +81,18 @@ export class PostgresDatabase extends Database {
     text: string,
     values: unknown[],
     transaction: OwnTransaction | undefined,
-    limitMs: number | undefined,
+    timeoutMs: number | undefined,
   ): Promise<Answer['rows']> {
     if (this.preparedStatements.areUsable) {
       const run = (connection: Connection): Promise<Answer['rows']> =>
         this.preparedStatements.run(connection, text, values);
       try {
-        return await this.onConnection(transaction, limitMs, run);
+        return await this.onConnection(transaction, timeoutMs, run);
       } catch (error) {
         if (transaction || !(error instanceof PreparedStatementsUnavailableError)) throw error;
       }
     }
-    return (await this.answer(text, values, transaction, limitMs)).rows;
+    return (await this.answer(text, values, transaction, timeoutMs)).rows;
   }
 
   override async send(connection: Connection, text: string, values: readonly unknown[] = []): Promise<Answer> {

@@ -3,14 +3,14 @@ import { Parameter, Statement, type Value } from '../statement.js';
 /** A statement that is built once and whose plan connections keep, with named parameters. */
 export class PreparedStatement<Name extends string> {
   readonly text: string;
-  readonly limitMs: number | undefined;
+  readonly timeoutMs: number | undefined;
 
   constructor(
     private readonly names: readonly Name[],
     private readonly statement: Statement,
   ) {
-    const { parts, values, limitMs } = statement;
-    this.limitMs = limitMs;
+    const { parts, values, timeoutMs } = statement;
+    this.timeoutMs = timeoutMs;
     const places = new Map<string, number>(names.map((name, index) => [name, index + 1]));
     const place = (value: unknown): string => {
       const found = value instanceof Parameter ? places.get(value.name) : undefined;
@@ -26,10 +26,10 @@ export class PreparedStatement<Name extends string> {
 
   /** The statement with its values, for a connection that keeps no plans. */
   with(given: Readonly<Record<Name, Value>>): Statement {
-    const { parts, values, limitMs } = this.statement;
+    const { parts, values, timeoutMs } = this.statement;
     const valueOf = (value: Value | Parameter): Value =>
       value instanceof Parameter ? given[value.name as Name] : value;
-    return new Statement(parts, values.map(valueOf), limitMs);
+    return new Statement(parts, values.map(valueOf), timeoutMs);
   }
 }
 

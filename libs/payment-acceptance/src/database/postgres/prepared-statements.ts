@@ -59,8 +59,8 @@ export class PreparedStatements {
     this.areUsable = false;
     this.logger.write(
       'statements-unprepared',
-      'A connection to PostgreSQL has lost a prepared statement (a pooler that shares connections, or DEALLOCATE ALL), so ' +
-        `this instance no longer prepares statements. Planning each of them costs the database more time. ${describeError(error)}`,
+      'A connection to PostgreSQL lost a prepared statement (a pooler that shares connections, or DEALLOCATE ALL), so ' +
+        `this instance no longer prepares statements. Planning each one takes the database more time. ${describeError(error)}`,
     );
   }
 

@@ -192,7 +192,7 @@ export abstract class DeliveryStore {
   abstract complete(delivery: ClaimedDelivery): Promise<boolean>;
 
   /** Releases a claim whose attempt never began, and does not count it. */
-  async release(delivery: ClaimedDelivery): Promise<void> {
+  async releaseLease(delivery: ClaimedDelivery): Promise<void> {
     await this.database.change(
       sql`UPDATE payment_acceptance.delivery SET attempts = attempts - 1, lease_token = NULL, lease_until = NULL
        WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND ${isPending('state')}`,
@@ -203,7 +203,7 @@ export abstract class DeliveryStore {
    * Releases a claim until after the pause, and does not count the attempt; `false` if the token was replaced or it is done.
    * @param code why it could not begin; what failed before remains the reason
    */
-  async giveBack(delivery: ClaimedDelivery, error: string, code: string, pauseMs: number): Promise<boolean> {
+  async releaseUncounted(delivery: ClaimedDelivery, error: string, code: string, pauseMs: number): Promise<boolean> {
     const given = await this.database.change(
       sql`UPDATE payment_acceptance.delivery SET last_error = ${error}, last_error_code = coalesce(last_error_code, ${code}),
          attempts = attempts - 1, lease_token = NULL, lease_until = NULL, due_at = ${this.now(pauseMs)}

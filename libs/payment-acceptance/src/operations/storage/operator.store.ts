@@ -6,7 +6,7 @@ import type { BillId, IntentId, OrderId, PaymentId } from '../../domain/ids.js';
 import type { DeadLetterFilter } from '../records/dead-letter.js';
 import { Database } from '../../database/database.js';
 import { deadLettersOf, isOrderless, orderlessOf } from './dead-letters.js';
-import { LONG_STATEMENT_MS } from '../../database/statement-limit.js';
+import { LONG_STATEMENT_TIMEOUT_MS } from '../../database/statement-timeout.js';
 import type { DeliveryQueue } from '../../events/storage/delivery.store.js';
 import { integer } from '../../database/reading.js';
 import { ofScope } from '../../database/scope.js';
@@ -168,7 +168,7 @@ export class OperatorStore {
     return this.database.rows(
       sql`SELECT ${dialect.text('id')} AS id, intent_id AS "intentId", consumer, ${dialect.text('found.seq')} AS seq FROM (
          ${first(deadLettersOf(dialect, filter, scope))} UNION ALL ${first(orderlessOf(dialect, filter, scope))}) found
-       ORDER BY found.seq, found.id LIMIT ${READ_AT_ONCE}`.withTime(LONG_STATEMENT_MS),
+       ORDER BY found.seq, found.id LIMIT ${READ_AT_ONCE}`.withTimeout(LONG_STATEMENT_TIMEOUT_MS),
       {},
     );
   }

@@ -7,7 +7,7 @@ import { Database } from '../../database/database.js';
 import { flag, integer } from '../../database/reading.js';
 import { ofScope } from '../../database/scope.js';
 import type { ShopScope } from '../../domain/shop-scope.js';
-import { LONG_STATEMENT_MS } from '../../database/statement-limit.js';
+import { LONG_STATEMENT_TIMEOUT_MS } from '../../database/statement-timeout.js';
 import { join, sql, type Statement } from '../../database/statement.js';
 import type { OwnTransaction } from '../../database/own-transaction.js';
 
@@ -33,7 +33,7 @@ export class PastEventsStore {
   /** How many deliveries are missing now. */
   async count(filter: PastEventFilter, scope: ShopScope): Promise<number> {
     const [counted] = await this.database.rows<{ missing: number }>(
-      sql`SELECT count(*) AS missing ${this.undelivered(filter, scope)}`.withTime(LONG_STATEMENT_MS),
+      sql`SELECT count(*) AS missing ${this.undelivered(filter, scope)}`.withTimeout(LONG_STATEMENT_TIMEOUT_MS),
       { missing: integer },
     );
     return counted?.missing ?? 0;
@@ -47,8 +47,8 @@ export class PastEventsStore {
     const joined = isSelective ? sql`JOIN` : dialect.joinInOrder;
     return this.database.rows<PastEvent>(
       sql`SELECT ${dialect.text('e.seq')} AS seq, e.intent_id AS "intentId", c.name AS consumer
-       ${this.undelivered(filter, scope, joined)} AND e.seq > ${after?.seq ?? '0'} ORDER BY e.seq LIMIT ${READ_AT_ONCE}`.withTime(
-        LONG_STATEMENT_MS,
+       ${this.undelivered(filter, scope, joined)} AND e.seq > ${after?.seq ?? '0'} ORDER BY e.seq LIMIT ${READ_AT_ONCE}`.withTimeout(
+        LONG_STATEMENT_TIMEOUT_MS,
       ),
       {},
     );

@@ -5,7 +5,7 @@ import type { PaymentStatus } from '../../domain/payment.js';
 import { FIRST_UUID } from '../../domain/uuid.js';
 import { Database } from '../../database/database.js';
 import { flag, instant, type Reading } from '../../database/reading.js';
-import { LONG_STATEMENT_MS } from '../../database/statement-limit.js';
+import { LONG_STATEMENT_TIMEOUT_MS } from '../../database/statement-timeout.js';
 import { rawSql, toSql, sql, type Expression, type Statement } from '../../database/statement.js';
 import type { BillId, IntentId, OrderId, PaymentId } from '../../domain/ids.js';
 
@@ -87,7 +87,7 @@ export class ReconciliationStore {
            OR EXISTS (SELECT 1 FROM payment_acceptance.payment p WHERE p.intent_id = b.intent_id
              AND (${within('p.first_seen_at')} OR ${within('p.changed_at')}))
            OR EXISTS (SELECT 1 FROM payment_acceptance.callback c WHERE c.intent_id = b.intent_id AND ${within('c.received_at')}))
-       ORDER BY ${openedAt}, b.intent_id LIMIT ${limit}`.withTime(LONG_STATEMENT_MS),
+       ORDER BY ${openedAt}, b.intent_id LIMIT ${limit}`.withTimeout(LONG_STATEMENT_TIMEOUT_MS),
       { openedAt: instant },
     );
   }
@@ -127,8 +127,8 @@ export class ReconciliationStore {
   private paymentsOfBills(condition: Statement): Promise<LedgerPaymentOfBill[]> {
     return this.database.rows<LedgerPaymentOfBill>(
       sql`SELECT ${this.paymentColumns()}, b.order_id AS "orderId", b.bill_id AS "billId", b.state AS "billState"
-       FROM payment_acceptance.payment p JOIN payment_acceptance.bill b ON b.intent_id = p.intent_id WHERE ${condition}`.withTime(
-        LONG_STATEMENT_MS,
+       FROM payment_acceptance.payment p JOIN payment_acceptance.bill b ON b.intent_id = p.intent_id WHERE ${condition}`.withTimeout(
+        LONG_STATEMENT_TIMEOUT_MS,
       ),
       PAYMENT,
     );

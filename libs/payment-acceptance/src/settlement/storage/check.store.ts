@@ -106,7 +106,7 @@ export abstract class CheckStore {
   }
 
   /** Makes postponed bills due now, except those being checked. */
-  async hasten(intentIds: readonly IntentId[]): Promise<void> {
+  async retryNow(intentIds: readonly IntentId[]): Promise<void> {
     await this.database.change(
       sql`UPDATE payment_acceptance.bill SET check_after = ${this.later(0)}
        WHERE intent_id ${this.database.dialect.oneOf(intentIds, 'uuid')} AND lease_token IS NULL AND check_after > ${this.later(0)}`,
@@ -114,7 +114,7 @@ export abstract class CheckStore {
   }
 
   /** Releases an unused claim. */
-  async release(claim: Pick<ClaimedBill, 'intentId' | 'token'>): Promise<void> {
+  async releaseLease(claim: Pick<ClaimedBill, 'intentId' | 'token'>): Promise<void> {
     await this.database.change(
       sql`UPDATE payment_acceptance.bill SET lease_token = NULL, lease_until = NULL
        WHERE intent_id = ${claim.intentId} AND lease_token = ${claim.token}`,
@@ -125,7 +125,7 @@ export abstract class CheckStore {
     if (bills.length === 0) return [];
     const hints = await this.hintsOf(bills.map(({ intentId }) => intentId)).catch(async (error: unknown) => {
       // They are already leased, but will not be checked.
-      await Promise.all(bills.map((bill) => this.release(bill)));
+      await Promise.all(bills.map((bill) => this.releaseLease(bill)));
       throw error;
     });
     return bills.map((bill) => ({ ...bill, hints: hints.filter(({ intentId }) => intentId === bill.intentId) }));

@@ -112,7 +112,7 @@ export class InquiryStore {
   }
 
   /** Postpones the shop's next inquiry. */
-  async putOff(shop: string, pauseMs: number): Promise<void> {
+  async postpone(shop: string, pauseMs: number): Promise<void> {
     await this.database.change(
       sql`UPDATE payment_acceptance.shop_state SET next_inquiry_at = ${this.now(Math.min(pauseMs, MAX_PAUSE_MS))}
        WHERE shop = ${shop}`,

@@ -31,7 +31,7 @@ export function callbackState({ state, tries }: Callback): [text: string, tone: 
     case 'dropped':
       return ['dropped', 'warn'];
     case 'pending':
-      return tries.length > 0 ? ['will be sent again', 'warn'] : ['on its way', ''];
+      return tries.length > 0 ? ['will be retried', 'warn'] : ['on its way', ''];
   }
 }
 

@@ -42,7 +42,7 @@ export function billPage(view: History): Page {
           <p><a href="/transfer/${bill.id}">Payment page</a></p>
         </section>
         <section class="card" aria-labelledby="do">
-          <h2 id="do">Make it happen</h2>
+          <h2 id="do">Actions</h2>
           ${payForm(bill.id)} ${payments.map(completion)} ${forgery(bill.id)}
         </section>
       </div>
@@ -89,7 +89,7 @@ function completion(payment: Payment): Html | false {
 
 function forgery(billId: string): Html {
   return html`<div class="stack tight">
-    <p class="note">A SUCCESS that the service never sent, signed as a payer could. The shop must not believe it.</p>
+    <p class="note">A SUCCESS that the service never sent, signed as a payer could. The shop must not trust it.</p>
     ${button(`/sandbox/console/bills/${billId}/forge`, 'Forge a postback')}
   </div>`;
 }

@@ -52,7 +52,7 @@ export function billsPage(view: BillsView): Page {
   return consolePage({
     title: 'Bills',
     place: 'bills',
-    lead: 'What the shops have billed, newest first. The page updates itself.',
+    lead: 'What the shops have billed, newest first. The page updates automatically.',
     content: html`<div class="facts-row">
         <a href="/sandbox/console/faults"
           ><span>Faults</span>${inForce === 0 ? tag('none') : tag(`${inForce} in force`, 'warn')}</a
@@ -94,8 +94,8 @@ function billRow({ bill, shop, payments, callbacks }: BillRow): Html {
 function howToBegin({ address, shopId }: BillsView): Html {
   return html`<div>
     <p>
-      No bill yet. Buy something in your shop, or make a bill as your shop would, with the token that
-      <a href="/sandbox/console/shops">the shop’s settings</a> show:
+      No bills yet. Buy something in your shop, or create a bill as your shop would, with the token from
+      <a href="/sandbox/console/shops">the shop’s settings</a>:
     </p>
     <pre tabindex="0">
 curl ${address}/api/v1/bill/create \\

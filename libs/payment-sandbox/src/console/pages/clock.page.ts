@@ -22,25 +22,25 @@ export function clockPage(now: Instant, aheadMs: number, upcoming: readonly Upco
   return consolePage({
     title: 'Clock',
     place: 'clock',
-    lead: 'When you move it on, everything due on the way happens, redeliveries included. The shop’s clock does not change.',
+    lead: 'Advancing it triggers everything that falls due, including redeliveries. The shop’s clock does not change.',
     content: html`<section class="card" aria-labelledby="now">
         <h2 id="now">${time(now)}</h2>
         <p class="note">
-          ${aheadMs === 0 ? 'Equal to the machine’s clock.' : `Ahead of the machine’s clock by ${inWords(aheadMs)}.`}
+          ${aheadMs === 0 ? 'In sync with the machine’s clock.' : `Ahead of the machine’s clock by ${inWords(aheadMs)}.`}
         </p>
         <div class="row steps">
           ${STEPS.map((step) => button('/sandbox/console/clock', `+ ${step}`, { advance: step }))}
         </div>
         <form class="row" method="post" action="/sandbox/console/clock">
-          <label>Move on by<input name="advance" placeholder="90s" autocomplete="off" required /></label>
-          <button>Move</button>
+          <label>Advance by<input name="advance" placeholder="90s" autocomplete="off" required /></label>
+          <button>Advance</button>
         </form>
       </section>
       <section class="card">
         <h2 id="due">What is due</h2>
         ${
           upcoming.length === 0
-            ? html`<p class="note">Nothing: no payment awaits a status, no postback a try.</p>`
+            ? html`<p class="note">Nothing: no payments or postbacks are pending.</p>`
             : html`<div class="scroll flows" role="region" aria-labelledby="due" tabindex="0">
                 <table>
                   <thead>

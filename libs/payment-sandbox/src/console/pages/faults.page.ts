@@ -23,7 +23,7 @@ const REQUESTS: Readonly<Record<RequestFault, FaultText>> = {
   resetBefore: { does: 'Nothing is done, and the connection is reset.' },
   slow: { does: 'The request is served after a delay.', settings: ['ms'] },
   status500: { does: 'A 500 instead of the answer.', settings: ['done'] },
-  html: { does: 'A 502 page of HTML instead of the answer.', settings: ['done'] },
+  html: { does: 'A 502 HTML page instead of the answer.', settings: ['done'] },
   malformed: { does: 'The answer is cut short.', settings: ['done'] },
   empty: { does: 'The answer is empty.', settings: ['done'] },
   unauthenticated: { does: '401 Unauthenticated, whatever the token.' },
@@ -32,7 +32,7 @@ const REQUESTS: Readonly<Record<RequestFault, FaultText>> = {
   billNotFound: { does: '403 api:error.bill_not_found, for lists of payments.' },
   tooManyPayments: { does: '400 api:error.too_many_payments, for lists of payments.' },
   loseAnswer: {
-    does: 'The request is served, then the connection is reset: a bill may exist that the shop does not know.',
+    does: 'The request is served, then the connection is reset: a bill may exist that the shop does not know about.',
   },
 };
 
@@ -42,7 +42,7 @@ const POSTBACKS: Readonly<Record<PostbackFault, FaultText>> = {
   delay: { does: 'It is sent later.', settings: ['by'] },
   reorder: { does: 'It is held back until the next one has gone out.', settings: ['within'] },
   change: { does: 'Its fields are changed on the way.', settings: ['set', 'resign'] },
-  forge: { does: 'A SUCCESS that the service never sent goes out beside it.', settings: ['set'] },
+  forge: { does: 'A SUCCESS that the service never sent goes out alongside it.', settings: ['set'] },
 };
 
 /** Every fault as a switch. */
@@ -58,7 +58,7 @@ export function faultsPage(faults: FaultDocument): Page {
     title: 'Faults',
     place: 'faults',
     tag: inForce === 0 ? tag('none in force') : tag(`${inForce} in force`, 'warn'),
-    lead: 'What a network and a service do on a bad day. A shop must end with the same orders as on a good one.',
+    lead: 'What networks and services do on a bad day. A shop must end up with the same orders as on a good one.',
     content: html`<div class="halves">
       <section class="card" aria-labelledby="requests">
         <h2 id="requests">Requests of the shop</h2>
@@ -80,7 +80,7 @@ export function faultsPage(faults: FaultDocument): Page {
             <label>Seed<input name="seed" inputmode="numeric" value="${faults.seed ?? ''}" placeholder="1" /></label>
             <button class="quiet">Set</button>
           </form>
-          ${button('/sandbox/console/faults/none', 'Switch all off')}
+          ${button('/sandbox/console/faults/none', 'Turn all off')}
         </section>
       </div>
     </div>`,
@@ -122,7 +122,7 @@ function faultItem(
             >Probability<input name="p" inputmode="decimal" value="${given.p ?? ''}" placeholder="1" autocomplete="off"
           /></label>
           <label
-            >At most this often<input
+            >Maximum occurrences<input
               name="times"
               inputmode="numeric"
               value="${given.times ?? ''}"
@@ -131,7 +131,7 @@ function faultItem(
           /></label>
           ${fields.filter((name) => name !== 'operation' || !isOfLists(fault)).map((name) => settingField(name, given))}
         </div>
-        <button>Put in force</button>
+        <button>Apply</button>
       </form>
     </details>
   </li>`;
@@ -178,13 +178,13 @@ function settingField(name: keyof Settings, given: Settings): Html {
         ['false', 'no'],
       ]);
     case 'resign':
-      return choice('Signed again', [
+      return choice('Re-signed', [
         ['', 'no'],
         ['true', 'yes'],
       ]);
     case 'set':
       return html`<label
-        >Fields to set, one a line<textarea name="set" rows="2" placeholder="OutSum=1.00" spellcheck="false">
+        >Fields to set, one per line<textarea name="set" rows="2" placeholder="OutSum=1.00" spellcheck="false">
 ${Object.entries(given.set ?? {})
             .map(([field, value]) => `${field}=${value}`)
             .join('\n')}</textarea>
@@ -194,9 +194,9 @@ ${Object.entries(given.set ?? {})
     case 'copies':
       return text('Copies', '1');
     case 'by':
-      return text('Later by', '1m');
+      return text('Delay by', '1m');
     case 'within':
-      return text('At most for', '1m');
+      return text('For at most', '1m');
     case 'p':
     case 'times':
       throw new TypeError(`${name} has its field already`);

@@ -26,7 +26,7 @@ export function replayForms(callback: Callback): Html {
           )}
         </div>
         <p>
-          <label><input type="checkbox" name="resign" />Sign again, as only the service could</label>
+          <label><input type="checkbox" name="resign" />Re-sign, as only the service could</label>
         </p>
         <button>Send</button>
       </form>

@@ -34,9 +34,9 @@ export function requestsPage({ requests, problems, older, address }: RequestsVie
     </table>
   </div>`;
   const nothing = problems
-    ? html`<p>None of the requests kept has a problem.</p>`
+    ? html`<p>None of the stored requests has a problem.</p>`
     : html`<p>
-        None yet. The API is at <code>${address}/api/v1</code>; a base address in a client is <code>${address}</code>.
+        None yet. The API is at <code>${address}/api/v1</code>; the base address for clients is <code>${address}</code>.
       </p>`;
   return consolePage({
     title: 'Requests',
@@ -44,7 +44,7 @@ export function requestsPage({ requests, problems, older, address }: RequestsVie
     lead: 'Requests to the API, newest first, including refused ones and those to addresses outside the interface. The last 500 are kept.',
     content: html`<section class="card">
       <p>
-        ${problems ? html`<a href="/sandbox/console/requests">All requests</a>` : html`<a href="/sandbox/console/requests?problems">Only those with a problem</a>`}
+        ${problems ? html`<a href="/sandbox/console/requests">All requests</a>` : html`<a href="/sandbox/console/requests?problems">Only requests with problems</a>`}
       </p>
       ${requests.length > 0 ? table : nothing} ${older !== null && html`<p><a href="${older}">Older requests</a></p>`}
     </section>`,
@@ -125,5 +125,5 @@ function nameOf({ operation, method, address }: ReceivedRequest): string {
 
 function answerTag({ status, durationMs, problem }: ReceivedRequest): Html {
   const tone: Tone = problem !== null ? 'bad' : status === 200 ? 'good' : 'warn';
-  return tag(status === null ? (durationMs === null ? 'under way' : 'no answer') : String(status), tone);
+  return tag(status === null ? (durationMs === null ? 'in progress' : 'no answer') : String(status), tone);
 }

@@ -5,12 +5,12 @@ import type { Shop } from '../../model/entities.js';
 import { button, consolePage, option, shopAddress, tag, time } from './layout.js';
 
 const LEAD =
-  'What the service knows of a shop. The specification speaks of shop settings without listing them: their names are ours.';
+  'What the service knows about a shop. The specification mentions shop settings without listing them: their names are ours.';
 
 const CHECKBOXES = [
   ['banned', 'Blocked by the service'],
   ['billAddresses', 'Uses success_url, fail_url and return_url of each bill'],
-  ['roundAmounts', 'Rounds amounts of more than two decimals'],
+  ['roundAmounts', 'Rounds amounts with more than two decimals'],
 ] as const;
 
 export function shopsPage(shops: readonly Shop[]): Page {
@@ -84,7 +84,7 @@ export function shopPage(shop: Shop, address: string, saved: boolean, check?: Sh
     place: 'shops',
     tag: shop.banned ? tag('blocked', 'bad') : tag('open', 'good'),
     lead: LEAD,
-    ...(saved && { message: { tone: 'good' as const, text: 'The settings are saved.' } }),
+    ...(saved && { message: { tone: 'good' as const, text: 'Settings saved.' } }),
     content: html`<section class="card" aria-labelledby="settings">
         <h2 id="settings">Settings</h2>
         <form method="post" action="${shopAddress(shop.id)}">
@@ -95,7 +95,7 @@ export function shopPage(shop: Shop, address: string, saved: boolean, check?: Sh
             ${text('commissionPercent', 'Commission, percent')} ${text('maxPayments', 'Maximum payments per list')}
             ${choice('postbackFormat', 'Postback format', ['json', 'form'])}
             ${choice('postbackSignature', 'Postback signature', ['redirect-formula', 'none'])}
-            ${choice('creationSuccess', 'Type of success in creation answers', ['text', 'boolean'])}
+            ${choice('creationSuccess', 'Type of the success field in creation answers', ['text', 'boolean'])}
           </div>
           ${CHECKBOXES.map(
             ([name, label]) =>
@@ -125,7 +125,7 @@ function checkSection(shop: Shop, check: ShopCheck | undefined): Html {
     <h2 id="check">Check my shop</h2>
     <p class="note">
       Sends postbacks and redirects to these addresses, as the service would: for an order that cannot exist, with wrong
-      signatures and right ones. A shop should change nothing because of them.
+      signatures and correct ones. They should not change anything in the shop.
     </p>
     ${button(`${shopAddress(shop.id)}/check`, 'Check')}
     ${

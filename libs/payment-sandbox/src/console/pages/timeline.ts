@@ -40,7 +40,7 @@ const STATUS_TONES: Readonly<Record<PaymentStatus, Tone>> = { NEW: '', PROCESS: 
 const VISITS: Readonly<Record<Visit['page'], string>> = {
   link: 'Payment link opened',
   form: 'Payment page opened',
-  redirect: 'Result shown, and the browser sent to the shop',
+  redirect: 'Result shown, and the payer sent to the shop',
 };
 const KINDS: Readonly<Record<Callback['kind'], string>> = {
   postback: 'Postback',
@@ -128,7 +128,8 @@ function called(callback: Callback, shopId: string): Entry {
     content: html`${KINDS[callback.kind]} <strong>${status}</strong> ${tag(state, tone)}
       ${callback.held && html`<span class="note">held back until another has gone out</span>`}
       ${callback.tries.length === 0 && requestOf(callback)} ${callback.tries.map((made) => attempt(callback, made))}
-      ${said(callback, shopId)} ${next && html`<p class="note">Next try: ${time(next)}</p>`} ${replayForms(callback)}`,
+      ${said(callback, shopId)} ${next && html`<p class="note">Next attempt: ${time(next)}</p>`}
+      ${replayForms(callback)}`,
   };
 }
 
@@ -159,7 +160,7 @@ function said(callback: Callback, shopId: string): Html | false {
 }
 
 function otherFormat(callback: Callback, format: CallbackTry['format']): Html {
-  const label = format === 'form' ? 'Send it again as a form' : 'Send it again as JSON';
+  const label = format === 'form' ? 'Resend as a form' : 'Resend as JSON';
   return button(`/sandbox/console/callbacks/${callback.id}/replay`, label, { format });
 }
 

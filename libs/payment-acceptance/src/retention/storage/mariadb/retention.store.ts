@@ -3,7 +3,7 @@ import { flag } from '../../../database/reading.js';
 import { remove } from '../../../database/redactable.js';
 import { isOver, redactBills, redactedNotes } from '../redaction.js';
 import { RetentionStore } from '../retention.store.js';
-import { LONG_STATEMENT_MS } from '../../../database/statement-limit.js';
+import { LONG_STATEMENT_TIMEOUT_MS } from '../../../database/statement-timeout.js';
 import { rawSql, sql, type Statement } from '../../../database/statement.js';
 import { keyOf, type MariaDatabase } from '../../../database/mariadb/maria.database.js';
 import type { OwnTransaction } from '../../../database/own-transaction.js';
@@ -76,8 +76,8 @@ export class MariaRetentionStore extends RetentionStore {
       if (!turn?.mine) return 0;
       try {
         const found = await ids(
-          sql`SELECT CAST(${key} AS CHAR) AS id FROM ${rows} WHERE ${condition} ORDER BY ${order} LIMIT ${limit}`.withTime(
-            LONG_STATEMENT_MS,
+          sql`SELECT CAST(${key} AS CHAR) AS id FROM ${rows} WHERE ${condition} ORDER BY ${order} LIMIT ${limit}`.withTimeout(
+            LONG_STATEMENT_TIMEOUT_MS,
           ),
         );
         if (found.length === 0) return 0;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { RetentionStore } from '../retention.store.js';
-import { LONG_STATEMENT_MS } from '../../../database/statement-limit.js';
+import { LONG_STATEMENT_TIMEOUT_MS } from '../../../database/statement-timeout.js';
 import { sql, type Statement } from '../../../database/statement.js';
 import { postgres } from '../../../database/postgres/dialect.js';
 import { isOver, redactBills } from '../redaction.js';
@@ -19,7 +19,7 @@ const batch = (statement: (given: { before: Statement; limit: Statement }) => St
   prepare(['offsetMs', 'afterMs', 'limit', 'lock'], ({ offsetMs, afterMs, limit, lock }) => {
     const before = later(postgres.now(offsetMs), sql`-${afterMs}::double precision`);
     return sql`WITH turn AS MATERIALIZED (SELECT pg_try_advisory_xact_lock(${lock}) AS mine)
-      ${statement({ before, limit })}`.withTime(LONG_STATEMENT_MS);
+      ${statement({ before, limit })}`.withTimeout(LONG_STATEMENT_TIMEOUT_MS);
   });
 
 const REDACT_CALLBACKS = batch(

@@ -2,22 +2,22 @@ import { TimeoutError, withTimeout } from '../common/timeout.js';
 import { PaymentStatementTimeoutError } from './database.errors.js';
 
 /** Timeout of statements that read or delete many rows and that no payment waits for, in milliseconds. */
-export const LONG_STATEMENT_MS = 60_000;
+export const LONG_STATEMENT_TIMEOUT_MS = 60_000;
 
 /** Timeout of each statement of a migration, which may read a whole table, in milliseconds. */
-export const MIGRATION_STATEMENT_MS = 3_600_000;
+export const MIGRATION_STATEMENT_TIMEOUT_MS = 3_600_000;
 
 /**
  * Awaits the answer to a statement, up to a timeout.
  * @throws PaymentStatementTimeoutError after which the connection must be closed: the server may still execute the statement
  */
-export async function answerWithin<T>(limitMs: number, answer: Promise<T>): Promise<T> {
-  if (limitMs === Infinity) return answer;
+export async function withStatementTimeout<T>(timeoutMs: number, answer: Promise<T>): Promise<T> {
+  if (timeoutMs === Infinity) return answer;
   try {
-    return await withTimeout(limitMs, answer);
+    return await withTimeout(timeoutMs, answer);
   } catch (error) {
     if (!(error instanceof TimeoutError)) throw error;
     answer.catch(() => undefined);
-    throw new PaymentStatementTimeoutError(limitMs);
+    throw new PaymentStatementTimeoutError(timeoutMs);
   }
 }
