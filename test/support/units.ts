@@ -80,8 +80,9 @@ export const lockedBill = (more: Partial<LockedBill> = {}): LockedBill => ({
 
 /** An open bill that a scheduled check has claimed. */
 export const claimedBill = (more: Partial<ClaimedBill> = {}): ClaimedBill => {
-  const { intentId: id, shop, orderId, billId, state, openedAt, paidAt, endedAt, now } = lockedBill();
+  const { intentId: id, shop, orderId, billId, openedAt, paidAt, endedAt, now } = lockedBill();
   const claim = {
+    state: 'OPEN' as const,
     token: 'claim-1',
     scheduled: true,
     failedChecks: 0,
@@ -89,5 +90,5 @@ export const claimedBill = (more: Partial<ClaimedBill> = {}): ClaimedBill => {
     shopRefused: false,
     hints: [],
   };
-  return { intentId: id, shop, orderId, billId, state, openedAt, paidAt, endedAt, now, ...claim, ...more };
+  return { intentId: id, shop, orderId, billId, openedAt, paidAt, endedAt, now, ...claim, ...more };
 };

@@ -1,10 +1,10 @@
 /** Polls until the answer fits, for what happens in the background. */
-export async function until<T>(ask: () => Promise<T>, fits: (answer: T) => boolean, limitMs = 10_000): Promise<T> {
-  const deadline = Date.now() + limitMs;
+export async function until<T>(ask: () => Promise<T>, fits: (answer: T) => boolean, timeoutMs = 10_000): Promise<T> {
+  const deadline = Date.now() + timeoutMs;
   for (;;) {
     const answer = await ask();
     if (fits(answer)) return answer;
     if (Date.now() > deadline)
-      throw new Error(`The expected answer never came. The last one: ${JSON.stringify(answer)}`);
+      throw new Error(`Waited ${timeoutMs} ms for ${String(fits)}. The last answer: ${JSON.stringify(answer)}`);
   }
 }

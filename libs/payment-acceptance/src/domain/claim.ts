@@ -1,6 +1,9 @@
-import type { BillState, LockedBill, LockedOrder } from './bill.js';
+import type { LockedBill, LockedOrder } from './bill.js';
 import type { Hint } from './callback.js';
 import type { BillId, IntentId, OrderId } from './ids.js';
+
+/** The states of a bill that can be claimed: the service has made it, and payments may come. */
+export type ClaimableState = 'OPEN' | 'PAID' | 'EXPIRED';
 
 /**
  * A claim is a lease on a bill for one check. It has its own token and expires on the database's clock. Whoever checks (the
@@ -16,7 +19,7 @@ export interface ClaimedBill {
   /** Whether it is due by its schedule, not only because of a hint. */
   readonly scheduled: boolean;
   readonly failedChecks: number;
-  readonly state: BillState;
+  readonly state: ClaimableState;
   readonly openedAt: Date;
   readonly paidAt: Date | null;
   readonly endedAt: Date | null;

@@ -22,9 +22,19 @@ const PART = 500;
 const RANK: Readonly<Record<PaymentStatus, number>> = { NEW: 0, PROCESS: 1, UNKNOWN: 2, FAIL: 3, SUCCESS: 4 };
 
 /**
- * Turns the service's list into changes of our ledger. Pure. Statuses only advance; a payment gets one final verdict; an
- * entry that contradicts a SUCCESS payment opens a review and changes nothing else, once for each time that what is listed
- * changes; absence from the list proves nothing.
+ * Turns the service's list into changes of our ledger. Pure.
+ *
+ * | the ledger has                       | the service lists                     | what follows                                           |
+ * | ------------------------------------ | ------------------------------------- | ------------------------------------------------------ |
+ * | anything                             | nothing                               | nothing: absence proves nothing                        |
+ * | nothing, or a lower status           | a payment of this bill                | it is kept, and the judge's verdict is taken           |
+ * | the same status, without a verdict   | what the judge can decide now         | the verdict is taken, which is final                   |
+ * | SUCCESS, or accepted by an operator  | what contradicts it                   | review `payment-changed`, once for each change         |
+ * | SUCCESS, or accepted by an operator  | what agrees again, where one is open  | review `payment-changed`: it can be accepted again     |
+ * | the payment under another bill       | SUCCESS                               | review `payment-moved`                                 |
+ * | anything                             | SUCCESS of another bill               | review `foreign-bill`                                  |
+ *
+ * A verdict of success for a cancelled order is the review `order-cancelled`.
  */
 export function decide(input: DecisionInput): Decision {
   const { bill, known } = input;
@@ -33,7 +43,7 @@ export function decide(input: DecisionInput): Decision {
   const builder = new DecisionBuilder(bill, input.firstPaymentId);
   const keep = (payment: LedgerPayment): void => {
     rows.set(payment.paymentId, payment);
-    builder.changedPayments.set(payment.paymentId, payment);
+    builder.keep(payment);
   };
   const changed = (payment: ReportedPayment): void => {
     const closed = closedChanges.get(payment.paymentId) ?? 0;
@@ -104,7 +114,7 @@ export function decideAccepted(
     paymentId: accepted.paymentId,
     intentId: bill.intentId,
   };
-  builder.changedPayments.set(row.paymentId, { ...row, verdict: 'succeeded' });
+  builder.keep({ ...row, verdict: 'succeeded' });
   builder.accept({ ...row, billId: bill.billId, createdAt: null, amount: accepted.amount }, accepted.operator);
   return builder.decision();
 }

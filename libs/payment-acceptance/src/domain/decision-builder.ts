@@ -40,7 +40,7 @@ function isRunning({ status, verdict }: LedgerPayment): boolean {
 
 /** Collects the changes of one bill. */
 export class DecisionBuilder {
-  readonly changedPayments = new Map<string, LedgerPayment>();
+  private readonly changedPayments = new Map<string, LedgerPayment>();
   private readonly events: { id: string; name: PaymentEventName; key: string; data: (state: BillState) => object }[] =
     [];
   private readonly reviews: NewReview[] = [];
@@ -52,6 +52,11 @@ export class DecisionBuilder {
     private readonly bill: LockedBill,
     private readonly paidBefore: PaymentId | null,
   ) {}
+
+  /** The row that the ledger has of a payment from now on. */
+  keep(payment: LedgerPayment): void {
+    this.changedPayments.set(payment.paymentId, payment);
+  }
 
   take(payment: ReportedPayment, verdict: Verdict): void {
     switch (verdict.kind) {

@@ -72,7 +72,7 @@ export function afterFailure(
       every: options.expiredEveryMs,
       until: (claim.endedAt ?? claim.openedAt).getTime() + options.expiredForMs,
     },
-  }[claim.state as 'OPEN' | 'PAID' | 'EXPIRED'];
+  }[claim.state];
   const next = now + Math.max(pauseMs, every);
   return {
     nextCheckAt: claim.scheduled ? within(next, billRefused ? until : next) : undefined,

@@ -67,8 +67,8 @@ const CLAIM = prepare(
     const now = postgres.now(offsetMs);
     const most = opaque(limit, 'int');
     return sql`WITH hosted AS ${hostedOf(hosted)}, due AS (
-    SELECT d.id FROM hosted CROSS JOIN LATERAL (
-      SELECT d.id, next.due_at, next.seq FROM (
+    SELECT head.id FROM hosted CROSS JOIN LATERAL (
+      SELECT locked.id, next.due_at, next.seq FROM (
         SELECT n.id, n.due_at, n.seq FROM payment_acceptance.delivery n
         WHERE n.consumer = hosted.consumer AND n.event_name = hosted.event_name AND ${isPending('n.state')}
           AND NOT n.behind AND n.due_at <= ${now} ORDER BY n.due_at, n.seq ${IN_ORDER}) next
@@ -80,9 +80,9 @@ const CLAIM = prepare(
           AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE ${isPending('other.state')}
             AND other.intent_id = d.intent_id AND other.consumer = d.consumer AND other.id <> d.id
             AND (other.lease_until >= ${now} OR other.seq < d.seq AND ${holdsBack('other', now)}) ${ROW_BY_ROW})
-        FOR UPDATE SKIP LOCKED) d
-      LIMIT ${most}) d
-    ORDER BY d.due_at, d.seq LIMIT ${most}
+        FOR UPDATE SKIP LOCKED) locked
+      LIMIT ${most}) head
+    ORDER BY head.due_at, head.seq LIMIT ${most}
   )
   UPDATE payment_acceptance.delivery d
   SET attempts = attempts + 1, lease_token = ${token}::uuid, lease_until = ${later(now, leaseMs)}
