@@ -99,7 +99,7 @@ export const LOG_LINES = {
   ),
   'callbacks-bounded': warn(
     'Callbacks hit a flood limit or failed the digest check: `dropped` says which, as in `PaymentOperations.stats()`.',
-    'Is it an attack or real load? The option that the line names sets the limit.',
+    'Find out whether it is an attack or real load: [floods](security.md#floods).',
   ),
   'result-failed': error(
     'The page after the redirect could not be shown. The payment is not affected.',

@@ -67,11 +67,13 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     private readonly metrics: PaymentMetrics,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
-    this.worker = new LeasedWorker(this, { ...options, concurrency: options.deliveries.concurrency }, this.logger);
+    const { pollMs, shutdownTimeoutMs } = options;
+    const { concurrency } = options.deliveries;
+    this.worker = new LeasedWorker(this, { concurrency, pollMs, shutdownTimeoutMs }, this.logger);
     this.housekeeping = new Throttle(clock, HOUSEKEEPING_MS);
     this.heartbeat = new Throttle(clock, HEARTBEAT_MS);
     this.foreignShops = new ForeignShops(shops, clock);
-    this.slots = new DeliverySlots(options.deliveries.concurrency, transactions?.pool);
+    this.slots = new DeliverySlots(concurrency, transactions?.pool);
     const failed = new FailedAttempts(store, random, options.deliveries, this.logger);
     this.attempts = new DeliveryAttempts(store, transactions, failed, clock, probe, metrics, options);
   }

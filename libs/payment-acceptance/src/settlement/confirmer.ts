@@ -62,7 +62,9 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     private readonly telemetry: Telemetry,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
-    this.worker = new LeasedWorker(this, { ...options, concurrency: options.checks.concurrency }, this.logger);
+    const { pollMs, shutdownTimeoutMs } = options;
+    const { concurrency } = options.checks;
+    this.worker = new LeasedWorker(this, { concurrency, pollMs, shutdownTimeoutMs }, this.logger);
     this.housekeeping = new Throttle(clock, HOUSEKEEPING_MS);
   }
 
