@@ -1,14 +1,39 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { setImmediate } from 'node:timers/promises';
+import { Injectable } from '@nestjs/common';
+import {
+  OnPaymentFailed,
+  OnPaymentSucceeded,
+  type PaymentFailedEvent,
+  type PaymentSucceededEvent,
+} from 'nestjs-payment-acceptance';
 import { setCallbacks, startHarness, type Harness } from '../support/harness.js';
 import { closing } from '../support/closing.js';
 import { EffectWriter } from '../support/orders.js';
 import { pay } from '../support/pay.js';
-import { Statements } from '../support/statements.js';
+import { onStatement, Statements } from '../support/statements.js';
 import { until } from '../support/until.js';
 
 /** Too long for any test, so whatever happens earlier was caused by a signal. */
 const NEVER_MS = 3_600_000;
 const running = (pollMs: number) => ({ autoStart: true, pollMs });
+
+const handler: { calls: string[]; fails: number; reached?: () => void; released?: Promise<void> } = {
+  calls: [],
+  fails: 0,
+};
+
+@Injectable()
+class Orders {
+  @OnPaymentSucceeded({ consumer: 'orders' })
+  @OnPaymentFailed({ consumer: 'orders' })
+  async take({ name, orderId }: PaymentSucceededEvent | PaymentFailedEvent): Promise<void> {
+    handler.reached?.();
+    await handler.released;
+    if (handler.fails > 0) throw new Error(`not now, and ${(handler.fails -= 1)} times more`);
+    handler.calls.push(`${orderId}: ${name.slice('payment.'.length)}`);
+  }
+}
 
 let harness: Harness;
 
@@ -50,6 +75,87 @@ describe('wake ups', () => {
       await pay(harness, 'found');
       works.confirmer.wake();
       await paid('found');
+    });
+  });
+
+  describe('a working instance that polls rarely', () => {
+    const start = async (): Promise<void> => {
+      Object.assign(handler, { calls: [], fails: 0, reached: undefined, released: undefined });
+      const options = { ...running(NEVER_MS), deliveries: { retryBaseMs: 20 }, schedule: { minGapMs: 1 } };
+      harness = await startHarness({ providers: [Orders], options });
+    };
+    const taken = (call: string) =>
+      until(
+        () => setImmediate(handler.calls),
+        (calls) => calls.includes(call),
+      );
+    const rows = (sql: string) =>
+      until(
+        () => harness.host.dataSource.query<unknown[]>(sql),
+        (found) => found.length > 0,
+      );
+    const bill = async (orderId: string): Promise<string> =>
+      (await harness.host.payments.createBill({ orderId, amount: '10' })).billId;
+
+    test('retries a failed handler after its pause', async () => {
+      await start();
+      handler.fails = 2;
+      await pay(harness, 'retried');
+      await taken('retried: succeeded');
+      expect(handler.fails).toBe(0);
+    });
+
+    test('delivers an event that was settled during the handler of the one before it, as soon as that ends', async () => {
+      await start();
+      let release = (): void => undefined;
+      handler.released = new Promise((resolve) => (release = resolve));
+      const reached = new Promise<void>((resolve) => (handler.reached = resolve));
+      const billId = await bill('behind');
+      await harness.sandbox.pay(billId, { outcome: 'fail' });
+      await reached;
+      await harness.sandbox.pay(billId);
+      await rows('SELECT 1 FROM payment_acceptance.delivery WHERE behind');
+      release();
+      await taken('behind: succeeded');
+      expect(handler.calls).toEqual(['behind: failed', 'behind: succeeded']);
+    });
+
+    test('checks a bill again for a callback that came during its check, as soon as that ends', async () => {
+      await start();
+      const billId = await bill('hinted');
+      const runner = harness.host.dataSource.createQueryRunner();
+      closeLater(() => runner.release());
+      await runner.startTransaction();
+      await runner.query(`SELECT 1 FROM payment_acceptance.shop_order FOR UPDATE`);
+      let looks = 0;
+      closeLater(onStatement(({ sql }) => (looks += sql.includes('RECURSIVE due') ? 1 : 0)));
+      await harness.sandbox.pay(billId, { outcome: 'fail' });
+      await rows('SELECT 1 FROM pg_locks WHERE NOT granted');
+      // A claim that finds something is followed by a further look, which must not be what finds the callback.
+      await until(
+        () => setImmediate(looks),
+        (count) => count >= 2,
+      );
+      await harness.sandbox.pay(billId);
+      await harness.sandbox.settled();
+      await runner.commitTransaction();
+      await taken('hinted: succeeded');
+    });
+
+    test('asks for nothing more after a payment that has left nothing', async () => {
+      await start();
+      await pay(harness, 'first');
+      await taken('first: succeeded');
+      const sent: string[] = [];
+      closeLater(onStatement(({ sql }) => sent.push(sql)));
+      await pay(harness, 'second');
+      await taken('second: succeeded');
+      // Whatever is asked after the second payment comes before the end of the third.
+      await pay(harness, 'third');
+      await taken('third: succeeded');
+      const frees = sent.filter((sql) => sql.includes('SET behind = false'));
+      const looksAhead = sent.filter((sql) => sql.includes('min(soon.at)'));
+      expect({ frees, looksAhead }).toEqual({ frees: [], looksAhead: [] });
     });
   });
 

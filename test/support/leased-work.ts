@@ -12,21 +12,36 @@ export class Work implements LeasedWork<string> {
   private readonly waiting: { ready: () => boolean; go: () => void }[] = [];
   claimError: Error | undefined;
   nextMs: number | null = null;
+  /** Whether items leave work behind. */
+  leaves = false;
+  isFull = false;
   private over = false;
+  private held: Promise<void> | undefined;
 
-  claim(limit: number): Promise<Claimed<string>> {
+  async claim(limit: number): Promise<Claimed<string>> {
     this.limits.push(limit);
     this.notify();
-    if (this.claimError) return Promise.reject(this.claimError);
-    return Promise.resolve({ items: this.queue.splice(0, limit), nextMs: this.nextMs });
+    if (this.claimError) throw this.claimError;
+    const claimed = { items: this.queue.splice(0, limit), nextMs: this.nextMs, isFull: this.isFull };
+    const { held } = this;
+    this.held = undefined;
+    await held;
+    return claimed;
+  }
+
+  /** The next claim is answered when the function that this returns is called. */
+  holdNextClaim(): () => void {
+    let answer = (): void => undefined;
+    this.held = new Promise((resolve) => (answer = resolve));
+    return () => answer();
   }
 
   fieldsOf = (item: string) => ({ deliveryId: item });
 
-  process(item: string, stopping: AbortSignal): Promise<void> {
+  process(item: string, stopping: AbortSignal): Promise<boolean> {
     this.started.push(item);
     this.signals.set(item, stopping);
-    if (this.over) return Promise.resolve();
+    if (this.over) return Promise.resolve(this.leaves);
     return new Promise((resolve, reject) => {
       this.ends.set(item, { resolve, reject });
       this.notify();
@@ -36,7 +51,7 @@ export class Work implements LeasedWork<string> {
   end(item: string, error?: Error): void {
     const end = this.ends.get(item);
     if (error) end?.reject(error);
-    else end?.resolve();
+    else end?.resolve(this.leaves);
   }
 
   /** Ends all items, and from now on each at once. */
@@ -56,7 +71,7 @@ export class Work implements LeasedWork<string> {
 }
 
 interface PromiseWithResolversLike {
-  resolve: () => void;
+  resolve: (leaves: boolean) => void;
   reject: (error: Error) => void;
 }
 

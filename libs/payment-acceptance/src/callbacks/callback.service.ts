@@ -4,7 +4,7 @@ import { describeError, errorType } from '../common/errors.js';
 import { GroupCommitFullError } from '../common/group-commit.js';
 import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
 import { PaymentRandom, timeOrderedUuid } from '../common/random.js';
-import { WakeUps } from '../common/wake-ups.js';
+import { WakeUps, type HintedBill } from '../common/wake-ups.js';
 import { RateLimitedLog } from '../common/rate-limited-log.js';
 import { maskCards } from '../common/redact.js';
 import { cleanLine } from '../common/text.js';
@@ -13,7 +13,7 @@ import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/res
 import { ShopRegistry } from '../config/shop-registry.js';
 import type { CallbackKind, DigestCheck } from '../domain/callback.js';
 import { isUuid } from '../domain/uuid.js';
-import type { Recorded } from './storage/callback.store.js';
+import type { NewCallback, Recorded } from './storage/callback.store.js';
 import { NamedBillStore, type NamedBill } from './storage/named-bill.store.js';
 import type { Transmission } from './callback-bodies.js';
 import { AwaitedResults } from './awaited-results.js';
@@ -284,7 +284,7 @@ export class PaymentCallbacks {
       seen.outcome = recorded;
       return STORED;
     }
-    if (recorded === 'matched') this.wakeUps.tell('hint');
+    if (recorded === 'matched') this.wakeUps.tell('hint', hintOf(callback));
     seen.id = callback.id;
     seen.outcome = recorded;
     return STORED;
@@ -303,6 +303,11 @@ async function fieldsOf(type: CallbackType, body: unknown, sent: Transmission): 
   if (typeof body !== 'string' && !(body instanceof Uint8Array)) return readableFields(type, body, sent.bytes);
   const { fields, bytes } = await parseBytes(body, sent);
   return readableFields(type, fields, bytes);
+}
+
+/** Nothing of the callback's text, which would be kept. */
+function hintOf({ id, shop, billId, intentId }: NewCallback): HintedBill {
+  return { id, shop, billId, intentId };
 }
 
 /** How many postbacks are looked up by their `custom` at once. */

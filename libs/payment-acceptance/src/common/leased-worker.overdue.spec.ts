@@ -10,7 +10,7 @@ describe('a worker whose polls or items do not end', () => {
     let answer = (): void => undefined;
     const claim = () =>
       new Promise<Claimed<string>>((resolve) => (answer = () => resolve({ items: [], nextMs: null })));
-    const work = { claim, process: () => Promise.resolve(), fieldsOf: () => ({}) };
+    const work = { claim, process: () => Promise.resolve(false), fieldsOf: () => ({}) };
     const worker = new LeasedWorker(
       work,
       { concurrency: 1, pollMs: 5, shutdownTimeoutMs: 10_000 },

@@ -157,6 +157,48 @@ describe('the loop', () => {
     await stopped;
   });
 
+  test('does not poll after an item that leaves nothing, and polls after one that does', async () => {
+    const { work, worker } = setUp(4);
+    work.queue.push('a', 'b');
+    worker.start();
+    await work.until(() => work.started.length === 2);
+    work.end('a');
+    await turn();
+    await turn();
+    expect(work.limits).toEqual([4]);
+    work.leaves = true;
+    work.end('b');
+    await work.until(() => work.limits.length === 2);
+    await worker.stop();
+  });
+
+  test('polls after each item, whatever it leaves, while claims have places for some items only', async () => {
+    const { work, worker } = setUp(4);
+    work.isFull = true;
+    work.queue.push('a');
+    worker.start();
+    await work.until(() => work.started.length === 1);
+    work.end('a');
+    await work.until(() => work.limits.length === 2);
+    await worker.stop();
+  });
+
+  test('polls again if an item ended during a claim that lacked places', async () => {
+    const { work, worker } = setUp(4);
+    work.queue.push('a');
+    worker.start();
+    await work.until(() => work.started.length === 1);
+    work.isFull = true;
+    const answer = work.holdNextClaim();
+    worker.wake();
+    await work.until(() => work.limits.length === 2);
+    work.end('a');
+    await turn();
+    answer();
+    await work.until(() => work.limits.length === 3);
+    await worker.stop();
+  });
+
   test('while work is in flight, spaces polls, so that one serves several wake-ups', async () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate'] });
     try {
@@ -175,6 +217,7 @@ describe('the loop', () => {
         ['a', 'b', 'c'],
         [10, 9],
       ]);
+      work.leaves = true;
       for (const item of ['a', 'b', 'c']) work.end(item);
       await jest.advanceTimersByTimeAsync(0);
       // Nothing is in flight, so it polls at once.

@@ -10,8 +10,11 @@ export interface LeasedWork<T> {
   maintain?(): Promise<void>;
   /** Leases at most `limit` items to this instance, and commits before any of them starts. */
   claim(limit: number): Promise<Claimed<T>>;
-  /** Processes one item. Records expected failures itself; what it throws is unexpected. */
-  process(item: T, stopping: AbortSignal): Promise<void>;
+  /**
+   * Processes one item. Records expected failures itself; what it throws is unexpected. Resolves with whether it may have left
+   * work that is due, now or later: the worker polls again then.
+   */
+  process(item: T, stopping: AbortSignal): Promise<boolean>;
   /** The fields of a log line about the item. */
   fieldsOf(item: T): LogFields;
 }
@@ -25,6 +28,8 @@ export interface Claimed<T> {
   readonly nextMs: number | null;
   /** Whether more items may be due now, although the claim was smaller than the limit: set it if the claim has a limit of its own. */
   readonly mayBeMore?: boolean;
+  /** Whether items may be due that the claim had no place for: the worker polls again when one in flight ends. */
+  readonly isFull?: boolean;
 }
 
 /** State of a worker's own loop; a worker driven by `runOnce` alone is `not-started`. */
@@ -61,6 +66,10 @@ export class LeasedWorker<T> {
   /** When a poll last ended. */
   private pollEndedAt = 0;
   private isOneOverdue = false;
+  /** Whether the last poll may have left due items, for lack of places or because it failed. */
+  private isFull = false;
+  /** How many items have ended. */
+  private ends = 0;
   private signalled = false;
   private wakeTimer: NodeJS.Timeout | undefined;
   private signal: (() => void) | undefined;
@@ -147,9 +156,13 @@ export class LeasedWorker<T> {
       this.takeSignal();
       this.pollStartedAt = performance.now();
       const free = this.options.concurrency - this.inFlight.size;
+      const { ends } = this;
       const claimed = free > 0 ? await this.claim(free) : undefined;
       if (free <= 0) this.pollEndedAt = performance.now();
+      this.isFull = claimed?.isFull ?? claimed === undefined;
       if (claimed?.mayBeMore || claimed?.items.length === free) this.pollNow();
+      // A place that became free during the claim may be what it lacked.
+      else if (this.isFull && this.ends > ends) this.wake();
       // A wake-up during the claim may be about work that the claim missed.
       else if (this.takeSignal()) this.wake();
       await this.pause(claimed?.nextMs ?? null);
@@ -204,12 +217,16 @@ export class LeasedWorker<T> {
   }
 
   private begin(item: T): void {
-    const running = this.work.process(item, this.stopping.signal).catch((error: unknown) => {
+    const running = this.work.process(item, this.stopping.signal).catch((error: unknown): boolean => {
       const fields = { ...this.work.fieldsOf(item), error: errorType(error) };
       const line = `An item failed unexpectedly; it will be retried when its lease expires. ${describeError(error)}`;
       this.logger.write('work-failed', line, fields);
+      return true;
     });
-    void this.inFlight.track(running).then(() => this.wake());
+    void this.inFlight.track(running).then((mayBeMore) => {
+      this.ends += 1;
+      if (mayBeMore || this.isFull) this.wake();
+    });
   }
 
   private async pause(knownMs: number | null): Promise<void> {

@@ -3,19 +3,30 @@ import { Injectable } from '@nestjs/common';
 /** Why to wake up: `hint`, a callback requests a check of its bill; `event`, a settlement created deliveries. */
 export type WakeUp = 'hint' | 'event';
 
+/** A callback, and the bill that it names, by the service's id, by ours, or by both. */
+export interface HintedBill {
+  readonly id: string;
+  readonly shop: string;
+  readonly billId: string | null;
+  readonly intentId: string | null;
+}
+
+type Listener = (wakeUp: WakeUp, bill?: HintedBill) => void;
+
 /**
  * Announces work within this instance, so that it need not wait for the next poll. A listener forwards it to the other
  * instances.
  */
 @Injectable()
 export class WakeUps {
-  private readonly listeners: ((wakeUp: WakeUp) => void)[] = [];
+  private readonly listeners: Listener[] = [];
 
-  listen(listener: (wakeUp: WakeUp) => void): void {
+  listen(listener: Listener): void {
     this.listeners.push(listener);
   }
 
-  tell(wakeUp: WakeUp): void {
-    for (const listener of this.listeners) listener(wakeUp);
+  /** @param bill which one is hinted, if it is only one */
+  tell(wakeUp: WakeUp, bill?: HintedBill): void {
+    for (const listener of this.listeners) listener(wakeUp, bill);
   }
 }

@@ -2,7 +2,7 @@ import type { PaymentClock } from '../common/clock.js';
 import type { PaymentProbe } from '../common/probe.js';
 import type { ResolvedOptions } from '../config/resolved-options.js';
 import { paymentEvent, type EventData, type PaymentEventName } from '../domain/payment-events.js';
-import type { ClaimedDelivery, DeliveryLock, DeliveryStore } from './storage/delivery.store.js';
+import type { ClaimedDelivery, CompletedDelivery, DeliveryLock, DeliveryStore } from './storage/delivery.store.js';
 import type { Within } from '../database/database.js';
 import type { HandlerTransactions } from '../database/handler-transactions.js';
 import type { PaymentMetrics } from '../telemetry/payment-metrics.js';
@@ -11,7 +11,15 @@ import type { AnyPaymentEvent, EventConsumer } from './consumer.js';
 import type { FailedAttempts, Failure } from './failed-attempts.js';
 
 /** How an attempt ended. */
-type DeliveryOutcome = 'done' | Failure;
+export interface AttemptEnd {
+  readonly outcome: 'done' | Failure;
+  /** Whether a later delivery of its queue may wait behind it. */
+  readonly isFollowed: boolean;
+}
+
+interface HandledEvent extends CompletedDelivery {
+  readonly event: AnyPaymentEvent;
+}
 
 /** How long a handler may wait for its connection: after that, its slot is better given to another consumer. */
 const CONNECT_MS = 10_000;
@@ -50,7 +58,7 @@ export class DeliveryAttempts {
     delivery: ClaimedDelivery,
     stopping: AbortSignal,
     span: ActiveSpan,
-  ): Promise<DeliveryOutcome> {
+  ): Promise<AttemptEnd> {
     const deadline = new AbortController();
     const { shutdownTimeoutMs } = this.options;
     const { timeoutMs } = this.options.deliveries;
@@ -62,15 +70,16 @@ export class DeliveryAttempts {
     const onStop = (): void => endAfter(shutdownTimeoutMs, ' of the shutdown');
     stopping.addEventListener('abort', onStop, { once: true });
     try {
-      const event = await this.attempt(consumer, delivery, deadline.signal, () => endAfter(timeoutMs, ''));
-      if (!event) return 'taken-over';
+      const handled = await this.attempt(consumer, delivery, deadline.signal, () => endAfter(timeoutMs, ''));
+      if (!handled) return { outcome: 'taken-over', isFollowed: false };
+      const { event, isFollowed } = handled;
       const now = this.clock.now().getTime();
       this.metrics.lagOfDelivery(delivery.consumer, now - Date.parse(event.occurredAt));
       if (delivery.assertedAt) this.metrics.lagOfSettlement(delivery, now - delivery.assertedAt.getTime());
-      return 'done';
+      return { outcome: 'done', isFollowed };
     } catch (error) {
       span.fail(error);
-      return await this.failed.conclude(consumer, delivery, error);
+      return { outcome: await this.failed.conclude(consumer, delivery, error), isFollowed: true };
     } finally {
       timers.forEach((timer) => clearTimeout(timer));
       stopping.removeEventListener('abort', onStop);
@@ -78,7 +87,7 @@ export class DeliveryAttempts {
   }
 
   /**
-   * Returns the handled event; `undefined` if another instance had taken over the delivery.
+   * Returns the event that is handled and marked done; `undefined` if another instance had taken over the delivery.
    * @param begins called when the attempt has everything it needs: its time limit starts then
    */
   private async attempt(
@@ -86,7 +95,7 @@ export class DeliveryAttempts {
     delivery: ClaimedDelivery,
     signal: AbortSignal,
     begins: () => void,
-  ): Promise<AnyPaymentEvent | undefined> {
+  ): Promise<HandledEvent | undefined> {
     if (consumer.kind !== 'transaction') {
       const event = parseEvent(delivery);
       begins();
@@ -95,14 +104,16 @@ export class DeliveryAttempts {
       await (consumer.kind === 'broker' ? handed : untilAborted(handed, signal));
       this.probe.reached('after listeners');
       this.failed.begun(consumer);
-      return (await this.store.complete(delivery)) ? event : undefined;
+      const completed = await this.store.complete(delivery);
+      return completed && { event, ...completed };
     }
     if (!this.transactions) throw new Error('The start has not refused a handler without transactions.');
     let event: AnyPaymentEvent | undefined;
     const { connectMs, unattendedMs } = this;
     let lock: DeliveryLock | undefined;
+    let completed: CompletedDelivery | undefined;
     const finish = async (within: Within): Promise<void> => {
-      if (lock) await this.store.completeLocked(within, delivery, lock);
+      if (lock) completed = await this.store.completeLocked(within, delivery, lock);
     };
     const isCommitted = async (): Promise<boolean> => !lock || this.store.isDone(delivery);
     const limits = { signal, connectMs, connected: begins, unattendedMs, finish, isCommitted };
@@ -118,7 +129,7 @@ export class DeliveryAttempts {
     });
     this.probe.reached('after COMMIT of a handler');
     this.failed.begun(consumer);
-    return event;
+    return event && { event, isFollowed: completed?.isFollowed ?? true };
   }
 }
 

@@ -140,7 +140,7 @@ export class BillInquiry implements LeasedWork<Inquiries> {
   }
 
   /** @internal */
-  async process(inquiries: Inquiries, stopping: AbortSignal): Promise<void> {
+  async process(inquiries: Inquiries, stopping: AbortSignal): Promise<boolean> {
     const { shop, sought, atOnce, isCrowded } = inquiries;
     const left = [...sought];
     const asked: SoughtBill[] = [];
@@ -165,6 +165,7 @@ export class BillInquiry implements LeasedWork<Inquiries> {
         await this.store.noteAsked(shop.name, alike, PAUSES_MS[asks] ?? null);
       }
     }
+    return true;
   }
 
   /** @internal */

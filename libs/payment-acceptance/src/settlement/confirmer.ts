@@ -7,6 +7,7 @@ import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
 import { LeasedWorker, type Claimed, type LeasedWork, type WorkerState } from '../common/leased-worker.js';
 import { Throttle } from '../common/throttle.js';
+import type { HintedBill } from '../common/wake-ups.js';
 import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
@@ -48,6 +49,9 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   private readonly logger = new PaymentLogger('PaymentChecks');
   private readonly worker: LeasedWorker<ClaimedBill>;
   private readonly housekeeping: Throttle;
+  private readonly checking = new Set<Checking>();
+  /** What has been told since the last claim began. */
+  private told: (HintedBill | undefined)[] = [];
 
   constructor(
     private readonly checks: CheckStore,
@@ -87,8 +91,19 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     return this.worker.state(silenceMs);
   }
 
-  wake(): void {
-    this.worker.wake();
+  /**
+   * A bill that is being checked is looked at again when its check ends, not before.
+   * @param bill the one that is hinted; default unknown, as in what other instances tell
+   */
+  wake(bill?: HintedBill): void {
+    this.told.push(bill);
+    let isChecked = false;
+    for (const checking of this.checking) {
+      if (!concerns(bill, checking.claim)) continue;
+      checking.isHinted ||= isNew(bill, checking.claim);
+      isChecked = bill !== undefined;
+    }
+    if (!isChecked) this.worker.wake();
   }
 
   /** Aborts requests in flight and releases their bills. */
@@ -105,11 +120,13 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
 
   /** @internal */
   async claim(limit: number): Promise<Claimed<ClaimedBill>> {
+    this.told = [];
     const { shops: due, nextMs } = await this.followed.findDue(PROBE_MS);
     const left = (shop: string): number => this.requests.free(shop, this.followed.count);
     // A shop without free slots is polled again when one of its requests ends.
     const shops = due.filter((shop) => left(shop) > 0);
     const claimed: ClaimedBill[] = [];
+    let isFull = shops.length < due.length;
     try {
       for await (const shop of this.followed.settingsOf(shops)) {
         const { name } = shop;
@@ -122,6 +139,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
         const bills = await this.checks.claim(name, this.random.uuid(), limits);
         for (const bill of bills) this.requests.take(bill.shop);
         claimed.push(...bills);
+        isFull ||= bills.length === limits.limit;
         if (claimed.length >= limit) break;
       }
     } catch (error) {
@@ -129,27 +147,35 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
       if (claimed.length === 0) throw error;
       const line = `Could not claim the bills of all shops. ${describeError(error)}`;
       this.logger.write('claim-incomplete', line, { error: errorType(error) });
-      return { items: claimed, nextMs: null };
+      return { items: claimed, nextMs: null, isFull: true };
     }
     const isPaused = due.some((shop) => this.requests.isPaused(shop));
-    return { items: claimed, nextMs: shops.length > 0 || isPaused ? AGAIN_MS : nextMs };
+    return { items: claimed, nextMs: shops.length > 0 || isPaused ? AGAIN_MS : nextMs, isFull };
   }
 
   /** @internal */
-  async process(claim: ClaimedBill, stopping: AbortSignal): Promise<void> {
+  async process(claim: ClaimedBill, stopping: AbortSignal): Promise<boolean> {
+    const isHinted = this.told.some((bill) => concerns(bill, claim) && isNew(bill, claim));
+    const checking: Checking = { claim, isHinted };
+    this.checking.add(checking);
     const attributes = {
       'payment.shop': claim.shop,
       'payment.order_id': claim.orderId,
       'payment.bill_id': claim.billId,
       'payment.check.hints': claim.hints.length,
     };
+    let isOver = false;
     try {
       await this.telemetry.span('payment.check', { attributes, parent: claim.traceparent }, async (span) => {
-        span.set({ 'payment.outcome': await this.check(claim, stopping, span) });
+        const end = await this.check(claim, stopping, span);
+        span.set({ 'payment.outcome': end.outcome });
+        ({ isOver } = end);
       });
     } finally {
+      this.checking.delete(checking);
       this.requests.leave(claim.shop);
     }
+    return checking.isHinted || !isOver;
   }
 
   /** @internal */
@@ -157,20 +183,36 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     return fieldsOf(claim);
   }
 
-  /** How it ended: `settled`, `unchanged`, `stale`, `released`, or the code of the error. */
-  private async check(claim: ClaimedBill, stopping: AbortSignal, span: ActiveSpan): Promise<string> {
+  /**
+   * How it ended: `settled`, `unchanged`, `stale`, `released`, or the code of the error; and whether nothing of it is left to do.
+   */
+  private async check(
+    claim: ClaimedBill,
+    stopping: AbortSignal,
+    span: ActiveSpan,
+  ): Promise<{ readonly outcome: string; readonly isOver: boolean }> {
     try {
-      return (await this.billChecks.run(claim, stopping)).outcome;
+      const { outcome, settled } = await this.billChecks.run(claim, stopping);
+      return { outcome, isOver: !settled.stale && settled.hintsLeft === 0 };
     } catch (error) {
-      if (error instanceof GroupCommitTimeoutError) return logTimeout(this.logger, claim, error);
-      if (stopping.aborted) {
-        await this.checks.releaseLease(claim);
-        return 'released';
-      }
-      span.fail(error);
-      if (!(error instanceof PaymentTooManyPaymentsError)) await this.postpone(claim, error);
-      return errorType(error);
+      return { outcome: await this.endUnanswered(claim, stopping, span, error), isOver: false };
     }
+  }
+
+  private async endUnanswered(
+    claim: ClaimedBill,
+    stopping: AbortSignal,
+    span: ActiveSpan,
+    error: unknown,
+  ): Promise<string> {
+    if (error instanceof GroupCommitTimeoutError) return logTimeout(this.logger, claim, error);
+    if (stopping.aborted) {
+      await this.checks.releaseLease(claim);
+      return 'released';
+    }
+    span.fail(error);
+    if (!(error instanceof PaymentTooManyPaymentsError)) await this.postpone(claim, error);
+    return errorType(error);
   }
 
   private async postpone(claim: ClaimedBill, error: unknown): Promise<void> {
@@ -199,4 +241,20 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
       await this.checks.answerHints({ consumed, again: [] });
     }
   }
+}
+
+/** A check in flight. */
+interface Checking {
+  readonly claim: ClaimedBill;
+  /** Whether a callback that it does not answer may have been stored meanwhile. */
+  isHinted: boolean;
+}
+
+function concerns(hinted: HintedBill | undefined, { shop, billId, intentId }: ClaimedBill): boolean {
+  if (!hinted) return true;
+  return hinted.shop === shop && (hinted.billId === billId || hinted.intentId === intentId);
+}
+
+function isNew(hinted: HintedBill | undefined, { hints }: ClaimedBill): boolean {
+  return !hints.some(({ id }) => id === hinted?.id);
 }

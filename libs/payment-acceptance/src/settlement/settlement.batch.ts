@@ -22,6 +22,11 @@ export interface CheckAnswer {
   decide(bill: LockedBill, order: LockedOrder, known: readonly KnownPayment[]): Decision;
 }
 
+export interface Decided extends Decision {
+  /** How many hints of the claim wait for a later check. */
+  readonly hintsLeft: number;
+}
+
 /**
  * Several bills settled in one transaction, one after the other. Each sees the changes of those before it, as if they had
  * been committed.
@@ -43,7 +48,7 @@ export class SettlementBatch {
   }
 
   /** Decides on a locked bill. An error in the decision fails that bill alone. */
-  settle(answer: CheckAnswer, { bill, order: found }: LockedClaim): Ended<Decision> {
+  settle(answer: CheckAnswer, { bill, order: found }: LockedClaim): Ended<Decided> {
     const { claim } = answer;
     const orderKey = keyOf(bill.shop, bill.orderId);
     const order = { ...found, firstPaymentId: this.firstPaymentIds.get(orderKey) ?? found.firstPaymentId };
@@ -70,7 +75,7 @@ export class SettlementBatch {
       change: answer.ends ? { state, nextCheckAt, scheduled } : undefined,
       hints: answer.ends ? hints : { consumed: [], again: [] },
     });
-    return { value: decided };
+    return { value: { ...decided, hintsLeft: claim.hints.length - hints.consumed.length } };
   }
 
   private keep({ shop, now }: LockedBill, payment: LedgerPayment): void {

@@ -25,7 +25,7 @@ import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
 import { PaymentJudgeError } from './judge.error.js';
 import { fieldsOf } from './check-log.js';
-import { SettlementBatch, type CheckAnswer } from './settlement.batch.js';
+import { SettlementBatch, type CheckAnswer, type Decided } from './settlement.batch.js';
 import type { IntentId, OrderId } from '../domain/ids.js';
 import type { OwnTransaction } from '../database/own-transaction.js';
 
@@ -37,6 +37,8 @@ export type Settled =
       readonly state: BillState;
       /** Those that are new. */
       readonly events: readonly NewEvent[];
+      /** How many hints of the claim wait for a later check. */
+      readonly hintsLeft: number;
     };
 
 const STALE: Settled = { stale: true, events: [] };
@@ -226,7 +228,7 @@ export class SettlementService {
       const known = await this.store.payments(tx, billIds, listed);
       if (known.length >= MANY_PAYMENTS) await setImmediate();
       const batch = new SettlementBatch(known, this.options.schedule, () => this.random.fraction());
-      const ends = answers.map((answer): Ended<Decision> | undefined => {
+      const ends = answers.map((answer): Ended<Decided> | undefined => {
         const key = claimKey(answer.claim);
         const one = held.get(key);
         if (!one) return undefined;
@@ -237,7 +239,8 @@ export class SettlementService {
       const { added, waiting } = await this.write(tx, batch.settlements);
       const value = ends.map((end): Ended<Settled> | undefined => {
         if (!end || 'error' in end) return end;
-        return { value: { stale: false, state: end.value.state, events: newOf(end.value, added) } };
+        const { state, hintsLeft } = end.value;
+        return { value: { stale: false, state, hintsLeft, events: newOf(end.value, added) } };
       });
       return { value, waiting };
     });

@@ -73,6 +73,12 @@ export interface DeliveryLock {
   readonly transaction: string;
 }
 
+/** A delivery that is marked done. */
+export interface CompletedDelivery {
+  /** Whether a later one of its queue may wait behind it. */
+  readonly isFollowed: boolean;
+}
+
 /**
  * After this many attempts, about 27 minutes with the default pauses, a delivery no longer holds back those after it: its
  * handler keeps failing, and the shop may be waiting for them.
@@ -143,8 +149,8 @@ export abstract class DeliveryStore {
    * for {@link ABSENT_MS}, or when it has been due for that long and its consumer does not name its shop here: it might
    * wait for ever.
    *
-   * Called after the commit that ended a delivery, and after a commit that marked some. If both happen at the same time,
-   * the later call sees the other's commit.
+   * Called after a commit that marked some, and after one that ended a delivery, unless none followed it when it was marked
+   * done. One that is created between that mark and its commit, a moment later, is freed by the next sweep.
    */
   abstract free(
     queues: readonly DeliveryQueue[],
@@ -155,8 +161,11 @@ export abstract class DeliveryStore {
   /** The queues of the next deliveries that are `behind`, by their keys. @param after the last one of the call before */
   abstract queuesBehind(after: DeliveryQueue | null, limit: number): Promise<DeliveryQueue[]>;
 
-  /** In how many milliseconds the next delivery to one of these consumers may be due; `null` if none is in sight. */
-  abstract nextDueMs(hosted: readonly HostedConsumer[]): Promise<number | null>;
+  /**
+   * In how many milliseconds the next delivery to one of these consumers may be due; `null` if none is in sight. Negative if it
+   * became due within the last `sinceMs`.
+   */
+  abstract nextDueMs(hosted: readonly HostedConsumer[], sinceMs: number): Promise<number | null>;
 
   /**
    * Dead-letters deliveries to these consumers that have used up their attempts without ending the last: a handler may kill its
@@ -177,7 +186,7 @@ export abstract class DeliveryStore {
    * Marks the locked delivery done, as the last statement of its handler's transaction: both commit together or not at all.
    * @throws HandlerTransactionEndedError if it is no longer the transaction of the lock, so that nothing is marked
    */
-  abstract completeLocked(within: Within, delivery: ClaimedDelivery, lock: DeliveryLock): Promise<void>;
+  abstract completeLocked(within: Within, delivery: ClaimedDelivery, lock: DeliveryLock): Promise<CompletedDelivery>;
 
   /** Whether the delivery is marked done. */
   async isDone({ id }: ClaimedDelivery): Promise<boolean> {
@@ -188,8 +197,8 @@ export abstract class DeliveryStore {
     return done.length > 0;
   }
 
-  /** Marks the delivery done; `false` if the token was replaced. */
-  abstract complete(delivery: ClaimedDelivery): Promise<boolean>;
+  /** Marks the delivery done; `undefined` if the token was replaced. */
+  abstract complete(delivery: ClaimedDelivery): Promise<CompletedDelivery | undefined>;
 
   /** Releases a claim whose attempt never began, and does not count it. */
   async releaseLease(delivery: ClaimedDelivery): Promise<void> {

@@ -1,4 +1,4 @@
-import type { AnsweredHints, Hint } from '../../domain/callback.js';
+import type { AnsweredHints } from '../../domain/callback.js';
 import type { ClaimedBill } from '../../domain/claim.js';
 import type { IntentId } from '../../domain/ids.js';
 import type { Database } from '../../database/database.js';
@@ -30,11 +30,7 @@ export const CLAIMED_BILL: Reading<ClaimedBillRow> = {
   shopRefused: flag,
 };
 
-/** A hint and its bill. */
-export type HintOfBill = Hint & { readonly intentId: IntentId };
-
-export const HINT_OF_BILL: Reading<HintOfBill> = { receivedAt: instant, asks: integer, due: flag };
-
+/** How many hints a check answers at most. */
 export const HINTS_PER_BILL = 5_000;
 
 /** How many hints a claim reads per bill: a payment usually has a postback and a redirect. */
@@ -79,12 +75,6 @@ export abstract class CheckStore {
   abstract answerHints(answered: AnsweredHints, tx?: OwnTransaction): Promise<void>;
 
   /**
-   * The hints that came before the claim. A later one must cause another check: recording relies on it. Of each bill, the
-   * earliest due come first, so that none waits behind hints that are not due yet.
-   */
-  protected abstract hintsOf(intentIds: readonly IntentId[]): Promise<HintOfBill[]>;
-
-  /**
    * Ends a check without an answer. The bill is due again after the pause, its hints still pending; `nextCheckAt` is its
    * next scheduled check, `undefined` to keep the current one. `false` if the claim was replaced.
    */
@@ -119,16 +109,6 @@ export abstract class CheckStore {
       sql`UPDATE payment_acceptance.bill SET lease_token = NULL, lease_until = NULL
        WHERE intent_id = ${claim.intentId} AND lease_token = ${claim.token}`,
     );
-  }
-
-  protected async withHints(bills: readonly ClaimedBillRow[]): Promise<ClaimedBill[]> {
-    if (bills.length === 0) return [];
-    const hints = await this.hintsOf(bills.map(({ intentId }) => intentId)).catch(async (error: unknown) => {
-      // They are already leased, but will not be checked.
-      await Promise.all(bills.map((bill) => this.releaseLease(bill)));
-      throw error;
-    });
-    return bills.map((bill) => ({ ...bill, hints: hints.filter(({ intentId }) => intentId === bill.intentId) }));
   }
 
   /** The current time, plus `ms` milliseconds. */

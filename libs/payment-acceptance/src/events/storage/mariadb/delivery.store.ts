@@ -7,6 +7,7 @@ import {
   ABSENT_MS,
   EXHAUSTED_AMONG,
   type ClaimedDelivery,
+  type CompletedDelivery,
   type ClaimedRow,
   type DeliveryLock,
   type DeliveryClaim,
@@ -29,6 +30,9 @@ const IN_SIGHT = 20;
 
 /** How many candidates are read per delivery to claim, since other instances may have locked some. */
 const CANDIDATES = 3;
+
+/** An UPDATE returns nothing, and to ask first would be a statement more in each handler's transaction. */
+const COMPLETED: CompletedDelivery = { isFollowed: true };
 
 /** A savepoint in the transaction of a handler. */
 const HANDLER = rawSql('payment_acceptance_handler');
@@ -154,12 +158,12 @@ export class MariaDeliveryStore extends DeliveryStore {
     return rows.map((row) => withDeliveryId({ ...row, alone: false }));
   }
 
-  override async nextDueMs(hosted: readonly HostedConsumer[]): Promise<number | null> {
+  override async nextDueMs(hosted: readonly HostedConsumer[], sinceMs: number): Promise<number | null> {
     if (hosted.length === 0) return null;
     const at = sql`GREATEST(d.due_at, coalesce(d.lease_until, d.due_at)) AS at`;
     const [row] = await this.database.rows<{ next: number | null; now: number }>(
       sql`SELECT ${mariadb.epochMs('next')} AS next, ${mariadb.epochMs(this.now())} AS now
-       FROM (SELECT MIN(at) AS next FROM (${nextOfEach(hosted, at, sql`TRUE`, IN_SIGHT)}) soon WHERE at > ${this.now()}) soonest`,
+       FROM (SELECT MIN(at) AS next FROM (${nextOfEach(hosted, at, sql`TRUE`, IN_SIGHT)}) soon WHERE at > ${this.now(-sinceMs)}) soonest`,
       { next: integer, now: integer },
     );
     return row && row.next !== null ? row.next - row.now : null;
@@ -219,7 +223,7 @@ export class MariaDeliveryStore extends DeliveryStore {
     return { late: row?.late === true, transaction: '' };
   }
 
-  override async completeLocked(within: Within, delivery: ClaimedDelivery): Promise<void> {
+  override async completeLocked(within: Within, delivery: ClaimedDelivery): Promise<CompletedDelivery> {
     try {
       await this.database.change(sql`RELEASE SAVEPOINT ${HANDLER}`, within);
     } catch (error) {
@@ -233,14 +237,15 @@ export class MariaDeliveryStore extends DeliveryStore {
       within,
     );
     if (done !== 1) throw new HandlerTransactionEndedError();
+    return COMPLETED;
   }
 
-  override async complete(delivery: ClaimedDelivery): Promise<boolean> {
+  override async complete(delivery: ClaimedDelivery): Promise<CompletedDelivery | undefined> {
     const completed = await this.database.change(
       sql`UPDATE payment_acceptance.delivery SET ${this.done()}
        WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND ${isPending('state')}`,
     );
-    return completed === 1;
+    return completed === 1 ? COMPLETED : undefined;
   }
 
   private done(): Statement {

@@ -8,6 +8,7 @@ import {
   EXHAUSTED_AMONG,
   HOLDING_ATTEMPTS,
   type ClaimedDelivery,
+  type CompletedDelivery,
   type ClaimedRow,
   type DeliveryLock,
   type DeliveryClaim,
@@ -118,14 +119,15 @@ const FREE = prepare(['offsetMs', 'queues', 'hosted'], ({ offsetMs, queues, host
   UPDATE payment_acceptance.delivery d SET behind = false FROM next WHERE d.id = next.id`;
 });
 
-const NEXT_DUE = prepare(['offsetMs', 'hosted'], ({ offsetMs, hosted }) => {
+const NEXT_DUE = prepare(['offsetMs', 'hosted', 'sinceMs'], ({ offsetMs, hosted, sinceMs }) => {
   const now = postgres.now(offsetMs);
   return sql`SELECT ${postgres.epochMs('min(soon.at)')} AS next, ${postgres.epochMs(now)} AS now
   FROM ${hostedOf(hosted)} hosted CROSS JOIN LATERAL (
     SELECT greatest(d.due_at, d.lease_until) AS at FROM payment_acceptance.delivery d
     WHERE d.consumer = hosted.consumer AND d.event_name = hosted.event_name AND ${isPending('d.state')}
       AND NOT d.behind AND ${namesItsShop('hosted')}
-    ORDER BY d.due_at, d.seq LIMIT ${IN_SIGHT}) soon WHERE soon.at > ${now}`;
+    ORDER BY d.due_at, d.seq LIMIT ${IN_SIGHT}) soon
+  WHERE soon.at > ${later(now, sql`-${sinceMs}::double precision`)}`;
 });
 
 /** See `DeliveryStore.lock`. To lock a row gives the transaction its id. */
@@ -146,23 +148,24 @@ const LOCK_IN_TURN = prepare(['offsetMs', 'id', 'token'], ({ offsetMs, id, token
   WHERE d.id = ${id}::bigint AND d.lease_token = ${token}::uuid AND ${isPending('d.state')} FOR UPDATE OF d`;
 });
 
-const COMPLETE = prepare(
-  ['offsetMs', 'id', 'token'],
-  ({ offsetMs, id, token }) =>
-    sql`UPDATE payment_acceptance.delivery SET state = 'DONE', ended_at = ${postgres.now(offsetMs)}, lease_token = NULL,
+/** Marks a delivery done; gives a {@link CompletedDelivery}. */
+const complete = (offsetMs: Statement, id: Statement, token: Statement, isOwn: Statement): Statement =>
+  sql`UPDATE payment_acceptance.delivery d SET state = 'DONE', ended_at = ${postgres.now(offsetMs)}, lease_token = NULL,
     lease_until = NULL, last_error = NULL
-  WHERE id = ${id}::bigint AND lease_token = ${token}::uuid AND ${isPending('state')} RETURNING id`,
+  WHERE d.id = ${id}::bigint AND d.lease_token = ${token}::uuid AND ${isPending('d.state')} AND ${isOwn}
+  RETURNING EXISTS (SELECT 1 FROM payment_acceptance.delivery next WHERE ${isPending('next.state')}
+    AND next.intent_id = d.intent_id AND next.consumer = d.consumer AND next.seq > d.seq) AS "isFollowed"`;
+
+const COMPLETE = prepare(['offsetMs', 'id', 'token'], ({ offsetMs, id, token }) =>
+  complete(offsetMs, id, token, sql`TRUE`),
 );
 
 /** See `DeliveryStore.completeLocked`. */
-const COMPLETE_LOCKED = prepare(
-  ['offsetMs', 'id', 'token', 'transaction'],
-  ({ offsetMs, id, token, transaction }) =>
-    sql`UPDATE payment_acceptance.delivery SET state = 'DONE', ended_at = ${postgres.now(offsetMs)}, lease_token = NULL,
-    lease_until = NULL, last_error = NULL
-  WHERE id = ${id}::bigint AND lease_token = ${token}::uuid AND ${isPending('state')}
-    AND txid_current() = ${transaction}::bigint RETURNING id`,
+const COMPLETE_LOCKED = prepare(['offsetMs', 'id', 'token', 'transaction'], ({ offsetMs, id, token, transaction }) =>
+  complete(offsetMs, id, token, sql`txid_current() = ${transaction}::bigint`),
 );
+
+const COMPLETED: Reading<CompletedDelivery> = { isFollowed: flag };
 
 @Injectable()
 export class PostgresDeliveryStore extends DeliveryStore {
@@ -217,9 +220,9 @@ export class PostgresDeliveryStore extends DeliveryStore {
     );
   }
 
-  override async nextDueMs(hosted: readonly HostedConsumer[]): Promise<number | null> {
+  override async nextDueMs(hosted: readonly HostedConsumer[], sinceMs: number): Promise<number | null> {
     const reading: Reading<{ next: number | null; now: number }> = { next: integer, now: integer };
-    const given = { offsetMs: this.database.offsetMs, hosted: listed(hosted) };
+    const given = { offsetMs: this.database.offsetMs, hosted: listed(hosted), sinceMs };
     const [row] = await this.database.execute(NEXT_DUE, given, reading);
     return row && row.next !== null ? row.next - row.now : null;
   }
@@ -270,15 +273,16 @@ export class PostgresDeliveryStore extends DeliveryStore {
     within: Within,
     delivery: ClaimedDelivery,
     { transaction }: DeliveryLock,
-  ): Promise<void> {
+  ): Promise<CompletedDelivery> {
     const given = { ...this.held(delivery), transaction };
-    const rows = await this.database.execute(COMPLETE_LOCKED, given, {}, within);
-    if (rows.length !== 1) throw new HandlerTransactionEndedError();
+    const [completed] = await this.database.execute(COMPLETE_LOCKED, given, COMPLETED, within);
+    if (!completed) throw new HandlerTransactionEndedError();
+    return completed;
   }
 
-  override async complete(delivery: ClaimedDelivery): Promise<boolean> {
-    const rows = await this.database.execute(COMPLETE, this.held(delivery), {});
-    return rows.length === 1;
+  override async complete(delivery: ClaimedDelivery): Promise<CompletedDelivery | undefined> {
+    const [completed] = await this.database.execute(COMPLETE, this.held(delivery), COMPLETED);
+    return completed;
   }
 
   private held({ id, token }: ClaimedDelivery) {

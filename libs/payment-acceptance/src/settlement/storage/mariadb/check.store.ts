@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { AnsweredHints } from '../../../domain/callback.js';
+import type { AnsweredHints, Hint } from '../../../domain/callback.js';
 import type { ClaimedBill } from '../../../domain/claim.js';
 import type { IntentId } from '../../../domain/ids.js';
 import { isUuid } from '../../../domain/uuid.js';
@@ -9,18 +9,21 @@ import {
   CLAIMED_BILL,
   claimedColumns,
   freeAt,
-  HINT_OF_BILL,
   HINTS_OF_A_CLAIM,
   HINTS_PER_BILL,
   type ClaimedBillRow,
   type ClaimLimits,
-  type HintOfBill,
 } from '../check.store.js';
-import { flag, integer } from '../../../database/reading.js';
+import { flag, instant, integer, type Reading } from '../../../database/reading.js';
 import { sql, type Statement } from '../../../database/statement.js';
 import { mariadb } from '../../../database/mariadb/dialect.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
 import type { OwnTransaction } from '../../../database/own-transaction.js';
+
+/** A hint and its bill. */
+type HintOfBill = Hint & { readonly intentId: IntentId };
+
+const HINT_OF_BILL: Reading<HintOfBill> = { receivedAt: instant, asks: integer, due: flag };
 
 interface Budget {
   /** From when on the rate counts, as text. */
@@ -173,7 +176,21 @@ export class MariaCheckStore extends CheckStore {
     );
   }
 
-  protected override hintsOf(intentIds: readonly IntentId[]): Promise<HintOfBill[]> {
+  private async withHints(bills: readonly ClaimedBillRow[]): Promise<ClaimedBill[]> {
+    if (bills.length === 0) return [];
+    const hints = await this.hintsOf(bills.map(({ intentId }) => intentId)).catch(async (error: unknown) => {
+      // They are already leased, but will not be checked.
+      await Promise.all(bills.map((bill) => this.releaseLease(bill)));
+      throw error;
+    });
+    return bills.map((bill) => ({ ...bill, hints: hints.filter(({ intentId }) => intentId === bill.intentId) }));
+  }
+
+  /**
+   * The hints that came before the claim. A later one must cause another check: recording relies on it. Of each bill, the
+   * earliest due come first, so that none waits behind hints that are not due yet.
+   */
+  private hintsOf(intentIds: readonly IntentId[]): Promise<HintOfBill[]> {
     return this.database.rows(
       sql`SELECT id, intentId, asserts, receivedAt, asks, due FROM (
          SELECT c.id, c.intent_id AS intentId, ${assertedStatus('c.kind', 'c.status')} AS asserts,

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { AnsweredHints } from '../../../domain/callback.js';
+import type { AnsweredHints, Hint } from '../../../domain/callback.js';
 import type { ClaimedBill } from '../../../domain/claim.js';
-import type { IntentId } from '../../../domain/ids.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { assertedStatus } from '../../../callbacks/storage/assertion.js';
 import {
@@ -9,18 +8,36 @@ import {
   CLAIMED_BILL,
   claimedColumns,
   freeAt,
-  HINT_OF_BILL,
   HINTS_OF_A_CLAIM,
   HINTS_PER_BILL,
   type ClaimLimits,
-  type HintOfBill,
 } from '../check.store.js';
-import { rawSql, sql } from '../../../database/statement.js';
+import { instant, type Reading } from '../../../database/reading.js';
+import { rawSql, sql, type Statement } from '../../../database/statement.js';
 import { postgres } from '../../../database/postgres/dialect.js';
 import { IN_ORDER, later, opaque, recordSet, ROW_BY_ROW } from '../../../database/postgres/planner.js';
 import type { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
 import { prepare } from '../../../database/postgres/prepare.js';
 import type { OwnTransaction } from '../../../database/own-transaction.js';
+
+/**
+ * The hints of a bill `b` that came before its claim, as JSON. A later one must cause another check: recording relies on it. The
+ * earliest due come first, so that none waits behind hints that are not due yet. `IS NOT FALSE`, so that the planner does not use
+ * the index of all pending callbacks.
+ */
+function hintsAt(now: Statement): Statement {
+  return sql`(SELECT coalesce(json_agg(json_build_object('id', hint.id, 'asserts', ${assertedStatus('hint.kind', 'hint.status')},
+      'receivedMs', ${postgres.epochMs('hint.received_at')}, 'asks', hint.asks, 'due', hint.due_at <= ${now})), '[]')::text
+    FROM (SELECT * FROM payment_acceptance.callback c WHERE c.pending IS NOT FALSE AND c.intent_id = b.intent_id
+      AND c.received_at <= ${now} ORDER BY c.due_at LIMIT ${opaque(rawSql(String(HINTS_PER_BILL)), 'int')}) hint) AS hints`;
+}
+
+const CLAIMED: Reading<ClaimedBill> = { ...CLAIMED_BILL, hints: readHints };
+
+function readHints(text: unknown): readonly Hint[] {
+  const hints = JSON.parse(String(text)) as (Omit<Hint, 'receivedAt'> & { readonly receivedMs: number })[];
+  return hints.map(({ receivedMs, ...hint }) => ({ ...hint, receivedAt: instant(receivedMs) }));
+}
 
 /** See `CheckStore.claim`. */
 const CLAIM = prepare(
@@ -69,7 +86,7 @@ const CLAIM = prepare(
     UPDATE payment_acceptance.bill b SET lease_token = ${token}::uuid, lease_until = ${later(now, leaseMs)}, check_after = ${now}
     FROM taken, budget WHERE b.intent_id = taken.intent_id
     RETURNING ${claimedColumns(postgres, now)}, coalesce(taken.scheduled, false) AS scheduled,
-      budget.refused AS "shopRefused"`;
+      budget.refused AS "shopRefused", ${hintsAt(now)}`;
   },
 );
 
@@ -83,23 +100,10 @@ const CLAIM_ONE = prepare(
     WHERE b.shop = ${shop} AND b.bill_id IS NOT NULL AND (b.bill_id = ${bill} OR b.intent_id = ${intentId}::uuid)
       AND (b.lease_until IS NULL OR b.lease_until < ${now})
     RETURNING ${claimedColumns(postgres, now)}, coalesce(b.next_check_at <= ${now}, false) AS scheduled, EXISTS (
-      SELECT 1 FROM payment_acceptance.shop_state s WHERE s.shop = b.shop AND s.refused_since IS NOT NULL) AS "shopRefused"`;
+      SELECT 1 FROM payment_acceptance.shop_state s WHERE s.shop = b.shop AND s.refused_since IS NOT NULL) AS "shopRefused",
+      ${hintsAt(now)}`;
   },
 );
-
-/** Whether a callback of a bill is pending, phrased so that the planner does not use the index of all pending ones. */
-const WAITS = sql`c.pending IS NOT FALSE`;
-
-/** See `CheckStore.hintsOf`. */
-const HINTS_OF = prepare(['offsetMs', 'intentIds', 'limit'], ({ offsetMs, intentIds, limit }) => {
-  const now = postgres.now(offsetMs);
-  return sql`SELECT hint.id, hint.intent_id AS "intentId", ${assertedStatus('hint.kind', 'hint.status')} AS asserts,
-      ${postgres.epochMs('hint.received_at')} AS "receivedAt", hint.asks, hint.due_at <= ${now} AS due
-    FROM payment_acceptance.bill b CROSS JOIN LATERAL (
-      SELECT * FROM payment_acceptance.callback c WHERE ${WAITS} AND c.intent_id = b.intent_id AND c.received_at <= b.check_after
-      ORDER BY c.due_at LIMIT ${limit}) hint
-    WHERE b.intent_id = ANY(${opaque(intentIds, 'uuid[]')})`;
-});
 
 @Injectable()
 export class PostgresCheckStore extends CheckStore {
@@ -111,7 +115,7 @@ export class PostgresCheckStore extends CheckStore {
     const { limit, leaseMs, requestsPerSecond, probeMs } = limits;
     const { offsetMs } = this.database;
     const given = { offsetMs, leaseMs, limit, token, shop, requestsPerSecond, probeMs };
-    return this.withHints(await this.database.executeAtReadCommitted(CLAIM, given, CLAIMED_BILL));
+    return this.database.executeAtReadCommitted(CLAIM, given, CLAIMED);
   }
 
   override async claimOne(
@@ -122,7 +126,7 @@ export class PostgresCheckStore extends CheckStore {
   ): Promise<ClaimedBill | 'busy' | 'unknown'> {
     const intentId = isUuid(bill) ? bill : null;
     const given = { offsetMs: this.database.offsetMs, leaseMs, bill, intentId, shop, token };
-    const [own] = await this.withHints(await this.database.executeAtReadCommitted(CLAIM_ONE, given, CLAIMED_BILL));
+    const [own] = await this.database.executeAtReadCommitted(CLAIM_ONE, given, CLAIMED);
     if (own) return own;
     const found = await this.database.rows(
       sql`SELECT 1 FROM payment_acceptance.bill b WHERE b.shop = ${shop} AND b.bill_id IS NOT NULL
@@ -153,10 +157,5 @@ export class PostgresCheckStore extends CheckStore {
         tx,
       );
     }
-  }
-
-  protected override hintsOf(intentIds: readonly IntentId[]): Promise<HintOfBill[]> {
-    const given = { offsetMs: this.database.offsetMs, intentIds, limit: HINTS_PER_BILL };
-    return this.database.execute(HINTS_OF, given, HINT_OF_BILL);
   }
 }
