@@ -11,6 +11,8 @@ import { until } from '../support/until.js';
 import type { EntityManager } from 'typeorm';
 
 const LEASE_MS = 60_000;
+/** Ten seconds to wait for a connection, five to lock, with the time limit of the killed process: five for a connection. */
+const START_MS = 10_001;
 
 let harness: Harness;
 
@@ -22,13 +24,14 @@ const pay = async (orderId: string) => {
 };
 const delivery = async () => (await harness.host.ledger()).events[0]!.deliveries[0];
 
-/** Runs the deliveries of one process until its handler kills it. */
-async function crash(): Promise<NodeJS.Signals | null> {
+/** Runs the deliveries of one process until its handler kills it. @param env with `WORKS`, it also checks bills by itself */
+async function crash(env = {}): Promise<NodeJS.Signals | null> {
   const options = moduleOptions(harness.sandboxUrl, { deliveries: { maxAttempts: 2, timeoutMs: 5_000 } });
   const child = spawn(process.execPath, ['test/support/crashing-host.mjs'], {
     stdio: 'inherit',
     env: {
       ...process.env,
+      ...env,
       NODE_OPTIONS: '',
       PGAPPNAME: 'killed',
       DATABASE_URL: harness.databaseUrl,
@@ -60,6 +63,20 @@ describe('invariant 8: an attempt is counted before it runs', () => {
     await harness.settle();
     expect(await delivery()).toMatchObject({ state: 'DEAD', attempts: 2 });
     expect(await harness.effects()).toEqual([]);
+  });
+
+  test('a handler that begins right after the settlement is counted, too, and taken over seconds after a kill -9', async () => {
+    harness = await startHarness({ providers: [EffectWriter] });
+    const { billId } = await harness.host.payments.createBill({ orderId: 'killed', amount: '10' });
+    await harness.sandbox.pay(billId);
+    await harness.sandbox.settled();
+    expect(await crash({ WORKS: '1' })).toBe('SIGKILL');
+    expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: 1 });
+    expect(await harness.host.deliveries.runOnce()).toBe(0);
+    harness.clock.advance(START_MS);
+    expect(await harness.host.deliveries.runOnce()).toBe(1);
+    expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 2 });
+    expect(await harness.effects()).toHaveLength(1);
   });
 
   test('an instance that was killed is taken over after its lease, with one effect', async () => {

@@ -79,10 +79,20 @@ describe('wake ups', () => {
   });
 
   describe('a working instance that polls rarely', () => {
-    const start = async (): Promise<void> => {
+    const start = async (deliveries = {}): Promise<void> => {
       Object.assign(handler, { calls: [], fails: 0, reached: undefined, released: undefined });
-      const options = { ...running(NEVER_MS), deliveries: { retryBaseMs: 20 }, schedule: { minGapMs: 1 } };
+      const options = {
+        ...running(NEVER_MS),
+        deliveries: { retryBaseMs: 20, ...deliveries },
+        schedule: { minGapMs: 1 },
+      };
       harness = await startHarness({ providers: [Orders], options });
+    };
+    /** The handler says that it was called, and waits until it is released. */
+    const hold = (): [reached: Promise<void>, release: () => void] => {
+      let release = (): void => undefined;
+      handler.released = new Promise((resolve) => (release = resolve));
+      return [new Promise((resolve) => (handler.reached = resolve)), () => release()];
     };
     const taken = (call: string) =>
       until(
@@ -107,9 +117,7 @@ describe('wake ups', () => {
 
     test('delivers an event that was settled during the handler of the one before it, as soon as that ends', async () => {
       await start();
-      let release = (): void => undefined;
-      handler.released = new Promise((resolve) => (release = resolve));
-      const reached = new Promise<void>((resolve) => (handler.reached = resolve));
+      const [reached, release] = hold();
       const billId = await bill('behind');
       await harness.sandbox.pay(billId, { outcome: 'fail' });
       await reached;
@@ -140,6 +148,29 @@ describe('wake ups', () => {
       await harness.sandbox.settled();
       await runner.commitTransaction();
       await taken('hinted: succeeded');
+    });
+
+    test('begins a handler right after the settlement, without a claim', async () => {
+      await start();
+      await pay(harness, 'first');
+      await taken('first: succeeded');
+      const sent: string[] = [];
+      closeLater(onStatement(({ sql }) => sent.push(sql)));
+      await pay(harness, 'second');
+      await taken('second: succeeded');
+      expect(sent.filter((sql) => sql.includes('SET attempts = attempts + 1'))).toEqual([]);
+    });
+
+    test('leaves a delivery without a free place to a claim, and claims it as soon as there is one', async () => {
+      await start({ concurrency: 1 });
+      const [reached, release] = hold();
+      await pay(harness, 'first');
+      await reached;
+      await pay(harness, 'second');
+      await rows(`SELECT 1 FROM payment_acceptance.delivery WHERE attempts = 0 AND NOT behind`);
+      release();
+      await taken('second: succeeded');
+      expect(handler.calls).toEqual(['first: succeeded', 'second: succeeded']);
     });
 
     test('asks for nothing more after a payment that has left nothing', async () => {

@@ -42,5 +42,9 @@ Module({
 })(Host);
 
 const app = await NestFactory.createApplicationContext(Host, { logger: ['error'] });
-await app.get(PaymentWorkers).deliveries.runOnce();
-await app.close();
+// Where it works by itself, the kill ends it.
+if (process.env.WORKS) app.get(PaymentWorkers).start();
+else {
+  await app.get(PaymentWorkers).deliveries.runOnce();
+  await app.close();
+}

@@ -228,6 +228,40 @@ describe('the loop', () => {
     }
   });
 
+  test('takes an item that was claimed elsewhere, unless something that is due waits for a place', async () => {
+    const { work, worker } = setUp(2);
+    expect(worker.hasRoom).toBe(false);
+    worker.start();
+    await work.until(() => work.limits.length === 1);
+    expect(worker.hasRoom).toBe(true);
+    await worker.adopt('a');
+    await worker.adopt('b');
+    expect([work.started, worker.hasRoom]).toEqual([['a', 'b'], false]);
+    work.isFull = true;
+    work.end('a');
+    worker.wake();
+    await work.until(() => work.limits.length === 2);
+    await turn();
+    expect(worker.hasRoom).toBe(false);
+    worker.freed();
+    await work.until(() => work.limits.length === 3);
+    work.end('b');
+    await worker.stop();
+    expect(worker.hasRoom).toBe(false);
+  });
+
+  test('while it stops, waits for the release of an item that was claimed elsewhere', async () => {
+    const { work, worker } = setUp(2);
+    worker.start();
+    await worker.stop();
+    let released = false;
+    const adopted = worker.adopt('a').then(() => (released = true));
+    await turn();
+    expect([released, work.signals.get('a')?.aborted]).toEqual([false, true]);
+    work.end('a');
+    await adopted;
+  });
+
   test('after stop() nothing is claimed, and a later start() does nothing', async () => {
     const { work, worker } = setUp(1, 1);
     await worker.stop();

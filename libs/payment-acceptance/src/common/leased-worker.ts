@@ -107,6 +107,24 @@ export class LeasedWorker<T> {
     else this.wakeTimer ??= setTimeout(() => this.pollNow(), GATHER_MS - sinceMs);
   }
 
+  /** Whether it takes items that were claimed elsewhere: it runs, and nothing that is due waits for a place. */
+  get hasRoom(): boolean {
+    const isRunning = this.loop !== undefined && !this.stopping.signal.aborted;
+    return isRunning && !this.isFull && this.inFlight.size < this.options.concurrency;
+  }
+
+  /** Starts an item that was claimed elsewhere. Resolves at once, or, if the worker is stopping, once it is released. */
+  async adopt(item: T): Promise<void> {
+    const running = this.begin(item);
+    if (this.stopping.signal.aborted) await running;
+  }
+
+  /** A place that was kept for an item is free again. */
+  freed(): void {
+    this.ends += 1;
+    if (this.isFull) this.wake();
+  }
+
   private pollNow(): void {
     clearTimeout(this.wakeTimer);
     this.wakeTimer = undefined;
@@ -185,7 +203,7 @@ export class LeasedWorker<T> {
     try {
       const polling = this.claimed(limit).finally(() => (this.pollEndedAt = performance.now()));
       const claimed = await (this.isOneOverdue ? polling : this.pollWithTimeout(polling));
-      for (const item of claimed.items) this.begin(item);
+      for (const item of claimed.items) void this.begin(item);
       return claimed;
     } catch (error) {
       this.pollFailed(`Could not poll for work; retrying in ${this.options.pollMs} ms.`, error);
@@ -208,7 +226,7 @@ export class LeasedWorker<T> {
       if (error instanceof TimeoutError) {
         this.isOneOverdue = true;
         void polling
-          .then((late) => late.items.forEach((item) => this.begin(item)))
+          .then((late) => late.items.forEach((item) => void this.begin(item)))
           .catch((late: unknown) => this.pollFailed('A poll that had already timed out failed.', late))
           .finally(() => (this.isOneOverdue = false));
       }
@@ -216,16 +234,16 @@ export class LeasedWorker<T> {
     }
   }
 
-  private begin(item: T): void {
+  private begin(item: T): Promise<void> {
     const running = this.work.process(item, this.stopping.signal).catch((error: unknown): boolean => {
       const fields = { ...this.work.fieldsOf(item), error: errorType(error) };
       const line = `An item failed unexpectedly; it will be retried when its lease expires. ${describeError(error)}`;
       this.logger.write('work-failed', line, fields);
       return true;
     });
-    void this.inFlight.track(running).then((mayBeMore) => {
-      this.ends += 1;
-      if (mayBeMore || this.isFull) this.wake();
+    return this.inFlight.track(running).then((mayBeMore) => {
+      this.freed();
+      if (mayBeMore) this.wake();
     });
   }
 

@@ -76,6 +76,14 @@ export class DeliverySlots {
     };
   }
 
+  /** Takes a place for a delivery to a consumer, if it has one. */
+  tryTake(consumer: EventConsumer): boolean {
+    if (consumer.kind === 'broker' && !consumer.isReady()) return false;
+    if (this.left(consumer.name, this.freeForTransactions()) <= 0) return false;
+    this.take(consumer.name);
+    return true;
+  }
+
   take(consumer: string): void {
     const { name, inTransaction } = this.memberOf(consumer);
     this.share.take(name);

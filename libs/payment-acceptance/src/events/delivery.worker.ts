@@ -7,7 +7,13 @@ import { PaymentProbe } from '../common/probe.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
-import { DeliveryStore, HOLDING_ATTEMPTS, type ClaimedDelivery, type DeliveryQueue } from './storage/delivery.store.js';
+import {
+  DeliveryStore,
+  HOLDING_ATTEMPTS,
+  type ClaimedDelivery,
+  type DeliveryQueue,
+  type ReservedDelivery,
+} from './storage/delivery.store.js';
 import type { HandlerTransactions } from '../database/handler-transactions.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
@@ -38,8 +44,8 @@ const SWEPT_AT_ONCE = 1_000;
 const HEARTBEAT_MS = 60_000;
 
 /**
- * Hands events to the consumers this instance hosts. An attempt is counted and leased in a transaction of its own
- * before it runs.
+ * Hands events to the consumers this instance hosts. An attempt is counted and leased in a commit before it runs: by a claim, or
+ * by the settlement that creates the delivery.
  */
 @Injectable()
 export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
@@ -226,6 +232,38 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     } finally {
       this.slots.leave(delivery.consumer);
     }
+  }
+
+  /**
+   * Keeps places for deliveries of new events, while none that is due waits for one. Each is begun by {@link adopt} or given back
+   * by {@link release}.
+   * @internal
+   */
+  reserve(
+    events: readonly { readonly id: string; readonly name: string; readonly shop: string }[],
+  ): ReservedDelivery[] {
+    const token = this.random.uuid();
+    const foreign = this.foreignShops.names();
+    return events.flatMap(({ id: eventId, name, shop }) =>
+      this.consumers.flatMap((consumer) => {
+        const isMeant = consumer.event === name && (consumer.shops === null || consumer.shops.includes(shop));
+        if (!isMeant || foreign.includes(shop) || !this.worker.hasRoom || !this.slots.tryTake(consumer)) return [];
+        // Its lock holds it from then on.
+        const leaseMs = consumer.kind === 'transaction' ? this.attempts.startMs : this.attempts.leaseMs;
+        return { eventId, consumer: consumer.name, token, leaseMs };
+      }),
+    );
+  }
+
+  /** @internal Begins a delivery that was created as claimed. */
+  adopt(delivery: ClaimedDelivery): Promise<void> {
+    return this.worker.adopt(delivery);
+  }
+
+  /** @internal */
+  release({ consumer }: ReservedDelivery): void {
+    this.slots.leave(consumer);
+    this.worker.freed();
   }
 
   private async handOver(delivery: ClaimedDelivery, stopping: AbortSignal): Promise<boolean> {

@@ -82,7 +82,7 @@ export class BillChecks {
       return { listed, settled, outcome: 'stale' };
     }
     if (settled.events.length === 0) return { listed, settled, outcome: 'unchanged' };
-    this.wakeUps.tell('event');
+    if (settled.isWaiting) this.wakeUps.tell('event');
     recordLags(this.metrics, claim, listed.payments, settled.events, this.clock.now());
     return { listed, settled, outcome: 'settled' };
   }

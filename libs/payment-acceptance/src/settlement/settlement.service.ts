@@ -11,13 +11,20 @@ import type { BillState, LockedBill, LockedOrder } from '../domain/bill.js';
 import type { ClaimedBill } from '../domain/claim.js';
 import { decide, decideUnlistable, inParts, judgingOnce, type Decision } from '../domain/decide.js';
 import { defaultJudge } from '../domain/judge.js';
+import { deliveryId } from '../domain/event-id.js';
 import { occasionOfReview } from '../domain/occasion.js';
 import type { LedgerPayment, PaymentList, ReportedPayment, ReviewReason } from '../domain/payment.js';
 import { endOfLife, nextCheck } from '../domain/schedule.js';
 import type { NewEvent, Settlement } from '../domain/settlement.js';
 import { BillStore } from '../bills/storage/bill.store.js';
 import { CheckStore } from './storage/check.store.js';
-import { DeliveryStore, type DeliveryQueue } from '../events/storage/delivery.store.js';
+import { DeliveryWorker } from '../events/delivery.worker.js';
+import {
+  DeliveryStore,
+  type ClaimedDelivery,
+  type DeliveryQueue,
+  type ReservedDelivery,
+} from '../events/storage/delivery.store.js';
 import { mayConcernOneRow } from '../database/query-errors.js';
 import { SettlementStore } from './storage/settlement.store.js';
 import { SettlementWriter, type AddedEvent } from './storage/settlement.writer.js';
@@ -37,6 +44,8 @@ export type Settled =
       readonly state: BillState;
       /** Those that are new. */
       readonly events: readonly NewEvent[];
+      /** Whether a delivery of one of them waits to be claimed. */
+      readonly isWaiting: boolean;
       /** How many hints of the claim wait for a later check. */
       readonly hintsLeft: number;
     };
@@ -69,6 +78,7 @@ export class SettlementService {
     private readonly bills: BillStore,
     private readonly checks: CheckStore,
     private readonly deliveries: DeliveryStore,
+    private readonly deliverer: DeliveryWorker,
     private readonly random: PaymentRandom,
     private readonly telemetry: Telemetry,
     private readonly metrics: PaymentMetrics,
@@ -107,15 +117,17 @@ export class SettlementService {
       });
     };
     const events: NewEvent[] = [];
+    let isWaiting = false;
     for (const part of early) {
       const settled = await settlePart(part, true);
       if (settled.stale) return settled;
       events.push(...settled.events);
+      isWaiting ||= settled.isWaiting;
     }
     const settled = await settlePart(last, false);
     if (settled.stale) return settled;
     this.reportUnknown(claim, last, settled.events);
-    return { ...settled, events: [...events, ...settled.events] };
+    return { ...settled, events: [...events, ...settled.events], isWaiting: isWaiting || settled.isWaiting };
   }
 
   private reportUnknown(claim: ClaimedBill, listed: readonly ReportedPayment[], events: readonly NewEvent[]): void {
@@ -157,19 +169,19 @@ export class SettlementService {
     decision: (tx: OwnTransaction, bill: LockedBill, order: LockedOrder) => Promise<Decision | undefined>,
   ): Promise<void> {
     await this.traced(at, (traceparent) =>
-      this.transaction<Pick<Settled, 'events'>>(async (tx) => {
+      this.transaction<Pick<Settled, 'events'>>(async (tx, reserve) => {
         const order = await this.bills.lockOrder(tx, at.shop, at.orderId);
         const bill = await this.store.lockBill(tx, at.intentId);
         if (!bill) throw new Error(`Bill ${at.intentId} of a review does not exist.`);
         const decided = await decision(tx, bill, order);
-        if (!decided) return { value: { events: [] }, waiting: [] };
+        if (!decided) return { value: { events: [] }, ...NOTHING_WRITTEN };
         const { state } = decided;
         const nextCheckAt = nextCheck(bill, state, false, this.options.schedule, this.random.fraction());
         const change = { state, nextCheckAt, scheduled: false };
         const hints = { consumed: [], again: [] };
         const settlement = { ...decided, bill, traceparent, assertedAt: null, change, hints };
-        const { added, waiting } = await this.write(tx, [settlement]);
-        return { value: { events: newOf(decided, added) }, waiting };
+        const written = await this.write(tx, [settlement], reserve);
+        return { value: { events: newOf(decided, written.added) }, ...written };
       }),
     );
   }
@@ -214,11 +226,11 @@ export class SettlementService {
    */
   private settleTogether(answers: readonly CheckAnswer[], wait: boolean): Promise<(Ended<Settled> | undefined)[]> {
     const claims = answers.map(({ claim }) => claim);
-    return this.transaction(async (tx) => {
+    return this.transaction(async (tx, reserve) => {
       const locked = await this.store.lockClaimed(tx, claims, wait);
       // By bill and token: of two answers about one bill, only the current claim's counts.
       const held = new Map(locked.map((one) => [claimKey({ intentId: one.bill.intentId, token: one.token }), one]));
-      if (held.size === 0) return { value: answers.map(() => undefined), waiting: [] };
+      if (held.size === 0) return { value: answers.map(() => undefined), ...NOTHING_WRITTEN };
       const listed = answers.flatMap(({ claim, paymentIds }) =>
         held.has(claimKey(claim)) ? paymentIds.map((paymentId) => ({ shop: claim.shop, paymentId })) : [],
       );
@@ -236,13 +248,15 @@ export class SettlementService {
         held.delete(key);
         return batch.settle(answer, one);
       });
-      const { added, waiting } = await this.write(tx, batch.settlements);
+      const written = await this.write(tx, batch.settlements, reserve);
       const value = ends.map((end): Ended<Settled> | undefined => {
         if (!end || 'error' in end) return end;
         const { state, hintsLeft } = end.value;
-        return { value: { stale: false, state, hintsLeft, events: newOf(end.value, added) } };
+        const events = newOf(end.value, written.added);
+        const isWaiting = events.some(({ id }) => written.added.get(id)?.isWaiting);
+        return { value: { stale: false, state, hintsLeft, events, isWaiting } };
       });
-      return { value, waiting };
+      return { value, ...written };
     });
   }
 
@@ -252,11 +266,33 @@ export class SettlementService {
     return end?.value ?? STALE;
   }
 
-  /** After the commit, frees new deliveries that were queued behind others that have ended meanwhile. */
+  /**
+   * After the commit, begins the deliveries that it has created as claimed, and frees those that were queued behind others that
+   * have ended meanwhile.
+   */
   private async transaction<T>(
-    work: (tx: OwnTransaction) => Promise<{ value: T; waiting: readonly DeliveryQueue[] }>,
+    work: (tx: OwnTransaction, reserve: Reserve) => Promise<Written & { readonly value: T }>,
   ): Promise<T> {
-    const { value, waiting } = await this.store.transaction(work);
+    let reserved: readonly ReservedDelivery[] = [];
+    const release = (): void => reserved.forEach((place) => this.deliverer.release(place));
+    const reserve: Reserve = (events) => {
+      // Of an attempt that is repeated.
+      release();
+      return (reserved = this.deliverer.reserve(events));
+    };
+    let written: Written & { readonly value: T };
+    try {
+      written = await this.store.transaction((tx) => work(tx, reserve));
+    } catch (error) {
+      release();
+      throw error;
+    }
+    const { value, waiting, claimed } = written;
+    const isBegun = ({ eventId, consumer }: ReservedDelivery): boolean =>
+      claimed.some((delivery) => delivery.eventId === eventId && delivery.consumer === consumer);
+    reserved = reserved.filter((place) => !isBegun(place));
+    release();
+    await Promise.all(claimed.map((delivery) => this.deliverer.adopt(delivery)));
     if (waiting.length > 0) {
       await this.deliveries.free(waiting, []).catch((error: unknown) => {
         const what = 'Could not free new deliveries that are queued behind others; retrying within a minute.';
@@ -266,14 +302,27 @@ export class SettlementService {
     return value;
   }
 
-  private async write(tx: OwnTransaction, settlements: readonly Settlement[]): Promise<Written> {
-    if (settlements.length === 0) return { added: new Map(), waiting: [] };
+  private async write(tx: OwnTransaction, settlements: readonly Settlement[], reserve: Reserve): Promise<Written> {
+    if (settlements.length === 0) return NOTHING_WRITTEN;
     const again = settlements.flatMap(({ hints }) => hints.again);
     await this.checks.answerHints({ consumed: [], again }, tx);
-    const written = await this.writer.write(tx, settlements, this.options.schedule.minGapMs);
+    const reserved = reserve(
+      settlements.flatMap(({ bill: { shop }, events }) => events.map(({ id, name }) => ({ id, name, shop }))),
+    );
+    const written = await this.writer.write(tx, settlements, this.options.schedule.minGapMs, reserved);
     const redacted = settlements.flatMap(({ bill }) => (bill.redacted ? bill.intentId : []));
     if (redacted.length > 0) await this.store.redactCallbacks(tx, redacted);
-    const added = new Map(written.map((event) => [event.id, event]));
+    const added = new Map(
+      written.map(({ claimed, ...event }) => [event.id, { ...event, isWaiting: event.deliveries > claimed.length }]),
+    );
+    const token = reserved[0]?.token ?? '';
+    const sources = new Map(
+      settlements.flatMap((settlement) => settlement.events.map((event) => [event.id, { settlement, event }] as const)),
+    );
+    const claimed = written.flatMap(({ id, claimed: rows }) => {
+      const source = sources.get(id);
+      return source ? rows.map((row) => bornClaimed(source, { ...row, token })) : [];
+    });
     const waiting = settlements.flatMap(({ bill, events }) =>
       events.flatMap(({ id, name }) => {
         const event = added.get(id);
@@ -281,7 +330,7 @@ export class SettlementService {
         return event?.behind.map((consumer) => ({ intentId: bill.intentId, consumer })) ?? [];
       }),
     );
-    return { added, waiting };
+    return { added, waiting, claimed };
   }
 
   private warnOfNoConsumer({ shop, orderId, billId }: LockedBill, eventId: string, event: string): void {
@@ -292,11 +341,38 @@ export class SettlementService {
   }
 }
 
+/** Keeps places for the deliveries of events; in a transaction that is repeated, instead of those before. */
+type Reserve = DeliveryWorker['reserve'];
+
 interface Written {
-  /** The new events, by id. */
-  readonly added: ReadonlyMap<string, AddedEvent>;
+  /** The new events, by id, and whether deliveries of them wait to be claimed. */
+  readonly added: ReadonlyMap<string, Omit<AddedEvent, 'claimed'> & { readonly isWaiting: boolean }>;
   /** The queues in which a new delivery waits behind another one. */
   readonly waiting: readonly DeliveryQueue[];
+  /** The deliveries that were created as claimed. */
+  readonly claimed: readonly (ClaimedDelivery & { readonly eventId: string })[];
+}
+
+const NOTHING_WRITTEN: Written = { added: new Map(), waiting: [], claimed: [] };
+
+function bornClaimed(
+  { settlement, event }: { readonly settlement: Settlement; readonly event: NewEvent },
+  { id, consumer, token }: { readonly id: string; readonly consumer: string; readonly token: string },
+): ClaimedDelivery & { readonly eventId: string } {
+  const { bill, change, assertedAt, traceparent } = settlement;
+  const { id: eventId, name, payload } = event;
+  return {
+    ...{ id, eventId, consumer, token, assertedAt, traceparent },
+    deliveryId: deliveryId(eventId, consumer),
+    intentId: bill.intentId,
+    eventName: name,
+    shop: bill.shop,
+    attempt: 1,
+    payload: JSON.stringify(payload),
+    late: false,
+    alone: true,
+    billState: change?.state ?? bill.state,
+  };
 }
 
 /** Another check may have stored an event before, and one list may give reason for it twice. */

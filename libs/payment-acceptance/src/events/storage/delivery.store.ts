@@ -56,6 +56,14 @@ export interface ClaimedDelivery extends DeliveryQueue {
   readonly traceparent: string | null;
 }
 
+/** A delivery that is claimed as it is created, if it is the first one of its queue. */
+export interface ReservedDelivery {
+  readonly eventId: string;
+  readonly consumer: string;
+  readonly token: string;
+  readonly leaseMs: number;
+}
+
 /** A claimed delivery as a statement returns it. */
 export type ClaimedRow = Omit<ClaimedDelivery, 'deliveryId'> & { readonly eventId: string };
 

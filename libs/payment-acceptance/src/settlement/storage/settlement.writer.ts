@@ -1,4 +1,5 @@
 import type { Settlement } from '../../domain/settlement.js';
+import type { ReservedDelivery } from '../../events/storage/delivery.store.js';
 import type { OwnTransaction } from '../../database/own-transaction.js';
 
 /** A newly stored event. */
@@ -8,6 +9,8 @@ export interface AddedEvent {
   readonly deliveries: number;
   /** The consumers for which it waits behind an earlier event of the bill. */
   readonly behind: readonly string[];
+  /** The deliveries that were created as claimed. */
+  readonly claimed: readonly { readonly id: string; readonly consumer: string }[];
 }
 
 /** The statements that write the decisions of settlements. Nothing else writes payments, events or reviews. */
@@ -15,11 +18,13 @@ export abstract class SettlementWriter {
   /**
    * Writes the settlements of any number of bills, which must be locked with their orders; returns the new events. Opens
    * each review once: a closed one stays closed.
+   * @param reserved the deliveries that are claimed with their creation, unless the consumer has others of the bill
    * @throws ConcurrentChangeError if a payment was assigned to another bill after these bills were locked
    */
   abstract write(
     tx: OwnTransaction,
     settlements: readonly Settlement[],
     minGapMs: number,
+    reserved: readonly ReservedDelivery[],
   ): Promise<readonly AddedEvent[]>;
 }

@@ -3,6 +3,7 @@ import { inPieces } from '../../../common/pieces.js';
 import type { NewEvent, Settlement } from '../../../domain/settlement.js';
 import { ConcurrentChangeError, isUniqueViolation } from '../../../database/query-errors.js';
 import { flag, integer } from '../../../database/reading.js';
+import type { ReservedDelivery } from '../../../events/storage/delivery.store.js';
 import type { AddedEvent, SettlementWriter } from '../settlement.writer.js';
 import { join, sql, type Statement } from '../../../database/statement.js';
 import { MariaCheckStore } from './check.store.js';
@@ -23,6 +24,7 @@ export class MariaSettlementWriter implements SettlementWriter {
     tx: OwnTransaction,
     settlements: readonly Settlement[],
     minGapMs: number,
+    reserved: readonly ReservedDelivery[],
   ): Promise<readonly AddedEvent[]> {
     const now = await this.moment(tx);
     await this.openReviews(tx, settlements, now);
@@ -41,7 +43,7 @@ export class MariaSettlementWriter implements SettlementWriter {
     await this.checks.answerHints({ consumed, again: [] }, tx);
     const events = settlements.flatMap((settlement) => settlement.events.map((event) => ({ ...settlement, ...event })));
     const added: AddedEvent[] = [];
-    for (const piece of inPieces(events)) added.push(...(await this.addEvents(tx, piece, now)));
+    for (const piece of inPieces(events)) added.push(...(await this.addEvents(tx, piece, now, reserved)));
     return added;
   }
 
@@ -125,6 +127,7 @@ export class MariaSettlementWriter implements SettlementWriter {
     tx: OwnTransaction,
     events: readonly (Settlement & NewEvent)[],
     now: Statement,
+    reserved: readonly ReservedDelivery[],
   ): Promise<AddedEvent[]> {
     const known = await this.database.rows<{ key: string }>(
       sql`SELECT \`key\` FROM payment_acceptance.event WHERE \`key\` IN (${events.map(({ key }) => key)})`,
@@ -150,17 +153,26 @@ export class MariaSettlementWriter implements SettlementWriter {
       throw isUniqueViolation(error) ? new ConcurrentChangeError('An event was concurrently added.') : error;
     }
     const ids = fresh.map(({ id }) => id);
-    const deliveries = await this.database.rows<{ eventId: string; consumer: string; behind: boolean }>(
-      sql`INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, due_at, behind)
-       SELECT e.id, e.name, e.seq, e.intent_id, c.name, 'PENDING', ${now},
-         ROW_NUMBER() OVER (PARTITION BY e.intent_id, c.name ORDER BY e.seq) > 1 OR EXISTS (
+    const deliveries = await this.database.rows<NewDelivery>(
+      sql`INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, due_at, behind,
+         attempts, lease_token, lease_until)
+       SELECT n.id, n.name, n.seq, n.intent_id, n.consumer, 'PENDING', ${now}, n.turn > 1 OR EXISTS (
            SELECT 1 FROM payment_acceptance.delivery earlier WHERE earlier.state = 'PENDING'
-             AND earlier.intent_id = e.intent_id AND earlier.consumer = c.name)
-       FROM payment_acceptance.event e JOIN payment_acceptance.consumer c ON c.event_name = e.name
-         AND (c.shops IS NULL OR JSON_CONTAINS(c.shops, JSON_QUOTE(e.shop))) WHERE e.id ${mariadb.oneOf(ids, 'uuid')}
-       ORDER BY e.seq
-       RETURNING event_id AS "eventId", consumer, behind`,
-      { behind: flag },
+             AND earlier.intent_id = n.intent_id AND earlier.consumer = n.consumer),
+         n.lease_ms IS NOT NULL, CASE WHEN n.lease_ms IS NOT NULL THEN ${reserved[0]?.token ?? null} END,
+         ${now} + INTERVAL 1000 * n.lease_ms MICROSECOND
+       FROM (
+         SELECT first.*, CASE WHEN first.turn = 1 AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other
+             WHERE other.intent_id = first.intent_id AND other.consumer = first.consumer)
+           THEN ${leaseOf(reserved)} END AS lease_ms
+         FROM (
+           SELECT e.id, e.name, e.seq, e.intent_id, c.name AS consumer,
+             ROW_NUMBER() OVER (PARTITION BY e.intent_id, c.name ORDER BY e.seq) AS turn
+           FROM payment_acceptance.event e JOIN payment_acceptance.consumer c ON c.event_name = e.name
+             AND (c.shops IS NULL OR JSON_CONTAINS(c.shops, JSON_QUOTE(e.shop))) WHERE e.id ${mariadb.oneOf(ids, 'uuid')}) first) n
+       ORDER BY n.seq
+       RETURNING CAST(id AS CHAR) AS id, event_id AS "eventId", consumer, behind, lease_token IS NOT NULL AS claimed`,
+      { behind: flag, claimed: flag },
       tx,
     );
     const byEvent = new Map(ids.map((id) => [id, [] as typeof deliveries]));
@@ -169,6 +181,7 @@ export class MariaSettlementWriter implements SettlementWriter {
       id,
       deliveries: of.length,
       behind: of.flatMap(({ behind, consumer }) => (behind ? consumer : [])),
+      claimed: of.flatMap(({ claimed, id: number, consumer }) => (claimed ? { id: number, consumer } : [])),
     }));
   }
 
@@ -181,6 +194,24 @@ export class MariaSettlementWriter implements SettlementWriter {
     const [row] = await this.database.rows<{ now: string }>(sql`SELECT ${mariadb.text(present)} AS now`, {}, tx);
     return row ? sql`CAST(${row.now} AS DATETIME(6))` : present;
   }
+}
+
+interface NewDelivery {
+  readonly id: string;
+  readonly eventId: string;
+  readonly consumer: string;
+  readonly behind: boolean;
+  readonly claimed: boolean;
+}
+
+/** How long the lease of a reserved delivery `first` is; NULL of any other. */
+function leaseOf(reserved: readonly ReservedDelivery[]): Statement {
+  if (reserved.length === 0) return sql`NULL`;
+  const cases = reserved.map(
+    ({ eventId, consumer, leaseMs }) =>
+      sql`WHEN first.id = ${eventId} AND first.consumer = ${consumer} THEN ${leaseMs}`,
+  );
+  return sql`CASE ${join(cases, ' ')} END`;
 }
 
 /** Sorts rows by key: all instances must write in the same order. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Settlement } from '../../../domain/settlement.js';
 import { ConcurrentChangeError } from '../../../database/query-errors.js';
-import { isPending } from '../../../events/storage/delivery.store.js';
+import { isPending, type ReservedDelivery } from '../../../events/storage/delivery.store.js';
 import { integer, json } from '../../../database/reading.js';
 import type { AddedEvent, SettlementWriter } from '../settlement.writer.js';
 import { sql } from '../../../database/statement.js';
@@ -16,8 +16,8 @@ import type { OwnTransaction } from '../../../database/own-transaction.js';
  * small PostgreSQL believes the table to be.
  */
 const WRITE = prepare(
-  ['offsetMs', 'minGapMs', 'payments', 'paid', 'changes', 'consumed', 'events'],
-  ({ offsetMs, minGapMs, payments, paid, changes, consumed, events }) => {
+  ['offsetMs', 'minGapMs', 'payments', 'paid', 'changes', 'consumed', 'events', 'reserved'],
+  ({ offsetMs, minGapMs, payments, paid, changes, consumed, events, reserved }) => {
     const now = postgres.now(offsetMs);
     return sql`WITH payments AS (
         INSERT INTO payment_acceptance.payment (shop, payment_id, intent_id, status, amount, amount_received, commission,
@@ -57,19 +57,29 @@ const WRITE = prepare(
         ORDER BY e.turn
         ON CONFLICT (key) DO NOTHING RETURNING id, seq, name, shop, intent_id
       ), deliveries AS (
-        INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, due_at, behind)
-        SELECT added.id, added.name, added.seq, added.intent_id, c.name, 'PENDING', ${now},
-          row_number() OVER (PARTITION BY added.intent_id, c.name ORDER BY added.seq) > 1 OR EXISTS (
-            SELECT 1 FROM payment_acceptance.delivery earlier WHERE ${isPending('earlier.state')}
-              AND earlier.intent_id = added.intent_id AND earlier.consumer = c.name ${ROW_BY_ROW})
-        FROM added JOIN payment_acceptance.consumer c
-          ON c.event_name = added.name AND (c.shops IS NULL OR added.shop = ANY(c.shops)) ORDER BY added.seq
-        RETURNING event_id, consumer, behind
+        INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, due_at, behind,
+          attempts, lease_token, lease_until)
+        SELECT n.id, n.name, n.seq, n.intent_id, n.consumer, 'PENDING', ${now},
+          n.turn > 1 OR EXISTS (SELECT 1 FROM payment_acceptance.delivery earlier WHERE ${isPending('earlier.state')}
+            AND earlier.intent_id = n.intent_id AND earlier.consumer = n.consumer ${ROW_BY_ROW}),
+          (kept.token IS NOT NULL)::int, kept.token, ${later(now, 'kept.lease_ms')}
+        FROM (
+          SELECT added.*, c.name AS consumer, row_number() OVER (PARTITION BY added.intent_id, c.name ORDER BY added.seq) AS turn
+          FROM added JOIN payment_acceptance.consumer c
+            ON c.event_name = added.name AND (c.shops IS NULL OR added.shop = ANY(c.shops))) n
+        LEFT JOIN ${givenRows(reserved, 'event_id uuid, consumer text, token uuid, lease_ms float8')} kept
+          ON kept.event_id = n.id AND kept.consumer = n.consumer AND n.turn = 1 AND NOT EXISTS (
+            SELECT 1 FROM payment_acceptance.delivery other
+            WHERE other.intent_id = n.intent_id AND other.consumer = n.consumer ${ROW_BY_ROW})
+        ORDER BY n.seq
+        RETURNING id, event_id, consumer, behind, lease_token
       )
       SELECT (SELECT count(*) FROM payments) AS payments, coalesce((SELECT json_agg(json_build_object(
-        'id', each.id, 'deliveries', each.deliveries, 'behind', each.behind)) FROM (
+        'id', each.id, 'deliveries', each.deliveries, 'behind', each.behind, 'claimed', each.claimed)) FROM (
           SELECT added.id, count(d.consumer) AS deliveries,
-            coalesce(array_agg(d.consumer) FILTER (WHERE d.behind), '{}') AS behind
+            coalesce(array_agg(d.consumer) FILTER (WHERE d.behind), '{}') AS behind,
+            coalesce(json_agg(json_build_object('id', d.id::text, 'consumer', d.consumer))
+              FILTER (WHERE d.lease_token IS NOT NULL), '[]') AS claimed
           FROM added LEFT JOIN deliveries d ON d.event_id = added.id GROUP BY added.id) each), '[]')::text
         AS added`;
   },
@@ -89,11 +99,20 @@ export class PostgresSettlementWriter implements SettlementWriter {
     tx: OwnTransaction,
     settlements: readonly Settlement[],
     minGapMs: number,
+    reserved: readonly ReservedDelivery[],
   ): Promise<readonly AddedEvent[]> {
     await this.openReviews(tx, settlements);
-    const [written] = await this.database.execute<Written, keyof ReturnType<typeof records> | 'offsetMs' | 'minGapMs'>(
+    const [written] = await this.database.execute<
+      Written,
+      keyof ReturnType<typeof records> | 'offsetMs' | 'minGapMs' | 'reserved'
+    >(
       WRITE,
-      { offsetMs: this.database.offsetMs, minGapMs, ...records(settlements) },
+      {
+        offsetMs: this.database.offsetMs,
+        minGapMs,
+        ...records(settlements),
+        reserved: JSON.stringify(reserved.map(toRow)),
+      },
       { payments: integer, added: json },
       tx,
     );
@@ -127,6 +146,13 @@ export class PostgresSettlementWriter implements SettlementWriter {
     );
   }
 }
+
+const toRow = ({ eventId, consumer, token, leaseMs }: ReservedDelivery) => ({
+  event_id: eventId,
+  consumer,
+  token,
+  lease_ms: leaseMs,
+});
 
 /** The JSON record sets for {@link WRITE}. */
 function records(settlements: readonly Settlement[]) {
