@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
+import { CheckStore, type NamedBill } from '../../libs/payment-acceptance/src/settlement/storage/check.store.js';
 import { EU_TOKEN, MAIN_TOKEN, moduleOptions, startHarness, type Harness } from '../support/harness.js';
 import { onPostgres } from '../support/database.js';
 import { EffectWriter } from '../support/orders.js';
@@ -33,6 +35,31 @@ describe('shops', () => {
       harness.clock.advance(1_000);
       expect(await round()).toBeLessThanOrEqual(5);
       expect(checks()).toBeGreaterThanOrEqual(8);
+    });
+
+    test('holds for bills that are claimed by their names, too, which says when it is used up', async () => {
+      harness = await startHarness();
+      const names: NamedBill[] = [];
+      for (let bill = 0; bill < 5; bill += 1) {
+        const { billId, intentId } = await harness.host.payments.createBill({ orderId: `o-${bill}`, amount: '1' });
+        // As a postback names it, or a redirect.
+        names.push(bill % 2 === 0 ? { billId, intentId: null } : { billId: null, intentId });
+      }
+      harness.clock.advance(1_000);
+      const checks = harness.host.app.get(CheckStore, { strict: false });
+      const claim = async (shop: string, limit = 10) => {
+        const limits = { limit, leaseMs: MINUTE, requestsPerSecond: 3, probeMs: MINUTE };
+        const { bills, isSpent } = await checks.claim(shop, randomUUID(), limits, names);
+        return { bills: bills.length, isSpent };
+      };
+      expect(await claim('second')).toEqual({ bills: 0, isSpent: false });
+      expect(await claim('main', 1)).toEqual({ bills: 1, isSpent: false });
+      expect(await claim('main')).toEqual({ bills: 2, isSpent: true });
+      expect(await claim('main')).toEqual({ bills: 0, isSpent: true });
+      harness.clock.advance(1_000);
+      expect(await claim('main')).toEqual({ bills: 2, isSpent: false });
+      harness.clock.advance(1_000);
+      expect(await claim('main')).toEqual({ bills: 0, isSpent: false });
     });
 
     onPostgres(test)(

@@ -57,8 +57,6 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   private readonly attempts: DeliveryAttempts;
   private readonly foreignShops: ForeignShops;
   private consumers: readonly EventConsumer[] = [];
-  /** When the next delivery is due, as far as is known here; `undefined` if it must be looked up. */
-  private nextAt: number | undefined;
   /** Queues whose first delivery ended here and whose next one has not been freed yet. */
   private ended: DeliveryQueue[] = [];
   /** The last queue that a sweep through all of them has looked at; `null` at its start, and absent while none is under way. */
@@ -69,7 +67,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     @Inject(HANDLER_TRANSACTIONS) transactions: HandlerTransactions | undefined,
     private readonly random: PaymentRandom,
     shops: ShopRegistry,
-    private readonly clock: PaymentClock,
+    clock: PaymentClock,
     probe: PaymentProbe,
     private readonly telemetry: Telemetry,
     private readonly metrics: PaymentMetrics,
@@ -163,7 +161,6 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
 
   /** @internal */
   async claim(limit: number): Promise<Claimed<ClaimedDelivery>> {
-    const began = this.clock.elapsed();
     const { consumers, limit: offered } = this.slots.offer(limit);
     const isFull = consumers.length < this.consumers.length;
     if (consumers.length === 0) return { items: [], nextMs: null, isFull };
@@ -171,31 +168,12 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     const token = this.random.uuid();
     const { leaseMs } = this.attempts;
     const foreignShops = this.foreignShops.names();
-    const items = await this.store.claim({
+    const { deliveries: items, nextMs } = await this.store.claim({
       ...{ hosted: consumers, foreignShops, limit: offered },
       ...{ leaseMs, token, maxAttempts },
     });
     for (const { consumer } of items) this.slots.take(consumer);
-    const nextMs = await this.nextMs(items.length, began, isFull ? consumers : undefined);
     return { items, nextMs, mayBeMore: items.length === offered, isFull };
-  }
-
-  /**
-   * In how many milliseconds the next delivery may be due, if any is in sight.
-   * @param began when the claim did: what became due since then may have been too late for it
-   * @param some those to look for, if not all consumers
-   */
-  private async nextMs(
-    claimed: number,
-    began: number,
-    some: readonly EventConsumer[] | undefined,
-  ): Promise<number | null> {
-    const now = (): number => this.clock.elapsed();
-    if (some) return claimed === 0 ? this.store.nextDueMs(some, now() - began) : null;
-    if (claimed === 0 || this.nextAt === undefined || this.nextAt <= began) {
-      this.nextAt = now() + ((await this.store.nextDueMs(this.consumers, now() - began)) ?? Infinity);
-    }
-    return this.nextAt === Infinity ? null : this.nextAt - now();
   }
 
   /** @internal */
@@ -287,8 +265,6 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
       const { outcome, isFollowed } = await this.attempts.run(consumer, delivery, stopping, span);
       const isReleasing = outcome === 'done' || outcome === 'dead' || delivery.attempt >= HOLDING_ATTEMPTS;
       if (isFollowed && isReleasing) this.ended.push(delivery);
-      // When it is tried again is not known here.
-      if (outcome !== 'done') this.nextAt = undefined;
       span.set({ 'payment.outcome': outcome });
       this.metrics.delivery(delivery.consumer, delivery.eventName, outcome);
       return isFollowed || outcome !== 'done';

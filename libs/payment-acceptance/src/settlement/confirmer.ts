@@ -40,6 +40,12 @@ const HOUSEKEEPING_MS = 30_000;
 /** Pause before the next poll if more is due than could be claimed, because of the rate limit or another instance. */
 const AGAIN_MS = 100;
 
+/** How many hinted bills are claimed by their names at most. */
+const MAX_NAMED = 100;
+
+/** How long the bills of a shop whose rate was used up are claimed by turns, hinted and scheduled ones, and never by name. */
+const SPENT_MS = 1_000;
+
 /**
  * Finds out the truth: asks the service for the payments of each due bill and settles the answer. Holds a lease, never
  * a lock, while it waits for the network.
@@ -50,6 +56,10 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   private readonly worker: LeasedWorker<ClaimedBill>;
   private readonly housekeeping: Throttle;
   private readonly checking = new Set<Checking>();
+  /** When to look for what is due, at the latest: `elapsed()` of the clock. */
+  private lookAt = 0;
+  /** Until when each shop's rate counts as used up. */
+  private readonly spentUntil = new Map<string, number>();
   /** What has been told since the last claim began. */
   private told: (HintedBill | undefined)[] = [];
 
@@ -62,7 +72,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     private readonly requests: CheckRequests,
     private readonly followed: FollowedShops,
     private readonly random: PaymentRandom,
-    clock: PaymentClock,
+    private readonly clock: PaymentClock,
     private readonly telemetry: Telemetry,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
@@ -96,14 +106,15 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
    * @param bill the one that is hinted; default unknown, as in what other instances tell
    */
   wake(bill?: HintedBill): void {
-    this.told.push(bill);
     let isChecked = false;
     for (const checking of this.checking) {
       if (!concerns(bill, checking.claim)) continue;
       checking.isHinted ||= isNew(bill, checking.claim);
       isChecked = bill !== undefined;
     }
-    if (!isChecked) this.worker.wake();
+    if (isChecked) return;
+    this.told.push(bill);
+    this.worker.wake();
   }
 
   /** Aborts requests in flight and releases their bills. */
@@ -120,26 +131,77 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
 
   /** @internal */
   async claim(limit: number): Promise<Claimed<ClaimedBill>> {
+    const { told } = this;
     this.told = [];
+    const named = this.namedBy(told);
+    return named ? this.claimNamed(limit, named) : this.claimDue(limit);
+  }
+
+  /** The hinted bills by their shops, if they can be claimed without looking for what else is due. */
+  private namedBy(told: readonly (HintedBill | undefined)[]): ReadonlyMap<string, readonly HintedBill[]> | undefined {
+    const now = this.clock.elapsed();
+    if (told.length === 0 || told.length > MAX_NAMED || now >= this.lookAt) return undefined;
+    const named = new Map<string, HintedBill[]>();
+    for (const bill of told) {
+      const isKnown = bill && this.followed.follows(bill.shop) && this.left(bill.shop) > 0;
+      if (!isKnown || now < (this.spentUntil.get(bill.shop) ?? 0)) return undefined;
+      const ofShop = named.get(bill.shop);
+      if (ofShop) ofShop.push(bill);
+      else named.set(bill.shop, [bill]);
+    }
+    return named;
+  }
+
+  private async claimNamed(
+    limit: number,
+    named: ReadonlyMap<string, readonly HintedBill[]>,
+  ): Promise<Claimed<ClaimedBill>> {
+    const now = this.clock.elapsed();
+    const { items, isFull } = await this.claimOf([...named.keys()], limit, named);
+    const count = [...named.values()].reduce((sum, bills) => sum + bills.length, 0);
+    // The others cannot be claimed yet, or not by this instance: a look finds out when they can.
+    if (items.length < count) this.lookAt = Math.min(this.lookAt, now + AGAIN_MS);
+    return { items, nextMs: Math.max(0, this.lookAt - this.clock.elapsed()), isFull };
+  }
+
+  private async claimDue(limit: number): Promise<Claimed<ClaimedBill>> {
     const { shops: due, nextMs } = await this.followed.findDue(PROBE_MS);
-    const left = (shop: string): number => this.requests.free(shop, this.followed.count);
     // A shop without free slots is polled again when one of its requests ends.
-    const shops = due.filter((shop) => left(shop) > 0);
+    const shops = due.filter((shop) => this.left(shop) > 0);
+    const { items, isFull } = await this.claimOf(shops, limit);
+    const isPaused = due.some((shop) => this.requests.isPaused(shop));
+    const againMs = shops.length > 0 || isPaused ? AGAIN_MS : nextMs;
+    this.lookAt = this.clock.elapsed() + Math.min(againMs ?? Infinity, this.options.pollMs);
+    return { items, nextMs: againMs, isFull: isFull || shops.length < due.length };
+  }
+
+  /** How many more bills of a shop may be claimed. */
+  private left(shop: string): number {
+    return this.requests.free(shop, this.followed.count);
+  }
+
+  /** @param named only these bills of the shops */
+  private async claimOf(
+    shops: readonly string[],
+    limit: number,
+    named?: ReadonlyMap<string, readonly HintedBill[]>,
+  ): Promise<{ readonly items: readonly ClaimedBill[]; readonly isFull: boolean }> {
     const claimed: ClaimedBill[] = [];
-    let isFull = shops.length < due.length;
+    let isFull = false;
     try {
       for await (const shop of this.followed.settingsOf(shops)) {
         const { name } = shop;
         const limits = {
-          limit: Math.min(limit - claimed.length, left(name)),
+          limit: Math.min(limit - claimed.length, this.left(name)),
           leaseMs: this.options.leases.checkMs,
           requestsPerSecond: this.requests.perSecond(shop),
           probeMs: PROBE_MS,
         };
-        const bills = await this.checks.claim(name, this.random.uuid(), limits);
+        const { bills, isSpent } = await this.checks.claim(name, this.random.uuid(), limits, named?.get(name));
         for (const bill of bills) this.requests.take(bill.shop);
         claimed.push(...bills);
         isFull ||= bills.length === limits.limit;
+        if (isSpent) this.spentUntil.set(name, this.clock.elapsed() + SPENT_MS);
         if (claimed.length >= limit) break;
       }
     } catch (error) {
@@ -147,10 +209,9 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
       if (claimed.length === 0) throw error;
       const line = `Could not claim the bills of all shops. ${describeError(error)}`;
       this.logger.write('claim-incomplete', line, { error: errorType(error) });
-      return { items: claimed, nextMs: null, isFull: true };
+      isFull = true;
     }
-    const isPaused = due.some((shop) => this.requests.isPaused(shop));
-    return { items: claimed, nextMs: shops.length > 0 || isPaused ? AGAIN_MS : nextMs, isFull };
+    return { items: claimed, isFull };
   }
 
   /** @internal */

@@ -56,6 +56,12 @@ export interface ClaimedDelivery extends DeliveryQueue {
   readonly traceparent: string | null;
 }
 
+export interface ClaimedDeliveries {
+  readonly deliveries: readonly ClaimedDelivery[];
+  /** In how many milliseconds the next delivery that is not due yet may be; `null` if none is in sight. */
+  readonly nextMs: number | null;
+}
+
 /** A delivery that is claimed as it is created, if it is the first one of its queue. */
 export interface ReservedDelivery {
   readonly eventId: string;
@@ -150,7 +156,7 @@ export abstract class DeliveryStore {
    * queue is pending, until {@link free} clears it. A claim never relies on the mark: previous
    * releases do not set it, and end deliveries without clearing it on the next.
    */
-  abstract claim(claim: DeliveryClaim): Promise<ClaimedDelivery[]>;
+  abstract claim(claim: DeliveryClaim): Promise<ClaimedDeliveries>;
 
   /**
    * Clears `behind` on the next delivery of each of these queues, unless an earlier delivery holds it back. An earlier one no longer does so after {@link HOLDING_ATTEMPTS}, when no instance has hosted its consumer
@@ -168,12 +174,6 @@ export abstract class DeliveryStore {
 
   /** The queues of the next deliveries that are `behind`, by their keys. @param after the last one of the call before */
   abstract queuesBehind(after: DeliveryQueue | null, limit: number): Promise<DeliveryQueue[]>;
-
-  /**
-   * In how many milliseconds the next delivery to one of these consumers may be due; `null` if none is in sight. Negative if it
-   * became due within the last `sinceMs`.
-   */
-  abstract nextDueMs(hosted: readonly HostedConsumer[], sinceMs: number): Promise<number | null>;
 
   /**
    * Dead-letters deliveries to these consumers that have used up their attempts without ending the last: a handler may kill its

@@ -17,6 +17,18 @@ export interface ClaimLimits {
   readonly probeMs: number;
 }
 
+/** A bill that a callback names, by the service's id, by ours, or by both. */
+export interface NamedBill {
+  readonly billId: string | null;
+  readonly intentId: string | null;
+}
+
+export interface ClaimedBills {
+  readonly bills: readonly ClaimedBill[];
+  /** Whether the shop's rate leaves no request for now. */
+  readonly isSpent: boolean;
+}
+
 /** A claimed bill as a statement returns it. */
 export type ClaimedBillRow = Omit<ClaimedBill, 'hints'>;
 
@@ -57,8 +69,9 @@ export abstract class CheckStore {
    * Leases due bills of a shop, as many as its rate allows: hinted and scheduled ones alternately, chosen at random if only
    * one fits, so that neither starves the other. A fresh token makes every answer to an earlier claim stale. Claims nothing
    * while another instance claims for the same shop. A clock that was set back restarts the rate.
+   * @param named only these, which need not be searched for: callbacks of them have just been stored
    */
-  abstract claim(shop: string, token: string, limits: ClaimLimits): Promise<ClaimedBill[]>;
+  abstract claim(shop: string, token: string, limits: ClaimLimits, named?: readonly NamedBill[]): Promise<ClaimedBills>;
 
   /**
    * Leases one bill now, by the service's id or by ours, regardless of its schedule and its shop's rate. `busy` while

@@ -6,6 +6,7 @@ import {
   type AbsentConsumer,
   ABSENT_MS,
   EXHAUSTED_AMONG,
+  type ClaimedDeliveries,
   type ClaimedDelivery,
   type CompletedDelivery,
   type ClaimedRow,
@@ -65,9 +66,15 @@ export class MariaDeliveryStore extends DeliveryStore {
     );
   }
 
-  override async claim(claim: DeliveryClaim): Promise<ClaimedDelivery[]> {
+  /** What becomes due between the two is claimed, and not waited for. */
+  override async claim(claim: DeliveryClaim): Promise<ClaimedDeliveries> {
+    if (claim.hosted.length === 0) return { deliveries: [], nextMs: null };
+    const nextMs = await this.nextMs(claim.hosted);
+    return { deliveries: await this.claimDue(claim), nextMs };
+  }
+
+  private async claimDue(claim: DeliveryClaim): Promise<ClaimedDelivery[]> {
     const { hosted, foreignShops, limit, leaseMs, token, maxAttempts } = claim;
-    if (hosted.length === 0) return [];
     const eligible = (alias: Expression): Statement => {
       const d = toSql(alias);
       const now = this.now();
@@ -158,12 +165,11 @@ export class MariaDeliveryStore extends DeliveryStore {
     return rows.map((row) => withDeliveryId({ ...row, alone: false }));
   }
 
-  override async nextDueMs(hosted: readonly HostedConsumer[], sinceMs: number): Promise<number | null> {
-    if (hosted.length === 0) return null;
+  private async nextMs(hosted: readonly HostedConsumer[]): Promise<number | null> {
     const at = sql`GREATEST(d.due_at, coalesce(d.lease_until, d.due_at)) AS at`;
     const [row] = await this.database.rows<{ next: number | null; now: number }>(
       sql`SELECT ${mariadb.epochMs('next')} AS next, ${mariadb.epochMs(this.now())} AS now
-       FROM (SELECT MIN(at) AS next FROM (${nextOfEach(hosted, at, sql`TRUE`, IN_SIGHT)}) soon WHERE at > ${this.now(-sinceMs)}) soonest`,
+       FROM (SELECT MIN(at) AS next FROM (${nextOfEach(hosted, at, sql`TRUE`, IN_SIGHT)}) soon WHERE at > ${this.now()}) soonest`,
       { next: integer, now: integer },
     );
     return row && row.next !== null ? row.next - row.now : null;

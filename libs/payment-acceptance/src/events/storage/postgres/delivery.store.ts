@@ -7,6 +7,7 @@ import {
   ABSENT_MS,
   EXHAUSTED_AMONG,
   HOLDING_ATTEMPTS,
+  type ClaimedDeliveries,
   type ClaimedDelivery,
   type CompletedDelivery,
   type ClaimedRow,
@@ -61,6 +62,13 @@ function holdsBack(earlier: Expression, now: Statement): Statement {
     WHERE own.consumer = ${each}.consumer AND own.event_name = ${each}.event_name AND NOT ${namesItsShop('own')}))`;
 }
 
+/** A row of a claim; only `nextMs` where there is no delivery. */
+type ClaimRow = Omit<ClaimedRow, 'id'> & { readonly id: string | null; readonly nextMs: number | null };
+
+const CLAIM_ROW: Reading<ClaimRow> = {
+  ...{ attempt: integer, assertedAt: instant, late: flag, alone: flag, nextMs: integer },
+};
+
 /** See `DeliveryStore.claim`. */
 const CLAIM = prepare(
   ['offsetMs', 'leaseMs', 'limit', 'hosted', 'foreignShops', 'token', 'maxAttempts'],
@@ -84,7 +92,7 @@ const CLAIM = prepare(
         FOR UPDATE SKIP LOCKED) locked
       LIMIT ${most}) head
     ORDER BY head.due_at, head.seq LIMIT ${most}
-  )
+  ), claimed AS (
   UPDATE payment_acceptance.delivery d
   SET attempts = attempts + 1, lease_token = ${token}::uuid, lease_until = ${later(now, leaseMs)}
   FROM due, payment_acceptance.event e, payment_acceptance.bill b
@@ -94,7 +102,15 @@ const CLAIM = prepare(
     EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.intent_id = d.intent_id
       AND later.consumer = d.consumer AND later.seq > d.seq AND ${isDone('later.state')}) AS late,
     NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE other.intent_id = d.intent_id
-      AND other.consumer = d.consumer AND other.id <> d.id) AS alone`;
+      AND other.consumer = d.consumer AND other.id <> d.id) AS alone
+  )
+  SELECT claimed.*, floor(extract(epoch FROM soon.next - ${now}) * 1000)::bigint AS "nextMs" FROM (
+    SELECT min(soon.at) AS next FROM hosted CROSS JOIN LATERAL (
+      SELECT greatest(d.due_at, d.lease_until) AS at FROM payment_acceptance.delivery d
+      WHERE d.consumer = hosted.consumer AND d.event_name = hosted.event_name AND ${isPending('d.state')}
+        AND NOT d.behind AND ${namesItsShop('hosted')}
+      ORDER BY d.due_at, d.seq LIMIT ${IN_SIGHT}) soon WHERE soon.at > ${now}) soon
+  LEFT JOIN claimed ON true`;
   },
 );
 
@@ -117,17 +133,6 @@ const FREE = prepare(['offsetMs', 'queues', 'hosted'], ({ offsetMs, queues, host
     ORDER BY d.id FOR UPDATE OF d SKIP LOCKED
   )
   UPDATE payment_acceptance.delivery d SET behind = false FROM next WHERE d.id = next.id`;
-});
-
-const NEXT_DUE = prepare(['offsetMs', 'hosted', 'sinceMs'], ({ offsetMs, hosted, sinceMs }) => {
-  const now = postgres.now(offsetMs);
-  return sql`SELECT ${postgres.epochMs('min(soon.at)')} AS next, ${postgres.epochMs(now)} AS now
-  FROM ${hostedOf(hosted)} hosted CROSS JOIN LATERAL (
-    SELECT greatest(d.due_at, d.lease_until) AS at FROM payment_acceptance.delivery d
-    WHERE d.consumer = hosted.consumer AND d.event_name = hosted.event_name AND ${isPending('d.state')}
-      AND NOT d.behind AND ${namesItsShop('hosted')}
-    ORDER BY d.due_at, d.seq LIMIT ${IN_SIGHT}) soon
-  WHERE soon.at > ${later(now, sql`-${sinceMs}::double precision`)}`;
 });
 
 /** See `DeliveryStore.lock`. To lock a row gives the transaction its id. */
@@ -192,11 +197,12 @@ export class PostgresDeliveryStore extends DeliveryStore {
     );
   }
 
-  override async claim({ hosted, foreignShops, ...claim }: DeliveryClaim): Promise<ClaimedDelivery[]> {
+  override async claim({ hosted, foreignShops, ...claim }: DeliveryClaim): Promise<ClaimedDeliveries> {
     const { offsetMs } = this.database;
-    const reading: Reading<ClaimedRow> = { attempt: integer, assertedAt: instant, late: flag, alone: flag };
     const given = { ...claim, offsetMs, hosted: listed(hosted), foreignShops: JSON.stringify(foreignShops) };
-    return (await this.database.executeAtReadCommitted(CLAIM, given, reading)).map(withDeliveryId);
+    const rows = await this.database.executeAtReadCommitted(CLAIM, given, CLAIM_ROW);
+    const claimed = rows.filter((row): row is ClaimRow & ClaimedRow => row.id !== null);
+    return { deliveries: claimed.map(withDeliveryId), nextMs: rows[0]?.nextMs ?? null };
   }
 
   override async free(
@@ -218,13 +224,6 @@ export class PostgresDeliveryStore extends DeliveryStore {
        WHERE behind AND ${isPending('state')} AND ${later} ORDER BY intent_id, consumer LIMIT ${limit}`,
       {},
     );
-  }
-
-  override async nextDueMs(hosted: readonly HostedConsumer[], sinceMs: number): Promise<number | null> {
-    const reading: Reading<{ next: number | null; now: number }> = { next: integer, now: integer };
-    const given = { offsetMs: this.database.offsetMs, hosted: listed(hosted), sinceMs };
-    const [row] = await this.database.execute(NEXT_DUE, given, reading);
-    return row && row.next !== null ? row.next - row.now : null;
   }
 
   override async deadLetterExhausted(

@@ -12,10 +12,12 @@ import {
   HINTS_OF_A_CLAIM,
   HINTS_PER_BILL,
   type ClaimedBillRow,
+  type ClaimedBills,
   type ClaimLimits,
+  type NamedBill,
 } from '../check.store.js';
 import { flag, instant, integer, type Reading } from '../../../database/reading.js';
-import { sql, type Statement } from '../../../database/statement.js';
+import { join, sql, type Statement } from '../../../database/statement.js';
 import { mariadb } from '../../../database/mariadb/dialect.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
 import type { OwnTransaction } from '../../../database/own-transaction.js';
@@ -45,18 +47,27 @@ export class MariaCheckStore extends CheckStore {
   }
 
   /** Locks the shop's row while its bills are claimed: another instance skips it, and polls again later. */
-  override async claim(shop: string, token: string, limits: ClaimLimits): Promise<ClaimedBill[]> {
+  override async claim(
+    shop: string,
+    token: string,
+    limits: ClaimLimits,
+    named?: readonly NamedBill[],
+  ): Promise<ClaimedBills> {
+    let isSpent = false;
     const bills = await this.database.transaction(async (tx) => {
       const budget = await this.budget(tx, shop, limits);
+      isSpent = budget !== undefined && budget.most <= 0;
       if (!budget || budget.most <= 0) return [];
-      const due = await this.due(tx, shop, token, limits.limit);
+      const due = named ? await this.freeOf(tx, shop, named) : await this.due(tx, shop, token, limits.limit);
+      const most = Math.min(limits.limit, budget.most);
       const taken: string[] = [];
       // A bill that a settlement has locked is skipped in favour of the next.
-      for (let from = 0; from < due.length && taken.length < budget.most;) {
-        const next = due.slice(from, from + budget.most - taken.length);
+      for (let from = 0; from < due.length && taken.length < most;) {
+        const next = due.slice(from, from + most - taken.length);
         from += next.length;
         taken.push(...(await this.database.lockFree(tx, 'bill', next, freeAt(this.later(0), 't'))));
       }
+      isSpent = taken.length >= budget.most;
       if (taken.length === 0) return [];
       await this.database.change(
         sql`UPDATE payment_acceptance.shop_state
@@ -67,7 +78,7 @@ export class MariaCheckStore extends CheckStore {
       );
       return this.lease(tx, taken, token, limits.leaseMs, budget.refused);
     });
-    return this.withHints(bills);
+    return { bills: await this.withHints(bills), isSpent };
   }
 
   override async claimOne(
@@ -117,13 +128,13 @@ export class MariaCheckStore extends CheckStore {
   }
 
   private async budget(tx: OwnTransaction, shop: string, limits: ClaimLimits): Promise<Budget | undefined> {
-    const { limit, requestsPerSecond, probeMs } = limits;
+    const { requestsPerSecond, probeMs } = limits;
     const now = this.later(0);
     const start = rateStart(now);
     const [budget] = await this.database.rows<Budget>(
       sql`SELECT CAST(${start} AS CHAR) AS start, refused_since IS NOT NULL AS refused, CASE
            WHEN refused_since IS NULL
-             THEN LEAST(${limit}, TIMESTAMPDIFF(MICROSECOND, ${start}, ${now}) * ${requestsPerSecond} DIV 1000000)
+             THEN TIMESTAMPDIFF(MICROSECOND, ${start}, ${now}) * ${requestsPerSecond} DIV 1000000
            WHEN probe_at <= ${now} OR probe_at > ${this.later(probeMs)} THEN 1 ELSE 0 END AS most
        FROM payment_acceptance.shop_state WHERE shop = ${shop} FOR UPDATE SKIP LOCKED`,
       { refused: flag, most: integer },
@@ -147,6 +158,24 @@ export class MariaCheckStore extends CheckStore {
             ORDER BY c.due_at LIMIT ${limit * HINTS_OF_A_CLAIM}) earliest
           GROUP BY intent_id ORDER BY MIN(due_at) LIMIT ${limit})) every
        GROUP BY intent_id ORDER BY MIN(turn), MD5(CONCAT(intent_id, ${token}))`,
+      {},
+      tx,
+    );
+    return rows.map(({ intentId }) => intentId);
+  }
+
+  /** Those of the bills that can be claimed now. */
+  private async freeOf(tx: OwnTransaction, shop: string, named: readonly NamedBill[]): Promise<string[]> {
+    const ids = (key: keyof NamedBill) => named.flatMap((bill) => bill[key] ?? []);
+    const of = (column: Statement, values: readonly string[]) => sql`SELECT b.intent_id FROM payment_acceptance.bill b
+      WHERE b.shop = ${shop} AND ${column} IN (${values}) AND ${freeAt(this.later(0))}`;
+    const [byBill, byIntent] = [ids('billId'), ids('intentId')];
+    const parts = [
+      ...(byBill.length > 0 ? [of(sql`b.bill_id`, byBill)] : []),
+      ...(byIntent.length > 0 ? [of(sql`b.intent_id`, byIntent)] : []),
+    ];
+    const rows = await this.database.rows<{ intentId: string }>(
+      sql`SELECT intent_id AS "intentId" FROM (${join(parts, ' UNION ')}) free ORDER BY intent_id`,
       {},
       tx,
     );

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { AnsweredHints, Hint } from '../../../domain/callback.js';
 import type { ClaimedBill } from '../../../domain/claim.js';
+import type { IntentId } from '../../../domain/ids.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { assertedStatus } from '../../../callbacks/storage/assertion.js';
 import {
@@ -10,12 +11,14 @@ import {
   freeAt,
   HINTS_OF_A_CLAIM,
   HINTS_PER_BILL,
+  type ClaimedBills,
   type ClaimLimits,
+  type NamedBill,
 } from '../check.store.js';
-import { instant, type Reading } from '../../../database/reading.js';
+import { instant, integer, type Reading } from '../../../database/reading.js';
 import { rawSql, sql, type Statement } from '../../../database/statement.js';
 import { postgres } from '../../../database/postgres/dialect.js';
-import { IN_ORDER, later, opaque, recordSet, ROW_BY_ROW } from '../../../database/postgres/planner.js';
+import { givenRows, IN_ORDER, later, opaque, recordSet, ROW_BY_ROW } from '../../../database/postgres/planner.js';
 import type { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
 import { prepare } from '../../../database/postgres/prepare.js';
 import type { OwnTransaction } from '../../../database/own-transaction.js';
@@ -39,23 +42,62 @@ function readHints(text: unknown): readonly Hint[] {
   return hints.map(({ receivedMs, ...hint }) => ({ ...hint, receivedAt: instant(receivedMs) }));
 }
 
-/** See `CheckStore.claim`. */
-const CLAIM = prepare(
-  ['offsetMs', 'leaseMs', 'limit', 'token', 'shop', 'requestsPerSecond', 'probeMs'],
-  ({ offsetMs, leaseMs, limit, token, shop, requestsPerSecond, probeMs }) => {
-    const now = postgres.now(offsetMs);
-    const opaqueNow = sql`(SELECT ${now})`;
-    const opaqueLimit = opaque(limit, 'int');
-    const ofShop = sql`b.shop = ${shop} AND ${freeAt(opaqueNow)}`;
-    return sql`WITH shop AS (
+type ClaimName = 'offsetMs' | 'leaseMs' | 'limit' | 'token' | 'shop' | 'requestsPerSecond' | 'probeMs';
+
+/** A row of a claim; only the rate where there is no bill. */
+type ClaimRow = Omit<ClaimedBill, 'intentId'> & { readonly intentId: IntentId | null; readonly most: number };
+
+const CLAIM_ROW: Reading<ClaimRow> = { ...CLAIMED, most: integer };
+
+/**
+ * Leases the bills of a subquery `due` (`intent_id`, `turn`), as far as the shop's rate goes.
+ * @param search makes the subqueries, of which the last is `due`, for bills `b` that fit a condition
+ */
+function claim(
+  { offsetMs, leaseMs, limit, token, shop, requestsPerSecond, probeMs }: Readonly<Record<ClaimName, Statement>>,
+  search: (ofShop: Statement, opaqueNow: Statement) => Statement,
+): Statement {
+  const now = postgres.now(offsetMs);
+  const opaqueNow = sql`(SELECT ${now})`;
+  const ofShop = sql`b.shop = ${shop} AND ${freeAt(opaqueNow)}`;
+  return sql`WITH shop AS (
       SELECT refused_since, probe_at, CASE WHEN next_request_at BETWEEN ${now} - interval '1 second' AND ${now} + interval '1 second'
         THEN next_request_at ELSE ${now} - interval '1 second' END AS start
       FROM payment_acceptance.shop_state WHERE shop = ${shop} FOR UPDATE SKIP LOCKED
     ), budget AS (
-      SELECT start, refused_since IS NOT NULL AS refused, least(${limit}::int, CASE
+      SELECT start, refused_since IS NOT NULL AS refused, greatest(0, CASE
         WHEN refused_since IS NULL THEN floor(extract(epoch FROM ${now} - start) * ${requestsPerSecond}::int)::int
         WHEN probe_at <= ${now} OR probe_at > ${later(now, probeMs)} THEN 1 ELSE 0 END) AS most FROM shop
-    ), scheduled AS (
+    ), ${search(ofShop, opaqueNow)}, taken AS (
+      SELECT b.intent_id, b.next_check_at <= ${now} AS scheduled
+      FROM (SELECT * FROM due ORDER BY turn, md5(intent_id::text || ${token}::text)) due
+      CROSS JOIN LATERAL (
+        SELECT b.intent_id, b.next_check_at FROM payment_acceptance.bill b WHERE b.intent_id = due.intent_id AND ${ofShop}
+        FOR UPDATE SKIP LOCKED) b
+      LIMIT coalesce((SELECT least(most, ${limit}::int) FROM budget), 0)
+    ), spent AS (
+      UPDATE payment_acceptance.shop_state s
+      SET next_request_at = budget.start + taking.bills * interval '1 second' / ${requestsPerSecond}::int,
+        probe_at = CASE WHEN budget.refused THEN ${later(now, probeMs)} END
+      FROM budget, (SELECT count(*) AS bills FROM taken) taking WHERE s.shop = ${shop} AND taking.bills > 0
+    ), claimed AS (
+      UPDATE payment_acceptance.bill b SET lease_token = ${token}::uuid, lease_until = ${later(now, leaseMs)}, check_after = ${now}
+      FROM taken, budget WHERE b.intent_id = taken.intent_id
+      RETURNING ${claimedColumns(postgres, now)}, coalesce(taken.scheduled, false) AS scheduled,
+        budget.refused AS "shopRefused", ${hintsAt(now)}
+    )
+    SELECT claimed.*, budget.most FROM budget LEFT JOIN claimed ON true`;
+}
+
+const CLAIM_NAMES = ['offsetMs', 'leaseMs', 'limit', 'token', 'shop', 'requestsPerSecond', 'probeMs'] as const;
+
+/** See `CheckStore.claim`. */
+const CLAIM = prepare(CLAIM_NAMES, (parameters) => {
+  const { limit, shop } = parameters;
+  const opaqueLimit = opaque(limit, 'int');
+  return claim(
+    parameters,
+    (ofShop, opaqueNow) => sql`scheduled AS (
       SELECT b.intent_id, row_number() OVER (ORDER BY b.next_check_at) AS turn FROM payment_acceptance.bill b
       WHERE b.next_check_at <= ${opaqueNow} AND ${ofShop} ORDER BY b.next_check_at LIMIT ${opaqueLimit}
     ), hinted AS (
@@ -70,24 +112,20 @@ const CLAIM = prepare(
         GROUP BY intent_id ORDER BY first LIMIT ${opaqueLimit}) h
     ), due AS (
       SELECT intent_id, min(turn) AS turn FROM (SELECT * FROM scheduled UNION ALL SELECT * FROM hinted) every GROUP BY intent_id
-    ), taken AS (
-      SELECT b.intent_id, b.next_check_at <= ${now} AS scheduled
-      FROM (SELECT * FROM due ORDER BY turn, md5(intent_id::text || ${token}::text)) due
-      CROSS JOIN LATERAL (
-        SELECT b.intent_id, b.next_check_at FROM payment_acceptance.bill b WHERE b.intent_id = due.intent_id AND ${ofShop}
-        FOR UPDATE SKIP LOCKED) b
-      LIMIT greatest(0, coalesce((SELECT most FROM budget), 0))
-    ), spent AS (
-      UPDATE payment_acceptance.shop_state s
-      SET next_request_at = budget.start + taking.bills * interval '1 second' / ${requestsPerSecond}::int,
-        probe_at = CASE WHEN budget.refused THEN ${later(now, probeMs)} END
-      FROM budget, (SELECT count(*) AS bills FROM taken) taking WHERE s.shop = ${shop} AND taking.bills > 0
-    )
-    UPDATE payment_acceptance.bill b SET lease_token = ${token}::uuid, lease_until = ${later(now, leaseMs)}, check_after = ${now}
-    FROM taken, budget WHERE b.intent_id = taken.intent_id
-    RETURNING ${claimedColumns(postgres, now)}, coalesce(taken.scheduled, false) AS scheduled,
-      budget.refused AS "shopRefused", ${hintsAt(now)}`;
-  },
+    )`,
+  );
+});
+
+const CLAIM_NAMED = prepare([...CLAIM_NAMES, 'named'], (parameters) =>
+  claim(
+    parameters,
+    (ofShop) => sql`due AS (
+      SELECT b.intent_id, 1 AS turn FROM ${givenRows(parameters.named, 'bill_id text, intent_id uuid')} named CROSS JOIN LATERAL (
+        SELECT b.intent_id FROM payment_acceptance.bill b WHERE b.intent_id = named.intent_id AND ${ofShop}
+        UNION SELECT b.intent_id FROM payment_acceptance.bill b WHERE b.bill_id = named.bill_id AND ${ofShop}) b
+      GROUP BY b.intent_id
+    )`,
+  ),
 );
 
 /** See `CheckStore.claimOne`. */
@@ -111,11 +149,19 @@ export class PostgresCheckStore extends CheckStore {
     super();
   }
 
-  override async claim(shop: string, token: string, limits: ClaimLimits): Promise<ClaimedBill[]> {
-    const { limit, leaseMs, requestsPerSecond, probeMs } = limits;
-    const { offsetMs } = this.database;
-    const given = { offsetMs, leaseMs, limit, token, shop, requestsPerSecond, probeMs };
-    return this.database.executeAtReadCommitted(CLAIM, given, CLAIMED);
+  override async claim(
+    shop: string,
+    token: string,
+    limits: ClaimLimits,
+    named?: readonly NamedBill[],
+  ): Promise<ClaimedBills> {
+    const given = { ...limits, offsetMs: this.database.offsetMs, token, shop };
+    const rows = named
+      ? await this.database.executeAtReadCommitted(CLAIM_NAMED, { ...given, named: listed(named) }, CLAIM_ROW)
+      : await this.database.executeAtReadCommitted(CLAIM, given, CLAIM_ROW);
+    const bills = rows.filter((row): row is ClaimRow & ClaimedBill => row.intentId !== null);
+    // No row at all: another instance is claiming.
+    return { bills, isSpent: rows[0] !== undefined && bills.length >= rows[0].most };
   }
 
   override async claimOne(
@@ -158,4 +204,8 @@ export class PostgresCheckStore extends CheckStore {
       );
     }
   }
+}
+
+function listed(named: readonly NamedBill[]): string {
+  return JSON.stringify(named.map(({ billId, intentId }) => ({ bill_id: billId, intent_id: intentId })));
 }
