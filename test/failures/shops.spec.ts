@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
-import { CheckStore, type NamedBill } from '../../libs/payment-acceptance/src/settlement/storage/check.store.js';
+import type { HintedBill } from '../../libs/payment-acceptance/src/common/wake-ups.js';
+import { CheckStore } from '../../libs/payment-acceptance/src/settlement/storage/check.store.js';
 import { EU_TOKEN, MAIN_TOKEN, moduleOptions, startHarness, type Harness } from '../support/harness.js';
 import { onPostgres } from '../support/database.js';
 import { EffectWriter } from '../support/orders.js';
@@ -39,11 +40,12 @@ describe('shops', () => {
 
     test('holds for bills that are claimed by their names, too, which says when it is used up', async () => {
       harness = await startHarness();
-      const names: NamedBill[] = [];
+      const names: HintedBill[] = [];
       for (let bill = 0; bill < 5; bill += 1) {
         const { billId, intentId } = await harness.host.payments.createBill({ orderId: `o-${bill}`, amount: '1' });
+        const hint = { id: randomUUID(), shop: 'main', billId: null, intentId: null };
         // As a postback names it, or a redirect.
-        names.push(bill % 2 === 0 ? { billId, intentId: null } : { billId: null, intentId });
+        names.push(bill % 2 === 0 ? { ...hint, billId } : { ...hint, intentId });
       }
       harness.clock.advance(1_000);
       const checks = harness.host.app.get(CheckStore, { strict: false });

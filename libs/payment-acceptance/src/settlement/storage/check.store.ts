@@ -1,3 +1,4 @@
+import type { HintedBill } from '../../common/wake-ups.js';
 import type { AnsweredHints } from '../../domain/callback.js';
 import type { ClaimedBill } from '../../domain/claim.js';
 import type { IntentId } from '../../domain/ids.js';
@@ -15,12 +16,6 @@ export interface ClaimLimits {
   readonly requestsPerSecond: number;
   /** Pause between the probes of a shop that the service refuses. */
   readonly probeMs: number;
-}
-
-/** A bill that a callback names, by the service's id, by ours, or by both. */
-export interface NamedBill {
-  readonly billId: string | null;
-  readonly intentId: string | null;
 }
 
 export interface ClaimedBills {
@@ -71,7 +66,12 @@ export abstract class CheckStore {
    * while another instance claims for the same shop. A clock that was set back restarts the rate.
    * @param named only these, which need not be searched for: callbacks of them have just been stored
    */
-  abstract claim(shop: string, token: string, limits: ClaimLimits, named?: readonly NamedBill[]): Promise<ClaimedBills>;
+  abstract claim(
+    shop: string,
+    token: string,
+    limits: ClaimLimits,
+    named?: readonly HintedBill[],
+  ): Promise<ClaimedBills>;
 
   /**
    * Leases one bill now, by the service's id or by ours, regardless of its schedule and its shop's rate. `busy` while

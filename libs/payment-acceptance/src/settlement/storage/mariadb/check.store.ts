@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { HintedBill } from '../../../common/wake-ups.js';
 import type { AnsweredHints, Hint } from '../../../domain/callback.js';
 import type { ClaimedBill } from '../../../domain/claim.js';
 import type { IntentId } from '../../../domain/ids.js';
@@ -14,10 +15,9 @@ import {
   type ClaimedBillRow,
   type ClaimedBills,
   type ClaimLimits,
-  type NamedBill,
 } from '../check.store.js';
 import { flag, instant, integer, type Reading } from '../../../database/reading.js';
-import { join, sql, type Statement } from '../../../database/statement.js';
+import { sql, type Statement } from '../../../database/statement.js';
 import { mariadb } from '../../../database/mariadb/dialect.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
 import type { OwnTransaction } from '../../../database/own-transaction.js';
@@ -51,7 +51,7 @@ export class MariaCheckStore extends CheckStore {
     shop: string,
     token: string,
     limits: ClaimLimits,
-    named?: readonly NamedBill[],
+    named?: readonly HintedBill[],
   ): Promise<ClaimedBills> {
     let isSpent = false;
     const bills = await this.database.transaction(async (tx) => {
@@ -165,17 +165,14 @@ export class MariaCheckStore extends CheckStore {
   }
 
   /** Those of the bills that can be claimed now. */
-  private async freeOf(tx: OwnTransaction, shop: string, named: readonly NamedBill[]): Promise<string[]> {
-    const ids = (key: keyof NamedBill) => named.flatMap((bill) => bill[key] ?? []);
-    const of = (column: Statement, values: readonly string[]) => sql`SELECT b.intent_id FROM payment_acceptance.bill b
-      WHERE b.shop = ${shop} AND ${column} IN (${values}) AND ${freeAt(this.later(0))}`;
-    const [byBill, byIntent] = [ids('billId'), ids('intentId')];
-    const parts = [
-      ...(byBill.length > 0 ? [of(sql`b.bill_id`, byBill)] : []),
-      ...(byIntent.length > 0 ? [of(sql`b.intent_id`, byIntent)] : []),
-    ];
+  private async freeOf(tx: OwnTransaction, shop: string, named: readonly HintedBill[]): Promise<string[]> {
+    const freeBy = (key: 'billId' | 'intentId', column: Statement): Statement => {
+      const ids = named.flatMap((bill) => bill[key] ?? []);
+      return sql`SELECT b.intent_id AS "intentId" FROM payment_acceptance.bill b
+        WHERE b.shop = ${shop} AND ${column} ${mariadb.oneOf(ids, 'text')} AND ${freeAt(this.later(0))}`;
+    };
     const rows = await this.database.rows<{ intentId: string }>(
-      sql`SELECT intent_id AS "intentId" FROM (${join(parts, ' UNION ')}) free ORDER BY intent_id`,
+      sql`${freeBy('billId', sql`b.bill_id`)} UNION ${freeBy('intentId', sql`b.intent_id`)} ORDER BY 1`,
       {},
       tx,
     );

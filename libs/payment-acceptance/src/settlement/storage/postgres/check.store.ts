@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { HintedBill } from '../../../common/wake-ups.js';
 import type { AnsweredHints, Hint } from '../../../domain/callback.js';
 import type { ClaimedBill } from '../../../domain/claim.js';
 import type { IntentId } from '../../../domain/ids.js';
@@ -13,7 +14,6 @@ import {
   HINTS_PER_BILL,
   type ClaimedBills,
   type ClaimLimits,
-  type NamedBill,
 } from '../check.store.js';
 import { instant, integer, type Reading } from '../../../database/reading.js';
 import { rawSql, sql, type Statement } from '../../../database/statement.js';
@@ -153,11 +153,15 @@ export class PostgresCheckStore extends CheckStore {
     shop: string,
     token: string,
     limits: ClaimLimits,
-    named?: readonly NamedBill[],
+    named?: readonly HintedBill[],
   ): Promise<ClaimedBills> {
     const given = { ...limits, offsetMs: this.database.offsetMs, token, shop };
     const rows = named
-      ? await this.database.executeAtReadCommitted(CLAIM_NAMED, { ...given, named: listed(named) }, CLAIM_ROW)
+      ? await this.database.executeAtReadCommitted(
+          CLAIM_NAMED,
+          { ...given, named: JSON.stringify(named.map(toRow)) },
+          CLAIM_ROW,
+        )
       : await this.database.executeAtReadCommitted(CLAIM, given, CLAIM_ROW);
     const bills = rows.filter((row): row is ClaimRow & ClaimedBill => row.intentId !== null);
     // No row at all: another instance is claiming.
@@ -206,6 +210,4 @@ export class PostgresCheckStore extends CheckStore {
   }
 }
 
-function listed(named: readonly NamedBill[]): string {
-  return JSON.stringify(named.map(({ billId, intentId }) => ({ bill_id: billId, intent_id: intentId })));
-}
+const toRow = ({ billId, intentId }: HintedBill) => ({ bill_id: billId, intent_id: intentId });
