@@ -79,10 +79,11 @@ describe('wake ups', () => {
   });
 
   describe('a working instance that polls rarely', () => {
-    const start = async (deliveries = {}): Promise<void> => {
+    const start = async ({ deliveries = {}, checks = {} } = {}): Promise<void> => {
       Object.assign(handler, { calls: [], fails: 0, reached: undefined, released: undefined });
       const options = {
         ...running(NEVER_MS),
+        checks,
         deliveries: { retryBaseMs: 20, ...deliveries },
         schedule: { minGapMs: 1 },
       };
@@ -143,10 +144,10 @@ describe('wake ups', () => {
       await taken('hinted: succeeded');
     });
 
-    test('checks a bill whose callback it has stored without looking for what else is due', async () => {
-      await start();
-      await pay(harness, 'first');
-      await taken('first: succeeded');
+    /** What comes first of a payment, after another one: a look at what is due, or a claim. */
+    const firstOf = async (orderId: string): Promise<string | undefined> => {
+      await pay(harness, 'before');
+      await taken('before: succeeded');
       const order: string[] = [];
       closeLater(
         onStatement(({ sql }) => {
@@ -154,13 +155,23 @@ describe('wake ups', () => {
           if (sql.includes('probe_at = CASE')) order.push('claim');
         }),
       );
-      await pay(harness, 'second');
-      await taken('second: succeeded');
-      expect(order).toEqual(['claim']);
+      await pay(harness, orderId);
+      await taken(`${orderId}: succeeded`);
+      return order[0];
+    };
+
+    test('checks a bill whose callback it has stored without looking for what else is due', async () => {
+      await start();
+      expect(await firstOf('named')).toBe('claim');
+    });
+
+    test('looks for what else is due where no other place would be left', async () => {
+      await start({ checks: { concurrency: 1 } });
+      expect(await firstOf('last place')).toBe('look');
     });
 
     test('leaves a delivery without a free place to a claim, and claims it as soon as there is one', async () => {
-      await start({ concurrency: 1 });
+      await start({ deliveries: { concurrency: 1 } });
       const [reached, release] = hold();
       await pay(harness, 'first');
       await reached;

@@ -40,9 +40,6 @@ const HOUSEKEEPING_MS = 30_000;
 /** Pause before the next poll if more is due than could be claimed, because of the rate limit or another instance. */
 const AGAIN_MS = 100;
 
-/** How many hinted bills are claimed by their names at most. */
-const MAX_NAMED = 100;
-
 /** How long the bills of a shop whose rate was used up are claimed by turns, hinted and scheduled ones, and never by name. */
 const SPENT_MS = 1_000;
 
@@ -133,21 +130,26 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   async claim(limit: number): Promise<Claimed<ClaimedBill>> {
     const { told } = this;
     this.told = [];
-    const named = this.namedBy(told);
+    const named = this.namedBy(told, limit);
     return named ? this.claimNamed(limit, named) : this.claimDue(limit);
   }
 
-  /** The hinted bills by their shops, if they can be claimed without looking for what else is due. */
-  private namedBy(told: readonly (HintedBill | undefined)[]): ReadonlyMap<string, readonly HintedBill[]> | undefined {
+  /**
+   * The hinted bills by their shops, if they can be claimed without looking for what else is due. They must leave a place: where
+   * places or requests are scarce, hinted and scheduled bills take turns, which only a look can do.
+   */
+  private namedBy(
+    told: readonly (HintedBill | undefined)[],
+    limit: number,
+  ): ReadonlyMap<string, readonly HintedBill[]> | undefined {
     const now = this.clock.elapsed();
-    if (told.length === 0 || told.length > MAX_NAMED || now >= this.lookAt) return undefined;
+    if (told.length === 0 || told.length >= limit || now >= this.lookAt) return undefined;
     const named = new Map<string, HintedBill[]>();
     for (const bill of told) {
-      const isKnown = bill && this.followed.follows(bill.shop) && this.left(bill.shop) > 0;
-      if (!isKnown || now < (this.spentUntil.get(bill.shop) ?? 0)) return undefined;
-      const ofShop = named.get(bill.shop);
-      if (ofShop) ofShop.push(bill);
-      else named.set(bill.shop, [bill]);
+      if (!bill || !this.followed.follows(bill.shop) || now < (this.spentUntil.get(bill.shop) ?? 0)) return undefined;
+      const ofShop = named.get(bill.shop) ?? [];
+      named.set(bill.shop, [...ofShop, bill]);
+      if (ofShop.length + 1 >= this.left(bill.shop)) return undefined;
     }
     return named;
   }
