@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import {
   OnPaymentFailed,
@@ -7,6 +7,8 @@ import {
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
 import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
+import { DeliveryStore } from '../../libs/payment-acceptance/src/events/storage/delivery.store.js';
+import { onPostgres } from '../support/database.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { pay } from '../support/pay.js';
 
@@ -71,6 +73,26 @@ describe('the deliveries of one bill to one consumer', () => {
     ...Array<string>(failures).fill(`${orderId}: failed`),
     `${orderId}: succeeded`,
   ];
+
+  onPostgres(test)('are freed by the sweep if they come between the mark of another one and its commit', async () => {
+    const billId = await billOf('between');
+    await harness.sandbox.pay(billId, { outcome: 'fail' });
+    await check();
+    const store = harness.host.app.get<DeliveryStore>(DeliveryStore, { strict: false });
+    const complete = store.completeLocked.bind(store);
+    jest.spyOn(store, 'completeLocked').mockImplementationOnce(async (...given) => {
+      const completed = await complete(...given);
+      harness.clock.advance(2_000);
+      await harness.sandbox.pay(billId);
+      await check();
+      return completed;
+    });
+    expect(await harness.host.deliveries.runOnce()).toBe(1);
+    expect(await harness.host.deliveries.runOnce()).toBe(0);
+    harness.clock.advance(30_000);
+    expect(await harness.host.deliveries.runOnce()).toBe(1);
+    expect(calls).toEqual(expected('between', 1));
+  });
 
   test('are met by a claim one after the other, however many wait', async () => {
     await cardTested('tested', 40);
