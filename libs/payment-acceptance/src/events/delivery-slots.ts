@@ -68,8 +68,9 @@ export class DeliverySlots {
    */
   offer(limit: number): Offer {
     const free = this.freeForTransactions();
-    const left = this.consumers.map((consumer) => ({ consumer, left: this.left(consumer.name, free) }));
-    const able = left.filter(({ consumer, left }) => left > 0 && (consumer.kind !== 'broker' || consumer.isReady()));
+    const able = this.consumers
+      .map((consumer) => ({ consumer, left: this.room(consumer, free) }))
+      .filter(({ left }) => left > 0);
     return {
       consumers: able.map(({ consumer }) => consumer),
       limit: Math.min(limit, ...able.map(({ left }) => left)),
@@ -78,8 +79,7 @@ export class DeliverySlots {
 
   /** Takes a place for a delivery to a consumer, if it has one. */
   tryTake(consumer: EventConsumer): boolean {
-    if (consumer.kind === 'broker' && !consumer.isReady()) return false;
-    if (this.left(consumer.name, this.freeForTransactions()) <= 0) return false;
+    if (this.room(consumer, this.freeForTransactions()) <= 0) return false;
     this.take(consumer.name);
     return true;
   }
@@ -94,6 +94,12 @@ export class DeliverySlots {
     const { name, inTransaction } = this.memberOf(consumer);
     this.share.leave(name);
     if (inTransaction) this.transactions.leave(name);
+  }
+
+  /** How many deliveries a consumer may take now. */
+  private room(consumer: EventConsumer, freeForTransactions: number): number {
+    if (consumer.kind === 'broker' && !consumer.isReady()) return 0;
+    return this.left(consumer.name, freeForTransactions);
   }
 
   private left(consumer: string, freeForTransactions: number): number {
