@@ -4,6 +4,7 @@ import { startHarness, type Harness } from '../support/harness.js';
 import { onPostgres } from '../support/database.js';
 import { pay } from '../support/pay.js';
 import { EffectWriter } from '../support/orders.js';
+import { scans, type PlanNode } from '../support/plans.js';
 
 let harness: Harness;
 
@@ -30,22 +31,6 @@ describe('backlog', () => {
   ];
   const TABLES = ['shop_order', 'bill', 'callback', 'event', 'delivery'];
 
-  interface Node {
-    readonly 'Node Type': string;
-    readonly 'Index Name'?: string;
-    readonly 'Actual Rows': number;
-    readonly 'Actual Loops': number;
-    readonly 'Rows Removed by Filter'?: number;
-    readonly Plans?: readonly Node[];
-  }
-
-  /** Rows read by each table or index scan. */
-  function scans(node: Node): { scan: string; rows: number }[] {
-    const rows = (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'];
-    const scan = `${node['Node Type']} ${node['Index Name'] ?? ''}`;
-    return [...(scan.includes('Scan') ? [{ scan, rows }] : []), ...(node.Plans ?? []).flatMap(scans)];
-  }
-
   type Value = string | number | boolean | null | readonly string[];
 
   function literal(value: Value): string {
@@ -70,7 +55,7 @@ describe('backlog', () => {
     await runner.query(`PREPARE looked_at AS ${sql}`);
     const [row] = (await runner.query(
       `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE looked_at (${parameters.map(literal).join(', ')})`,
-    )) as [{ 'QUERY PLAN': [{ Plan: Node }] }];
+    )) as [{ 'QUERY PLAN': [{ Plan: PlanNode }] }];
     await runner.query('DEALLOCATE looked_at');
     await runner.rollbackTransaction();
     await runner.release();

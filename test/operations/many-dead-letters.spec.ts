@@ -3,8 +3,10 @@ import { Injectable } from '@nestjs/common';
 import { OnPaymentSucceeded } from 'nestjs-payment-acceptance';
 import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import { startHarness, type Harness } from '../support/harness.js';
+import { Database } from '../../libs/payment-acceptance/src/database/database.js';
 import { ON_MARIADB } from '../support/database.js';
 import { pay } from '../support/pay.js';
+import { scans, type PlanNode } from '../support/plans.js';
 
 const COUNT = 3_000;
 
@@ -34,14 +36,45 @@ class Orders {
       'intent_id', made.bill, 'order_id', 'dead-' || made.i, 'bill_id', 'dead-' || made.i))).* FROM payment_acceptance.bill b, ${made}`);
     await query(`INSERT INTO payment_acceptance.event (id, key, name, shop, intent_id, payload, occurred_at)
       SELECT made.event, 'dead ' || made.i, name, shop, made.bill, payload, occurred_at FROM payment_acceptance.event, ${made}`);
-    await query(`INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, due_at, ended_at, behind)
-      SELECT id, name, seq, intent_id, 'orders', 'DEAD', occurred_at, occurred_at, true FROM payment_acceptance.event WHERE key LIKE 'dead %'`);
+    await query(`INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, due_at, ended_at, behind, last_error_code)
+      SELECT id, name, seq, intent_id, 'orders', 'DEAD', occurred_at, occurred_at, true, 'Error' FROM payment_acceptance.event WHERE key LIKE 'dead %'`);
+    const sent = sentTo(harness.host.app.get(Database, { strict: false }));
     expect(await harness.host.app.get(PaymentOperations).replay({}, 'ann')).toBe(COUNT);
     const [open] = await query<{ count: number }>(
       `SELECT count(*)::int AS count FROM payment_acceptance.delivery WHERE state = 'PENDING' AND NOT behind`,
     );
     expect(open?.count).toBe(COUNT);
+    // Whatever waits already, the last piece reads about as many rows as it has.
+    const reads = (await Promise.all(sent.slice(-5).map(readBy))).flat();
+    expect(reads.filter(({ rows }) => rows > 200)).toEqual([]);
   });
+
+  interface Sent {
+    readonly text: string;
+    readonly values: readonly unknown[];
+  }
+
+  /** What changes deliveries from now on. */
+  function sentTo(database: Pick<Database, 'send'>): Sent[] {
+    const sent: Sent[] = [];
+    const send = database.send.bind(database);
+    database.send = (connection, text, values = []) => {
+      if (text.includes('UPDATE payment_acceptance.delivery')) sent.push({ text, values });
+      return send(connection, text, values);
+    };
+    return sent;
+  }
+
+  async function readBy({ text, values }: Sent) {
+    const runner = harness.host.dataSource.createQueryRunner();
+    await runner.startTransaction();
+    const [row] = (await runner.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, [...values])) as [
+      { 'QUERY PLAN': [{ Plan: PlanNode }] },
+    ];
+    await runner.rollbackTransaction();
+    await runner.release();
+    return scans(row['QUERY PLAN'][0].Plan).map((scan) => ({ ...scan, statement: text.slice(0, 80) }));
+  }
 
   test('that a crash has left behind nobody are freed a thousand at a time, and delivered', async () => {
     await query(`UPDATE payment_acceptance.delivery SET behind = true WHERE state = 'PENDING'`);
