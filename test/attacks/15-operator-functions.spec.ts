@@ -139,8 +139,16 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
         'Intent ? is not an unknown outcome, or is no longer one.',
       ],
       ['void', ({ intentId }) => ['void', { intentId }], 'Intent ? is not an unknown outcome, or is no longer one.'],
-      ['accept', ({ reviewId }) => ['accept', { reviewId }], 'Review ? is not open, or is no longer open.'],
-      ['dismiss', ({ reviewId }) => ['dismiss', { reviewId }], 'Review ? is not open, or is no longer open.'],
+      [
+        'accept',
+        ({ reviewId }) => ['accept', { reviewId }],
+        'There is no open review ?. List the open reviews: it may have been closed meanwhile.',
+      ],
+      [
+        'dismiss',
+        ({ reviewId }) => ['dismiss', { reviewId }],
+        'There is no open review ?. List the open reviews: it may have been closed meanwhile.',
+      ],
     ])(
       "to %s another shop's record is refused as if it did not exist, and changes nothing",
       async (_n, command, said) => {

@@ -32,7 +32,7 @@ describe('history', () => {
       `The service created bill ${billId} , which can be paid`,
       'Postback SUCCESS received',
       'seen: SUCCESS 100.05 RUB',
-      'It counts.',
+      'It counts as a successful payment.',
       'Event payment.succeeded delivered to orders',
       'The bill Intent',
     ];

@@ -89,7 +89,7 @@ describe('client errors', () => {
       }
       spy.mockRestore();
       expect(warned).toHaveLength(1);
-      expect(warned[0]).toContain('The service refused a creation with the shop_id "shop-main".');
+      expect(warned[0]).toContain('The service refused to create a bill for shop_id "shop-main".');
       expect(warned[0]).toContain('(422 The shop 411111******1111 is unknown.)');
     });
 

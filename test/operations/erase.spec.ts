@@ -50,7 +50,7 @@ describe('erase', () => {
     const { code, out, err } = await commands.command('erase', '--order', 'A-1', '--operator', 'ann');
     expect([code, err]).toEqual([0, '']);
     expect(out).toMatch(
-      /^Removed from the records of 1 bills of order "A-1":\nbills: description, name, custom, .* 1\n/,
+      /^Removed from the records of one bill of order "A-1":\nbills: description, name, custom, .* 1\n/,
     );
     expect(await places()).toEqual([]);
     expect(await placesOf(harness.host.dataSource, 'of another shop')).toEqual(['bill.description']);

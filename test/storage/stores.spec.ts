@@ -125,7 +125,7 @@ describe('stores that both databases share', () => {
     expect(letter).toMatchObject({ eventId: event, attempts: 3, deliveryId: deliveryId(event, 'orders') });
     const replay = (id: string, scope: string | null) =>
       store.transaction(async (manager) => {
-        const dead = await store.toReplay({ deliveryId: id }, scope);
+        const dead = await store.deadToReplay({ deliveryId: id }, scope);
         return store.replay(
           manager,
           dead.map((each) => each.id),

@@ -235,7 +235,7 @@ export class BillService implements BeforeApplicationShutdown {
   }
 
   private reportRefusal(shop: Shop, { orderId, intentId }: Intent, error: Error): void {
-    const line = (): string => `The service refused a creation with the shop_id "${shop.shopId}". ${error.message}`;
+    const line = (): string => `The service refused to create a bill for shop_id "${shop.shopId}". ${error.message}`;
     const fields = { shop: shop.name, orderId, intentId, error: errorType(error) };
     this.refusals.write('creation-refused', shop.name, line, fields);
   }

@@ -62,7 +62,7 @@ export class CallbackBodies {
   async take(request: ReceivedRequest): Promise<CallbackBody | undefined> {
     const raw = request.raw ?? (request as IncomingMessage & ReceivedRequest);
     this.taken.add(raw);
-    // At an address that was not recognised, such as one with a parameter in its prefix.
+    // Not read on arrival if its address was not recognised, such as one with a parameter in its prefix.
     if (request.rawBody === undefined && !raw.readableDidRead) await this.read(request, raw);
     const own = this.bodies.get(raw);
     if (own) return own;

@@ -129,7 +129,7 @@ export class DroppedCallbacks {
     this.refusedInARow.delete(NO_SHOP);
   }
 
-  /** Whether this instance refuses all callbacks of a shop. */
+  /** Whether this instance has refused the last callbacks of a shop, several in a row and recently. */
   get refusesAll(): boolean {
     return [...this.refusedInARow.keys()].some((shop) => (this.recentlyRefused(shop)?.count ?? 0) >= REFUSALS_IN_A_ROW);
   }

@@ -30,7 +30,9 @@ export const erase: Command = async (context, { values }, output) => {
     return 0;
   }
   const { removed, bills } = erased;
-  output.out(`Removed from the records of ${bills.length} bills of order "${shownText(order)}":\n`);
+  output.out(
+    `Removed from the records of ${bills.length === 1 ? 'one bill' : `${bills.length} bills`} of order "${shownText(order)}":\n`,
+  );
   printFields(
     output,
     Object.fromEntries(Object.entries(LABELS).map(([part, label]) => [label, removed[part as ErasedPart]])),

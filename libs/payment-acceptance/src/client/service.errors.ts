@@ -73,7 +73,11 @@ export class PaymentMerchantBannedError extends PaymentServiceError {
   readonly code = 'merchant-banned';
   override readonly mayHaveMadeABill = false;
   constructor(details: ServiceErrorDetails) {
-    super('the service has blocked the merchant', 'Ask the service why; nothing can be sold until then.', details);
+    super(
+      'the service has blocked the merchant',
+      'Ask the service why. No bill can be created until it lifts the block.',
+      details,
+    );
   }
 }
 

@@ -44,8 +44,8 @@ export interface TransportLimits {
 }
 
 /**
- * Sends HTTP requests over axios. Follows no redirects, uses no proxy, limits time and size, and knows whether a
- * request can have reached the other side. Throws only `TransportFailure`: axios's own errors carry the bearer token.
+ * Sends HTTP requests with axios. Follows no redirects, uses no proxy, limits time and size, and knows whether a
+ * request may have reached the other side. Throws only `TransportFailure`: axios's own errors carry the bearer token.
  */
 export class Transport {
   // `#`: an agent exposes the headers of requests in flight to `util.inspect`.

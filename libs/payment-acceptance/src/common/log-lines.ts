@@ -32,8 +32,8 @@ export const LOG_LINES = {
     'Exempt callbacks from what the line names, or keep the bytes in `rawBody`.',
   ),
   'callback-misaddressed': error(
-    'Callbacks arrive at an address without the global prefix and get 404.',
-    'Enter the address that the line names at the service.',
+    'Callbacks arrive at an address that the application does not serve, for example without its global prefix, and get 404.',
+    'In the settings of the service, enter the address that the log line names.',
   ),
   'shop-moved': warn(
     'The `apiBaseUrl` of a shop has changed.',
@@ -54,8 +54,8 @@ export const LOG_LINES = {
     'Call it after the commit.',
   ),
   'creation-refused': warn(
-    'The service refused a creation. No bill was created; `createBill` throws the same. At most once a minute per shop.',
-    "Check its message, and the shop's `shopId` and token.",
+    'The service refused to create a bill; `createBill` throws the corresponding error. At most once a minute per shop.',
+    "Check the service's message, and the shop's `shopId` and token.",
   ),
   'creation-contradicted': error(
     'The service created a bill that contradicts the ledger: its id belongs to another bill, or its intent was ended.',
@@ -209,7 +209,7 @@ export const LOG_LINES = {
   ),
   'statements-unprepared': warn(
     'A connection lost a prepared statement, so statements are no longer prepared.',
-    'Nothing, or make the pooler keep them.',
+    'Nothing. To prepare them again, let the pooler keep them (PgBouncer: `max_prepared_statements`), then restart.',
   ),
 
   // What the host adds

@@ -13,12 +13,15 @@ export function inPieces<T>(rows: readonly T[], size = ROWS_OF_STATEMENT): T[][]
   return Array.from({ length: count }, (_, piece) => rows.slice(piece * size, (piece + 1) * size));
 }
 
-/** The rows of an operator's action, in pieces. @param read gives the next {@link READ_AT_ONCE} after a row */
-export async function* readPieces<T>(read: (after: T | undefined) => Promise<readonly T[]>): AsyncGenerator<T[]> {
-  for (let last: T | undefined; ;) {
-    const rows = await read(last);
-    yield* inPieces(rows, ROWS_OF_ACTION);
-    if (rows.length < READ_AT_ONCE) return;
-    last = rows.at(-1);
+/** The rows of an operator's action, in pieces. @param reads each gives the next {@link READ_AT_ONCE} after a row; one after the other */
+export async function* readPieces<T>(
+  ...reads: ((after: T | undefined) => Promise<readonly T[]>)[]
+): AsyncGenerator<T[]> {
+  for (const read of reads) {
+    let rows: readonly T[] = [];
+    do {
+      rows = await read(rows.at(-1));
+      yield* inPieces(rows, ROWS_OF_ACTION);
+    } while (rows.length >= READ_AT_ONCE);
   }
 }

@@ -96,7 +96,7 @@ export class ShopRegistry {
   }
 
   /**
-   * Gives the name if there can be such a shop; enough for work on our own records.
+   * Returns the name if a shop may have it, without asking the shop resolver: enough where only our own records are concerned.
    * @throws PaymentUnknownShopError
    */
   named(name: string): string {

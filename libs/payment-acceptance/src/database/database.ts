@@ -219,7 +219,7 @@ export abstract class Database implements ConnectionCloser {
       return result;
     } catch (error) {
       tx.isOver = true;
-      // It would queue behind a statement that is under way.
+      // A ROLLBACK would queue behind a statement that is under way; the connection is destroyed below instead.
       if (tx.running === 0) {
         isEnded = await send('ROLLBACK').then(
           () => !isReadOnly(error),

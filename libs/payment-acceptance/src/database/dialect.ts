@@ -37,6 +37,8 @@ export interface Dialect {
   readonly listHas: (list: Expression, value: Expression) => Statement;
   /** End of a subquery that must be evaluated per row: otherwise the planner might join whole tables. */
   readonly rowByRow: Statement;
+  /** End of a subquery whose rows must be read in the order of an index, only as many as are needed. */
+  readonly inOrder: Statement;
   /** Joins a table that is read page by page in the order of its index `seq`: otherwise each page might sort all that is left. */
   readonly joinInOrder: Statement;
   /** After the table of an UPDATE by ids: no other row is locked on the way, as one of a small table might be. */

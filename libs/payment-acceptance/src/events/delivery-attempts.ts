@@ -13,7 +13,7 @@ import type { FailedAttempts, Failure } from './failed-attempts.js';
 /** How an attempt ended. */
 export interface AttemptEnd {
   readonly outcome: 'done' | Failure;
-  /** Whether a later delivery of its queue may wait behind it. */
+  /** Whether a later delivery of the same queue might be waiting for this one. */
   readonly isFollowed: boolean;
 }
 
@@ -112,7 +112,7 @@ export class DeliveryAttempts {
       const completed = await this.store.complete(delivery);
       return completed && { event, ...completed };
     }
-    if (!this.transactions) throw new Error('The start has not refused a handler without transactions.');
+    if (!this.transactions) throw new Error('A handler without transactions was not refused at the start.');
     let event: AnyPaymentEvent | undefined;
     const { connectMs, unattendedMs } = this;
     let lock: DeliveryLock | undefined;

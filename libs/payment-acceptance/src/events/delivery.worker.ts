@@ -91,7 +91,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     this.heartbeat.restart();
     await this.store.register(consumers);
     await this.reportMissingShops();
-    for (const { name, event, waiting } of await this.store.absent()) {
+    for (const { name, event, waiting } of await this.store.absentConsumers()) {
       this.logger.write(
         'consumer-absent',
         `No instance has hosted consumer "${name}" of ${event} for an hour. Its deliveries (${waiting} pending) are kept; ` +

@@ -18,7 +18,7 @@ export type Failure = 'retried' | Uncounted | 'dead' | 'taken-over';
  */
 type Uncounted = 'unanswered' | 'no-connection';
 
-const WHAT = { unanswered: 'was not answered', 'no-connection': 'could not start' };
+const UNCOUNTED = { unanswered: 'was not answered', 'no-connection': 'could not start' };
 
 /** Retries for an order that is not found: up to 51 hours, of which jitter may skip half. */
 const PATIENCE = { maxAttempts: 60, retryBaseMs: 5_000, retryCapMs: 3_600_000 };
@@ -69,7 +69,7 @@ export class FailedAttempts {
     const pauseMs = backoff(times, retryBaseMs, Math.min(retryCapMs, UNCOUNTED_CAP_MS), this.random.fraction());
     const reason = describeError(error);
     const fields = { ...fieldsOf(delivery), error: errorType(error) };
-    const what = `${delivery.eventName} to "${delivery.consumer}" (delivery ${delivery.deliveryId}) ${WHAT[why]}`;
+    const what = `${delivery.eventName} to "${delivery.consumer}" (delivery ${delivery.deliveryId}) ${UNCOUNTED[why]}`;
     if (!(await this.store.releaseUncounted(delivery, reason, why, pauseMs)))
       return this.takenOver(what, reason, fields);
     const again = `${what}, which does not count as an attempt; retrying in ${pauseMs} ms. ${reason}`;

@@ -26,7 +26,7 @@ export function OnPaymentEvent(event: PaymentEventName, options: PaymentHandlerO
   return (prototype, name, descriptor: PropertyDescriptor) => {
     const method = descriptor.value as object;
     const handlers = [...paymentHandlersOf(prototype, name, method), { ...options, event }];
-    // Beside the method, since a decorator above may put another function in its place; and on it, for mixins that copy it.
+    // Under its name, since a decorator above may put another function in its place; and on the method, for mixins that copy it.
     Reflect.defineMetadata(HANDLERS, handlers, prototype, name);
     Reflect.defineMetadata(HANDLERS, handlers, method);
   };

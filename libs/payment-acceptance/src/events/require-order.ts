@@ -42,30 +42,30 @@ function notFound({
 const ROW_COUNTS = ['affected', 'affectedRows', 'rowCount', 'numUpdatedRows', 'numAffectedRows', 'matchedCount'];
 
 function isThere(found: object | number | bigint, orderId: string): boolean {
-  if (typeof found !== 'object') return isSomeRow(found);
+  if (typeof found !== 'object') return matchesRows(found);
   if (Array.isArray(found)) return isInList(found, orderId);
   const counted = ROW_COUNTS.find((name) => name in found);
-  if (counted !== undefined) return isSomeRow((found as Record<string, unknown>)[counted]);
+  if (counted !== undefined) return matchesRows((found as Record<string, unknown>)[counted]);
   const names = Object.keys(found);
-  if (names.length === 1 && names[0] === 'count') return isSomeRow((found as { count: unknown }).count);
+  if (names.length === 1 && names[0] === 'count') return matchesRows((found as { count: unknown }).count);
   if (isOrder(found, orderId)) return true;
   throw unknown(orderId);
 }
 
 function isInList(list: readonly unknown[], orderId: string): boolean {
   // postgres.js counts the rows in a property of its list.
-  if ('count' in list && list.count !== null) return isSomeRow(list.count);
+  if ('count' in list && list.count !== null) return matchesRows(list.count);
   if (list.length === 0) return false;
   const [first, second] = list;
   // `query` of TypeORM on PostgreSQL: the rows that were returned, if any, and how many were updated.
-  if (Array.isArray(first) && typeof second === 'number') return isSomeRow(second);
+  if (Array.isArray(first) && typeof second === 'number') return matchesRows(second);
   if (typeof first === 'object' || typeof first === 'number' || typeof first === 'bigint') {
     return first !== null && isThere(first, orderId);
   }
   throw unknown(orderId);
 }
 
-function isSomeRow(count: unknown): boolean {
+function matchesRows(count: unknown): boolean {
   if ((typeof count !== 'number' && typeof count !== 'bigint') || !(count >= 0)) {
     throw new TypeError('The driver does not report how many rows it updated: read the order and pass it instead.');
   }

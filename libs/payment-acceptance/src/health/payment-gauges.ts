@@ -13,7 +13,7 @@ const GAUGES = {
   },
   'payment_acceptance.deliveries.failing.age': {
     unit: 's',
-    description: 'Age of the oldest event whose delivery to the consumer fails, and why.',
+    description: 'Age of the oldest event whose delivery is failing, by consumer and reason.',
   },
   'payment_acceptance.dead_letters': {
     unit: '{delivery}',
@@ -41,7 +41,7 @@ const WORKLOAD_GAUGES = {
   },
 } as const;
 
-/** What each reason of health is known from. */
+/** Where each reason is seen: in this process, or in the tables that all instances share. */
 const REASONS: Readonly<Record<PaymentDegradation, 'process' | 'tables'>> = {
   'checks-overdue': 'tables',
   'checks-failing': 'tables',

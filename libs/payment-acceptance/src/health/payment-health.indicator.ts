@@ -147,7 +147,7 @@ export class PaymentHealthIndicator {
     return { [key]: health } as Record<Key, typeof health>;
   }
 
-  /** The database has answered: if it could only not read the figures in time, payments can be taken. */
+  /** Once the database has answered: even if the figures cannot be read in time, payments can be taken. */
   private async figures(timeoutMs: number): Promise<Pick<PaymentHealth, 'database' | 'backlog'>> {
     try {
       return { database: { reachable: true }, backlog: await withTimeout(timeoutMs, this.snapshots.read()) };

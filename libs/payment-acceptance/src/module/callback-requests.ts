@@ -48,8 +48,8 @@ interface Place {
 const PAUSE_MS = 3_600_000;
 
 /**
- * Sees each request to a callback before the application does, whose parsers, guards and rate limits are made for its own
- * clients: reads the body, the same on Express and Fastify, and logs what the application answers in our place.
+ * Sees each request to a callback route before the application's parsers, guards and rate limits, which are made for its own
+ * clients. Reads the body the same way on Express and Fastify, and logs requests that the application answers in our place.
  */
 @Injectable()
 export class CallbackRequests {

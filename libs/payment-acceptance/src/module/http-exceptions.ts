@@ -17,7 +17,7 @@ const LATER: Answer = {
   retryAfter: 5,
 };
 
-/** Waiting does not help: somebody has to act at the shop or at the service. The payer is told no more than before. */
+/** Trying again does not help: somebody has to act at the shop or at the service. Like {@link LATER}, it does not tell the payer why. */
 const NEEDS_ACTION: Answer = {
   status: HttpStatus.SERVICE_UNAVAILABLE,
   message: 'The payment cannot be started at the moment. The order is kept.',

@@ -91,18 +91,18 @@ export class PaymentAcceptanceRuntime
   /** Other modules' bootstrap hooks may still run, and handlers need what they prepare: they have all ended at `listen`. */
   private startWorkers(): void {
     if (!this.options.autoStart) return;
-    if (this.mayListen()) this.http.listen$.subscribe(() => this.workers.start());
+    if (this.hasHttpServer()) this.http.listen$.subscribe(() => this.workers.start());
     else if (this.role === 'workers') this.workers.start();
   }
 
   /** An application context and a microservice have no HTTP server. */
-  private mayListen(): boolean {
+  private hasHttpServer(): boolean {
     return Boolean(this.http.httpAdapter as HttpAdapterHost['httpAdapter'] | null | undefined);
   }
 
   private whoStartsWorkers(): string {
     if (this.role === 'callbacks' || !this.options.autoStart) return '';
-    if (this.mayListen()) return ' Its workers start once the application is listening.';
+    if (this.hasHttpServer()) return ' Its workers start once the application is listening.';
     if (this.role === 'workers') return '';
     return " Its workers do not run, since this application has no HTTP server: they need the role 'workers' or PaymentWorkers.start().";
   }

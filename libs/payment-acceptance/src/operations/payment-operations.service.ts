@@ -159,8 +159,8 @@ export class PaymentOperations {
   /**
    * Retries now, with a full set of attempts, what no longer has to wait: dead letters, and deliveries whose handler threw a
    * `PaymentOrderNotFoundError`, once their orders are there. One (`deliveryId`), those that match the filter, or all with
-   * `{}`. An event that later events of its bill have overtaken says `late: true`. Many are retried in pieces, those of the
-   * oldest events first.
+   * `{}`. An event that later events of its bill have overtaken says `late: true`. Many are retried in pieces: first those that
+   * wait for their order, then dead letters, each from the oldest event on.
    * @returns how many are retried
    * @throws PaymentActionInterruptedError if a piece fails: those before it are retried. Call again for the others
    */
@@ -168,9 +168,14 @@ export class PaymentOperations {
     if (fitsNothing(filter)) return 0;
     const detail = this.detailOf(filter, note);
     const { store, deliveries } = this.parts;
-    const only = filter.deliveryId === undefined ? undefined : await store.toReplay(filter, this.scope);
+    // One that waits for its order can become a dead letter meanwhile only after all its attempts.
+    const reads = [
+      (after?: DeliveryToReplay) => store.orderlessToReplay(filter, this.scope, after),
+      (after?: DeliveryToReplay) => store.deadToReplay(filter, this.scope, after),
+    ];
+    const only = filter.deliveryId === undefined ? undefined : (await Promise.all(reads.map((read) => read()))).flat();
     const target = only?.[0]?.intentId ?? 'dead letters';
-    const pieces = only ? [only] : readPieces<DeliveryToReplay>((after) => store.toReplay(filter, this.scope, after));
+    const pieces = only ? [only] : readPieces(...reads);
     return this.actInPieces({ operator, action: 'replay', target, detail }, pieces, async (tx, piece) => {
       const ids = piece.map(({ id }) => id);
       const replayed = await store.replay(tx, ids);
@@ -203,7 +208,7 @@ export class PaymentOperations {
     const { pastEvents, deliveries } = this.parts;
     if (!(await pastEvents.isRegistered(filter.consumer))) {
       throw new PaymentOperatorActionError(
-        `No instance has hosted a consumer "${filter.consumer}" yet. Start one with its handler, then call again.`,
+        `No instance has ever hosted a consumer "${filter.consumer}". Check the name, or start an instance with its handler, then call again.`,
         'not-found',
       );
     }

@@ -13,7 +13,7 @@ export interface PaymentRecoveryOptions {
    * also covers the hour before.
    */
   readonly since: Date;
-  /** Who recovers; recorded. */
+  /** Name of the person who runs the recovery; recorded with the action. */
   readonly operator: string;
   /** Name of the only shop. Default: all shops. */
   readonly shop?: string;

@@ -135,5 +135,7 @@ function amountOf(review: ReviewRow, currency: string, options: PaymentAcceptRev
 }
 
 function notOpen(reviewId: string): PaymentOperatorActionError {
-  return new PaymentOperatorActionError(`Review ${reviewId.slice(0, 64)} is not open, or is no longer open.`);
+  return new PaymentOperatorActionError(
+    `There is no open review ${reviewId.slice(0, 64)}. List the open reviews: it may have been closed meanwhile.`,
+  );
 }

@@ -159,7 +159,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     named: ReadonlyMap<string, readonly HintedBill[]>,
   ): Promise<Claimed<ClaimedBill>> {
     const now = this.clock.elapsed();
-    const { items, isFull } = await this.claimOf([...named.keys()], limit, named);
+    const { items, isFull } = await this.claimFromShops([...named.keys()], limit, named);
     const count = [...named.values()].reduce((sum, bills) => sum + bills.length, 0);
     // The others cannot be claimed yet, or not by this instance: a look finds out when they can.
     if (items.length < count) this.lookAt = Math.min(this.lookAt, now + AGAIN_MS);
@@ -170,7 +170,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     const { shops: due, nextMs } = await this.followed.findDue(PROBE_MS);
     // A shop without free slots is polled again when one of its requests ends.
     const shops = due.filter((shop) => this.left(shop) > 0);
-    const { items, isFull } = await this.claimOf(shops, limit);
+    const { items, isFull } = await this.claimFromShops(shops, limit);
     const isPaused = due.some((shop) => this.requests.isPaused(shop));
     const againMs = shops.length > 0 || isPaused ? AGAIN_MS : nextMs;
     this.lookAt = this.clock.elapsed() + Math.min(againMs ?? Infinity, this.options.pollMs);
@@ -183,7 +183,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   }
 
   /** @param named only these bills of the shops */
-  private async claimOf(
+  private async claimFromShops(
     shops: readonly string[],
     limit: number,
     named?: ReadonlyMap<string, readonly HintedBill[]>,

@@ -5,7 +5,7 @@ import type { Message, Page, PageContext } from '../common/page-context.js';
 
 export interface Confirmation {
   readonly action: OperatorAction;
-  readonly address: string;
+  readonly formAction: string;
   readonly csrfToken: string;
   readonly status?: number;
   /** Why the action failed, shown above the form with its input. */
@@ -16,7 +16,7 @@ export interface Confirmation {
 /** Says what will happen, and asks for confirmation. */
 export function confirmPage(
   context: PageContext,
-  { action, address, csrfToken, status, message, input }: Confirmation,
+  { action, formAction, csrfToken, status, message, input }: Confirmation,
 ): Page {
   const { title, place, content, fields, label, noteRequired = false } = action;
   const filled: Input = input ?? (() => '');
@@ -26,7 +26,7 @@ export function confirmPage(
     place,
     message,
     content: html`<section class="card" aria-label="Details">${content}</section>
-      <form class="card narrow" method="post" action="${context.link(address, filterOf(context.query))}">
+      <form class="card narrow" method="post" action="${context.link(formAction, filterOf(context.query))}">
         <input type="hidden" name="csrf" value="${csrfToken}" />
         ${fields.map((field) => inputOf(field, filled(field.name)))}
         ${inputOf({ ...NOTE, required: noteRequired }, filled('note'))}

@@ -81,7 +81,7 @@ export class OperatorActions {
     const { operator, csrf } = context;
     if (operator === undefined) throw NAMELESS;
     const csrfToken = csrf.issue(operator, name, csrfTarget(context, target));
-    return confirmPage(context, { ...before, action, csrfToken, address: `actions/${name}/${target}` });
+    return confirmPage(context, { ...before, action, csrfToken, formAction: `actions/${name}/${target}` });
   }
 
   private async find(

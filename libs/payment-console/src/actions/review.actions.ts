@@ -15,7 +15,7 @@ export function acceptReview(context: PageContext, review: RecordedReview): Oper
       impossible: `The payment of order ${review.orderId} does not count. ${adviceOn(review)}`,
     };
   }
-  const fields = review.succeeded ? [] : missing(review);
+  const fields = review.succeeded ? [] : missingFields(review);
   return {
     title: `Accept the review of order ${review.orderId}?`,
     place: 'reviews',
@@ -90,7 +90,7 @@ function decided({ state, closedBy }: RecordedReview): ImpossibleAction {
 }
 
 /** The fields that the service left out, for the operator to fill in. */
-function missing({ paymentId, detail, currency }: RecordedReview): Field[] {
+function missingFields({ paymentId, detail, currency }: RecordedReview): Field[] {
   const { listed } = detail;
   const stated = listed?.currency === currency && listed.amount !== null && !/^-|^0\.00$/.test(listed.amount);
   const payment: Field = {

@@ -51,7 +51,7 @@ export function attachBill(context: PageContext, bill: BillDetails): OperatorAct
 export function voidBill(context: PageContext, bill: BillDetails): OperatorAction | ImpossibleAction {
   if (bill.state !== 'UNKNOWN') return known(bill);
   return {
-    title: `Void the attempt of order ${bill.orderId}?`,
+    title: `Void the attempt to create a bill for order ${bill.orderId}?`,
     place: 'unknown-outcomes',
     label: 'Void',
     fields: [],

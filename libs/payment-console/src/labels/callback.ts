@@ -69,7 +69,7 @@ function outcomeOf({ kind, status, pending, asks, outcome }: RecordedCallback): 
   if (outcome === 'unconfirmed') {
     return `The service was asked ${times(asks + 1)}, and its list shows no such payment. Nothing was changed, and no event was sent.`;
   }
-  if (asserts) return 'It no longer requires anything.';
+  if (asserts) return 'It was closed without asking the service, because its bill did not become known in time.';
   return kind === 'postback'
     ? 'Its status is undocumented, so it claims nothing; the bill was checked.'
     : 'The bill was checked because of it. A redirect makes no claim that could be confirmed.';

@@ -143,8 +143,8 @@ function ofPayment(payment: RecordedPayment): Entry[] {
 const VERDICTS: Readonly<Record<string, string>> = {
   pending: 'Not decided yet.',
   failed: 'It failed; the bill stays open.',
-  succeeded: 'It counts.',
-  review: 'It does not count until a person accepts it.',
+  succeeded: 'It counts as a successful payment.',
+  review: 'It does not count as paid until a person accepts it.',
 };
 
 const EVENT_TONES: Readonly<Record<string, Tone>> = {

@@ -81,7 +81,7 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
     properties: {
       success: {
         enum: ['true', true],
-        description: 'The text true; a boolean if the shop is configured so (assumed).',
+        description: 'The string "true"; the boolean true if the shop is configured that way (assumed).',
       },
       link_url: text('Payment link.', { format: 'uri' }),
       link_page_url: text('Payment page: the shop sends the payer here.', { format: 'uri' }),

@@ -57,12 +57,12 @@ function destroy(_runner: QueryRunner, connection: unknown): Promise<void> {
  * commit by itself: so after a failed statement further ones are refused.
  */
 async function untilFailed(runner: QueryRunner, work: () => Promise<unknown>): Promise<void> {
-  const query = runner.query.bind(runner) as (text: string, ...given: unknown[]) => Promise<unknown>;
+  const query = runner.query.bind(runner) as (text: string, ...args: unknown[]) => Promise<unknown>;
   let hasFailed = false;
-  runner.query = (async (text: string, ...given: unknown[]) => {
+  runner.query = (async (text: string, ...args: unknown[]) => {
     if (!text.startsWith('ROLLBACK TO SAVEPOINT')) refuseFailure(hasFailed);
     try {
-      return await query(text, ...given);
+      return await query(text, ...args);
     } catch (error) {
       hasFailed = true;
       throw error;

@@ -33,6 +33,7 @@ export const mariadb: Dialect = {
   // `read_only` is a number, or since MariaDB 12 a word.
   readOnly: rawSql(`CASE WHEN @@GLOBAL.read_only IN ('0', 'OFF') AND NOT @@GLOBAL.innodb_read_only THEN 0 ELSE 1 END`),
   rowByRow: rawSql(''),
+  inOrder: rawSql(''),
   joinInOrder: rawSql('FORCE INDEX (seq) STRAIGHT_JOIN'),
   byPrimaryKey: rawSql('FORCE INDEX (PRIMARY)'),
   sharing: rawSql('LOCK IN SHARE MODE'),

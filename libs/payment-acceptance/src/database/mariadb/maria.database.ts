@@ -46,7 +46,7 @@ export class MariaDatabase extends Database {
     transaction: OwnTransaction | undefined,
     timeoutMs: number | undefined,
   ): Promise<Answer> {
-    const parameters = values.map(given);
+    const parameters = values.map(toDriverValue);
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await super.answer(text, parameters, transaction, timeoutMs);
@@ -194,7 +194,7 @@ export class MariaDatabase extends Database {
  * The driver writes a list with commas. An empty list would leave nothing after IN, so it becomes NULL, which nothing equals:
  * then MariaDB reads nothing, where for an empty subquery it would read, and an UPDATE lock, the whole table.
  */
-function given(value: unknown): unknown {
+function toDriverValue(value: unknown): unknown {
   if (!Array.isArray(value) || value.length > 0) return value ?? null;
   return { toSqlString: () => 'NULL' };
 }

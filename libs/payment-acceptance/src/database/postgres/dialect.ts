@@ -1,5 +1,5 @@
 import type { Dialect } from '../dialect.js';
-import { ROW_BY_ROW } from './planner.js';
+import { IN_ORDER, ROW_BY_ROW } from './planner.js';
 import { rawSql, join, toSql, sql } from '../statement.js';
 
 /** The dialect of PostgreSQL. */
@@ -28,6 +28,7 @@ export const postgres: Dialect = {
   listHas: (list, value) => sql`${toSql(value)} = ANY(${toSql(list)})`,
   readOnly: rawSql(`CASE current_setting('transaction_read_only') WHEN 'on' THEN 1 ELSE 0 END`),
   rowByRow: ROW_BY_ROW,
+  inOrder: IN_ORDER,
   joinInOrder: rawSql('JOIN'),
   byPrimaryKey: rawSql(''),
   sharing: rawSql('FOR SHARE'),

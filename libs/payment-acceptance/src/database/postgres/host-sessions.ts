@@ -6,7 +6,7 @@ import type { OwnTransaction } from '../own-transaction.js';
 import { rawSql, sql } from '../statement.js';
 import { MAX_UNATTENDED_MS } from './postgres.database.js';
 
-/** When a session began: its process id may come again. */
+/** When a session began. Tells it from a later one, since process ids are reused. */
 const BEGAN = rawSql('extract(epoch FROM backend_start)::text');
 
 @Injectable()

@@ -217,8 +217,9 @@ export abstract class DeliveryStore {
   }
 
   /**
-   * Releases a claim until after the pause, and does not count the attempt; `false` if the token was replaced or it is done.
-   * @param code why it could not begin; what failed before remains the reason
+   * Releases a lease without counting the attempt, and retries after the pause; `false` if the token was replaced or the
+   * delivery is done.
+   * @param code why the attempt could not begin; stored unless an earlier attempt has failed
    */
   async releaseUncounted(delivery: ClaimedDelivery, error: string, code: string, pauseMs: number): Promise<boolean> {
     const given = await this.database.change(
@@ -257,7 +258,7 @@ export abstract class DeliveryStore {
   }
 
   /** Consumers that no instance has hosted for {@link ABSENT_MS}, with their pending deliveries. */
-  abstract absent(): Promise<AbsentConsumer[]>;
+  abstract absentConsumers(): Promise<AbsentConsumer[]>;
 
   /** The current time, plus `laterMs` milliseconds. */
   protected now(laterMs = 0): Statement {

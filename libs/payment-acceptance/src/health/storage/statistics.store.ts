@@ -15,7 +15,7 @@ export interface OldestDelivery {
   readonly seq: string;
 }
 
-/** Counts and ages, for health, metrics and people. Read-only; what it reads is limited, however much waits. */
+/** Counts and ages of pending work, for health, metrics and operators. Read-only; reads a limited number of rows, however much waits. */
 export abstract class StatisticsStore {
   constructor(protected readonly database: Database) {}
 

@@ -7,14 +7,27 @@ import type { Dialect } from '../../database/dialect.js';
 import { NAME_PREFIX } from '../../domain/uuid.js';
 import { join, rawSql, toSql, sql, type Expression, type Statement } from '../../database/statement.js';
 
-/** FROM and WHERE for the dead letters `d` of bills `b` that match the filter and the scope. */
-export function deadLettersOf(dialect: Dialect, filter: DeadLetterFilter, scope: ShopScope): Statement {
-  return deliveriesOf(sql`d.state = 'DEAD'`, dialect, filter, scope);
+/**
+ * FROM and WHERE for the dead letters `d` of bills `b` that match the filter and the scope, as they are read in the order of
+ * `seq` and `id`. @param later a condition for those of the next pages
+ */
+export function deadLettersOf(
+  dialect: Dialect,
+  filter: DeadLetterFilter,
+  scope: ShopScope,
+  later = rawSql(''),
+): Statement {
+  return deliveriesOf(sql`d.state = 'DEAD' ${later}`, sql`d.seq, d.id`, dialect, filter, scope);
 }
 
-/** The same for deliveries whose handler found no order, and that wait for their next attempt. */
-export function orderlessOf(dialect: Dialect, filter: DeadLetterFilter, scope: ShopScope): Statement {
-  return deliveriesOf(isOrderless('d'), dialect, filter, scope);
+/** The same for deliveries whose handler found no order, and that wait for their next attempt, in the order of `consumer`, `seq` and `id`. */
+export function orderlessOf(
+  dialect: Dialect,
+  filter: DeadLetterFilter,
+  scope: ShopScope,
+  later = rawSql(''),
+): Statement {
+  return deliveriesOf(sql`${isOrderless('d')} ${later}`, sql`d.consumer, d.seq, d.id`, dialect, filter, scope);
 }
 
 export function isOrderless(delivery: Lowercase<string>): Statement {
@@ -22,21 +35,28 @@ export function isOrderless(delivery: Lowercase<string>): Statement {
   return sql`${each}.state = 'PENDING' AND ${each}.last_error_code = ${ORDER_NOT_FOUND} AND ${each}.lease_token IS NULL`;
 }
 
-function deliveriesOf(which: Statement, dialect: Dialect, filter: DeadLetterFilter, scope: ShopScope): Statement {
+function deliveriesOf(
+  which: Statement,
+  order: Statement,
+  dialect: Dialect,
+  filter: DeadLetterFilter,
+  scope: ShopScope,
+): Statement {
   const { deliveryId, consumer, event, shop, orderId } = filter;
   const has = (column: Expression, value: string | undefined) =>
     value === undefined ? [] : [sql`${toSql(column)} = ${databaseText(value)}`];
   const conditions = [
-    which,
+    ofScope('b.shop', scope),
     ...(deliveryId === undefined ? [] : [isDelivery(dialect, 'd', deliveryId)]),
     ...has('d.consumer', consumer),
     ...has('d.event_name', event),
     ...has('b.shop', shop),
     ...has('b.order_id', orderId),
-    ofScope('b.shop', scope),
   ];
-  return sql`FROM payment_acceptance.delivery d JOIN payment_acceptance.bill b ON b.intent_id = d.intent_id
-  WHERE ${join(conditions, ' AND ')}`;
+  // Those of an order are found by its bills, all others page by page.
+  const inOrder = orderId === undefined ? sql`ORDER BY ${order} ${dialect.inOrder}` : sql``;
+  return sql`FROM (SELECT * FROM payment_acceptance.delivery d WHERE ${which} ${inOrder}) d
+  JOIN payment_acceptance.bill b ON b.intent_id = d.intent_id WHERE ${join(conditions, ' AND ')}`;
 }
 
 /** Whether a delivery has this id: a hash of the name that `deliveryId` gives it, with two digits that are not of the hash. */

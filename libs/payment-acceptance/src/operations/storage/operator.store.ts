@@ -158,17 +158,25 @@ export class OperatorStore {
     return row ? row.dead + row.orderless : 0;
   }
 
-  /** The deliveries that {@link replay} would make due now, those of the oldest events first; of many the first of these. */
-  toReplay(filter: DeadLetterFilter, scope: ShopScope, after?: DeliveryToReplay): Promise<DeliveryToReplay[]> {
+  /** The dead letters that {@link replay} would make due now, those of the oldest events first; of many the first of these. */
+  deadToReplay(filter: DeadLetterFilter, scope: ShopScope, after?: DeliveryToReplay): Promise<DeliveryToReplay[]> {
+    const later = after ? sql`AND d.seq >= ${after.seq} AND (d.seq, d.id) > (${after.seq}, ${after.id})` : sql``;
+    return this.toReplay(deadLettersOf(this.database.dialect, filter, scope, later), sql`d.seq, d.id`);
+  }
+
+  /** The same for deliveries that wait for their order, consumer by consumer. */
+  orderlessToReplay(filter: DeadLetterFilter, scope: ShopScope, after?: DeliveryToReplay): Promise<DeliveryToReplay[]> {
+    const later = after
+      ? sql`AND d.consumer >= ${after.consumer} AND (d.consumer, d.seq, d.id) > (${after.consumer}, ${after.seq}, ${after.id})`
+      : sql``;
+    return this.toReplay(orderlessOf(this.database.dialect, filter, scope, later), sql`d.consumer, d.seq, d.id`);
+  }
+
+  private toReplay(which: Statement, order: Statement): Promise<DeliveryToReplay[]> {
     const { dialect } = this.database;
-    const later = after ? sql`AND d.seq >= ${after.seq} AND (d.seq > ${after.seq} OR d.id > ${after.id})` : sql``;
-    // Each ends by itself: of very many rows, none but the first are then read and sorted.
-    const first = (which: Statement): Statement =>
-      sql`(SELECT d.id, d.intent_id, d.consumer, d.seq ${which} ${later} ORDER BY d.seq, d.id LIMIT ${READ_AT_ONCE})`;
     return this.database.rows(
-      sql`SELECT ${dialect.text('id')} AS id, intent_id AS "intentId", consumer, ${dialect.text('found.seq')} AS seq FROM (
-         ${first(deadLettersOf(dialect, filter, scope))} UNION ALL ${first(orderlessOf(dialect, filter, scope))}) found
-       ORDER BY found.seq, found.id LIMIT ${READ_AT_ONCE}`.withTimeout(LONG_STATEMENT_TIMEOUT_MS),
+      sql`SELECT ${dialect.text('d.id')} AS id, d.intent_id AS "intentId", d.consumer, ${dialect.text('d.seq')} AS seq
+       ${which} ORDER BY ${order} LIMIT ${READ_AT_ONCE}`.withTimeout(LONG_STATEMENT_TIMEOUT_MS),
       {},
     );
   }

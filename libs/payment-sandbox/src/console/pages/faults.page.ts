@@ -206,7 +206,7 @@ ${Object.entries(given.set ?? {})
 const NUMBERS = ['p', 'times', 'ms', 'copies'];
 const FLAGS = ['done', 'resign'];
 
-/** A fault's settings from its form, to be checked like those of the control interface. */
+/** A fault's settings from its form, not validated yet; 1, as in the control interface, if the form sets none. */
 export function faultSettings(form: URLSearchParams): Record<string, unknown> | number {
   const settings: Record<string, unknown> = {};
   for (const [name, text] of form) {

@@ -12,8 +12,8 @@ function table(name: string, ...parts: string[]): string {
 }
 
 /**
- * The tables that PostgreSQL has. MariaDB commits each statement on its own: each is atomic and may be repeated, so an
- * interrupted migration starts again.
+ * The same tables as on PostgreSQL. MariaDB commits each statement on its own: each is atomic and may be repeated, so that an
+ * interrupted migration can be run again from the start.
  *
  * MariaDB has no partial indexes. An index of pending rows begins with the column that marks them, or covers a generated
  * column that is NULL in all other rows: ended rows form a separate range, which no worker reads.

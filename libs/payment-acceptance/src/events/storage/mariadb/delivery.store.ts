@@ -258,7 +258,7 @@ export class MariaDeliveryStore extends DeliveryStore {
     return sql`state = 'DONE', ended_at = ${this.now()}, lease_token = NULL, lease_until = NULL, last_error = NULL`;
   }
 
-  override async absent(): Promise<AbsentConsumer[]> {
+  override async absentConsumers(): Promise<AbsentConsumer[]> {
     const absent = await this.database.rows<Omit<AbsentConsumer, 'waiting'>>(
       sql`SELECT name, event_name AS event FROM payment_acceptance.consumer
        WHERE last_seen_at < ${this.now(-ABSENT_MS)} ORDER BY 1, 2`,

@@ -288,7 +288,7 @@ export class PostgresDeliveryStore extends DeliveryStore {
     return { offsetMs: this.database.offsetMs, id, token };
   }
 
-  override absent(): Promise<AbsentConsumer[]> {
+  override absentConsumers(): Promise<AbsentConsumer[]> {
     return this.database.rows<AbsentConsumer>(
       sql`SELECT c.name, c.event_name AS event, ${counted(sql`payment_acceptance.delivery d
          WHERE d.state = 'PENDING' AND d.consumer = c.name AND d.event_name = c.event_name`)} AS waiting

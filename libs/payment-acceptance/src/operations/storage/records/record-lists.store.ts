@@ -106,7 +106,7 @@ export class RecordListsStore {
       sql`SELECT d.consumer, d.event_name AS event, d.event_id AS "eventId",
          b.shop, b.order_id AS "orderId", b.intent_id AS "intentId", d.attempts, d.replays, d.last_error AS "lastError",
          ${dialect.iso('d.ended_at')} AS "endedAt"
-       ${deadLettersOf(this.database.dialect, filter, scope)} ${later} ORDER BY d.seq, d.id LIMIT ${limit}`,
+       ${deadLettersOf(this.database.dialect, filter, scope, later)} ORDER BY d.seq, d.id LIMIT ${limit}`,
       { attempts: integer, replays: integer },
     );
     return letters.map(withDeliveryId);

@@ -26,7 +26,7 @@ export class MariaSettlementWriter implements SettlementWriter {
     minGapMs: number,
     reserved: readonly ReservedDelivery[],
   ): Promise<readonly AddedEvent[]> {
-    const now = await this.moment(tx);
+    const now = await this.readNow(tx);
     await this.openReviews(tx, settlements, now);
     await this.upsertPayments(tx, settlements, now);
     for (const { bill, firstPaymentId } of settlements) {
@@ -189,7 +189,7 @@ export class MariaSettlementWriter implements SettlementWriter {
    * The current time, read once, so that everything a settlement writes has the same timestamp, as with PostgreSQL's single
    * statement. If the clock advanced between statements, its records would sometimes sort in another order.
    */
-  private async moment(tx: OwnTransaction): Promise<Statement> {
+  private async readNow(tx: OwnTransaction): Promise<Statement> {
     const present = mariadb.now(this.database.offsetMs);
     const [row] = await this.database.rows<{ now: string }>(sql`SELECT ${mariadb.text(present)} AS now`, {}, tx);
     return row ? sql`CAST(${row.now} AS DATETIME(6))` : present;

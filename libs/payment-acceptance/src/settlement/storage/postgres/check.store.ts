@@ -24,9 +24,9 @@ import { prepare } from '../../../database/postgres/prepare.js';
 import type { OwnTransaction } from '../../../database/own-transaction.js';
 
 /**
- * The hints of a bill `b` that came before its claim, as JSON. A later one must cause another check: recording relies on it. The
- * earliest due come first, so that none waits behind hints that are not due yet. `IS NOT FALSE`, so that the planner does not use
- * the index of all pending callbacks.
+ * The hints of a bill `b` that arrived before its claim, as JSON. One that arrives later must cause another check: storing a
+ * callback relies on that. Those due earliest come first, so that none waits behind hints that are not due yet. The condition is
+ * `IS NOT FALSE`, so that the planner does not use the index of all pending callbacks.
  */
 function hintsAt(now: Statement): Statement {
   return sql`(SELECT coalesce(json_agg(json_build_object('id', hint.id, 'asserts', ${assertedStatus('hint.kind', 'hint.status')},
