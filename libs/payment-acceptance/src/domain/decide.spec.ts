@@ -126,6 +126,8 @@ describe('one list', () => {
     const foreign = run({ listed: [reported({ billId: 'b-other' })] });
     expect(foreign).toMatchObject({ state: 'OPEN', payments: [], firstPaymentId: null });
     expect([names(foreign), reasons(foreign)]).toEqual([['payment.review'], ['foreign-bill']]);
+    const twice = run({ listed: [success, reported({ billId: 'b-other' }), reported({ billId: 'b-other' })] });
+    expect([names(twice), reasons(twice)]).toEqual([['payment.succeeded', 'payment.review'], ['foreign-bill']]);
     expect(run({ listed: [reported({ billId: 'b-other', status: 'FAIL' })] })).toMatchObject({
       events: [],
       payments: [],

@@ -38,12 +38,19 @@ function isRunning({ status, verdict }: LedgerPayment): boolean {
   return status === 'NEW' || status === 'PROCESS' || (status === 'UNKNOWN' && verdict !== 'failed');
 }
 
-/** Collects the changes of one bill. */
+/** An event whose payload is complete once the bill's new state is known. */
+interface CollectedEvent {
+  readonly id: string;
+  readonly name: PaymentEventName;
+  readonly key: string;
+  readonly data: (state: BillState) => object;
+}
+
+/** Collects the changes of one bill: each once, however often the list gives reason for it. */
 export class DecisionBuilder {
   private readonly changedPayments = new Map<string, LedgerPayment>();
-  private readonly events: { id: string; name: PaymentEventName; key: string; data: (state: BillState) => object }[] =
-    [];
-  private readonly reviews: NewReview[] = [];
+  private readonly events = new Map<string, CollectedEvent>();
+  private readonly reviews = new Map<string, NewReview>();
   private firstPaymentId: PaymentId | null = null;
   private succeeded = false;
 
@@ -100,7 +107,7 @@ export class DecisionBuilder {
         },
       }),
     };
-    this.reviews.push({ id, key, paymentId, reason, detail });
+    if (!this.reviews.has(id)) this.reviews.set(id, { id, key, paymentId, reason, detail });
     this.event('payment.review', key, [paymentId, reason, occasion], (common) => ({
       ...common,
       reviewId: id,
@@ -131,9 +138,9 @@ export class DecisionBuilder {
         ...payment,
         fromCard: this.cardOf(payment),
       })),
-      reviews: this.reviews,
+      reviews: [...this.reviews.values()],
       firstPaymentId: this.firstPaymentId,
-      events: this.events.map(({ data, ...event }) => ({ ...event, payload: data(state) })),
+      events: Array.from(this.events.values(), ({ data, ...event }) => ({ ...event, payload: data(state) })),
     };
   }
 
@@ -194,7 +201,8 @@ export class DecisionBuilder {
   ): void {
     const { bill } = this;
     const id = eventId(name, bill, facts);
-    this.events.push({
+    if (this.events.has(id)) return;
+    this.events.set(id, {
       id,
       name,
       key: `${name}:${bill.shop}:${key}`,

@@ -375,9 +375,9 @@ function bornClaimed(
   };
 }
 
-/** Another check may have stored an event before, and one list may give reason for it twice. */
+/** Another check may have stored an event before. */
 function newOf({ events }: Decision, added: Written['added']): readonly NewEvent[] {
-  return Array.from(new Map(events.map((event) => [event.id, event])).values()).filter(({ id }) => added.has(id));
+  return events.filter(({ id }) => added.has(id));
 }
 
 function claimKey({ intentId, token }: Pick<ClaimedBill, 'intentId' | 'token'>): string {
