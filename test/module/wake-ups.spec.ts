@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import {
@@ -7,6 +8,8 @@ import {
   type PaymentFailedEvent,
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
+import { DeliveryWorker } from '../../libs/payment-acceptance/src/events/delivery.worker.js';
+import { DeliveryStore } from '../../libs/payment-acceptance/src/events/storage/delivery.store.js';
 import { setCallbacks, startHarness, type Harness } from '../support/harness.js';
 import { closing } from '../support/closing.js';
 import { EffectWriter } from '../support/orders.js';
@@ -180,6 +183,64 @@ describe('wake ups', () => {
       release();
       await taken('second: succeeded');
       expect(handler.calls).toEqual(['first: succeeded', 'second: succeeded']);
+    });
+
+    test('reserves no place for a new delivery while a claim is under way, whose places are not taken yet', async () => {
+      await start();
+      const { app } = harness.host;
+      const [deliveries, store] = [
+        app.get(DeliveryWorker, { strict: false }),
+        app.get(DeliveryStore, { strict: false }),
+      ];
+      const reserve = () => {
+        const reserved = deliveries.reserve([{ id: randomUUID(), name: 'payment.succeeded', shop: 'main' }]).deliveries;
+        for (const place of reserved) deliveries.release(place);
+        return reserved.length;
+      };
+      await until(
+        () => setImmediate(reserve()),
+        (count) => count === 1,
+      );
+      const claim = store.claim.bind(store);
+      let answer = (): void => undefined;
+      const claiming = new Promise<void>((begun) => {
+        store.claim = async (...given) => {
+          begun();
+          await new Promise<void>((go) => (answer = go));
+          return claim(...given);
+        };
+      });
+      deliveries.wake();
+      await claiming;
+      expect(reserve()).toBe(0);
+      store.claim = claim;
+      answer();
+      await until(
+        () => setImmediate(reserve()),
+        (count) => count === 1,
+      );
+    });
+
+    test('leases a new delivery from its creation on, however long the settlement has waited for a lock', async () => {
+      await start();
+      const [reached, release] = hold();
+      const billId = await bill('late');
+      const runner = harness.host.dataSource.createQueryRunner();
+      closeLater(() => runner.release());
+      await runner.startTransaction();
+      await runner.query(`SELECT 1 FROM payment_acceptance.shop_order FOR UPDATE`);
+      await harness.sandbox.pay(billId);
+      await rows('SELECT 1 FROM pg_locks WHERE NOT granted');
+      const clock = 'extract(epoch FROM clock_timestamp()) + 55';
+      const [least] = (await runner.query(`SELECT ${clock} AS at`)) as [{ at: string }];
+      await runner.commitTransaction();
+      await reached;
+      const [lease] = await harness.host.dataSource.query<[{ at: string }]>(
+        `SELECT extract(epoch FROM lease_until) AS at FROM payment_acceptance.delivery`,
+      );
+      release();
+      await taken('late: succeeded');
+      expect(Number(lease.at)).toBeGreaterThan(Number(least.at));
     });
 
     test('begins a handler right after the settlement, without a claim, and asks for nothing more after it', async () => {

@@ -15,6 +15,8 @@ export class Work implements LeasedWork<string> {
   /** Whether items leave work behind. */
   leaves = false;
   isFull = false;
+  /** Called as each item begins. */
+  began: () => void = () => undefined;
   private over = false;
   private held: Promise<void> | undefined;
 
@@ -39,6 +41,7 @@ export class Work implements LeasedWork<string> {
   fieldsOf = (item: string) => ({ deliveryId: item });
 
   process(item: string, stopping: AbortSignal): Promise<boolean> {
+    this.began();
     this.started.push(item);
     this.signals.set(item, stopping);
     if (this.over) return Promise.resolve(this.leaves);

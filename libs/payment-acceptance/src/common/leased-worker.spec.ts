@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { setUp, stopAll, turn } from '../../../../test/support/leased-work.js';
 
 describe('runOnce', () => {
@@ -248,6 +249,18 @@ describe('the loop', () => {
     work.end('b');
     await worker.stop();
     expect(worker.hasRoom).toBe(false);
+  });
+
+  test('begins an item that was claimed elsewhere in its own context, not in that of the caller', async () => {
+    const { work, worker } = setUp(2);
+    const context = new AsyncLocalStorage<string>();
+    work.began = () => void seen.push(context.getStore());
+    const seen: (string | undefined)[] = [];
+    worker.start();
+    await context.run("the operator's transaction", () => worker.adopt('a'));
+    expect(seen).toEqual([undefined]);
+    work.end('a');
+    await worker.stop();
   });
 
   test('while it stops, waits for the release of an item that was claimed elsewhere', async () => {

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { setMaxListeners } from 'node:events';
 import { describeError, errorType } from './errors.js';
 import type { LogFields, PaymentLogger } from './payment-logger.js';
@@ -60,6 +61,8 @@ const ENDING_MS = 5_000;
 export class LeasedWorker<T> {
   private readonly inFlight = new InFlight();
   private readonly stopping = new AbortController();
+  /** Items that a caller hands over begin in it, not in the caller's: that may be in a transaction of the host's. */
+  private readonly context = new AsyncResource('LeasedWorker');
   private loop: Promise<void> | undefined;
   /** When the last poll started. */
   private pollStartedAt = -Infinity;
@@ -115,7 +118,7 @@ export class LeasedWorker<T> {
 
   /** Starts an item that was claimed elsewhere. Resolves at once, or, if the worker is stopping, once it is released. */
   async adopt(item: T): Promise<void> {
-    const running = this.begin(item);
+    const running = this.context.runInAsyncScope(() => this.begin(item));
     if (this.stopping.signal.aborted) await running;
   }
 

@@ -27,8 +27,6 @@ const CONNECT_MS = 10_000;
 /** How much a lease outlasts the longest attempt: time to end the attempt and record its outcome. */
 const LEASE_MARGIN_MS = 15_000;
 
-const START_MARGIN_MS = 5_000;
-
 /**
  * Runs claimed attempts. A durable handler runs in a transaction that first locks its delivery, by its token, and last marks it
  * done: lock, handler, mark, COMMIT.
@@ -39,8 +37,6 @@ export class DeliveryAttempts {
   private readonly unattendedMs: number;
   /** How long a claim lasts: its attempt may wait for a connection first, and then has its full time limit. */
   readonly leaseMs: number;
-  /** How long it takes at most until a handler in a transaction has locked its delivery. */
-  readonly startMs: number;
 
   constructor(
     private readonly store: DeliveryStore,
@@ -55,7 +51,6 @@ export class DeliveryAttempts {
     this.connectMs = Math.min(timeoutMs, CONNECT_MS);
     this.unattendedMs = timeoutMs + LEASE_MARGIN_MS;
     this.leaseMs = this.connectMs + this.unattendedMs;
-    this.startMs = this.connectMs + START_MARGIN_MS;
   }
 
   async run(

@@ -47,6 +47,19 @@ describe('slots of deliveries', () => {
     expect(slots.inTransactions).toEqual({ running: 2, limit: 2 });
   });
 
+  test('are kept for new deliveries only as far as the pool has connections, which none of them has taken yet', () => {
+    const { pool, slots, offered } = setUp([consumer('orders', 'transaction')]);
+    const orders = consumer('orders', 'transaction');
+    pool.connections = 3;
+    expect([slots.tryReserve(orders), slots.tryReserve(orders), slots.tryReserve(orders)]).toEqual([true, true, false]);
+    expect(offered()).toEqual(['', 0]);
+    slots.begin('orders');
+    pool.connections = 2;
+    expect(offered()).toEqual(['', 0]);
+    slots.release('orders');
+    expect(offered()).toEqual(['orders', 1]);
+  });
+
   test('are one where the pool has none left and many wait: it waits like everybody', () => {
     const { pool, slots, offered, take } = setUp([consumer('orders', 'transaction')]);
     pool.connections = -20;
@@ -78,7 +91,9 @@ describe('slots of deliveries', () => {
   });
 
   test('are of no broker that is not ready', () => {
-    const { offered } = setUp([consumer('rabbit', 'broker', false), consumer('mail', 'lease')]);
-    expect(offered()).toEqual(['mail', 16]);
+    const { offered, slots, take } = setUp([consumer('rabbit', 'broker', false), consumer('mail', 'lease')]);
+    expect([offered(), slots.offer(32).isFull]).toEqual([['mail', 16], false]);
+    take('mail', 16);
+    expect([offered(), slots.offer(32).isFull]).toEqual([['', 0], true]);
   });
 });

@@ -6,6 +6,8 @@ import type { EventConsumer } from './consumer.js';
 export interface Offer {
   readonly consumers: readonly EventConsumer[];
   readonly limit: number;
+  /** Whether others lack a place. */
+  readonly isFull: boolean;
 }
 
 /** Of a host whose handlers have no transactions. */
@@ -26,6 +28,8 @@ export class DeliverySlots {
   private readonly share: FairShare;
   private readonly transactions: FairShare;
   private readonly members = new Map<string, { readonly name: string; readonly inTransaction: boolean }>();
+  /** How many places in transactions are reserved for deliveries that have no connection yet. */
+  private reserved = 0;
   private consumers: readonly EventConsumer[] = [];
   /** The number of members, and of those with handlers in transactions. */
   private counts = { all: 0, inTransaction: 0 };
@@ -68,20 +72,35 @@ export class DeliverySlots {
    */
   offer(limit: number): Offer {
     const free = this.freeForTransactions();
-    const able = this.consumers
-      .map((consumer) => ({ consumer, left: this.room(consumer, free) }))
-      .filter(({ left }) => left > 0);
+    const ready = this.consumers
+      .filter(isReady)
+      .map((consumer) => ({ consumer, left: this.left(consumer.name, free) }));
+    const able = ready.filter(({ left }) => left > 0);
     return {
       consumers: able.map(({ consumer }) => consumer),
       limit: Math.min(limit, ...able.map(({ left }) => left)),
+      isFull: able.length < ready.length,
     };
   }
 
-  /** Takes a place for a delivery to a consumer, if it has one. */
-  tryTake(consumer: EventConsumer): boolean {
-    if (this.room(consumer, this.freeForTransactions()) <= 0) return false;
-    this.take(consumer.name);
+  /** Takes a place for a delivery that is yet to be created, if the consumer has one. It is begun or released. */
+  tryReserve(consumer: EventConsumer): boolean {
+    const { name } = consumer;
+    if (!isReady(consumer) || this.left(name, this.freeForTransactions()) <= 0) return false;
+    this.take(name);
+    if (this.memberOf(name).inTransaction) this.reserved += 1;
     return true;
+  }
+
+  /** A reserved place is about to be used. */
+  begin(consumer: string): void {
+    if (this.memberOf(consumer).inTransaction) this.reserved -= 1;
+  }
+
+  /** A reserved place is not used. */
+  release(consumer: string): void {
+    this.begin(consumer);
+    this.leave(consumer);
   }
 
   take(consumer: string): void {
@@ -97,11 +116,6 @@ export class DeliverySlots {
   }
 
   /** How many deliveries a consumer may take now. */
-  private room(consumer: EventConsumer, freeForTransactions: number): number {
-    if (consumer.kind === 'broker' && !consumer.isReady()) return 0;
-    return this.left(consumer.name, freeForTransactions);
-  }
-
   private left(consumer: string, freeForTransactions: number): number {
     const { name, inTransaction } = this.memberOf(consumer);
     const left = this.share.left(name, this.counts.all);
@@ -112,10 +126,14 @@ export class DeliverySlots {
   private freeForTransactions(): number {
     const { places, taken } = this.transactions;
     const least = taken === 0 ? 1 : 0;
-    return Math.min(places - taken, Math.max(least, this.pool.free() - LEFT_FREE));
+    return Math.min(places - taken, Math.max(least, this.pool.free() - LEFT_FREE - this.reserved));
   }
 
   private memberOf(consumer: string) {
     return this.members.get(consumer) ?? { name: consumer, inTransaction: false };
   }
+}
+
+function isReady(consumer: EventConsumer): boolean {
+  return consumer.kind !== 'broker' || consumer.isReady();
 }

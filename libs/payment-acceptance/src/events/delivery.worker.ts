@@ -12,6 +12,7 @@ import {
   HOLDING_ATTEMPTS,
   type ClaimedDelivery,
   type DeliveryQueue,
+  type Reservation,
   type ReservedDelivery,
 } from './storage/delivery.store.js';
 import type { HandlerTransactions } from '../database/handler-transactions.js';
@@ -61,6 +62,8 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   private ended: DeliveryQueue[] = [];
   /** The last queue that a sweep through all of them has looked at; `null` at its start, and absent while none is under way. */
   private swept: DeliveryQueue | null | undefined;
+  /** Claims under way: what they are offered is not taken yet. */
+  private claiming = 0;
 
   constructor(
     private readonly store: DeliveryStore,
@@ -161,19 +164,23 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
 
   /** @internal */
   async claim(limit: number): Promise<Claimed<ClaimedDelivery>> {
-    const { consumers, limit: offered } = this.slots.offer(limit);
-    const isFull = consumers.length < this.consumers.length;
+    const { consumers, limit: offered, isFull } = this.slots.offer(limit);
     if (consumers.length === 0) return { items: [], nextMs: null, isFull };
     const { maxAttempts } = this.options.deliveries;
     const token = this.random.uuid();
     const { leaseMs } = this.attempts;
     const foreignShops = this.foreignShops.names();
-    const { deliveries: items, nextMs } = await this.store.claim({
-      ...{ hosted: consumers, foreignShops, limit: offered },
-      ...{ leaseMs, token, maxAttempts },
-    });
-    for (const { consumer } of items) this.slots.take(consumer);
-    return { items, nextMs, mayBeMore: items.length === offered, isFull };
+    this.claiming += 1;
+    try {
+      const { deliveries: items, nextMs } = await this.store.claim({
+        ...{ hosted: consumers, foreignShops, limit: offered },
+        ...{ leaseMs, token, maxAttempts },
+      });
+      for (const { consumer } of items) this.slots.take(consumer);
+      return { items, nextMs, mayBeMore: items.length === offered, isFull };
+    } finally {
+      this.claiming -= 1;
+    }
   }
 
   /** @internal */
@@ -213,34 +220,39 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   }
 
   /**
-   * Keeps places for deliveries of new events, while none that is due waits for one. Each is begun by {@link adopt} or given back
-   * by {@link release}.
+   * Reserves places for deliveries of new events, unless a claim is under way or one that is due waits for a place. Each is begun
+   * by {@link adopt} or given back by {@link release}.
    * @internal
    */
-  reserve(
-    events: readonly { readonly id: string; readonly name: string; readonly shop: string }[],
-  ): ReservedDelivery[] {
-    const token = this.random.uuid();
+  reserve(events: readonly { readonly id: string; readonly name: string; readonly shop: string }[]): Reservation {
+    const deliveries: ReservedDelivery[] = [];
+    const reservation = { token: this.random.uuid(), leaseMs: this.attempts.leaseMs, deliveries };
+    if (this.claiming > 0 || !this.worker.hasRoom) return reservation;
     const foreign = this.foreignShops.names();
-    return events.flatMap(({ id: eventId, name, shop }) =>
-      this.consumers.flatMap((consumer) => {
-        const isMeant = consumer.event === name && (consumer.shops === null || consumer.shops.includes(shop));
-        if (!isMeant || foreign.includes(shop) || !this.worker.hasRoom || !this.slots.tryTake(consumer)) return [];
-        // Its lock holds it from then on.
-        const leaseMs = consumer.kind === 'transaction' ? this.attempts.startMs : this.attempts.leaseMs;
-        return { eventId, consumer: consumer.name, token, leaseMs };
-      }),
-    );
+    try {
+      for (const { id: eventId, name, shop } of events) {
+        for (const consumer of foreign.includes(shop) ? [] : this.consumers) {
+          const isMeant = consumer.event === name && (consumer.shops === null || consumer.shops.includes(shop));
+          if (isMeant && this.slots.tryReserve(consumer)) deliveries.push({ eventId, consumer: consumer.name });
+        }
+      }
+    } catch (error) {
+      // The pool is the host's.
+      for (const place of deliveries) this.release(place);
+      throw error;
+    }
+    return reservation;
   }
 
   /** @internal Begins a delivery that was created as claimed. */
   adopt(delivery: ClaimedDelivery): Promise<void> {
+    this.slots.begin(delivery.consumer);
     return this.worker.adopt(delivery);
   }
 
   /** @internal */
   release({ consumer }: ReservedDelivery): void {
-    this.slots.leave(consumer);
+    this.slots.release(consumer);
     this.worker.freed();
   }
 

@@ -274,11 +274,16 @@ export class SettlementService {
     work: (tx: OwnTransaction, reserve: Reserve) => Promise<Written & { readonly value: T }>,
   ): Promise<T> {
     let reserved: readonly ReservedDelivery[] = [];
-    const release = (): void => reserved.forEach((place) => this.deliverer.release(place));
+    const release = (): void => {
+      reserved.forEach((place) => this.deliverer.release(place));
+      reserved = [];
+    };
     const reserve: Reserve = (events) => {
       // Of an attempt that is repeated.
       release();
-      return (reserved = this.deliverer.reserve(events));
+      const reservation = this.deliverer.reserve(events);
+      reserved = reservation.deliveries;
+      return reservation;
     };
     let written: Written & { readonly value: T };
     try {
@@ -306,22 +311,21 @@ export class SettlementService {
     if (settlements.length === 0) return NOTHING_WRITTEN;
     const again = settlements.flatMap(({ hints }) => hints.again);
     await this.checks.answerHints({ consumed: [], again }, tx);
-    const reserved = reserve(
+    const reservation = reserve(
       settlements.flatMap(({ bill: { shop }, events }) => events.map(({ id, name }) => ({ id, name, shop }))),
     );
-    const written = await this.writer.write(tx, settlements, this.options.schedule.minGapMs, reserved);
+    const written = await this.writer.write(tx, settlements, this.options.schedule.minGapMs, reservation);
     const redacted = settlements.flatMap(({ bill }) => (bill.redacted ? bill.intentId : []));
     if (redacted.length > 0) await this.store.redactCallbacks(tx, redacted);
     const added = new Map(
       written.map(({ claimed, ...event }) => [event.id, { ...event, isWaiting: event.deliveries > claimed.length }]),
     );
-    const token = reserved[0]?.token ?? '';
     const sources = new Map(
       settlements.flatMap((settlement) => settlement.events.map((event) => [event.id, { settlement, event }] as const)),
     );
     const claimed = written.flatMap(({ id, claimed: rows }) => {
       const source = sources.get(id);
-      return source ? rows.map((row) => bornClaimed(source, { ...row, token })) : [];
+      return source ? rows.map((row) => bornClaimed(source, { ...row, token: reservation.token })) : [];
     });
     const waiting = settlements.flatMap(({ bill, events }) =>
       events.flatMap(({ id, name }) => {

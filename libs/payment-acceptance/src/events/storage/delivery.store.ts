@@ -62,12 +62,16 @@ export interface ClaimedDeliveries {
   readonly nextMs: number | null;
 }
 
-/** A delivery that is claimed as it is created, if it is the first one of its queue. */
+/** Deliveries that are claimed as they are created, each if it is the first one of its queue. */
+export interface Reservation {
+  readonly token: string;
+  readonly leaseMs: number;
+  readonly deliveries: readonly ReservedDelivery[];
+}
+
 export interface ReservedDelivery {
   readonly eventId: string;
   readonly consumer: string;
-  readonly token: string;
-  readonly leaseMs: number;
 }
 
 /** A claimed delivery as a statement returns it. */

@@ -1,5 +1,5 @@
 import type { Settlement } from '../../domain/settlement.js';
-import type { ReservedDelivery } from '../../events/storage/delivery.store.js';
+import type { Reservation } from '../../events/storage/delivery.store.js';
 import type { OwnTransaction } from '../../database/own-transaction.js';
 
 /** A newly stored event. */
@@ -18,13 +18,13 @@ export abstract class SettlementWriter {
   /**
    * Writes the settlements of any number of bills, which must be locked with their orders; returns the new events. Opens
    * each review once: a closed one stays closed.
-   * @param reserved the deliveries that are claimed with their creation, unless the consumer has others of the bill
+   * @param reservation the deliveries that are claimed with their creation, unless the consumer has others of the bill
    * @throws ConcurrentChangeError if a payment was assigned to another bill after these bills were locked
    */
   abstract write(
     tx: OwnTransaction,
     settlements: readonly Settlement[],
     minGapMs: number,
-    reserved: readonly ReservedDelivery[],
+    reservation: Reservation,
   ): Promise<readonly AddedEvent[]>;
 }

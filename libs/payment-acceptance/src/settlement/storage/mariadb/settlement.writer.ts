@@ -3,7 +3,7 @@ import { inPieces } from '../../../common/pieces.js';
 import type { NewEvent, Settlement } from '../../../domain/settlement.js';
 import { ConcurrentChangeError, isUniqueViolation } from '../../../database/query-errors.js';
 import { flag, integer } from '../../../database/reading.js';
-import type { ReservedDelivery } from '../../../events/storage/delivery.store.js';
+import type { Reservation } from '../../../events/storage/delivery.store.js';
 import type { AddedEvent, SettlementWriter } from '../settlement.writer.js';
 import { join, sql, type Statement } from '../../../database/statement.js';
 import { MariaCheckStore } from './check.store.js';
@@ -24,7 +24,7 @@ export class MariaSettlementWriter implements SettlementWriter {
     tx: OwnTransaction,
     settlements: readonly Settlement[],
     minGapMs: number,
-    reserved: readonly ReservedDelivery[],
+    reservation: Reservation,
   ): Promise<readonly AddedEvent[]> {
     const now = await this.readNow(tx);
     await this.openReviews(tx, settlements, now);
@@ -43,7 +43,7 @@ export class MariaSettlementWriter implements SettlementWriter {
     await this.checks.answerHints({ consumed, again: [] }, tx);
     const events = settlements.flatMap((settlement) => settlement.events.map((event) => ({ ...settlement, ...event })));
     const added: AddedEvent[] = [];
-    for (const piece of inPieces(events)) added.push(...(await this.addEvents(tx, piece, now, reserved)));
+    for (const piece of inPieces(events)) added.push(...(await this.addEvents(tx, piece, now, reservation)));
     return added;
   }
 
@@ -127,7 +127,7 @@ export class MariaSettlementWriter implements SettlementWriter {
     tx: OwnTransaction,
     events: readonly (Settlement & NewEvent)[],
     now: Statement,
-    reserved: readonly ReservedDelivery[],
+    { token, leaseMs, deliveries: reserved }: Reservation,
   ): Promise<AddedEvent[]> {
     const known = await this.database.rows<{ key: string }>(
       sql`SELECT \`key\` FROM payment_acceptance.event WHERE \`key\` IN (${events.map(({ key }) => key)})`,
@@ -153,18 +153,19 @@ export class MariaSettlementWriter implements SettlementWriter {
       throw isUniqueViolation(error) ? new ConcurrentChangeError('An event was concurrently added.') : error;
     }
     const ids = fresh.map(({ id }) => id);
+    const keys = reserved.map(({ eventId, consumer }) => sql`(${eventId}, ${consumer})`);
+    const isReserved = keys.length === 0 ? sql`FALSE` : sql`(first.id, first.consumer) IN (${join(keys, ', ')})`;
     const deliveries = await this.database.rows<NewDelivery>(
       sql`INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, due_at, behind,
          attempts, lease_token, lease_until)
        SELECT n.id, n.name, n.seq, n.intent_id, n.consumer, 'PENDING', ${now}, n.turn > 1 OR EXISTS (
            SELECT 1 FROM payment_acceptance.delivery earlier WHERE earlier.state = 'PENDING'
              AND earlier.intent_id = n.intent_id AND earlier.consumer = n.consumer),
-         n.lease_ms IS NOT NULL, CASE WHEN n.lease_ms IS NOT NULL THEN ${reserved[0]?.token ?? null} END,
-         ${now} + INTERVAL 1000 * n.lease_ms MICROSECOND
+         n.claimed, CASE WHEN n.claimed THEN ${token} END,
+         CASE WHEN n.claimed THEN ${mariadb.now(this.database.offsetMs)} + INTERVAL ${1_000 * leaseMs} MICROSECOND END
        FROM (
-         SELECT first.*, CASE WHEN first.turn = 1 AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other
-             WHERE other.intent_id = first.intent_id AND other.consumer = first.consumer)
-           THEN ${leaseOf(reserved)} END AS lease_ms
+         SELECT first.*, first.turn = 1 AND ${isReserved} AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other
+             WHERE other.intent_id = first.intent_id AND other.consumer = first.consumer) AS claimed
          FROM (
            SELECT e.id, e.name, e.seq, e.intent_id, c.name AS consumer,
              ROW_NUMBER() OVER (PARTITION BY e.intent_id, c.name ORDER BY e.seq) AS turn
@@ -202,16 +203,6 @@ interface NewDelivery {
   readonly consumer: string;
   readonly behind: boolean;
   readonly claimed: boolean;
-}
-
-/** How long the lease of a reserved delivery `first` is; NULL of any other. */
-function leaseOf(reserved: readonly ReservedDelivery[]): Statement {
-  if (reserved.length === 0) return sql`NULL`;
-  const cases = reserved.map(
-    ({ eventId, consumer, leaseMs }) =>
-      sql`WHEN first.id = ${eventId} AND first.consumer = ${consumer} THEN ${leaseMs}`,
-  );
-  return sql`CASE ${join(cases, ' ')} END`;
 }
 
 /** Sorts rows by key: all instances must write in the same order. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Settlement } from '../../../domain/settlement.js';
 import { ConcurrentChangeError } from '../../../database/query-errors.js';
-import { isPending, type ReservedDelivery } from '../../../events/storage/delivery.store.js';
+import { isPending, type Reservation } from '../../../events/storage/delivery.store.js';
 import { integer, json } from '../../../database/reading.js';
 import type { AddedEvent, SettlementWriter } from '../settlement.writer.js';
 import { sql } from '../../../database/statement.js';
@@ -16,8 +16,8 @@ import type { OwnTransaction } from '../../../database/own-transaction.js';
  * small PostgreSQL believes the table to be.
  */
 const WRITE = prepare(
-  ['offsetMs', 'minGapMs', 'payments', 'paid', 'changes', 'consumed', 'events', 'reserved'],
-  ({ offsetMs, minGapMs, payments, paid, changes, consumed, events, reserved }) => {
+  ['offsetMs', 'minGapMs', 'payments', 'paid', 'changes', 'consumed', 'events', 'reserved', 'token', 'leaseMs'],
+  ({ offsetMs, minGapMs, payments, paid, changes, consumed, events, reserved, token, leaseMs }) => {
     const now = postgres.now(offsetMs);
     return sql`WITH payments AS (
         INSERT INTO payment_acceptance.payment (shop, payment_id, intent_id, status, amount, amount_received, commission,
@@ -62,12 +62,13 @@ const WRITE = prepare(
         SELECT n.id, n.name, n.seq, n.intent_id, n.consumer, 'PENDING', ${now},
           n.turn > 1 OR EXISTS (SELECT 1 FROM payment_acceptance.delivery earlier WHERE ${isPending('earlier.state')}
             AND earlier.intent_id = n.intent_id AND earlier.consumer = n.consumer ${ROW_BY_ROW}),
-          (kept.token IS NOT NULL)::int, kept.token, ${later(now, 'kept.lease_ms')}
+          (kept.event_id IS NOT NULL)::int, CASE WHEN kept.event_id IS NOT NULL THEN ${token}::uuid END,
+          CASE WHEN kept.event_id IS NOT NULL THEN ${later(later('clock_timestamp()', offsetMs), leaseMs)} END
         FROM (
           SELECT added.*, c.name AS consumer, row_number() OVER (PARTITION BY added.intent_id, c.name ORDER BY added.seq) AS turn
           FROM added JOIN payment_acceptance.consumer c
             ON c.event_name = added.name AND (c.shops IS NULL OR added.shop = ANY(c.shops))) n
-        LEFT JOIN ${givenRows(reserved, 'event_id uuid, consumer text, token uuid, lease_ms float8')} kept
+        LEFT JOIN ${givenRows(reserved, 'event_id uuid, consumer text')} kept
           ON kept.event_id = n.id AND kept.consumer = n.consumer AND n.turn = 1 AND NOT EXISTS (
             SELECT 1 FROM payment_acceptance.delivery other
             WHERE other.intent_id = n.intent_id AND other.consumer = n.consumer ${ROW_BY_ROW})
@@ -99,19 +100,21 @@ export class PostgresSettlementWriter implements SettlementWriter {
     tx: OwnTransaction,
     settlements: readonly Settlement[],
     minGapMs: number,
-    reserved: readonly ReservedDelivery[],
+    { token, leaseMs, deliveries: reserved }: Reservation,
   ): Promise<readonly AddedEvent[]> {
     await this.openReviews(tx, settlements);
     const [written] = await this.database.execute<
       Written,
-      keyof ReturnType<typeof records> | 'offsetMs' | 'minGapMs' | 'reserved'
+      keyof ReturnType<typeof records> | 'offsetMs' | 'minGapMs' | 'reserved' | 'token' | 'leaseMs'
     >(
       WRITE,
       {
         offsetMs: this.database.offsetMs,
         minGapMs,
         ...records(settlements),
-        reserved: JSON.stringify(reserved.map(toRow)),
+        reserved: JSON.stringify(reserved.map(({ eventId, consumer }) => ({ event_id: eventId, consumer }))),
+        token,
+        leaseMs,
       },
       { payments: integer, added: json },
       tx,
@@ -146,13 +149,6 @@ export class PostgresSettlementWriter implements SettlementWriter {
     );
   }
 }
-
-const toRow = ({ eventId, consumer, token, leaseMs }: ReservedDelivery) => ({
-  event_id: eventId,
-  consumer,
-  token,
-  lease_ms: leaseMs,
-});
 
 /** The JSON record sets for {@link WRITE}. */
 function records(settlements: readonly Settlement[]) {
