@@ -55,6 +55,8 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   private readonly checking = new Set<Checking>();
   /** When to look for what is due, at the latest: `elapsed()` of the clock. */
   private lookAt = 0;
+  /** Whether something waits that only a look finds: what a check has left, or what there was no place for. */
+  private mustLook = false;
   /** Until when each shop's rate counts as used up. */
   private readonly spentUntil = new Map<string, number>();
   /** What has been told since the last claim began. */
@@ -131,7 +133,15 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     const { told } = this;
     this.told = [];
     const named = this.namedBy(told, limit);
-    return named ? this.claimNamed(limit, named) : this.claimDue(limit);
+    if (named) return this.claimNamed(limit, named);
+    // Set again by checks that end meanwhile.
+    this.mustLook = false;
+    try {
+      return await this.claimDue(limit);
+    } catch (error) {
+      this.mustLook = true;
+      throw error;
+    }
   }
 
   /**
@@ -143,7 +153,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     limit: number,
   ): ReadonlyMap<string, readonly HintedBill[]> | undefined {
     const now = this.clock.elapsed();
-    if (told.length === 0 || told.length >= limit || now >= this.lookAt) return undefined;
+    if (told.length === 0 || told.length >= limit || this.mustLook || now >= this.lookAt) return undefined;
     const named = new Map<string, HintedBill[]>();
     for (const bill of told) {
       if (!bill || !this.followed.follows(bill.shop) || now < (this.spentUntil.get(bill.shop) ?? 0)) return undefined;
@@ -160,9 +170,10 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   ): Promise<Claimed<ClaimedBill>> {
     const now = this.clock.elapsed();
     const { items, isFull } = await this.claimFromShops([...named.keys()], limit, named);
-    const count = [...named.values()].reduce((sum, bills) => sum + bills.length, 0);
+    const isClaimed = (bill: HintedBill): boolean => items.some((claim) => concerns(bill, claim));
     // The others cannot be claimed yet, or not by this instance: a look finds out when they can.
-    if (items.length < count) this.lookAt = Math.min(this.lookAt, now + AGAIN_MS);
+    if (![...named.values()].flat().every(isClaimed)) this.lookAt = Math.min(this.lookAt, now + AGAIN_MS);
+    this.mustLook ||= isFull;
     return { items, nextMs: Math.max(0, this.lookAt - this.clock.elapsed()), isFull };
   }
 
@@ -174,7 +185,9 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     const isPaused = due.some((shop) => this.requests.isPaused(shop));
     const againMs = shops.length > 0 || isPaused ? AGAIN_MS : nextMs;
     this.lookAt = this.clock.elapsed() + Math.min(againMs ?? Infinity, this.options.pollMs);
-    return { items, nextMs: againMs, isFull: isFull || shops.length < due.length };
+    const lacksPlaces = isFull || shops.length < due.length;
+    this.mustLook ||= lacksPlaces;
+    return { items, nextMs: againMs, isFull: lacksPlaces };
   }
 
   /** How many more bills of a shop may be claimed. */
@@ -237,6 +250,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     } finally {
       this.checking.delete(checking);
       this.requests.leave(claim.shop);
+      this.mustLook ||= checking.isHinted || !isOver;
     }
     return checking.isHinted || !isOver;
   }

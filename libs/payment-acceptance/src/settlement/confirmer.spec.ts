@@ -1,0 +1,121 @@
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import type { HintedBill } from '../common/wake-ups.js';
+import type { ClaimedBill } from '../domain/claim.js';
+import { Confirmer } from './confirmer.js';
+
+const NEVER_MS = 3_600_000;
+/** As many bills of a shop are checked at once. */
+const PLACES = 3;
+
+const billOf = (id: string): ClaimedBill =>
+  ({ intentId: id, shop: id[0], billId: id, orderId: id, hints: [] }) as unknown as ClaimedBill;
+const hint = (id: string): HintedBill => ({ id: `hint of ${id}`, shop: id[0]!, billId: id, intentId: null });
+
+/** A confirmer on tables of the test's: bills that are due, claimed by a look or by name, and checked until the test ends it. */
+function setUp() {
+  const claims: string[] = [];
+  const checks = new Map<string, () => void>();
+  const running = new Map<string, number>();
+  let due: string[] = [];
+  const count = (shop: string, change: number) => running.set(shop, (running.get(shop) ?? 0) + change);
+  const parts = {
+    checks: {
+      claim: (shop: string, _token: string, { limit }: { limit: number }, named?: readonly HintedBill[]) => {
+        const which = named
+          ? [...new Set(named.map(({ billId }) => billId!))]
+          : due.filter((id) => id.startsWith(shop)).slice(0, limit);
+        due = due.filter((id) => !which.includes(id));
+        claims.push(...which.map((id) => `${id} by ${named ? 'name' : 'a look'}`));
+        return Promise.resolve({ bills: which.map(billOf), isSpent: false });
+      },
+    },
+    billChecks: {
+      run: async ({ billId }: ClaimedBill) => {
+        await new Promise<void>((end) => checks.set(billId, end));
+        return { outcome: 'unchanged', settled: { stale: false, hintsLeft: 0 } };
+      },
+    },
+    requests: {
+      free: (shop: string) => PLACES - (running.get(shop) ?? 0),
+      perSecond: () => undefined,
+      take: (shop: string) => count(shop, 1),
+      leave: (shop: string) => count(shop, -1),
+      isPaused: () => false,
+    },
+    followed: {
+      follows: () => true,
+      findDue: () => Promise.resolve({ shops: [...new Set(due.map((id) => id[0]!))], nextMs: null }),
+      settingsOf: (shops: readonly string[]) => shops.map((name) => ({ name })),
+    },
+    clock: { elapsed: () => performance.now() },
+    telemetry: {
+      span: (_name: string, _options: object, work: (span: object) => unknown) => work({ set: () => undefined }),
+    },
+    options: { pollMs: NEVER_MS, shutdownTimeoutMs: 1, checks: { concurrency: 16 }, leases: { checkMs: 30_000 } },
+    none: { closeAbandoned: () => undefined, retireWaiting: () => undefined, uuid: () => 'token' },
+  };
+  const confirmer = Reflect.construct(Confirmer, [
+    ...[parts.checks, parts.billChecks, {}, parts.none, parts.none, parts.requests, parts.followed, parts.none],
+    ...[parts.clock, parts.telemetry, parts.options],
+  ]) as Confirmer;
+  return {
+    confirmer,
+    claims,
+    due: (...ids: string[]) => void due.push(...ids),
+    end: (id: string) => checks.get(id)!(),
+  };
+}
+
+describe('a callback that was stored here', () => {
+  beforeEach(() => void jest.useFakeTimers());
+  afterEach(() => void jest.useRealTimers());
+
+  test('does not keep another shop, whose bills wait for a place, from being looked at when one is free', async () => {
+    const { confirmer, claims, due, end } = setUp();
+    due('a1', 'a2', 'a3', 'a4', 'a5');
+    confirmer.start();
+    await jest.advanceTimersByTimeAsync(200);
+    expect(claims).toEqual(['a1 by a look', 'a2 by a look', 'a3 by a look']);
+    due('b1');
+    confirmer.wake(hint('b1'));
+    await jest.advanceTimersByTimeAsync(200);
+    for (const id of ['b1', 'a1', 'a2', 'a3']) end(id);
+    await jest.advanceTimersByTimeAsync(200);
+    expect(
+      claims
+        .slice(3)
+        .map((claim) => claim.slice(0, 2))
+        .sort(),
+    ).toEqual(['a4', 'a5', 'b1']);
+  });
+
+  test('does not take the place of a look for what a check has left', async () => {
+    const { confirmer, claims, due, end } = setUp();
+    confirmer.start();
+    await jest.advanceTimersByTimeAsync(10);
+    confirmer.wake(hint('b1'));
+    await jest.advanceTimersByTimeAsync(10);
+    confirmer.wake({ ...hint('b1'), id: 'a later hint' });
+    confirmer.wake(hint('c1'));
+    await jest.advanceTimersByTimeAsync(0);
+    expect(claims).toEqual(['b1 by name', 'c1 by name']);
+    due('b1', 'd1');
+    end('b1');
+    await jest.advanceTimersByTimeAsync(0);
+    confirmer.wake(hint('d1'));
+    await jest.advanceTimersByTimeAsync(200);
+    expect(claims.slice(2).sort()).toEqual(['b1 by a look', 'd1 by a look']);
+  });
+
+  test('causes no look where a postback and a redirect name the same bill', async () => {
+    const { confirmer, claims, due } = setUp();
+    confirmer.start();
+    await jest.advanceTimersByTimeAsync(10);
+    // The first causes a claim, the next two are gathered for another one.
+    for (const id of ['b1', 'c1', 'c1']) confirmer.wake(hint(id));
+    await jest.advanceTimersByTimeAsync(10);
+    due('e1');
+    await jest.advanceTimersByTimeAsync(200);
+    expect(claims.sort()).toEqual(['b1 by name', 'c1 by name']);
+  });
+});
