@@ -67,6 +67,24 @@ class Orders {
     });
   });
 
+  test.each([
+    ['was analysed while there were few', true],
+    ['was never analysed', false],
+  ])('as many past events are delivered by one call, where the table %s', async (_when, isAnalysed) => {
+    await seed(isAnalysed);
+    await query(
+      `INSERT INTO payment_acceptance.consumer (name, event_name, last_seen_at) VALUES ('late', 'payment.succeeded', now())`,
+    );
+    const sent = sentTo(harness.host.app.get(Database, { strict: false }));
+    const operations = harness.host.app.get(PaymentOperations);
+    expect(await operations.deliverPastEvents({ consumer: 'late' }, 'ann')).toBe(COUNT + 1);
+    // The first page again, as it found the tables.
+    await query(`DELETE FROM payment_acceptance.delivery WHERE consumer = 'late'`);
+    const reads = await readBy(sent[0]!);
+    expect(reads.length).toBeGreaterThan(0);
+    expect(reads.filter(({ rows }) => rows > 400)).toEqual([]);
+  });
+
   interface Sent {
     readonly text: string;
     readonly values: readonly unknown[];

@@ -39,8 +39,8 @@ export interface Dialect {
   readonly rowByRow: Statement;
   /** End of a subquery whose rows must be read in the order of an index, only as many as are needed. */
   readonly inOrder: Statement;
-  /** Joins a table that is read page by page in the order of its index `seq`: otherwise each page might sort all that is left. */
-  readonly joinInOrder: Statement;
+  /** After a table that is read page by page in the order of its index `seq`: otherwise each page might sort all that is left. */
+  readonly bySeq: Statement;
   /** After the table of an UPDATE by ids: no other row is locked on the way, as one of a small table might be. */
   readonly byPrimaryKey: Statement;
   /** Whether the server is read-only: 1 or 0. */

@@ -34,7 +34,7 @@ export const mariadb: Dialect = {
   readOnly: rawSql(`CASE WHEN @@GLOBAL.read_only IN ('0', 'OFF') AND NOT @@GLOBAL.innodb_read_only THEN 0 ELSE 1 END`),
   rowByRow: rawSql(''),
   inOrder: rawSql(''),
-  joinInOrder: rawSql('FORCE INDEX (seq) STRAIGHT_JOIN'),
+  bySeq: rawSql('FORCE INDEX (seq)'),
   byPrimaryKey: rawSql('FORCE INDEX (PRIMARY)'),
   sharing: rawSql('LOCK IN SHARE MODE'),
   unlessThere: (column) => rawSql(`ON DUPLICATE KEY UPDATE ${column} = ${column}`),

@@ -29,7 +29,7 @@ export const postgres: Dialect = {
   readOnly: rawSql(`CASE current_setting('transaction_read_only') WHEN 'on' THEN 1 ELSE 0 END`),
   rowByRow: ROW_BY_ROW,
   inOrder: IN_ORDER,
-  joinInOrder: rawSql('JOIN'),
+  bySeq: rawSql(''),
   byPrimaryKey: rawSql(''),
   sharing: rawSql('FOR SHARE'),
   unlessThere: () => rawSql('ON CONFLICT DO NOTHING'),

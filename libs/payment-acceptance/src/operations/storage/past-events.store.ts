@@ -33,7 +33,9 @@ export class PastEventsStore {
   /** How many deliveries are missing now. */
   async count(filter: PastEventFilter, scope: ShopScope): Promise<number> {
     const [counted] = await this.database.rows<{ missing: number }>(
-      sql`SELECT count(*) AS missing ${this.undelivered(filter, scope)}`.withTimeout(LONG_STATEMENT_TIMEOUT_MS),
+      sql`SELECT count(*) AS missing FROM payment_acceptance.event e WHERE ${this.isMissing(filter, scope)}`.withTimeout(
+        LONG_STATEMENT_TIMEOUT_MS,
+      ),
       { missing: integer },
     );
     return counted?.missing ?? 0;
@@ -42,12 +44,13 @@ export class PastEventsStore {
   /** The events that are missing, the oldest first; of many the first of these. */
   missing(filter: PastEventFilter, scope: ShopScope, after?: PastEvent): Promise<PastEvent[]> {
     const { dialect } = this.database;
-    // A few events are found by their bill or their time.
+    // A few events are found by their bill or their time, all others page by page.
     const isSelective = filter.orderId !== undefined || filter.from !== undefined;
-    const joined = isSelective ? sql`JOIN` : dialect.joinInOrder;
+    const [hint, order] = isSelective ? [sql``, sql``] : [dialect.bySeq, sql`ORDER BY e.seq ${dialect.inOrder}`];
+    const later = sql`(SELECT * FROM payment_acceptance.event e ${hint} WHERE e.seq > ${after?.seq ?? '0'} ${order}) e`;
     return this.database.rows<PastEvent>(
-      sql`SELECT ${dialect.text('e.seq')} AS seq, e.intent_id AS "intentId", c.name AS consumer
-       ${this.undelivered(filter, scope, joined)} AND e.seq > ${after?.seq ?? '0'} ORDER BY e.seq LIMIT ${READ_AT_ONCE}`.withTimeout(
+      sql`SELECT ${dialect.text('e.seq')} AS seq, e.intent_id AS "intentId", ${this.name(filter)} AS consumer
+       FROM ${later} WHERE ${this.isMissing(filter, scope)} ORDER BY e.seq LIMIT ${READ_AT_ONCE}`.withTimeout(
         LONG_STATEMENT_TIMEOUT_MS,
       ),
       {},
@@ -68,8 +71,8 @@ export class PastEventsStore {
     );
     const made = await this.database.rows(
       sql`INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, due_at, behind)
-       SELECT e.id, e.name, e.seq, e.intent_id, c.name, 'PENDING', ${dialect.now(offsetMs)}, TRUE
-       ${this.undelivered(filter, scope)} AND e.seq ${these} ORDER BY e.seq ${dialect.unlessThere('event_id')}
+       SELECT e.id, e.name, e.seq, e.intent_id, ${this.name(filter)}, 'PENDING', ${dialect.now(offsetMs)}, TRUE
+       FROM payment_acceptance.event e WHERE ${this.isMissing(filter, scope)} AND e.seq ${these} ORDER BY e.seq ${dialect.unlessThere('event_id')}
        RETURNING event_id`,
       {},
       tx,
@@ -77,17 +80,19 @@ export class PastEventsStore {
     return made.length;
   }
 
-  /** FROM and WHERE for events `e` and consumers `c`. */
-  private undelivered(
-    { consumer, event, shop, orderId, from, to }: PastEventFilter,
-    scope: ShopScope,
-    joined = sql`JOIN`,
-  ): Statement {
+  private name({ consumer }: PastEventFilter): Statement {
+    return this.database.dialect.text(sql`${databaseText(consumer)}`);
+  }
+
+  /** Whether the consumer takes an event `e`, and has no delivery of it. */
+  private isMissing(filter: PastEventFilter, scope: ShopScope): Statement {
+    const { event, shop, orderId, from, to } = filter;
     const { dialect } = this.database;
     const at = (instant: Date): Statement => dialect.instant(instant.getTime());
+    const consumer = this.name(filter);
     const conditions = [
-      sql`c.name = ${databaseText(consumer)}`,
-      sql`(c.shops IS NULL OR ${dialect.listHas('c.shops', 'e.shop')})`,
+      sql`(SELECT c.shops IS NULL OR ${dialect.listHas('c.shops', 'e.shop')} FROM payment_acceptance.consumer c
+        WHERE c.name = ${consumer} AND c.event_name = e.name)`,
       ...(event === undefined ? [] : [sql`e.name = ${databaseText(event)}`]),
       ...(shop === undefined ? [] : [sql`e.shop = ${databaseText(shop)}`]),
       ...(orderId === undefined
@@ -98,10 +103,9 @@ export class PastEventsStore {
       ...(from === undefined ? [] : [sql`e.occurred_at >= ${at(from)}`]),
       ...(to === undefined ? [] : [sql`e.occurred_at < ${at(to)}`]),
       ofScope('e.shop', scope),
-      sql`NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery d WHERE d.event_id = e.id AND d.consumer = c.name
+      sql`NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery d WHERE d.event_id = e.id AND d.consumer = ${consumer}
         ${dialect.rowByRow})`,
     ];
-    return sql`FROM payment_acceptance.event e ${joined} payment_acceptance.consumer c ON c.event_name = e.name
-     WHERE ${join(conditions, ' AND ')}`;
+    return join(conditions, ' AND ');
   }
 }
