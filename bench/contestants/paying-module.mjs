@@ -1,5 +1,5 @@
 // The module as it is installed: it receives callbacks, asks the service, settles, and a durable handler updates the order.
-// `shops` are as many further shops, which a shop resolver has.
+// `shops` are as many further shops, which a shop resolver has; `layer` is the data layer of the handler, unless it is TypeORM.
 import { Injectable } from '@nestjs/common';
 import { OnPaymentSucceeded, PaymentAcceptanceModule, PaymentAcceptanceService } from 'nestjs-payment-acceptance';
 import { options } from '../lib/contestant.mjs';
@@ -10,17 +10,31 @@ import { AMOUNT, orderId, SHOP, shopName } from '../lib/postback-bodies.mjs';
 // The service of the bench has no certificate, which the module accepts outside production only.
 process.env.NODE_ENV = 'bench';
 
+const layer = options.layer ? await layerOf(options) : undefined;
+
 class Orders {
   /**
    * @param {import('nestjs-payment-acceptance').PaymentSucceededEvent} event
    * @param {import('nestjs-payment-acceptance').PaymentEventContext<import('typeorm').EntityManager>} context
    */
-  async markPaid({ orderId: id, amount }, { manager }) {
+  async markPaid({ orderId: id, amount }, { tx, manager }) {
+    if (layer) {
+      const set = `status = 'paid', "paidAmount" = ${Number(amount)}, "paidAt" = now()`;
+      return void (await layer.send(tx, `UPDATE shop_order SET ${set} WHERE id = '${id}'`));
+    }
     await manager.update(Order, { id }, { status: 'paid', paidAmount: amount, paidAt: new Date() });
   }
 }
 method(Orders, 'markPaid', [OnPaymentSucceeded({ consumer: 'orders' })]);
 provider(Orders, Injectable());
+
+/** @param {{ layer: string; databaseUrl: string; poolSize: number }} how */
+async function layerOf({ layer: name, databaseUrl, poolSize }) {
+  const { LAYERS } = await import('../../test/data-layers/layers.mjs');
+  const kind = LAYERS.find((each) => each.name === name);
+  if (!kind) throw new Error(`There is no layer ${name}.`);
+  return kind.open(databaseUrl, poolSize);
+}
 
 const settings = { shopId: SHOP.shopId, apiToken: SHOP.token, apiBaseUrl: options.serviceUrl };
 const names = Array.from({ length: options.shops ?? 0 }, (_, number) => shopName(number));
@@ -58,6 +72,7 @@ await serve(
         shops: { [SHOP.name]: settings },
         ...(names.length > 0 && { shopResolver }),
         migrations: 'run',
+        ...(layer && { transactions: layer.transactions }),
         ...options.module,
       }),
     ],

@@ -66,10 +66,18 @@ method(Postbacks, 'take', [Post('postback'), HttpCode(200)], [[Body(), PostbackD
 provider(Postbacks, Controller(), [Inject(getDataSourceToken()), Inject(HttpService), Inject(EventEmitter2)]);
 
 class Listener {
-  onPaid() {}
+  /** @param {import('typeorm').DataSource} dataSource */
+  constructor(dataSource) {
+    this.dataSource = dataSource;
+  }
+
+  /** Does nothing, unless it is to note what it has heard. @param {import('../lib/orders.mjs').StoredOrder} order */
+  async onPaid({ id }) {
+    if (options.notes) await this.dataSource.query('INSERT INTO handled VALUES ($1)', [id]);
+  }
 }
 method(Listener, 'onPaid', [OnEvent('order.paid')]);
-provider(Listener, Injectable());
+provider(Listener, Injectable(), [Inject(getDataSourceToken())]);
 
 await serve(
   options.adapter,

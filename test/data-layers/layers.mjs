@@ -31,36 +31,43 @@ import pg from 'pg';
 /**
  * @typedef {object} LayerKind with what it cannot do, as docs/data-layers.md says
  * @property {string} name
- * @property {(url: string) => Promise<Layer> | Layer} open
+ * @property {(url: string, connections?: number) => Promise<Layer> | Layer} open
  * @property {boolean} [commitsUnawaited] a statement that a handler does not await commits although the handler throws
  * @property {string} [absent] why it is left out here
  */
 
 const onMariaDb = process.env.TEST_DATABASE === 'mariadb';
-const settings = { application_name: 'handlers', max: 4 };
+const CONNECTIONS = 4;
+
+/** @param {number} max */
+const settings = (max) => ({ application_name: 'handlers', max });
 
 /**
  * As in a host: without the listener, the end of an idle session would end the process.
  * @param {string} url
+ * @param {number} max
  */
-const pgPool = (url) => new pg.Pool({ connectionString: url, ...settings }).on('error', () => undefined);
+const pgPool = (url, max) => new pg.Pool({ connectionString: url, ...settings(max) }).on('error', () => undefined);
 
 /** @param {string} url */
 const mysqlUrl = (url) => url.replace('mariadb:', 'mysql:');
 
-/** @param {string} url */
-const mysqlPool = (url) => mysql.createPool({ uri: mysqlUrl(url), connectionLimit: 4 });
+/**
+ * @param {string} url
+ * @param {number} connectionLimit
+ */
+const mysqlPool = (url, connectionLimit) => mysql.createPool({ uri: mysqlUrl(url), connectionLimit });
 
 /** @type {LayerKind} */
 const plain = {
   name: onMariaDb ? 'mysql2' : 'pg',
-  open(url) {
+  open(url, connections = CONNECTIONS) {
     if (onMariaDb) {
-      const pool = mysqlPool(url);
+      const pool = mysqlPool(url, connections);
       const transactions = mysql2Transactions(pool);
       return { transactions, send: (tx, statement) => tx.query(statement), close: () => pool.end() };
     }
-    const pool = pgPool(url);
+    const pool = pgPool(url, connections);
     const transactions = pgTransactions(pool);
     return { transactions, send: (tx, statement) => tx.query(statement), close: () => pool.end() };
   },
@@ -69,17 +76,17 @@ const plain = {
 /** @type {LayerKind} */
 const drizzle = {
   name: 'Drizzle',
-  open(url) {
+  open(url, connections = CONNECTIONS) {
     const on = {
       send: (/** @type {any} */ tx, /** @type {string} */ statement) => tx.execute(sql.raw(statement)),
       nested: (/** @type {any} */ tx, /** @type {(tx: any) => Promise<unknown>} */ work) => tx.transaction(work),
     };
     if (onMariaDb) {
-      const pool = mysqlPool(url);
+      const pool = mysqlPool(url, connections);
       const transactions = drizzleTransactions(pool, (client) => drizzleOnMysql(client));
       return { ...on, transactions, close: () => pool.end() };
     }
-    const pool = pgPool(url);
+    const pool = pgPool(url, connections);
     const transactions = drizzleTransactions(pool, (client) => drizzleOnPg(client));
     return { ...on, transactions, close: () => pool.end() };
   },
@@ -88,18 +95,18 @@ const drizzle = {
 /** @type {LayerKind} */
 const kysely = {
   name: 'Kysely',
-  open(url) {
+  open(url, connections = CONNECTIONS) {
     /** @type {Layer['send']} */
     const send = (tx, statement) => tx.executeQuery(CompiledQuery.raw(statement));
     if (onMariaDb) {
-      const pool = callbackMysql.createPool({ uri: mysqlUrl(url), connectionLimit: 4 });
+      const pool = callbackMysql.createPool({ uri: mysqlUrl(url), connectionLimit: connections });
       const transactions = kyselyTransactions(
         pool,
         (single) => new Kysely({ dialect: new MysqlDialect({ pool: single }) }),
       );
       return { transactions, send, close: () => pool.promise().end() };
     }
-    const pool = pgPool(url);
+    const pool = pgPool(url, connections);
     const transactions = kyselyTransactions(
       pool,
       (single) => new Kysely({ dialect: new PostgresDialect({ pool: single }) }),
@@ -114,11 +121,11 @@ const SILENT = { error: () => undefined, warn: () => undefined };
 /** @type {LayerKind} */
 const knexLayer = {
   name: 'Knex',
-  open(url) {
+  open(url, connections = CONNECTIONS) {
     const instance = knex({
       client: onMariaDb ? 'mysql2' : 'pg',
       connection: onMariaDb ? mysqlUrl(url) : { connectionString: url, application_name: 'handlers' },
-      pool: { min: 0, max: 4 },
+      pool: { min: 0, max: connections },
       log: SILENT,
     });
     return {
@@ -134,10 +141,10 @@ const knexLayer = {
 /** @type {LayerKind} */
 const prisma = {
   name: 'Prisma',
-  open(url) {
-    const client = prismaClient(url);
+  open(url, connections = CONNECTIONS) {
+    const client = prismaClient(url, connections);
     return {
-      transactions: prismaTransactions(client, { provider: onMariaDb ? 'mysql' : 'postgresql', connections: 4 }),
+      transactions: prismaTransactions(client, { provider: onMariaDb ? 'mysql' : 'postgresql', connections }),
       send: (tx, statement) => tx.$executeRawUnsafe(statement),
       nested: (tx, work) => tx.$transaction(work),
       close: () => client.$disconnect(),
@@ -148,9 +155,10 @@ const prisma = {
 /**
  * A client as `prisma generate` writes it, without models: to generate one needs Prisma's command line, which is large.
  * @param {string} url
+ * @param {number} connections
  * @returns {any}
  */
-function prismaClient(url) {
+function prismaClient(url, connections) {
   const provider = onMariaDb ? 'mysql' : 'postgresql';
   const compiler = `@prisma/client/runtime/query_compiler_fast_bg.${provider}`;
   /** @type {any} */
@@ -172,7 +180,9 @@ function prismaClient(url) {
       importName: './query_compiler_fast_bg.js',
     },
   });
-  const adapter = onMariaDb ? new PrismaMariaDb(url) : new PrismaPg({ connectionString: url, ...settings });
+  const adapter = onMariaDb
+    ? new PrismaMariaDb(url)
+    : new PrismaPg({ connectionString: url, ...settings(connections) });
   return new Client({ adapter });
 }
 
@@ -183,13 +193,13 @@ const mikroOrm = {
   name: 'MikroORM',
   commitsUnawaited: true,
   ...(major * 100 + minor < 2217 && { absent: 'MikroORM 7 needs Node.js 22.17' }),
-  async open(url) {
+  async open(url, connections = CONNECTIONS) {
     /** @type {any} */
     const { MikroORM } = await import(onMariaDb ? '@mikro-orm/mariadb' : '@mikro-orm/postgresql');
     const { EntitySchema } = await import('@mikro-orm/core');
     const Unused = new EntitySchema({ name: 'Unused', properties: { id: { type: 'number', primary: true } } });
     const driverOptions = onMariaDb ? {} : { application_name: 'handlers' };
-    const orm = await MikroORM.init({ clientUrl: url, entities: [Unused], driverOptions, pool: { max: 4 } });
+    const orm = await MikroORM.init({ clientUrl: url, entities: [Unused], driverOptions, pool: { max: connections } });
     return {
       transactions: mikroOrmTransactions(orm.em),
       send: (tx, statement) => tx.execute(statement),

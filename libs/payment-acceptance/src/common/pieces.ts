@@ -2,7 +2,7 @@
 const ROWS_OF_STATEMENT = 200;
 
 /** So few that what comes beside an operator's action waits for some milliseconds at most. */
-const ROWS_OF_ACTION = 50;
+const ROWS_OF_ACTION = 20;
 
 /** So few rows that reading them keeps neither the event loop nor the database busy for long. */
 export const READ_AT_ONCE = 4 * ROWS_OF_ACTION;
