@@ -153,6 +153,13 @@ describe('stale reviews', () => {
       expect(await of(bill)).toMatchObject({ state: 'OPEN', open: [], events: ['payment.review', 'payment.review'] });
     });
 
+    test('and is listed in another case is accepted neither', async () => {
+      const bill = await billed();
+      await shows(bill, 'success', '50.00');
+      await shows(bill, 'fail', '50.00');
+      await refused(bill, 'payment-changed', /The service last listed payment \S+ as FAIL/);
+    });
+
     test('counts by its review where the service shows SUCCESS again', async () => {
       const bill = await billed();
       await shows(bill, 'SUCCESS', '50.00');
@@ -207,6 +214,13 @@ describe('stale reviews', () => {
       await refused(bill, 'underpaid', /SUCCESS, 100\.00 RUB.*payment-changed/);
       await accept(bill, 'payment-changed');
       expect(await of(bill)).toMatchObject({ state: 'PAID', open: ['underpaid'] });
+      await shows(bill, 'SUCCESS', '100.00');
+      expect(await of(bill)).toMatchObject({ open: ['underpaid'] });
+      // It is the corrected amount that is in the ledger now.
+      await shows(bill, 'SUCCESS', '50.00');
+      expect(await of(bill)).toMatchObject({ state: 'PAID', open: ['payment-changed', 'underpaid'] });
+      const { payments } = await recorded.harness.host.ledger();
+      expect(payments.find(({ paymentId }) => paymentId === bill.paymentId)).toMatchObject({ amount: '100.00' });
     });
   });
 

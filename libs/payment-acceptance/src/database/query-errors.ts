@@ -31,6 +31,8 @@ const TROUBLE_OF_ALL = new Set(['08', '25', '40', '53', '57', '58', '70', 'HY'])
 
 /** Whether a single row of the statement may have caused the error, so that the others would succeed without it. */
 export function mayConcernOneRow(error: unknown): boolean {
+  // Repeated in vain, it is no conflict with another transaction.
+  if (error instanceof ConcurrentChangeError) return true;
   const { code, errno, sqlState = errno === undefined ? code : undefined } = trouble(error);
   return typeof sqlState === 'string' && !TROUBLE_OF_ALL.has(sqlState.slice(0, 2));
 }

@@ -34,6 +34,7 @@ describe('a payment that an operator had accepted before the service said SUCCES
   test.each<[string, Partial<ReportedPayment>]>([
     ['fails', { status: 'FAIL' }],
     ['is of another amount', { amount: '1.00' }],
+    ['is of a larger amount', { amount: '500.05' }],
   ])('is a review where it %s after all, and counts as before', (_name, change) => {
     const decision = later('PROCESS', change);
     expect(decision.payments).toMatchObject([{ ...change, verdict: 'succeeded' }]);
@@ -78,17 +79,17 @@ describe('accepting a payment', () => {
     ]);
   });
 
-  test('that the ledger does not know enters it with nothing but its id', () => {
+  test('that the ledger does not know enters it with its id and the amount that counts', () => {
     expect(accept([]).payments).toEqual([
       {
         paymentId: 'p-1',
         intentId: lockedBill().intentId,
         status: 'UNKNOWN',
         statusText: null,
-        amount: null,
+        amount: '99.00',
         amountReceived: null,
         commission: null,
-        currency: null,
+        currency: 'RUB',
         fromCard: null,
         createdAtText: null,
         contradiction: null,

@@ -66,7 +66,7 @@ export function decide(input: DecisionInput): Decision {
       keep({ ...payment, intentId: bill.intentId, contradiction: null, verdict: kind });
       advanced.add(payment.paymentId);
       if (!accepted) builder.take(payment, verdict);
-      else if (judgement.kind === 'review') changed(payment);
+      else if (judgement.kind === 'review' || differsFromAccepted(row, payment)) changed(payment);
     }
   }
   for (const [paymentId, entries] of ownListings(input)) {
@@ -114,7 +114,14 @@ export function decideAccepted(
     paymentId: accepted.paymentId,
     intentId: bill.intentId,
   };
-  builder.keep({ ...row, verdict: 'succeeded' });
+  const { amount, listed } = accepted;
+  builder.keep({
+    ...row,
+    ...(row.amount === null && { amount, currency: bill.currency }),
+    // A correction that counts is what a later list is compared with.
+    ...(listed && row.status === 'SUCCESS' && differs(row, listed) && { ...listed, contradiction: null }),
+    verdict: 'succeeded',
+  });
   builder.accept({ ...row, billId: bill.billId, createdAt: null, amount: accepted.amount }, accepted.operator);
   return builder.decision();
 }
@@ -125,6 +132,8 @@ const ORDER_CANCELLED: Verdict = { kind: 'review', reason: 'order-cancelled' };
 export interface AcceptedPayment {
   readonly paymentId: PaymentId;
   readonly amount: DecimalAmount;
+  /** What the service listed when the review was opened, unless that is about the whole bill. */
+  readonly listed?: Pick<ReportedPayment, 'amount' | 'currency'> | undefined;
   readonly operator: string;
 }
 
@@ -260,7 +269,19 @@ function isAmount(amount: unknown): boolean {
 /** Of a payment that an operator accepted before the service did, only another FAIL contradicts. */
 function contradicts(row: LedgerPayment, payment: ReportedPayment): boolean {
   if (row.status !== 'SUCCESS') return payment.status === 'FAIL';
-  return payment.status !== 'SUCCESS' || row.amount !== payment.amount || row.currency !== payment.currency;
+  return payment.status !== 'SUCCESS' || differs(row, payment);
+}
+
+/** Whether a payment that was accepted before succeeds with other money. */
+function differsFromAccepted(row: LedgerPayment, payment: ReportedPayment): boolean {
+  return payment.status === 'SUCCESS' && differs(row, payment);
+}
+
+function differs(
+  row: Pick<LedgerPayment, 'amount' | 'currency'>,
+  { amount, currency }: Pick<ReportedPayment, 'amount' | 'currency'>,
+): boolean {
+  return row.amount !== amount || row.currency !== currency;
 }
 
 function changeOf({ status, amount, currency }: ReportedPayment): string {
