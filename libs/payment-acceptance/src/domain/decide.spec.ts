@@ -1,9 +1,9 @@
 import { describe, expect, jest, test } from '@jest/globals';
-import { names, reasons, run } from '../../../../test/support/decisions.js';
+import { kept, names, reasons, run } from '../../../../test/support/decisions.js';
 import { lockedBill, reported } from '../../../../test/support/units.js';
 import { decideUnlistable } from './decide.js';
 import { defaultJudge } from './judge.js';
-import type { PaymentStatus } from './payment.js';
+import type { LedgerPayment, PaymentStatus, ReportedPayment } from './payment.js';
 
 const [success, fail] = [reported(), reported({ status: 'FAIL' })];
 
@@ -189,5 +189,30 @@ describe('the end of a bill', () => {
     expect(decision.reviews).toMatchObject([{ reason: 'unreadable-payment', paymentId: null }]);
     expect(decision.reviews[0]!.key).toMatch(/:2$/);
     expect(reasons(run({ listed: [success] }))).toEqual([]);
+  });
+
+  test.each<[string, Partial<LedgerPayment>, Partial<ReportedPayment>]>([
+    ['an unknown status', { status: 'UNKNOWN', statusText: 'HELD', verdict: 'review' }, { statusText: 'REFUNDED' }],
+    [
+      'another amount',
+      { status: 'UNKNOWN', statusText: 'HELD', verdict: 'review' },
+      { statusText: 'HELD', amount: '1.00' },
+    ],
+    ['FAIL', { status: 'FAIL', statusText: 'FAIL', verdict: 'failed' }, { statusText: 'OVERPAID' }],
+  ])('an unknown status that follows %s is a review of its own', (_what, before, now) => {
+    const listed = [reported({ status: 'UNKNOWN', ...now })];
+    const known = [{ ...kept(reported({})), ...before }];
+    const decision = run({ known, listed });
+    expect([decision.state, names(decision), reasons(decision)]).toEqual([
+      'OPEN',
+      ['payment.review'],
+      ['unknown-status'],
+    ]);
+    const kind = before.status === 'FAIL' ? [] : [{ status: 'UNKNOWN', verdict: 'review', ...now }];
+    expect(decision.payments).toMatchObject(kind);
+    expect(decision.reviews[0]!.key).not.toBe(run({ listed: [reported({ status: 'UNKNOWN' })] }).reviews[0]!.key);
+    const again = run({ known: decision.payments.length > 0 ? decision.payments : known, listed });
+    // Of one that has failed it is the same review, which the ledger has already.
+    expect(again.reviews.map(({ key }) => key)).toEqual(before.status === 'FAIL' ? [decision.reviews[0]!.key] : []);
   });
 });

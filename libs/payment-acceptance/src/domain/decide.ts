@@ -29,6 +29,8 @@ const RANK: Readonly<Record<PaymentStatus, number>> = { NEW: 0, PROCESS: 1, UNKN
  * | anything                             | nothing                               | nothing: absence proves nothing                        |
  * | nothing, or a lower status           | a payment of this bill                | it is kept, and the judge's verdict is taken           |
  * | the same status, without a verdict   | what the judge can decide now         | the verdict is taken, which is final                   |
+ * | an unknown status                    | another one, or another amount        | it is kept, and the judge's verdict is taken           |
+ * | FAIL                                 | only an unknown status                | review `unknown-status`, once for each                 |
  * | SUCCESS, or accepted by an operator  | what contradicts it                   | review `payment-changed`, once for each change         |
  * | SUCCESS, or accepted by an operator  | what agrees again, where one is open  | review `payment-changed`: it can be accepted again     |
  * | the payment under another bill       | SUCCESS                               | review `payment-moved`                                 |
@@ -49,6 +51,7 @@ export function decide(input: DecisionInput): Decision {
     const closed = closedChanges.get(payment.paymentId) ?? 0;
     builder.review('payment-changed', payment, closed > 0 ? `${changeOf(payment)}:${closed}` : changeOf(payment));
   };
+  const listings = ownListings(input);
   const advanced = new Set<string>();
   for (const [payment, judgement] of judged(input)) {
     const row = rows.get(payment.paymentId);
@@ -59,6 +62,12 @@ export function decide(input: DecisionInput): Decision {
       if (payment.status === 'SUCCESS') builder.review('foreign-bill', payment);
     } else if (row && row.intentId !== bill.intentId) {
       if (payment.status === 'SUCCESS') builder.review('payment-moved', payment, changeOf(payment));
+    } else if (row && isOtherUnknown(row, payment, listings.get(payment.paymentId))) {
+      const occasion = uuidFromName(`${payment.statusText ?? ''} ${changeOf(payment)}`);
+      if (row.status === 'UNKNOWN') {
+        keep({ ...payment, intentId: bill.intentId, contradiction: null, verdict: verdict.kind });
+        builder.take(payment, verdict, occasion);
+      } else if (verdict.kind === 'review') builder.review(verdict.reason, payment, occasion);
     } else if (!row || RANK[payment.status] > RANK[row.status] || isDecidedNow(row, payment, verdict)) {
       // An operator may have accepted it before the service did. If the service agrees later, there is no second event.
       const accepted = row?.verdict === 'succeeded';
@@ -69,7 +78,7 @@ export function decide(input: DecisionInput): Decision {
       else if (judgement.kind === 'review' || differsFromAccepted(row, payment)) changed(payment);
     }
   }
-  for (const [paymentId, entries] of ownListings(input)) {
+  for (const [paymentId, entries] of listings) {
     const row = rows.get(paymentId);
     const last = entries.at(-1);
     if (!row || !last || row.intentId !== bill.intentId || (row.status !== 'SUCCESS' && row.verdict !== 'succeeded'))
@@ -219,6 +228,20 @@ const ALLOWED: Readonly<Record<PaymentStatus, readonly Verdict['kind'][]>> = {
 function isDecidedNow(row: LedgerPayment, payment: ReportedPayment, verdict: Verdict): boolean {
   const isUnknown = row.status === 'UNKNOWN' && payment.status === 'UNKNOWN';
   return isUnknown && row.verdict === 'pending' && verdict.kind !== 'pending';
+}
+
+/**
+ * Whether a payment that has not counted is listed under another unknown status, or with other money, and as nothing that is
+ * known: it may mean anything, whatever was decided before.
+ */
+function isOtherUnknown(
+  row: LedgerPayment,
+  payment: ReportedPayment,
+  entries: readonly ReportedPayment[] = [],
+): boolean {
+  if (row.verdict === 'succeeded' || (row.status !== 'UNKNOWN' && row.status !== 'FAIL')) return false;
+  if (entries.at(-1) !== payment || !entries.every(({ status }) => status === 'UNKNOWN')) return false;
+  return row.statusText !== payment.statusText || differs(row, payment);
 }
 
 /** Listed payments with their verdicts, so that events come in a stable order. */

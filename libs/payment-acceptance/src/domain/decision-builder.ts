@@ -65,7 +65,8 @@ export class DecisionBuilder {
     this.changedPayments.set(payment.paymentId, payment);
   }
 
-  take(payment: ReportedPayment, verdict: Verdict): void {
+  /** @param occasion distinguishes a review from earlier ones of the payment for the same reason */
+  take(payment: ReportedPayment, verdict: Verdict, occasion = ''): void {
     switch (verdict.kind) {
       case 'pending':
         return;
@@ -76,7 +77,7 @@ export class DecisionBuilder {
         }));
         return;
       case 'review':
-        this.review(verdict.reason, payment);
+        this.review(verdict.reason, payment, occasion);
         return;
       case 'succeeded':
         this.succeed(payment, verdict);
