@@ -54,7 +54,7 @@ describe('events that were settled while a consumer was not there', () => {
     await harness.settle();
     await paid('order-2');
     await expect(deliver()).rejects.toThrow(PaymentOperatorActionError);
-    await expect(deliver()).rejects.toThrow(/"mails" yet.*Start one/);
+    await expect(deliver()).rejects.toThrow(/"mails".*start an instance with its handler/);
 
     await withMails();
     await harness.settle();

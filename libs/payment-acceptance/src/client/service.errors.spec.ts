@@ -122,7 +122,7 @@ describe('service.errors', () => {
     const [listing, creation] = await errorsAt(recorder.url);
     expect(listing!.message).toBe(
       'listPayments of shop "main": the service has blocked the merchant (403 api:error.merchant_banned). ' +
-        'Ask the service why; nothing can be sold until then.',
+        'Ask the service why. No bill can be created until it lifts the block.',
     );
     expect([listing!.name, creation!.operation]).toEqual(['PaymentMerchantBannedError', 'createBill']);
   });
