@@ -66,6 +66,8 @@ describe('client payments', () => {
       test.each([
         ['has_more alone', '"has_more":true'],
         ['a number of pages alone', '"meta":{"current_page":"1","last_page":3}'],
+        ['a flag of another name', '"pagination":{"hasNextPage":true}'],
+        ['a count of another name', '"meta":{"page":1,"per_page":1,"total_count":3}'],
         ['a number of pages, from 0 on', '"page":0,"total_pages":2'],
         ['a number of pages, deeper', '"meta":{"pagination":{"current_page":1,"total_pages":2}}'],
         ['a token', '"next_page_token":"abc"'],

@@ -93,7 +93,7 @@ describe.each(['express', 'fastify'] as const)('a checkout with the exception fi
       status: 409,
       answer: {
         code: 'bill-mismatch',
-        message: expect.stringContaining('Retrying does not change that') as unknown,
+        message: expect.stringContaining('Retrying will not help') as unknown,
       },
     });
     const [bill] = await harness.host.payments.findBills('order-twice');

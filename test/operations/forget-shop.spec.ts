@@ -41,7 +41,7 @@ describe('a shop that was started with the wrong id at first', () => {
     await harness.host.payments.createBill({ orderId: 'order-1', amount: '10' });
     for (const more of [['--dry-run'], []]) {
       const { code, err } = await forget(...more);
-      expect([code, err]).toEqual([1, expect.stringContaining('Shop "main" has bills, so its id stays.')]);
+      expect([code, err]).toEqual([1, expect.stringContaining('Shop "main" has bills, so its id cannot be removed.')]);
     }
     const becomes = (state: string) =>
       harness.host.dataSource.query(`UPDATE payment_acceptance.bill SET state = '${state}'`);

@@ -37,7 +37,7 @@ export interface PaymentRabbitMqOptions extends PaymentBrokerOptions {
   exchange: string;
   /** Routing key of an event. Default: event and shop, as in `payment.succeeded.main`. */
   routingKey?: (event: PaymentCloudEvent) => string;
-  /** Further options of amqplib's `connect`, such as `ca`, `cert`, `key` and `servername` of TLS. Default: none. */
+  /** Further options of amqplib's `connect`, such as `ca`, `cert`, `key` and `servername` for TLS. Default: none. */
   connection?: Readonly<Record<string, unknown>>;
 }
 

@@ -95,7 +95,7 @@ export class CallbackResponder {
           ? page(exchange, answer.status, neutralPage())
           : json(exchange, answer.status, malformed(answer.errors));
       case 'refused': {
-        const text = 'This link was altered in transit. Open your order in the shop.';
+        const text = 'This link could not be verified. Open your order in the shop to see its status.';
         return page(exchange, answer.status, messagePage('Not accepted', text));
       }
       case 'not-stored':

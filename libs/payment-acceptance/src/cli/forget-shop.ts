@@ -33,8 +33,8 @@ function forget(
     }
     if (dryRun ? !(await store.hasBills(shop)) : await store.forget(shop)) return;
     throw new PaymentOperatorActionError(
-      `Shop "${shownText(shop)}" has bills, so its id stays. Another application on the same database needs its ` +
-        'own schema (option "schema"), or other names for its shops.',
+      `Shop "${shownText(shop)}" has bills, so its id cannot be removed. If another application uses the same database, give it a ` +
+        'schema of its own (option "schema"), or give its shops other names.',
     );
   });
 }

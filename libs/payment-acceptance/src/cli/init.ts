@@ -20,7 +20,7 @@ interface Manifest {
 /** Lines to add to a file of the application. */
 interface Edit {
   readonly file: string;
-  /** Where in it. */
+  /** Where in the file the code belongs. */
   readonly place: string;
   readonly code: string;
 }

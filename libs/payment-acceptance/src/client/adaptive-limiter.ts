@@ -84,7 +84,7 @@ export class AdaptiveLimiter {
     return Math.max(0, Math.floor(this.limit) - this.places);
   }
 
-  /** Requests a second, a whole number. */
+  /** Maximum requests a second at present, as a whole number. */
   get perSecond(): number {
     return Math.max(LEAST_PER_SECOND, Math.floor(this.rate));
   }

@@ -68,6 +68,8 @@ describe('a payment', () => {
     [{ data: [{ id: 'p-1' }, '7'] }, 'data[1] is not an object'],
     [{ data: [[]] }, 'data[0] is not an object'],
     [{ data: [{ id: 'p-1' }, { status: 'NEW' }] }, 'data[1].id is missing'],
+    [{ data: [{ id: 'p-1', bill_id: ' b-2 ' }] }, 'data[0].bill_id is not an id'],
+    [{ data: [{ id: 'p-1', bill_id: { id: 'b-2' } }] }, 'data[0].bill_id is not an id'],
   ])('cannot be read from %j, and the problem says where', (answer, problem) => {
     expect(() => readPayments(answer, 'UTC')).toThrow(new AnswerProblem(problem));
   });

@@ -64,9 +64,15 @@ export function readPaymentList(fields: Fields, timeZone: string): PaymentList {
     const paymentId = isRecord(item) ? readId(item.id) : null;
     if (!isRecord(item)) problems.push(`data[${index}] is not an object`);
     else if (paymentId === null) problems.push(`data[${index}].id is missing`);
+    else if (hasOddBill(item)) problems.push(`data[${index}].bill_id is not an id`);
     else payments.push(readPayment(paymentId, item, timeZone));
   }
   return { payments, problems };
+}
+
+/** Whether it names a bill, but not so that it can be told whether that is another one. */
+function hasOddBill({ bill_id: value }: Fields): boolean {
+  return value !== undefined && value !== null && value !== '' && readId(value) === null;
 }
 
 /** Where lists elsewhere say how they go on, beside the answer itself. */
@@ -82,7 +88,7 @@ export function nextPage(fields: Fields, asked: URL): string | null | undefined 
   const places = placesOf(fields, 3);
   const first = (...names: string[]): unknown =>
     names.flatMap((name) => places.map((place) => place[name])).find((value) => value !== undefined && value !== null);
-  const more = String(first('has_more', 'hasMore', 'has_next'));
+  const more = String(first('has_more', 'hasMore', 'has_next', 'hasNext', 'has_next_page', 'hasNextPage'));
   if (/^(false|0)$/i.test(more)) return undefined;
   const cursor = first('next_cursor', 'nextCursor');
   if (typeof cursor === 'string' && !/^0?$/.test(cursor)) return queryOf(asked, { cursor });
@@ -97,7 +103,7 @@ export function nextPage(fields: Fields, asked: URL): string | null | undefined 
     /^(true|1)$/i.test(more) ||
     (typeof token === 'string' && token !== '') ||
     page < number('last_page', 'total_pages', 'totalPages') ||
-    page * number('per_page', 'perPage') < number('total');
+    page * number('per_page', 'perPage') < number('total', 'total_count', 'totalCount');
   return goesOn ? null : undefined;
 }
 

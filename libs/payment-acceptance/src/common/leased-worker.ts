@@ -230,7 +230,7 @@ export class LeasedWorker<T> {
         this.isOneOverdue = true;
         void polling
           .then((late) => late.items.forEach((item) => void this.begin(item)))
-          .catch((late: unknown) => this.pollFailed('A poll that had already timed out failed.', late))
+          .catch((late: unknown) => this.pollFailed('A poll failed after it had already timed out.', late))
           .finally(() => (this.isOneOverdue = false));
       }
       throw error;

@@ -59,7 +59,7 @@ export const LOG_LINES = {
   ),
   'creation-contradicted': error(
     'The service created a bill that contradicts the ledger: its id belongs to another bill, or its intent was ended.',
-    'Look up the bill at the service, then `attachBill` or `voidBill`.',
+    'Look up the bill at the service. If it is the bill of this intent, call `attachBill`, otherwise `voidBill`.',
   ),
   'creation-unknown': error(
     'The outcome of a creation was not stored within its lease, so the bill may exist.',
@@ -71,7 +71,7 @@ export const LOG_LINES = {
   ),
   'outcome-stored': log('An answer that `outcome-not-stored` reported is now stored.', NOTHING),
   'outcome-abandoned': error(
-    'The application stopped before such an answer was stored.',
+    "The application stopped before the service's answer to a creation was stored.",
     'Record it manually, as the line says.',
   ),
   'commit-lost': warn(
@@ -174,14 +174,17 @@ export const LOG_LINES = {
   ),
   'delivery-dead': error('A delivery was given up and is now a dead letter.', 'Fix the handler, then `replay`.'),
   'delivery-not-begun': warn(
-    'There was no connection, or the broker did not answer. It does not count as an attempt.',
+    'A delivery could not begin: there was no connection to the database, or the broker did not answer. It is not counted as an attempt.',
     'If there are many, check the pool or the broker.',
   ),
   'delivery-taken-over': warn(
     'A failed attempt had already been completed or taken over.',
     'If there are many, handlers run longer than `deliveries.timeoutMs`.',
   ),
-  'deliveries-not-freed': warn('Deliveries queued behind others will continue within a minute.', NOTHING),
+  'deliveries-not-freed': warn(
+    'Deliveries queued behind others could not be released. They will continue within a minute.',
+    NOTHING,
+  ),
   'consumer-absent': warn(
     'No instance has hosted a consumer for an hour. Its events are kept.',
     'Was it renamed or removed? Restore it, or ignore this.',

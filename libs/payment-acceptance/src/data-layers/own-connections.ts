@@ -69,7 +69,7 @@ export function onOwnConnections<Tx extends object>(
           return work(tx).finally(() => gate.close());
         });
       } catch (error) {
-        // Whatever the layer has sent, or not: with a transaction open it must not go back to the pool.
+        // Even if the layer has rolled back already: a connection with an open transaction must not go back to the pool.
         await send(connection, 'ROLLBACK', []).catch(() => (isBroken = true));
         throw error;
       } finally {

@@ -98,6 +98,12 @@ describe('accepting a payment', () => {
     ]);
   });
 
+  test('of more than was billed says the surplus', () => {
+    const decision = decideAccepted(lockedBill(), null, [], { paymentId: 'p-1', amount: '150.05', operator: 'anna' });
+    expect(decision.events[0]!.payload).toMatchObject({ amount: '150.05', surplus: '50.00' });
+    expect(accept([]).events[0]!.payload).not.toHaveProperty('surplus');
+  });
+
   test('of an order that is paid already is the second one, and a review', () => {
     const decision = accept([], 'p-0', lockedBill({ state: 'PAID' }));
     expect(decision).toMatchObject({ state: 'PAID', firstPaymentId: null });

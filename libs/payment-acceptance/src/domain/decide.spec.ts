@@ -215,4 +215,14 @@ describe('the end of a bill', () => {
     // Of one that has failed it is the same review, which the ledger has already.
     expect(again.reviews.map(({ key }) => key)).toEqual(before.status === 'FAIL' ? [decision.reviews[0]!.key] : []);
   });
+
+  test('entries that contradict one another are the same contradiction in whatever order', () => {
+    const [other, third] = [reported({ amount: '50.00' }), reported({ amount: '60.00' })];
+    const known = [{ ...kept(success) }];
+    const bill = lockedBill({ state: 'PAID' });
+    const first = run({ bill, known, listed: [success, other, third], firstPaymentId: 'p-1' });
+    expect(reasons(first)).toEqual(['payment-changed', 'payment-changed']);
+    const again = run({ bill, known: first.payments, listed: [third, success, other], firstPaymentId: 'p-1' });
+    expect(again).toMatchObject({ payments: [], reviews: [] });
+  });
 });

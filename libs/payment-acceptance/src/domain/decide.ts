@@ -212,9 +212,12 @@ function inOrder(listed: readonly ReportedPayment[]): ReportedPayment[] {
     (a, b) =>
       RANK[a.status] - RANK[b.status] ||
       (a.createdAt?.getTime() ?? 0) - (b.createdAt?.getTime() ?? 0) ||
-      (a.paymentId < b.paymentId ? -1 : 1),
+      compareTexts(a.paymentId, b.paymentId) ||
+      compareTexts(changeOf(a), changeOf(b)),
   );
 }
+
+const compareTexts = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
 const ALLOWED: Readonly<Record<PaymentStatus, readonly Verdict['kind'][]>> = {
   NEW: ['pending'],

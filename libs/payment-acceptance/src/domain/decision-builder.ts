@@ -1,4 +1,5 @@
 import { eventId } from './event-id.js';
+import { compareAmounts, subtractAmounts } from './money.js';
 import { uuidFromName } from './uuid.js';
 import type { Judge, LedgerPayment, ReportedPayment, ReviewReason, Verdict } from './payment.js';
 import { paymentEvent, type EventData, type PaymentEventName } from './payment-events.js';
@@ -158,7 +159,10 @@ export class DecisionBuilder {
   }
 
   accept(payment: ReportedPayment, operator: string): void {
-    this.succeed(payment, {}, { acceptedBy: operator });
+    const { amount } = payment;
+    const isMore = amount !== null && compareAmounts(amount, this.bill.amount) > 0;
+    const surplus = isMore ? { surplus: subtractAmounts(amount, this.bill.amount) } : {};
+    this.succeed(payment, surplus, { acceptedBy: operator });
   }
 
   private succeed(

@@ -58,7 +58,7 @@ export interface LedgerPayment {
   readonly createdAtText: string | null;
   /** `status` as the service last sent it; may differ from the status that the payment has advanced to. */
   readonly statusText: string | null;
-  /** Of a SUCCESS, or one that an operator accepted: what was last listed that contradicts it, as a digest; `null` if nothing. */
+  /** Digest of the latest listing that contradicts a SUCCESS, or a payment that an operator accepted; `null` if none does. */
   readonly contradiction: string | null;
   readonly verdict: Verdict['kind'];
 }

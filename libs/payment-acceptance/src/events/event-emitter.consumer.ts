@@ -98,7 +98,7 @@ export class EventEmitterConsumers {
     const reasons: unknown[] = ends.filter((end) => end.status === 'rejected').map(({ reason }) => reason as unknown);
     const errors = reasons.map((reason) => describeError(reason));
     if (errors.length > 0) {
-      // If all of them miss the order, the delivery gets the longer retries for that.
+      // If none of them could find the order, the delivery gets the longer retries for missing orders.
       const [first] = reasons;
       if (isOrderNotFound(first) && reasons.every(isOrderNotFound)) throw first;
       throw new Error(

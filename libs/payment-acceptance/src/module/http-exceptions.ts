@@ -30,8 +30,8 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
   'bill-mismatch': {
     status: HttpStatus.CONFLICT,
     message:
-      'A payment for this order is open with a different amount, currency or commission share, and can still be paid. Retrying ' +
-      'does not change that: check the order and confirm its current price.',
+      'This order already has an open bill with a different amount, currency or commission share, which can still be paid. Retrying ' +
+      'will not help: check the order and confirm its current price.',
   },
   'creation-in-progress': { ...LATER, retryAfter: 2 },
   'bill-not-stored': { ...LATER, retryAfter: 2 },

@@ -41,7 +41,7 @@ const PAUSES_MS: readonly number[] = [10 * MINUTE, HOUR, 6 * HOUR, DAY, 3 * DAY]
 /** Pause between polls for bills to ask for; shorter while there are more than one turn takes. */
 const POLL_MS = 10_000;
 
-/** A turn takes as many requests as come to this time, and at least one. */
+/** A turn makes as many requests as fit into this time, and at least one. */
 const TURN_MS = 1_000;
 
 /** Requests at once for one shop, and shops at once. */

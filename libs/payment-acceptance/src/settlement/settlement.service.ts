@@ -279,7 +279,7 @@ export class SettlementService {
       reserved = [];
     };
     const reserve: Reserve = (events) => {
-      // Of an attempt that is repeated.
+      // If the transaction is repeated, what the attempt before it has reserved.
       release();
       const reservation = this.deliverer.reserve(events);
       reserved = reservation.deliveries;

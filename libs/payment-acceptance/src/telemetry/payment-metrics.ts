@@ -42,7 +42,7 @@ export class PaymentMetrics {
     this.deliveryLag = time('delivery.lag', 'From a settlement to the end of a delivery of its event.');
     this.settlementLag = time(
       'settlement.lag',
-      'Time to paid: from the first callback that asserts an outcome to the commit of a handler of its event.',
+      'From the first callback that asserts an outcome to the commit of a handler of the event for that outcome.',
     );
     this.requests = time(
       'requests.duration',

@@ -14,7 +14,7 @@ export function deadLettersPage(
 ): Page {
   const query = { ...filter };
   const filtered = Object.keys(filter).length > 0;
-  const all = `Replay ${filtered ? 'these' : 'all'} ${total}…`;
+  const replayLabel = `Replay ${filtered ? 'these' : 'all'} ${total}…`;
   return {
     title: 'Dead letters',
     place: 'dead-letters',
@@ -27,7 +27,7 @@ export function deadLettersPage(
         : html`<div class="card">
             <div class="title">
               <p role="status">${count(total, 'dead letter')}, in order of settlement</p>
-              ${actionLink(context, 'replay', 'all', all, 'dead letters', query)}
+              ${actionLink(context, 'replay', 'all', replayLabel, 'dead letters', query)}
             </div>
             ${letters(context, rows)}
           </div>`

@@ -4,7 +4,7 @@ import type { Database } from '../../database/database.js';
 import { sql } from '../../database/statement.js';
 import type { BillId, IntentId, OrderId } from '../../domain/ids.js';
 
-/** A callback as it is stored: without its digest or a full card number. */
+/** A callback as it is stored: with the result of checking its digest, but without the digest itself or a full card number. */
 export interface NewCallback {
   readonly id: string;
   readonly kind: CallbackKind;

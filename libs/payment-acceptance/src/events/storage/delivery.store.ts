@@ -251,13 +251,13 @@ export abstract class DeliveryStore {
         { redacted: flag },
         tx,
       );
-      const failed = await this.database.change(
+      const updated = await this.database.change(
         sql`UPDATE payment_acceptance.delivery SET last_error = ${bill?.redacted ? null : error},
            last_error_code = ${databaseText(code).slice(0, 255)}, lease_token = NULL, lease_until = NULL, ${outcome}
          WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND ${isPending('state')}`,
         tx,
       );
-      return failed === 1;
+      return updated === 1;
     });
   }
 

@@ -19,7 +19,7 @@ export interface OldestDelivery {
 export abstract class StatisticsStore {
   constructor(protected readonly database: Database) {}
 
-  /** For each consumer the oldest delivery that waits, and the oldest that fails; perhaps also that of each error. */
+  /** For each consumer at least the oldest delivery that waits, and the oldest that fails; an implementation may add that of each error. */
   protected abstract oldest(): Promise<OldestDelivery[]>;
 
   /** Names of the shops that the service refuses, at most `limit`; cheap even with many shops. */

@@ -27,7 +27,7 @@ export interface Near {
   readonly now: Date;
 }
 
-/** A row of {@link DueStore.near}; one row without a shop if no shop is near. */
+/** A row of {@link DueStore.shopsDueSoon}; one row without a shop if no shop is near. */
 export interface NearRow {
   readonly shop: string | null;
   readonly at: Date;
@@ -68,7 +68,7 @@ export abstract class DueStore {
    * not with the number of shops, as long as no more than {@link DUE_IN_SIGHT} bills are due.
    */
   async look(shops: readonly string[], probeMs: number): Promise<Due> {
-    const near = await this.near(probeMs);
+    const near = await this.shopsDueSoon(probeMs);
     const now = near.now.getTime();
     const followed = new Set(shops);
     const due = new Set<string>();
@@ -86,7 +86,7 @@ export abstract class DueStore {
   }
 
   /** The shops, of any instance, in the indexes of due bills. */
-  protected abstract near(probeMs: number): Promise<Near>;
+  protected abstract shopsDueSoon(probeMs: number): Promise<Near>;
 
   /** Those of the shops that are due, each queried by itself. */
   protected abstract dueOf(shops: readonly string[], probeMs: number): Promise<readonly string[]>;

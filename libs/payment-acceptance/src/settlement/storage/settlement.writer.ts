@@ -18,7 +18,7 @@ export abstract class SettlementWriter {
   /**
    * Writes the settlements of any number of bills, which must be locked with their orders; returns the new events. Opens
    * each review once: a closed one stays closed.
-   * @param reservation the deliveries that are claimed with their creation, unless the consumer has others of the bill
+   * @param reservation the deliveries to claim as they are created, unless the consumer has an earlier one of the bill
    * @throws ConcurrentChangeError if a payment was assigned to another bill after these bills were locked
    */
   abstract write(

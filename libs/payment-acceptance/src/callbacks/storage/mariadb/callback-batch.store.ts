@@ -13,7 +13,7 @@ export class MariaCallbackBatchStore implements CallbackBatchStore {
 
   record(callbacks: readonly NewCallback[], maxPerBill: number): Promise<ReadonlySet<string>> {
     const known = callbacks.some(({ intentId }) => intentId !== null);
-    const keyOf = known ? byId : byService;
+    const keyOf = known ? keyByIntentId : keyByServiceId;
     const named = known
       ? sql`b.intent_id IN (${callbacks.flatMap(({ intentId }) => intentId ?? [])})`
       : sql`(b.shop, b.bill_id) IN (${join(
@@ -46,11 +46,11 @@ export class MariaCallbackBatchStore implements CallbackBatchStore {
   }
 }
 
-function byId({ intentId }: NewCallback): string {
+function keyByIntentId({ intentId }: NewCallback): string {
   return intentId ?? '';
 }
 
-function byService({ shop, billId }: NewCallback): string {
+function keyByServiceId({ shop, billId }: NewCallback): string {
   return key(shop, billId);
 }
 

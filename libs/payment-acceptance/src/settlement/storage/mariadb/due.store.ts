@@ -21,7 +21,7 @@ export class MariaDueStore extends DueStore {
     super();
   }
 
-  protected override async near(probeMs: number): Promise<Near> {
+  protected override async shopsDueSoon(probeMs: number): Promise<Near> {
     const now = mariadb.now(this.database.offsetMs);
     const called = await this.called(now);
     const bills = (condition: Statement, limit: number): Statement =>

@@ -37,7 +37,7 @@ export class MariaSettlementStore extends SettlementStore {
   override async lockClaimed(tx: OwnTransaction, claims: readonly ClaimKey[], wait: boolean): Promise<LockedClaim[]> {
     if (claims.length === 0) return [];
     const lock = wait ? sql`FOR UPDATE` : sql`FOR UPDATE SKIP LOCKED`;
-    const key = (shop: string, orderId: OrderId): string => `${shop} ${orderId}`;
+    const pair = (first: string, second: string): string => `${first} ${second}`;
     const keys = claims.map(({ shop, orderId }) => sql`(${shop}, ${orderId})`);
     const orders = await this.database.rows<HeldOrder>(
       sql`SELECT o.shop, o.order_id AS "orderId", o.first_payment_id AS "firstPaymentId",
@@ -47,9 +47,9 @@ export class MariaSettlementStore extends SettlementStore {
       { cancelled: flag },
       tx,
     );
-    const held = new Map(orders.map(({ shop, orderId, ...order }) => [key(shop, orderId), order]));
-    const near = claims.filter(({ shop, orderId }) => held.has(key(shop, orderId)));
-    const claimed = new Set(near.map(({ intentId, token }) => key(intentId, token)));
+    const held = new Map(orders.map(({ shop, orderId, ...order }) => [pair(shop, orderId), order]));
+    const near = claims.filter(({ shop, orderId }) => held.has(pair(shop, orderId)));
+    const claimed = new Set(near.map(({ intentId, token }) => pair(intentId, token)));
     const ids = [...new Set(near.map(({ intentId }) => intentId))];
     const rows = await this.database.rows<LockedBill & { token: string | null }>(
       sql`SELECT ${lockedBill(mariadb, mariadb.now(this.database.offsetMs))}, b.lease_token AS token
@@ -58,8 +58,8 @@ export class MariaSettlementStore extends SettlementStore {
       tx,
     );
     return rows.flatMap(({ token, ...bill }) => {
-      const order = held.get(key(bill.shop, bill.orderId));
-      return order && token !== null && claimed.has(key(bill.intentId, token)) ? [{ bill, token, order }] : [];
+      const order = held.get(pair(bill.shop, bill.orderId));
+      return order && token !== null && claimed.has(pair(bill.intentId, token)) ? [{ bill, token, order }] : [];
     });
   }
 

@@ -50,8 +50,8 @@ type ClaimRow = Omit<ClaimedBill, 'intentId'> & { readonly intentId: IntentId | 
 const CLAIM_ROW: Reading<ClaimRow> = { ...CLAIMED, most: integer };
 
 /**
- * Leases the bills of a subquery `due` (`intent_id`, `turn`), as far as the shop's rate goes.
- * @param search makes the subqueries, of which the last is `due`, for bills `b` that fit a condition
+ * Leases the bills of the subquery `due` (`intent_id`, `turn`), as many as the shop's rate allows.
+ * @param search builds the subqueries, the last of which is `due`, from the condition that their bills `b` must meet
  */
 function claim(
   { offsetMs, leaseMs, limit, token, shop, requestsPerSecond, probeMs }: Readonly<Record<ClaimName, Statement>>,

@@ -79,7 +79,7 @@ export class PostgresDueStore extends DueStore {
     super();
   }
 
-  protected override async near(probeMs: number): Promise<Near> {
+  protected override async shopsDueSoon(probeMs: number): Promise<Near> {
     const rows = await this.database.execute(NEAR, { offsetMs: this.database.offsetMs, probeMs }, NEAR_ROW);
     return nearOf(rows);
   }
