@@ -19,7 +19,7 @@ class Orders {
    */
   async markPaid({ orderId: id, amount }, { tx, manager }) {
     if (layer) {
-      const set = `status = 'paid', "paidAmount" = ${Number(amount)}, "paidAt" = now()`;
+      const set = `status = 'paid', "paidAmount" = ${amount}, "paidAt" = now()`;
       return void (await layer.send(tx, `UPDATE shop_order SET ${set} WHERE id = '${id}'`));
     }
     await manager.update(Order, { id }, { status: 'paid', paidAmount: amount, paidAt: new Date() });

@@ -7,7 +7,6 @@ import { leftOf, startWay } from './queues.mjs';
 import { seedBills, seedShopOrders } from './seeds.mjs';
 
 /** @import { Way, Working } from './queues.mjs' */
-/** @typedef {Omit<Parameters<typeof startWay>[1], 'databaseUrl'> & { databaseUrl?: undefined }} Starting */
 /** @typedef {{ database: import('./report.mjs').Database; service: import('./processes.mjs').Contestant; redis: import('./redis.mjs').Redis | undefined; quick: boolean }} Options */
 
 const BILLS = 20;

@@ -4,7 +4,7 @@ import { maskCards } from '../common/redact.js';
 import { cleanLine } from '../common/text.js';
 import { parseAmount, type DecimalAmount } from '../domain/money.js';
 import { isServiceId, type PaymentId } from '../domain/ids.js';
-import type { PaymentList, PaymentStatus, ReportedPayment } from '../domain/payment.js';
+import { statusOf, type PaymentList, type ReportedPayment } from '../domain/payment.js';
 import { webAddress } from '../common/web-address.js';
 import { instantOfWall } from '../config/time-zone.js';
 
@@ -129,7 +129,7 @@ function readPayment(paymentId: PaymentId, item: Fields, timeZone: string): Repo
   return {
     paymentId,
     billId: readId(item.bill_id),
-    status: readStatus(item.status),
+    status: statusOf(item.status),
     statusText: readText(item.status),
     amount: readAmount(item.amount),
     amountReceived: readAmount(item.amount_received),
@@ -172,11 +172,6 @@ function firstText(value: unknown, depth = 0): string | undefined {
     if (text) return text;
   }
   return undefined;
-}
-
-function readStatus(text: unknown): PaymentStatus {
-  const status = typeof text === 'string' ? text.trim().toUpperCase() : '';
-  return status === 'NEW' || status === 'PROCESS' || status === 'SUCCESS' || status === 'FAIL' ? status : 'UNKNOWN';
 }
 
 function readAmount(value: unknown): DecimalAmount | null {

@@ -75,7 +75,7 @@ export function decide(input: DecisionInput): Decision {
       keep({ ...payment, intentId: bill.intentId, contradiction: null, verdict: kind });
       advanced.add(payment.paymentId);
       if (!accepted) builder.take(payment, verdict);
-      else if (judgement.kind === 'review' || differsFromAccepted(row, payment)) changed(payment);
+      else if (judgement.kind === 'review' || (payment.status === 'SUCCESS' && differs(row, payment))) changed(payment);
     }
   }
   for (const [paymentId, entries] of listings) {
@@ -124,11 +124,12 @@ export function decideAccepted(
     intentId: bill.intentId,
   };
   const { amount, listed } = accepted;
+  const isCorrected = listed && row.status === 'SUCCESS' && differs(row, listed);
   builder.keep({
     ...row,
     ...(row.amount === null && { amount, currency: bill.currency }),
     // A correction that counts is what a later list is compared with.
-    ...(listed && row.status === 'SUCCESS' && differs(row, listed) && { ...listed, contradiction: null }),
+    ...(isCorrected && { amount: listed.amount, currency: listed.currency, contradiction: null }),
     verdict: 'succeeded',
   });
   builder.accept({ ...row, billId: bill.billId, createdAt: null, amount: accepted.amount }, accepted.operator);
@@ -296,11 +297,6 @@ function isAmount(amount: unknown): boolean {
 function contradicts(row: LedgerPayment, payment: ReportedPayment): boolean {
   if (row.status !== 'SUCCESS') return payment.status === 'FAIL';
   return payment.status !== 'SUCCESS' || differs(row, payment);
-}
-
-/** Whether a payment that was accepted before succeeds with other money. */
-function differsFromAccepted(row: LedgerPayment, payment: ReportedPayment): boolean {
-  return payment.status === 'SUCCESS' && differs(row, payment);
 }
 
 function differs(

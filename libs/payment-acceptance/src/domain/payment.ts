@@ -4,6 +4,12 @@ import type { BillId, IntentId, OrderId, PaymentId } from './ids.js';
 /** `status` of a payment (section 2.3, documented), in any case and with space around it. Any other value is `UNKNOWN`. */
 export type PaymentStatus = 'NEW' | 'PROCESS' | 'SUCCESS' | 'FAIL' | 'UNKNOWN';
 
+/** The status that a text of the service stands for, in any case, with space around it; UNKNOWN if it is not documented. */
+export function statusOf(text: unknown): PaymentStatus {
+  const status = typeof text === 'string' ? text.trim().toUpperCase() : '';
+  return status === 'NEW' || status === 'PROCESS' || status === 'SUCCESS' || status === 'FAIL' ? status : 'UNKNOWN';
+}
+
 /** What a judge knows about a bill. */
 export interface JudgedBill {
   readonly shop: string;

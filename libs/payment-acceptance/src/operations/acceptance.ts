@@ -1,5 +1,5 @@
 import type { LockedBill } from '../domain/bill.js';
-import type { LedgerPayment } from '../domain/payment.js';
+import { statusOf, type LedgerPayment } from '../domain/payment.js';
 import type { PaymentReview, ReviewRow } from './storage/operator.store.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 import type { BillId, PaymentId } from '../domain/ids.js';
@@ -53,7 +53,7 @@ export async function assertAcceptable(acceptance: Acceptance): Promise<void> {
   }
   const latest = newest && listedIn(newest);
   for (const listed of [listedIn(review), latest]) {
-    if (isFail(listed?.status) || (row?.status === 'SUCCESS' && isFail(row.statusText))) {
+    if (statusOf(listed?.status) === 'FAIL' || (row?.status === 'SUCCESS' && statusOf(row.statusText) === 'FAIL')) {
       throw new PaymentOperatorActionError(
         `The service last listed payment ${paymentId} as FAIL, so it does not count. Dismiss the review.`,
       );
@@ -74,11 +74,6 @@ export async function assertAcceptable(acceptance: Acceptance): Promise<void> {
         `${currency ?? 'without a currency'}. First decide the review that shows this: ${newest.reason}, ${newest.id}.`,
     );
   }
-}
-
-/** Services write a status in any case, with space around it. */
-function isFail(status: string | null | undefined): boolean {
-  return status?.trim().toUpperCase() === 'FAIL';
 }
 
 function differs(listed: ListedPayment | undefined, latest: ListedPayment): boolean {

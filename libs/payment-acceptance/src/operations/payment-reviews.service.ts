@@ -4,7 +4,7 @@ import { isUuid } from '../domain/uuid.js';
 import type { RecordedReview } from './records/bill-history.js';
 import type { OperatorStore, ReviewRow } from './storage/operator.store.js';
 import type { ShopScope } from '../domain/shop-scope.js';
-import { assertAcceptable, listedIn, type ListedPayment } from './acceptance.js';
+import { assertAcceptable, listedIn } from './acceptance.js';
 import type { OperationsParts } from './operations-parts.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 import { isServiceId, type BillId, type PaymentId } from '../domain/ids.js';
@@ -71,8 +71,7 @@ export class PaymentReviews {
       const { hadFailed = false } = options;
       await assertAcceptable({ bill, review, paymentId, row, newest, orderOf, hadFailed });
       const amount = amountOf(review, bill.currency, options);
-      const listed = review.paymentId === null ? undefined : listedIn(review);
-      const accepted = { paymentId, amount, operator: options.operator, ...(listed && { listed: moneyOf(listed) }) };
+      const accepted = { paymentId, amount, operator: options.operator, listed: listedIn(review) };
       return decideAccepted(bill, firstPaymentId, known, accepted);
     });
   }
@@ -135,8 +134,6 @@ function amountOf(review: ReviewRow, currency: string, options: PaymentAcceptRev
   }
   return amount;
 }
-
-const moneyOf = ({ amount, currency }: ListedPayment) => ({ amount, currency });
 
 function notOpen(reviewId: string): PaymentOperatorActionError {
   return new PaymentOperatorActionError(
