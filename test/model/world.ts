@@ -18,6 +18,7 @@ export const MINUTE = 60 * SECOND;
 export const DAY = 24 * 60 * MINUTE;
 export const LEASE_MS = 30 * SECOND;
 export const MAX_ATTEMPTS = 3;
+export const MAX_UNMATCHED = 5;
 export const OPERATOR = 'somebody';
 
 /** The system under test: two instances on one database, the sandbox as their service, one clock for all. */
@@ -59,7 +60,7 @@ export class World {
           expiredForMs: 3650 * DAY,
         },
         deliveries: { maxAttempts: MAX_ATTEMPTS, retryCapMs: MINUTE, timeoutMs: 5 * SECOND },
-        callbacks: { maxUnmatched: 5 },
+        callbacks: { maxUnmatched: MAX_UNMATCHED },
       },
     });
     return new World(harness, desk);

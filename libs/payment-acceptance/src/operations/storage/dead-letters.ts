@@ -20,14 +20,14 @@ export function deadLettersOf(
   return deliveriesOf(sql`d.state = 'DEAD' ${later}`, sql`d.seq, d.id`, dialect, filter, scope);
 }
 
-/** The same for deliveries whose handler found no order, and that wait for their next attempt, in the order of `consumer`, `seq` and `id`. */
+/** The same for deliveries whose handler found no order, and that wait for their next attempt, in the order of `consumer` and `seq`. */
 export function orderlessOf(
   dialect: Dialect,
   filter: DeadLetterFilter,
   scope: ShopScope,
   later = rawSql(''),
 ): Statement {
-  return deliveriesOf(sql`${isOrderless('d')} ${later}`, sql`d.consumer, d.seq, d.id`, dialect, filter, scope);
+  return deliveriesOf(sql`${isOrderless('d')} ${later}`, sql`d.consumer, d.seq`, dialect, filter, scope);
 }
 
 export function isOrderless(delivery: Lowercase<string>): Statement {

@@ -167,9 +167,9 @@ export class OperatorStore {
   /** The same for deliveries that wait for their order, consumer by consumer. */
   orderlessToReplay(filter: DeadLetterFilter, scope: ShopScope, after?: DeliveryToReplay): Promise<DeliveryToReplay[]> {
     const later = after
-      ? sql`AND d.consumer >= ${after.consumer} AND (d.consumer, d.seq, d.id) > (${after.consumer}, ${after.seq}, ${after.id})`
+      ? sql`AND d.consumer >= ${after.consumer} AND (d.consumer, d.seq) > (${after.consumer}, ${after.seq})`
       : sql``;
-    return this.toReplay(orderlessOf(this.database.dialect, filter, scope, later), sql`d.consumer, d.seq, d.id`);
+    return this.toReplay(orderlessOf(this.database.dialect, filter, scope, later), sql`d.consumer, d.seq`);
   }
 
   private toReplay(which: Statement, order: Statement): Promise<DeliveryToReplay[]> {
