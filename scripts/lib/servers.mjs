@@ -22,8 +22,7 @@ const QUIET = { ANNOUNCE: 'no' };
 export const address = (port) => `http://${host}:${port}`;
 
 /**
- * `log`: what the sandbox prints of requests and postbacks, where the environment does not say it. One that prints nothing
- * sends the shop nothing to find out why, either.
+ * `log`: what the sandbox prints of requests and postbacks, where the environment does not say it.
  * @param {{ port: number; shopPort: number; log?: string; data?: string }} options
  */
 export async function startSandbox({
@@ -38,7 +37,6 @@ export async function startSandbox({
     SHOP_PORT: String(shopPort),
     SANDBOX_DATA: data,
     SANDBOX_LOG: process.env.SANDBOX_LOG || log,
-    SANDBOX_DIAGNOSE: process.env.SANDBOX_DIAGNOSE || (log === 'none' ? 'no' : 'yes'),
   };
   const sandbox = startNode('sandbox', ['dist/apps/sandbox/main.js'], { env });
   await waitUntilAnswers(sandbox, address(port));

@@ -80,7 +80,6 @@ export async function makeWorld(instances, database) {
     SHOP_PORT: String(placed[0]?.port),
     SANDBOX_DATA: path.join(folder, 'sandbox'),
     SANDBOX_LOG: 'none',
-    SANDBOX_DIAGNOSE: 'no',
   };
   const sandbox = new Supervised(
     'sandbox',

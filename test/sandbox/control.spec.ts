@@ -39,6 +39,12 @@ describe('the control interface', () => {
     expect(JSON.parse((await fixture.control('GET', '/shops')).text)).toHaveLength(3);
   });
 
+  test('what may be absent may be null', async () => {
+    const none = { outcome: null, amount: null, currency: null };
+    const { json } = await fixture.control('POST', `/bills/${await fixture.bill()}/pay`, none);
+    expect(json).toMatchObject({ payment: { status: 'SUCCESS', amount: '100.05' } });
+  });
+
   test('a bill is shown with its payments, and every callback with its answer', async () => {
     const billId = await fixture.bill();
     const { status, json } = await fixture.control('POST', `/bills/${billId}/pay`, { card: '4111 1111 1111 1111' });

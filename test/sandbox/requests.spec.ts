@@ -226,6 +226,14 @@ describe('requests', () => {
       'perhaps bill/payments was meant, at /api/v1/bill/payments',
     ],
     ['broken JSON', '', { method: 'POST', body: '{"amount":' }, TOKEN, 400, 'The body is not valid JSON'],
+    [
+      'a wrong token with it',
+      '',
+      { method: 'POST', body: '{"amount":' },
+      'other',
+      401,
+      'no shop has this bearer token',
+    ],
     ['a currency that is none', '', form({ amount: '5', currency_in: 'XXX' }), TOKEN, 400, 'currency_in is "XXX"'],
     [
       'a neighbour',

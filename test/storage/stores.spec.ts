@@ -10,8 +10,12 @@ import { OperatorStore } from '../../libs/payment-acceptance/src/operations/stor
 import { MariaStatisticsStore } from '../../libs/payment-acceptance/src/health/storage/mariadb/statistics.store.js';
 import { PostgresStatisticsStore } from '../../libs/payment-acceptance/src/health/storage/postgres/statistics.store.js';
 import { ReconciliationStore } from '../../libs/payment-acceptance/src/operations/storage/reconciliation.store.js';
+import { MariaSettlementStore } from '../../libs/payment-acceptance/src/settlement/storage/mariadb/settlement.store.js';
+import { PostgresSettlementStore } from '../../libs/payment-acceptance/src/settlement/storage/postgres/settlement.store.js';
+import type { ClaimKey } from '../../libs/payment-acceptance/src/settlement/storage/settlement.store.js';
 import { ResultStore } from '../../libs/payment-acceptance/src/callbacks/storage/result.store.js';
 import { MariaDatabase } from '../../libs/payment-acceptance/src/database/mariadb/maria.database.js';
+import type { PostgresDatabase } from '../../libs/payment-acceptance/src/database/postgres/postgres.database.js';
 import { PaymentRandom } from '../../libs/payment-acceptance/src/common/random.js';
 import { sql } from '../../libs/payment-acceptance/src/database/statement.js';
 import { LedgerReader } from '../support/ledger.js';
@@ -59,6 +63,35 @@ describe('stores that both databases share', () => {
     expect(await store.digests('main')).toEqual({ confirmed: 1, matching: 1, absent: 0 });
     expect(await store.digests('eu')).toEqual({ confirmed: 0, matching: 0, absent: 0 });
     expect(await store.refusedRight()).toBeUndefined();
+  });
+
+  test('settlements: payments are read when the bills are locked, also where plans are renewed', async () => {
+    const { database } = records;
+    const id = await records.bill('A');
+    const token = randomUUID();
+    await database.change(sql`UPDATE payment_acceptance.bill SET lease_token = ${token} WHERE intent_id = ${id}`);
+    const store =
+      database instanceof MariaDatabase
+        ? new MariaSettlementStore(database)
+        : new PostgresSettlementStore(database as PostgresDatabase);
+    const claim = { intentId: id, shop: 'main', orderId: 'A', token } as ClaimKey;
+    const read = () =>
+      store.transaction(async (tx) => {
+        const { locked, known } = await store.lockAndRead(tx, [claim], true, [claim.intentId], []);
+        return [locked.length, ...known.map(({ paymentId }) => paymentId)];
+      }, true);
+    // On two connections, each of which then renews plans as old as this.
+    expect(await Promise.all([read(), read()])).toEqual([[1], [1]]);
+    const { now } = performance;
+    performance.now = () => now.call(performance) + 60_000;
+    let reading: ReturnType<typeof read> | undefined;
+    await database.transaction(async (tx) => {
+      await database.rows(sql`SELECT 1 AS one FROM payment_acceptance.bill WHERE intent_id = ${id} FOR UPDATE`, {}, tx);
+      reading = read();
+      await records.payment(id, 'p-1', {}, tx);
+    });
+    expect(await reading).toEqual([1, 'p-1']);
+    performance.now = now;
   });
 
   test('imports: the next attempt of its order, open since its creation', async () => {

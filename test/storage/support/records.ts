@@ -3,6 +3,7 @@ import { DataSource } from 'typeorm';
 import { ManualPaymentClock } from '../../../libs/payment-acceptance/src/common/clock.js';
 import type { Database } from '../../../libs/payment-acceptance/src/database/database.js';
 import { openDatabase } from '../../../libs/payment-acceptance/src/database/open-database.js';
+import type { OwnTransaction } from '../../../libs/payment-acceptance/src/database/own-transaction.js';
 import { rawSql, sql, type Statement } from '../../../libs/payment-acceptance/src/database/statement.js';
 import { ON_MARIADB, connectionOf, createTestDatabase, type TestDatabase } from '../../support/database.js';
 import { beside } from '../../support/beside.js';
@@ -61,12 +62,14 @@ export class Records {
       verdict = 'succeeded',
       amount = '10.50',
     }: { status?: string; verdict?: string; amount?: string } = {},
+    within?: OwnTransaction,
   ): Promise<void> {
     await this.database.change(
       sql`INSERT INTO payment_acceptance.payment (shop, payment_id, intent_id, status, amount, currency, service_created_at,
          service_status, verdict, first_seen_at, changed_at)
        VALUES (${shopOf(intentId)}, ${paymentId}, ${intentId}, ${status}, ${amount}, 'RUB', '2026-01-01 10:00:00',
          ${status}, ${verdict}, ${this.now()}, ${this.now()})`,
+      within,
     );
   }
 

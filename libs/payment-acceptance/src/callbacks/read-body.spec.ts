@@ -52,3 +52,8 @@ describe('a body', () => {
     expect(({} as { a?: unknown }).a).toBeUndefined();
   });
 });
+
+test('a form keeps a last character whose bytes end in A0, and loses the line end after it', async () => {
+  const { fields } = await parseBytes(Buffer.from('InvId=A-1&custom=ЗАКАЗ-Р\r\n'), {});
+  expect(fields).toEqual({ InvId: 'A-1', custom: 'ЗАКАЗ-Р' });
+});

@@ -124,8 +124,11 @@ function decoderOf(contentType: string): { decode(bytes: Uint8Array): string } {
   }
 }
 
+/** Not what else `trim` takes, such as the byte A0, which ends characters of UTF-8. */
+const LINE_ENDS = /^[\t\n\r ]+|[\t\n\r ]+$/g;
+
 function* pairsOf(form: Buffer, decoder: { decode(bytes: Uint8Array): string }): Generator<[string, string]> {
-  for (const pair of form.toString('latin1').trim().split('&')) {
+  for (const pair of form.toString('latin1').replace(LINE_ENDS, '').split('&')) {
     if (pair === '') continue;
     const [name = ''] = pair.split('=', 1);
     yield [decoder.decode(unescaped(name)), decoder.decode(unescaped(pair.slice(name.length + 1)))];

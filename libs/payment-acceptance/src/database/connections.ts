@@ -61,7 +61,9 @@ export class Connections {
       if (transaction.isOver) throw new Error('The connection of this statement has been released.');
       transaction.running += 1;
       try {
-        return await this.runWithTimeout(transaction.connection, statement, timeoutMs);
+        const answer = await this.runWithTimeout(transaction.connection, statement, timeoutMs);
+        await transaction.begun;
+        return answer;
       } finally {
         transaction.running -= 1;
       }

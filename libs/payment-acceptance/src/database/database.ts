@@ -181,15 +181,18 @@ export abstract class Database implements ConnectionCloser {
   /**
    * Runs a transaction at READ COMMITTED, which SKIP LOCKED and re-reading under a lock need. Work that was rolled back
    * because of a conflict (deadlock, serialization failure) is repeated.
+   * @param readsFirst whether nothing is written before the first answer has come, so that the first statements may be sent
+   * before the transaction has begun
    */
-  async transaction<T>(work: (tx: OwnTransaction) => Promise<T>): Promise<T> {
+  async transaction<T>(work: (tx: OwnTransaction) => Promise<T>, readsFirst = false): Promise<T> {
     const { connections } = this;
     const bounds = await this.bounds(UNATTENDED_MS);
     const began = performance.now();
     for (let attempt = 1; ; attempt += 1) {
       const tx = new OwnTransaction(await connections.connect());
+      tx.isPipelined = this.isPipelined(tx.connection);
       try {
-        const result = await this.attempt(tx, bounds, work);
+        const result = await this.attempt(tx, bounds, work, readsFirst);
         this.probe.reached('after COMMIT');
         return result;
       } catch (error) {
@@ -204,14 +207,21 @@ export abstract class Database implements ConnectionCloser {
     tx: OwnTransaction,
     { begin, after }: TransactionBounds,
     work: (tx: OwnTransaction) => Promise<T>,
+    readsFirst: boolean,
   ): Promise<T> {
     const { connection } = tx;
     const { statementTimeoutMs } = this;
     const send = (text: string): Promise<Answer> =>
       withStatementTimeout(statementTimeoutMs, this.send(connection, text));
+    const sendAll = async (texts: readonly string[]): Promise<void> => {
+      for (const text of texts) await send(text);
+    };
     let isEnded = false;
     try {
-      for (const text of begin) await send(text);
+      tx.begun = sendAll(begin);
+      // Each statement of the transaction awaits it.
+      if (readsFirst && tx.isPipelined) tx.begun.catch(() => undefined);
+      else await tx.begun;
       const result = await work(tx);
       tx.isOver = true;
       await send('COMMIT');
@@ -257,6 +267,9 @@ export abstract class Database implements ConnectionCloser {
    * @throws UndestroyableConnectionError
    */
   abstract verifyDestroyable(connection: unknown): void;
+
+  /** Whether the driver sends statements on the connection without waiting for the answers to those before. */
+  abstract isPipelined(connection: Connection): boolean;
 
   /** Whether a statement is under way on the connection, whoever sent it. */
   abstract isBusy(connection: Connection): boolean;

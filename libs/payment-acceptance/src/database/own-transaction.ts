@@ -6,6 +6,10 @@ export class OwnTransaction {
   isOver = false;
   /** How many statements are under way. */
   running = 0;
+  /** Whether the driver sends a statement without waiting for the answers to those before it. */
+  isPipelined = false;
+  /** Resolves when it has begun: where statements are pipelined, its first ones may be sent before. */
+  begun: Promise<void> = Promise.resolve();
 
   /** @param tx what a handler is given, in one that TypeORM has begun for it */
   constructor(

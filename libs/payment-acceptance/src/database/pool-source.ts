@@ -173,7 +173,9 @@ export async function openStorage({
 /** Opens a pool of the module's own. Its connections are opened when they are needed. */
 export function openPgPool(Pool: PgPoolClass, to: object, max: number): ConnectionSource {
   const name = { application_name: 'payment-acceptance' };
-  const pool = new Pool({ ...to, ...NO_LIMITS, ...name, min: 0, max, idleTimeoutMillis: IDLE_MS });
+  // Older versions of `pg` do not know it.
+  const pipelined = { pipeline: true };
+  const pool = new Pool({ ...to, ...NO_LIMITS, ...name, ...pipelined, min: 0, max, idleTimeoutMillis: IDLE_MS });
   concealed(pool.options as { connectionString?: string }, 'connectionString');
   // The end of an idle session would end the process.
   pool.on('error', () => undefined);

@@ -182,7 +182,7 @@ export class SettlementService {
         const settlement = { ...decided, bill, traceparent, assertedAt: null, change, hints };
         const written = await this.write(tx, [settlement], reserve);
         return { value: { events: newOf(decided, written.added) }, ...written };
-      }),
+      }, false),
     );
   }
 
@@ -227,17 +227,15 @@ export class SettlementService {
   private settleTogether(answers: readonly CheckAnswer[], wait: boolean): Promise<(Ended<Settled> | undefined)[]> {
     const claims = answers.map(({ claim }) => claim);
     return this.transaction(async (tx, reserve) => {
-      const locked = await this.store.lockClaimed(tx, claims, wait);
-      // By bill and token: of two answers about one bill, only the current claim's counts.
-      const held = new Map(locked.map((one) => [claimKey({ intentId: one.bill.intentId, token: one.token }), one]));
-      if (held.size === 0) return { value: answers.map(() => undefined), ...NOTHING_WRITTEN };
-      const listed = answers.flatMap(({ claim, paymentIds }) =>
-        held.has(claimKey(claim)) ? paymentIds.map((paymentId) => ({ shop: claim.shop, paymentId })) : [],
+      const listed = answers.flatMap(({ claim: { shop }, paymentIds }) =>
+        paymentIds.map((paymentId) => ({ shop, paymentId })),
       );
       // Only at the end of a check are all payments of a bill needed.
       const ending = new Set(answers.filter(({ ends }) => ends).map(({ claim }) => claim.intentId));
-      const billIds = Array.from(held.values(), ({ bill }) => bill.intentId).filter((id) => ending.has(id));
-      const known = await this.store.payments(tx, billIds, listed);
+      const { locked, known } = await this.store.lockAndRead(tx, claims, wait, [...ending], listed);
+      // By bill and token: of two answers about one bill, only the current claim's counts.
+      const held = new Map(locked.map((one) => [claimKey({ intentId: one.bill.intentId, token: one.token }), one]));
+      if (held.size === 0) return { value: answers.map(() => undefined), ...NOTHING_WRITTEN };
       if (known.length >= MANY_PAYMENTS) await setImmediate();
       const batch = new SettlementBatch(known, this.options.schedule, () => this.random.fraction());
       const ends = answers.map((answer): Ended<Decided> | undefined => {
@@ -257,7 +255,7 @@ export class SettlementService {
         return { value: { stale: false, state, hintsLeft, events, isWaiting } };
       });
       return { value, ...written };
-    });
+    }, true);
   }
 
   private async settleAlone(answer: CheckAnswer): Promise<Settled> {
@@ -269,9 +267,11 @@ export class SettlementService {
   /**
    * After the commit, begins the deliveries that it has created as claimed, and frees those that were queued behind others that
    * have ended meanwhile.
+   * @param readsFirst see `Database.transaction`
    */
   private async transaction<T>(
     work: (tx: OwnTransaction, reserve: Reserve) => Promise<Written & { readonly value: T }>,
+    readsFirst: boolean,
   ): Promise<T> {
     let reserved: readonly ReservedDelivery[] = [];
     const release = (): void => {
@@ -287,7 +287,7 @@ export class SettlementService {
     };
     let written: Written & { readonly value: T };
     try {
-      written = await this.store.transaction((tx) => work(tx, reserve));
+      written = await this.store.transaction((tx) => work(tx, reserve), readsFirst);
     } catch (error) {
       release();
       throw error;

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SandboxError } from '../common/errors.js';
-import { ownAddress, type SandboxRequest } from '../common/http.js';
+import { type Body, ownAddress, type SandboxRequest } from '../common/http.js';
 import { FaultDice } from '../faults/fault-dice.js';
 import type { RequestFault, RequestFaultSettings } from '../model/fault-document.js';
 import { type PaymentSandboxOptions, SANDBOX_OPTIONS } from '../model/options.js';
@@ -118,7 +118,7 @@ export class ApiGateway {
   private async process(call: Call): Promise<ApiAnswer | null> {
     const { request, received, faults } = call;
     try {
-      const parameters = await readParameters(request, await this.reception.body(received, request));
+      const parameters = await this.parametersOf(request, await this.reception.body(received, request));
       note(call.entry, parameters);
       if (faults.has('resetBefore')) return null;
       const slow = faults.get('slow');
@@ -128,6 +128,16 @@ export class ApiGateway {
       return answer;
     } catch (error) {
       return refused(call, error);
+    }
+  }
+
+  /** Whatever is wrong with a body, a wrong token comes first. */
+  private async parametersOf(request: SandboxRequest, body: Body): Promise<Parameters> {
+    try {
+      return await readParameters(request, body);
+    } catch (error) {
+      this.bills.authenticate(request.headers.authorization, new Map());
+      throw error;
     }
   }
 

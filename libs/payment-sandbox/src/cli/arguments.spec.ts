@@ -50,13 +50,13 @@ describe('the command line of the sandbox', () => {
   });
 
   test('listens beyond this machine where it is told to, and answers to more names', () => {
-    expect(readArguments([], {})).toMatchObject({ host: '127.0.0.1', controlHosts: [], log: 'all', diagnose: true });
+    expect(readArguments([], {})).toMatchObject({ host: '127.0.0.1', controlHosts: [], log: 'all', diagnose: false });
     const env = { SANDBOX_HOST: '0.0.0.0', SANDBOX_CONTROL_HOSTS: 'sandbox, other' };
-    expect(readArguments(['--log=none', '--diagnose=no'], env)).toMatchObject({
+    expect(readArguments(['--log=none', '--diagnose=yes'], env)).toMatchObject({
       host: '0.0.0.0',
       controlHosts: ['sandbox', 'other'],
       log: 'none',
-      diagnose: false,
+      diagnose: true,
     });
   });
 

@@ -41,9 +41,9 @@ Runs a sandbox of the payment acceptance service, for development.
                               stays in NEW, and again in PROCESS: 0s, 10s                   500ms
       --log WHAT              prints a line for all requests and          SANDBOX_LOG       all
                               postbacks, problems, or none
-      --diagnose YES          if a shop refuses a postback, sends         SANDBOX_DIAGNOSE  yes
+      --diagnose YES          if a shop refuses a postback, sends         SANDBOX_DIAGNOSE  no
                               more for an order that cannot exist,
-                              to find out why; or no
+                              to find out why
       --version               shows the version
   -h, --help                  shows this
 
@@ -83,7 +83,7 @@ export function readArguments(args: string[], env: NodeJS.ProcessEnv): ProgramOp
         ),
     processingTime: readDuration(of('processing-time', 'SANDBOX_PROCESSING_TIME', '500ms')),
     log: readLog(of('log', 'SANDBOX_LOG', 'all')),
-    diagnose: readDiagnose(of('diagnose', 'SANDBOX_DIAGNOSE', 'yes')),
+    diagnose: readDiagnose(of('diagnose', 'SANDBOX_DIAGNOSE', 'no')),
     ...(dataDir && { dataDir: readFolder(dataDir) }),
     ...(payUrl && { payUrl: readAddress(payUrl, "The address of the payer's pages (--pay-url, SANDBOX_PAY_URL)") }),
   };

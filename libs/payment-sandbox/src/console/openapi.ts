@@ -137,7 +137,9 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
       OutSum: text('The amount, as a decimal.'),
       TrsId: text('The bill: its bill_id.'),
       custom: text('What the shop gave; absent if it gave nothing.'),
-      SignatureValue: text('As of section 5.6 (assumed); absent if the shop’s setting postbackSignature says so.'),
+      SignatureValue: text(
+        'By the formula of section 5.4 (assumed); absent if the shop’s setting postbackSignature says so.',
+      ),
     },
   },
   Redirect: {
@@ -150,7 +152,7 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
       CurrencyIn: { enum: CURRENCIES, description: 'Currency in which the bill was paid.' },
       custom: text('What the shop gave; absent if it gave nothing.'),
       SignatureValue: text(
-        'Section 5.6: upper-case hexadecimal MD5 of OutSum, InvId and the API token, joined by colons.',
+        'Section 5.4: upper-case hexadecimal MD5 of OutSum, InvId and the API token, joined by colons.',
       ),
     },
   },
@@ -160,7 +162,7 @@ const REFUSED = answer(
   'Section 7: the token (401), the merchant or the bill (403), a wrong field (400, assumed), another operation (404).',
   'ServiceError',
   {
-    token: { message: 'Unauthenticated.', success: false },
+    token: { message: 'Unauthenticated', success: false },
     field: {
       message: 'The amount field is required.',
       errors: { amount: ['The amount field is required.'] },

@@ -51,7 +51,7 @@ export function readCard(fields: Fields): string {
 }
 
 export function readAmount(fields: Fields): string | undefined {
-  const amount = fields['amount'];
+  const amount = fields['amount'] ?? undefined;
   if (amount === undefined) return undefined;
   const minor = typeof amount === 'string' || typeof amount === 'number' ? parseMinor(String(amount)) : undefined;
   if (minor === undefined || minor < 1n || minor > LARGEST_MINOR) {

@@ -40,7 +40,7 @@ export interface PaymentSandboxOptions {
   controlHosts?: string[];
   /**
    * Whether to probe a shop that refuses a postback, to find out why: sends postbacks for an order that cannot exist,
-   * under a prefix such as `/api` and in the other format. Default false; the program sets it.
+   * under a prefix such as `/api` and in the other format. Default false.
    */
   diagnose?: boolean;
   /**

@@ -75,6 +75,10 @@ export class MariaDatabase extends Database {
     mysqlConnectionOf(connection);
   }
 
+  override isPipelined(): boolean {
+    return false;
+  }
+
   override isBusy(connection: Connection): boolean {
     return Boolean(mysqlConnectionOf(connection)._command);
   }

@@ -7,6 +7,8 @@ export interface PgClient {
   readonly processID: number;
   /** Whether no statement is under way; a client that the host has wrapped may not tell. */
   readonly readyForQuery?: boolean;
+  /** Whether statements are sent without waiting; `pg` 8.23 and newer can. */
+  readonly pipeline?: boolean;
   /** Secret of the session, which authorizes cancelling its statements. */
   readonly secretKey: unknown;
   readonly host?: string;

@@ -71,6 +71,40 @@ describe('a database on PostgreSQL', () => {
     });
   });
 
+  describe('a transaction that reads first', () => {
+    const seats = sql`SELECT taken FROM seat ORDER BY id`;
+
+    test('sends its beginning and its first statements together', async () => {
+      const source = beside(dataSource);
+      const calls: string[] = [];
+      source.onOpened((connection) => recordCalls(connection, calls));
+      await new PostgresDatabase(source, new PaymentClock()).transaction(async (tx) => {
+        const opened = new PostgresDatabase(source, new PaymentClock());
+        await Promise.all([opened.rows(seats, {}, tx), opened.rows(seats, {}, tx)]);
+      }, true);
+      const sent = 'sent';
+      const answered = 'answered';
+      expect(calls.slice(-8)).toEqual([sent, sent, sent, answered, answered, answered, sent, answered]);
+      await source.close();
+    });
+
+    test('sends nothing more if it could not begin', async () => {
+      class Unable extends PostgresDatabase {
+        protected override bounds(): ReturnType<PostgresDatabase['bounds']> {
+          return Promise.resolve({ begin: ['SELECT 1 / 0; START TRANSACTION'] });
+        }
+      }
+      const unable = new Unable(beside(dataSource), new PaymentClock());
+      const before = await taken();
+      const work = unable.transaction(async (tx) => {
+        await unable.rows(seats, {}, tx);
+        await unable.change(sql`UPDATE seat SET taken = taken + 1`, tx);
+      }, true);
+      await expect(work).rejects.toThrow('division by zero');
+      expect(await taken()).toEqual(before);
+    });
+  });
+
   describe('a claim', () => {
     test('is at READ COMMITTED also where the database has another default', async () => {
       await dataSource.query(`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_isolation = serializable',
@@ -86,3 +120,16 @@ describe('a database on PostgreSQL', () => {
     });
   });
 });
+
+/** Records when statements are sent on a connection of `pg`, and when they are answered. */
+function recordCalls(connection: object, calls: string[]): void {
+  const client = connection as { query(query: object, done: (...answer: unknown[]) => void): unknown };
+  const query = client.query.bind(client);
+  client.query = (given, done) => {
+    calls.push('sent');
+    return query(given, (...answer) => {
+      calls.push('answered');
+      done(...answer);
+    });
+  };
+}

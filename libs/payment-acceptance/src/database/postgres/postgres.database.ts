@@ -114,6 +114,10 @@ export class PostgresDatabase extends Database {
     pgClientOf(connection);
   }
 
+  override isPipelined(connection: Connection): boolean {
+    return isPgClient(connection) && connection.pipeline === true;
+  }
+
   override isBusy(connection: Connection): boolean {
     return pgClientOf(connection).readyForQuery === false;
   }

@@ -44,7 +44,7 @@ export class PreparedStatements {
    */
   async run(client: Connection, text: string, values: readonly unknown[]): Promise<PgResult['rows']> {
     try {
-      await this.renew(client);
+      this.renew(client);
       const named = { name: this.nameOf(text), text, values };
       return (await runOnClient(client, named)).rows;
     } catch (error) {
@@ -64,7 +64,8 @@ export class PreparedStatements {
     );
   }
 
-  private async renew(client: object): Promise<void> {
+  /** Does not wait, so that statements are sent in the order in which they were asked for. */
+  private renew(client: object): void {
     const now = performance.now();
     const age = this.ages.get(client);
     if (!age) {
@@ -73,6 +74,7 @@ export class PreparedStatements {
     }
     if (now - age.renewed < Math.min(RENEW_MS, Math.max(MIN_RENEWAL_MS, age.renewed - age.first))) return;
     age.renewed = now;
-    await runOnClient(client, { text: 'DISCARD PLANS', values: [] });
+    // A connection on which it fails fails the statement behind it, too.
+    runOnClient(client, { text: 'DISCARD PLANS', values: [] }).catch(() => undefined);
   }
 }

@@ -37,8 +37,25 @@ export abstract class SettlementStore {
     listed: readonly PaymentKey[],
   ): Promise<KnownPayment[]>;
 
-  transaction<T>(work: (tx: OwnTransaction) => Promise<T>): Promise<T> {
-    return this.database.transaction(work);
+  /** Both, in one round trip where the driver can. Payments of bills that are not locked may be among them. */
+  async lockAndRead(
+    tx: OwnTransaction,
+    claims: readonly ClaimKey[],
+    wait: boolean,
+    intentIds: readonly IntentId[],
+    listed: readonly PaymentKey[],
+  ): Promise<{ readonly locked: LockedClaim[]; readonly known: KnownPayment[] }> {
+    const locking = this.lockClaimed(tx, claims, wait);
+    if (!tx.isPipelined && (await locking).length === 0) return { locked: [], known: [] };
+    const reading = this.payments(tx, intentIds, listed);
+    // If one fails, the other must not be under way when the transaction is rolled back.
+    await Promise.allSettled([locking, reading]);
+    return { locked: await locking, known: await reading };
+  }
+
+  /** @param readsFirst see `Database.transaction` */
+  transaction<T>(work: (tx: OwnTransaction) => Promise<T>, readsFirst: boolean): Promise<T> {
+    return this.database.transaction(work, readsFirst);
   }
 
   /** Earlier reviews of the whole bill for one reason. */
