@@ -1,14 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { Logger } from '@nestjs/common';
 import {
   PaymentApplicationStoppingError,
+  PaymentDatabaseError,
   PaymentRequestRefusedError,
   PaymentUnknownOutcomeError,
 } from 'nestjs-payment-acceptance';
 import { PaymentProbe } from 'nestjs-payment-acceptance/testing';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { onPostgres } from '../support/database.js';
+import { BillStore } from '../../libs/payment-acceptance/src/bills/storage/bill.store.js';
+import { ON_MARIADB, onPostgres } from '../support/database.js';
 import { moduleOptions, startHarness, type Harness, type Instance } from '../support/harness.js';
+import { until } from '../support/until.js';
 
 let harness: Harness;
 let answer: { status: number; body: string };
@@ -64,6 +68,65 @@ describe('creating a bill while things fail', () => {
     expect(await billsOf('ambiguous')).toMatchObject([{ state: 'OPEN', billId: bill.billId }]);
   });
 
+  test('an intent whose commit lost its reply blocks nobody: nothing was sent, and the next call makes the bill', async () => {
+    const stored = ON_MARIADB ? 'after COMMIT' : 'after INSERT payment_acceptance.shop_order';
+    let lost = false;
+    const probe = harness.host.app.get(PaymentProbe);
+    probe.reached = (point) => {
+      if (lost || point !== stored) return;
+      lost = true;
+      throw new Error('the connection broke before the answer came');
+    };
+    const error = await failing(harness.host, 'unsent');
+    probe.reached = () => undefined;
+    expect(error).toBeInstanceOf(PaymentDatabaseError);
+    expect(error).toMatchObject({ message: expect.stringContaining('the connection broke') });
+    await until(
+      () => billsOf('unsent'),
+      ([bill]) => bill?.state === 'REJECTED',
+    );
+    expect((await create(harness.host, 'unsent')).attempt).toBe(2);
+  });
+
+  test('a refusal that is stored after the lease is a refusal, and leaves nothing unknown', async () => {
+    const [store] = [harness.host.app.get(BillStore, { strict: false })];
+    const hold = harness.sandbox.holdAnswers('create');
+    await harness.sandbox.setFaults({ requests: { unauthenticated: 1 } });
+    const creating = failing(harness.host, 'late-refusal');
+    await hold.reached();
+    harness.clock.advance(600_000);
+    expect(await store.closeAbandoned()).toMatchObject([{ orderId: 'late-refusal' }]);
+    hold.release();
+    expect(await creating).toMatchObject({ code: 'unauthenticated' });
+    await harness.sandbox.clearFaults();
+    expect(await billsOf('late-refusal')).toMatchObject([{ state: 'REJECTED' }]);
+  });
+
+  test('an abandoned creation that the next call finds is said, and a late answer opens a bill that has not ended', async () => {
+    const logged = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+    const hold = harness.sandbox.holdAnswers('create');
+    const abandoned = create(harness.host, 'abandoned');
+    await hold.reached();
+    harness.clock.advance(600_000);
+    const other = await harness.start();
+    const next = create(other, 'abandoned');
+    await until(
+      () => billsOf('abandoned'),
+      (bills) => bills.length === 2 && logged.mock.calls.length > 0,
+    );
+    expect(JSON.stringify(logged.mock.calls)).toContain('creation-unknown');
+    logged.mockRestore();
+    hold.release();
+    await Promise.all([abandoned, next]);
+    const bills = await harness.host.dataSource.query<object[]>(
+      `SELECT state, ended_at AS "endedAt" FROM payment_acceptance.bill WHERE order_id = 'abandoned'`,
+    );
+    expect(bills).toEqual([
+      { state: 'OPEN', endedAt: null },
+      { state: 'OPEN', endedAt: null },
+    ]);
+  });
+
   test('a bill_id that belongs to another bill is an unknown outcome which says so', async () => {
     answer = { status: 200, body: JSON.stringify({ success: 'true', bill_id: 'twin', ...link }) };
     await create(odd, 'twin-1');
@@ -94,11 +157,15 @@ describe('creating a bill while things fail', () => {
     const leaving = await harness.start();
     const hold = harness.sandbox.holdAnswers('create');
     const creating = create(leaving, 'leaving');
-    await hold.reached();
+    const other = create(harness.host, 'busy');
+    await hold.reached(2);
+    const waiting = failing(leaving, 'busy');
     const closing = leaving.app.close();
+    expect(await waiting).toBeInstanceOf(PaymentApplicationStoppingError);
     hold.release();
     expect((await creating).billId).toBeTruthy();
     await closing;
+    await other;
     await expect(create(leaving, 'too-late')).rejects.toBeInstanceOf(PaymentApplicationStoppingError);
     expect(await billsOf('leaving')).toMatchObject([{ state: 'OPEN' }]);
   });

@@ -159,13 +159,17 @@ describe('an order id that comes again', () => {
   });
   afterAll(() => harness.close());
 
-  const later = () => new Date(Date.now() + 3_600_000);
+  /** An hour after what the ledger knows. */
+  const later = () => {
+    harness.clock.advance(3_600_000);
+    return harness.clock.now();
+  };
   const bill = (orderId: string, orderedAt: Date) =>
     harness.host.payments.createBill({ orderId, amount: '100.00', orderedAt });
 
   test('does not get the link of the order that had it before', async () => {
     const orderId = randomUUID();
-    const { billId } = await bill(orderId, new Date());
+    const { billId } = await bill(orderId, harness.clock.now());
     expect(await bill(orderId, new Date(Date.now() - 3_600_000))).toMatchObject({ billId });
     await expect(bill(orderId, later())).rejects.toThrow(PaymentOrderIdReusedError);
     await expect(bill(orderId, later())).rejects.toThrow('Order ids must never be reused');
@@ -173,28 +177,37 @@ describe('an order id that comes again', () => {
 
   test('is not taken as paid', async () => {
     const orderId = randomUUID();
-    const { billId } = await bill(orderId, new Date());
+    const orderedAt = harness.clock.now();
+    const { billId } = await bill(orderId, orderedAt);
     await harness.sandbox.pay(billId);
     await harness.settle();
     await expect(bill(orderId, later())).rejects.toThrow(PaymentOrderIdReusedError);
-    await expect(bill(orderId, new Date())).rejects.toThrow(PaymentOrderAlreadyPaidError);
+    await expect(bill(orderId, orderedAt)).rejects.toThrow(PaymentOrderAlreadyPaidError);
   });
 
   test('is not taken as cancelled', async () => {
     const orderId = randomUUID();
+    const orderedAt = harness.clock.now();
     await harness.host.payments.cancelOrder(orderId);
     await expect(bill(orderId, later())).rejects.toThrow(PaymentOrderIdReusedError);
-    await expect(bill(orderId, new Date())).rejects.toThrow(PaymentOrderCancelledError);
+    await expect(bill(orderId, orderedAt)).rejects.toThrow(PaymentOrderCancelledError);
   });
 
   test('is a new order once the ledger is empty', async () => {
     const orderId = randomUUID();
-    const { billId } = await bill(orderId, new Date());
+    const { billId } = await bill(orderId, harness.clock.now());
     await harness.sandbox.pay(billId);
     await harness.settle();
     await clearLedger(harness.host.app.get(Database, { strict: false }));
-    expect(await bill(orderId, new Date())).toMatchObject({ attempt: 1 });
+    expect(await bill(orderId, harness.clock.now())).toMatchObject({ attempt: 1 });
     expect(await harness.host.payments.findBills(orderId)).toHaveLength(1);
+  });
+
+  test('needs a time that is not in the future', async () => {
+    const orderId = randomUUID();
+    const tomorrow = new Date(harness.clock.now().getTime() + 86_400_000);
+    await expect(bill(orderId, tomorrow)).rejects.toThrow('orderedAt is in the future');
+    expect(await harness.host.payments.findBills(orderId)).toEqual([]);
   });
 
   test.each([new Date(NaN), '2026-01-01' as unknown as Date])('needs a time that is one: %s', async (orderedAt) => {

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { Body, Controller, HttpException, Inject, Logger, Module, Param, Post, UseFilters } from '@nestjs/common';
 import { PaymentAcceptanceService, PaymentExceptionFilter } from 'nestjs-payment-acceptance';
+import { PaymentProbe } from 'nestjs-payment-acceptance/testing';
 import { startHarness, type Harness } from '../support/harness.js';
 import { postJson } from '../support/http.js';
 
@@ -65,6 +66,17 @@ describe.each(['express', 'fastify'] as const)('a checkout with the exception fi
     expect(logged).toHaveBeenCalledTimes(1);
     await harness.sandbox.setFaults({});
     expect(await pay(order)).toMatchObject({ status: 201, answer: { payUrl: expect.stringContaining('http') } });
+  });
+
+  test('says 503 while the database does not answer, and the same order is paid afterwards', async () => {
+    const probe = harness.host.app.get(PaymentProbe);
+    probe.reached = () => {
+      throw new Error('connect ECONNREFUSED');
+    };
+    const refused = await pay('order-database');
+    probe.reached = () => undefined;
+    expect(refused).toMatchObject({ status: 503, retryAfter: '5', answer: { code: 'database-error' } });
+    expect(await pay('order-database')).toMatchObject({ status: 201 });
   });
 
   test('says 503 without a time to come back where somebody has to act, and tells the payer no reason', async () => {

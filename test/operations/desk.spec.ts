@@ -183,6 +183,16 @@ describe('desk', () => {
       );
     });
 
+    test('shows a payment of a bill that was attached days after its creation', async () => {
+      const open = (change: string) =>
+        harness.host.dataSource.query(
+          `UPDATE payment_acceptance.bill SET opened_at = opened_at ${change} WHERE order_id = 'unseen'`,
+        );
+      await open(`+ interval '2 days'`);
+      expect(of(await reconcile(), 'unseen')).toHaveLength(1);
+      await open(`- interval '2 days'`);
+    });
+
     test('leaves out payments of other days, and bills that were not active', async () => {
       expect(await reconcile({ day: '2020-02-29' })).toEqual([]);
       const [row] = of(await reconcile(), 'unseen');

@@ -86,6 +86,16 @@ describe('lost bills', () => {
     expect(world.asked).toEqual([]);
   });
 
+  test('is imported as itself, whatever else a caller in JavaScript names', async () => {
+    const lost = await world.find('named otherwise');
+    const more = { shop: 'eu', billId: 'chosen', createdAt: '2020-01-01T00:00:00Z' };
+    const known = { orderId: 'as told', amount: '10.00', operator: 'ann' };
+    await world.operations.takeInLostBill(lost.id, { ...known, ...more });
+    const { bills } = await world.harness.host.ledger();
+    expect(bills.find(({ orderId }) => orderId === 'as told')).toMatchObject({ shop: 'main', billId: lost.billId });
+    await world.harness.settle();
+  });
+
   test('does not exist for an operator of another shop', async () => {
     const lost = await world.find('of main');
     const eu = world.operations.forShop('eu');

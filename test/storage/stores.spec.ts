@@ -175,6 +175,35 @@ describe('stores that both databases share', () => {
     expect(oldestCheckMs).toBeGreaterThanOrEqual(5_000);
   });
 
+  test('operators: an action that goes on counts on, and what an erasure has removed from its record stays removed', async () => {
+    const { database } = records;
+    const store = new OperatorStore(database, new PaymentRandom());
+    const detail = { filter: {}, note: 'called Ann', count: 20 };
+    const id = await store.record({ operator: 'ann', action: 'replay', target: 'dead letters', detail });
+    const change = database.dialect.jsonWith('detail', { note: '' });
+    await database.change(sql`UPDATE payment_acceptance.operator_action SET detail = ${change} WHERE id = ${id}`);
+    await store.transaction((tx) => store.amend(tx, id, 40));
+    const [row] = await database.rows<{ detail: string }>(
+      sql`SELECT ${database.dialect.text('detail')} AS detail FROM payment_acceptance.operator_action WHERE id = ${id}`,
+      {},
+    );
+    expect(JSON.parse(row!.detail)).toEqual({ filter: {}, note: '', count: 40 });
+  });
+
+  test('a callback that nobody looks at is an overdue check', async () => {
+    const statistics = statisticsOf(records);
+    const id = await records.bill('A');
+    await records.postback({ intentId: id, pending: true });
+    const unnamed = await records.bill('B', { state: 'UNKNOWN', billId: null });
+    await records.postback({ intentId: unnamed, pending: true });
+    records.clock.advance(400_000);
+    const { oldestCheckMs } = await statistics.stats(null);
+    expect(oldestCheckMs).toBeGreaterThanOrEqual(400_000);
+    expect((await statistics.stats('eu')).oldestCheckMs).toBeNull();
+    await records.database.change(sql`DELETE FROM payment_acceptance.callback WHERE intent_id = ${id}`);
+    expect((await statistics.stats(null)).oldestCheckMs).toBeNull();
+  });
+
   test('the oldest delivery that waits, and the oldest that fails of each consumer', async () => {
     const statistics = statisticsOf(records);
     const add = async (orderId: string, consumer: string, code: string | null): Promise<string> => {

@@ -53,6 +53,7 @@ export type { Judge, JudgedBill, PaymentStatus, ReportedPayment, ReviewReason, V
 export { migratePaymentAcceptance } from './database/migrate.js';
 export {
   PaymentPoolExhaustedError,
+  PaymentDatabaseError,
   PaymentStatementTimeoutError,
   PaymentTransactionsError,
 } from './database/database.errors.js';

@@ -28,9 +28,17 @@ export interface CreateBillRequest {
   payerPaysCommission?: boolean;
   /**
    * When the order was made. If the ledger has a bill or a cancellation of this `orderId` that is more than a minute older,
-   * the id was given to another order before, and no bill is made or returned (ours, assumed). Default: ids of orders are taken never to come again.
+   * the id was given to another order before, and no bill is made or returned (ours, assumed). At most a minute in the future.
+   * Default: ids of orders are taken never to come again.
    */
   orderedAt?: Date;
+}
+
+/** @throws PaymentInvalidBillRequestError if the order is yet to be made, as where its time is read in another zone. */
+export function requirePast(shop: string, orderId: OrderId, orderedAt: Date | undefined, now: Date): void {
+  if (!orderedAt || orderedAt.getTime() <= now.getTime() + CLOCKS_APART_MS) return;
+  const problem = 'orderedAt is in the future: is the column read in the wrong time zone?';
+  throw new PaymentInvalidBillRequestError(shop, orderId, [problem]);
 }
 
 /** How far the clocks of the host and of its database may be apart. */

@@ -4,7 +4,7 @@ import type { CreatedBill } from '../client/answers.js';
 import { PaymentServiceClient, type BillFields } from '../client/payment-service.client.js';
 import { PaymentServiceError } from '../client/service.errors.js';
 import { PaymentClock } from '../common/clock.js';
-import { describeError, errorType } from '../common/errors.js';
+import { describeError, errorType, PaymentAcceptanceError } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { RateLimitedLog } from '../common/rate-limited-log.js';
 import { PaymentRandom, timeOrderedUuid } from '../common/random.js';
@@ -14,12 +14,14 @@ import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/res
 import type { BillRecord } from '../domain/bill.js';
 import { CallbackStore } from '../callbacks/storage/callback.store.js';
 import { ABANDONED, BillStore } from './storage/bill.store.js';
+import { PaymentDatabaseError } from '../database/database.errors.js';
 import { HOST, type Host } from '../database/host.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
-import { isOfEarlierOrder, prepareBill, requireOrderId, type CreateBillRequest } from './bill-request.js';
+import { isOfEarlierOrder, prepareBill, requireOrderId, requirePast, type CreateBillRequest } from './bill-request.js';
 import {
   PaymentApplicationStoppingError,
+  PaymentBillError,
   PaymentBillMismatchError,
   PaymentCreationInProgressError,
   PaymentOrderAlreadyPaidError,
@@ -86,6 +88,8 @@ export class BillService implements BeforeApplicationShutdown {
    * @throws PaymentInvalidBillRequestError, PaymentOrderAlreadyPaidError, PaymentOrderCancelledError, PaymentOrderIdReusedError,
    *   PaymentBillMismatchError, PaymentCreationInProgressError
    * @throws PaymentApplicationStoppingError while the application shuts down
+   * @throws PaymentDatabaseError, PaymentPoolExhaustedError, PaymentStatementTimeoutError, PaymentReadOnlyDatabaseError if the
+   *   database does not answer: nothing was sent
    * @throws PaymentServiceError if the service refused, or the request never left: no bill was created
    * @throws PaymentUnknownOutcomeError if a bill may have been created
    * @throws PaymentBillNotStoredError if the bill was created but is not stored yet: call again
@@ -98,13 +102,13 @@ export class BillService implements BeforeApplicationShutdown {
       const customGiven = request.custom !== undefined;
       const intentId = timeOrderedUuid(this.random, this.clock.now());
       const fields = prepareBill(shop, request, intentId);
+      requirePast(shop.name, fields.orderId, request.orderedAt, this.clock.now());
       // Stored only for people to read. The service gets them as they were given.
       const description = fields.description === undefined ? null : maskCards(fields.description);
       const name = fields.name === undefined ? null : maskCards(fields.name);
       const of = { shop: shop.name, shopId: shop.shopId, intentId, customGiven, traceparent: span.traceparent };
       const intent: Intent = { ...fields, ...of, description, name };
       span.set({ 'payment.order_id': fields.orderId });
-      if (this.stopping) throw new PaymentApplicationStoppingError(shop.name, fields.orderId);
       const bill = await this.creations.track(this.createPrepared(shop, fields, intent, request.orderedAt, options));
       span.set({ 'payment.bill_id': bill.billId });
       return bill;
@@ -115,27 +119,30 @@ export class BillService implements BeforeApplicationShutdown {
   /** See `PaymentShop.cancelOrder`. A payment is settled under the same lock, so that either comes first. */
   async cancelOrder(shop: string, orderId: string): Promise<void> {
     requireOrderId(shop, orderId);
-    await this.store.transaction(async (tx) => {
+    const cancelling = this.store.transaction(async (tx) => {
       const { cancelled } = await this.lockUnpaid(tx, shop, orderId);
       if (!cancelled) await this.store.cancelOrder(tx, shop, orderId);
     });
+    await cancelling.catch(throwTyped);
   }
 
   /** The order's bills, first attempt first. */
   ofOrder(shop: string, orderId: OrderId): Promise<BillRecord[]> {
-    return this.store.ofOrder(shop, orderId);
+    return this.store.ofOrder(shop, orderId).catch(throwTyped);
   }
 
   /** Marks creations whose outcome was not stored within their lease as unknown, and logs them. */
   async closeAbandoned(): Promise<void> {
-    for (const bill of await this.store.closeAbandoned()) {
-      this.logger.write(
-        'creation-unknown',
-        `Bill of order "${bill.orderId}" of shop "${bill.shop}": the outcome of its creation was not stored within its lease, ` +
-          `because the process ended or the database was unavailable; whether it exists is unknown (intent ${bill.intentId}).`,
-        { shop: bill.shop, orderId: bill.orderId, intentId: bill.intentId },
-      );
-    }
+    for (const bill of await this.store.closeAbandoned()) this.reportUnknown(bill);
+  }
+
+  private reportUnknown({ shop, orderId, intentId }: BillRecord): void {
+    this.logger.write(
+      'creation-unknown',
+      `Bill of order "${orderId}" of shop "${shop}": the outcome of its creation was not stored within its lease, because the ` +
+        `process ended or the database was unavailable; whether it exists is unknown (intent ${intentId}).`,
+      { shop, orderId, intentId },
+    );
   }
 
   /** Once: the host's code does the same each time. */
@@ -159,14 +166,27 @@ export class BillService implements BeforeApplicationShutdown {
   ): Promise<PaymentBill> {
     const deadline = performance.now() + this.options.creation.waitMs;
     for (;;) {
+      if (this.stopping) throw new PaymentApplicationStoppingError(shop.name, fields.orderId);
       await this.ends.storeNow(shop.name, fields.orderId);
-      const begun = await this.begin(intent, orderedAt, newAttempt);
+      const begun = await this.begin(intent, orderedAt, newAttempt).catch((error: unknown) => {
+        if (!(error instanceof PaymentBillError)) this.endUnsent(intent, error);
+        return throwTyped(error);
+      });
       if (begun === 'stored') return payable(await this.request(shop, fields, intent, signal));
       if (begun !== 'busy') return payable(begun);
       if (performance.now() >= deadline || signal?.aborted)
         throw new PaymentCreationInProgressError(shop.name, fields.orderId);
       await sleep(POLL_MS);
     }
+  }
+
+  /**
+   * Where the reply to a commit was lost, the intent may be stored, and would block its order until its lease ends. In the
+   * background, and once: the lease is the second chance.
+   */
+  private endUnsent({ intentId }: Intent, reason: unknown): void {
+    const closing = this.creations.track(this.store.close(intentId, 'REJECTED', describeError(reason)));
+    closing.catch(() => undefined);
   }
 
   /** Stores an intent, or finds the open bill that satisfies the call; `busy` while another call is creating one. */
@@ -178,12 +198,15 @@ export class BillService implements BeforeApplicationShutdown {
     const { shop, orderId, amount, currency } = intent;
     const { creationMs: leaseMs } = this.options.leases;
     if (await this.store.insertFirst(intent, leaseMs)) return 'stored';
-    return this.store.transaction(async (tx) => {
+    let abandoned: BillRecord[] = [];
+    const begun = await this.store.transaction(async (tx) => {
+      abandoned = [];
       const { cancelled, bills } = await this.lockUnpaid(tx, shop, orderId, orderedAt);
       if (cancelled) throw new PaymentOrderCancelledError(shop, orderId);
       for (const other of bills.filter(({ state }) => state === 'CREATING')) {
         // If its own answer arrives at this moment, the next poll finds the bill open.
         if (!other.leaseEnded || !(await this.store.close(other.intentId, 'UNKNOWN', ABANDONED, tx))) return 'busy';
+        abandoned.push(other);
       }
       const open = bills.filter(({ state }) => state === 'OPEN');
       if (!newAttempt && open.length > 0) {
@@ -199,6 +222,8 @@ export class BillService implements BeforeApplicationShutdown {
       await this.store.insert(tx, { ...intent, attempt: (bills.at(-1)?.attempt ?? 0) + 1 }, leaseMs);
       return 'stored';
     });
+    abandoned.forEach((bill) => this.reportUnknown(bill));
+    return begun;
   }
 
   /** Locks an order that nobody has paid, and reads its bills. */
@@ -250,4 +275,9 @@ export class BillService implements BeforeApplicationShutdown {
       process.emitWarning(`The creation of bill ${answer.billId} could not be logged. ${describeError(error)}`);
     }
   }
+}
+
+/** A driver's error holds the parameters of the statement, such as `custom`, so it does not leave the module. */
+function throwTyped(error: unknown): never {
+  throw error instanceof PaymentAcceptanceError ? error : new PaymentDatabaseError(error);
 }

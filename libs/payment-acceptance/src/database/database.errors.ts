@@ -90,6 +90,17 @@ export class PaymentReadOnlyDatabaseError extends PaymentAcceptanceError {
   }
 }
 
+/** The database could not be reached, or it refused a statement of the module. What the driver said is in the message. */
+export class PaymentDatabaseError extends PaymentAcceptanceError {
+  readonly code = 'database-error';
+
+  constructor(reason: unknown) {
+    super(
+      `The database does not answer, or it refused a statement. ${describeError(reason)} Check the database, then try again.`,
+    );
+  }
+}
+
 /** There was no connection for a handler, or no transaction could begin on it; the handler therefore did not start. */
 export class NoConnectionError extends PaymentAcceptanceError {
   readonly code = 'no-connection';

@@ -22,7 +22,10 @@ export interface Dialect {
   /** A property of a JSON object as text; NULL if there is none. */
   readonly jsonText: (object: Expression, property: string) => Statement;
   /** A JSON object with these properties set. @param properties neither names nor values come from outside */
-  readonly jsonWith: (object: Expression, properties: Readonly<Record<string, string | boolean | null>>) => Statement;
+  readonly jsonWith: (
+    object: Expression,
+    properties: Readonly<Record<string, string | number | boolean | null>>,
+  ) => Statement;
   /** JSON text of an array with an object for each row of a group, in the given order; `[]` for no rows. */
   readonly jsonArray: (properties: Readonly<Record<string, Expression>>, order: Expression) => Statement;
   /** Texts, one after the other. */

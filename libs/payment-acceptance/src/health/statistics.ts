@@ -9,7 +9,7 @@ export interface PaymentStats {
   readonly unknownStatuses: number;
   readonly deadLetters: number;
   readonly pendingDeliveries: number;
-  /** Age of the oldest pending delivery, and of the longest overdue check, in milliseconds. */
+  /** Age of the oldest pending delivery, and of the longest overdue check, scheduled or requested by a callback, in milliseconds. */
   readonly oldestDeliveryMs: number | null;
   readonly oldestCheckMs: number | null;
   /** Callbacks that name no bill of ours and still wait for one. */

@@ -41,6 +41,8 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
   'answer-not-understood': LATER,
   'unknown-outcome': LATER,
   'shop-resolver': LATER,
+  aborted: LATER,
+  'database-error': LATER,
   'statement-timeout': LATER,
   'pool-exhausted': LATER,
   'read-only-database': LATER,

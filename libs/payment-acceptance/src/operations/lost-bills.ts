@@ -43,7 +43,9 @@ export class LostBills {
   async takeIn(id: string, { operator, note = '', ...known }: PaymentTakeInOptions, scope: ShopScope): Promise<void> {
     const lost = await this.find(id, scope);
     const { shop, billId } = lost;
-    const { refused } = await this.importer.importBills([{ shop, billId, createdAt: earliest(lost), ...known }], {
+    // The caller's fields first: a caller in JavaScript may pass others, and must not choose another shop or bill.
+    const bill = { ...known, shop, billId, createdAt: earliest(lost) };
+    const { refused } = await this.importer.importBills([bill], {
       operator,
       note,
     });

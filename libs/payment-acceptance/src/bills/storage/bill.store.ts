@@ -149,12 +149,13 @@ export abstract class BillStore {
 
   /**
    * Closes a creation that made no bill (`REJECTED`) or may have made one (`UNKNOWN`); `false` if its own answer came
-   * first.
+   * first. That it made none is also the last word on one that was taken for unknown meanwhile.
    */
   async close(id: string, state: 'REJECTED' | 'UNKNOWN', failure: string, tx?: OwnTransaction): Promise<boolean> {
+    const unended = state === 'REJECTED' ? sql`IN ('CREATING', 'UNKNOWN')` : sql`= 'CREATING'`;
     const closed = await this.database.change(
       sql`UPDATE payment_acceptance.bill SET state = ${state}, failure = ${failure}, lease_until = NULL,
-         ended_at = ${this.now()} WHERE intent_id = ${id} AND state = 'CREATING'`,
+         ended_at = ${this.now()} WHERE intent_id = ${id} AND state ${unended}`,
       tx,
     );
     return closed === 1;

@@ -1,6 +1,7 @@
 import type { FailingConsumer, FailingShop, PaymentStats, ShopState } from '../statistics.js';
 import { Database } from '../../database/database.js';
 import { ORDER_NOT_FOUND } from '../../events/storage/delivery.store.js';
+import { freeAt } from '../../settlement/storage/check.store.js';
 import { IS_LOST } from '../../settlement/storage/lost-bills.js';
 import { integer } from '../../database/reading.js';
 import { ofScope } from '../../database/scope.js';
@@ -40,7 +41,7 @@ export abstract class StatisticsStore {
         : sql`EXISTS (SELECT 1 FROM payment_acceptance.event e
            WHERE e.id = d.event_id AND e.shop = ${scope})`;
     const deliveries = sql`payment_acceptance.delivery d`;
-    const [counts] = await this.database.rows<Omit<PaymentStats, 'oldestDeliveryMs'>>(
+    const [read] = await this.database.rows<Omit<PaymentStats, 'oldestDeliveryMs'> & { oldestHintMs: number | null }>(
       sql`SELECT
          ${counted(sql`payment_acceptance.bill WHERE state = 'UNKNOWN' AND ${shop}`)} AS "unknownBills",
          ${counted(sql`payment_acceptance.lost_bill l WHERE ${IS_LOST} AND ${ofScope('l.shop', scope)}`)} AS "lostBills",
@@ -51,6 +52,10 @@ export abstract class StatisticsStore {
          ${counted(sql`${deliveries} WHERE state = 'PENDING' AND ${ofShop}`)} AS "pendingDeliveries",
          (SELECT ${dialect.msBetween('min(next_check_at)', this.now())} FROM payment_acceptance.bill
           WHERE next_check_at <= ${this.now()} AND ${shop}) AS "oldestCheckMs",
+         (SELECT ${dialect.msBetween('min(due_at)', this.now())} FROM (SELECT c.due_at FROM payment_acceptance.callback c
+            JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id AND ${freeAt(this.now())}
+          WHERE c.pending AND c.intent_id IS NOT NULL AND c.due_at <= ${this.now()} AND ${ofScope('c.shop', scope)}
+          LIMIT ${COUNTED}) due) AS "oldestHintMs",
          ${counted(sql`payment_acceptance.callback c WHERE c.pending AND c.intent_id IS NULL
           AND ${ofScope('c.shop', scope)}`)} AS "waitingCallbacks"`,
       {
@@ -61,12 +66,17 @@ export abstract class StatisticsStore {
         deadLetters: integer,
         pendingDeliveries: integer,
         oldestCheckMs: integer,
+        oldestHintMs: integer,
         waitingCallbacks: integer,
       },
     );
-    if (!counts) throw new Error('The counts of the payment tables could not be read.');
+    if (!read) throw new Error('The counts of the payment tables could not be read.');
+    // A callback requests a check, whenever the next one is scheduled.
+    const { oldestHintMs, ...counts } = read;
+    const overdue = [counts.oldestCheckMs, oldestHintMs].filter((ms) => ms !== null);
+    const oldestCheckMs = overdue.length > 0 ? Math.max(...overdue) : null;
     const oldestDeliveryMs = counts.pendingDeliveries === 0 ? null : await this.oldestDeliveryMs(scope);
-    return { ...counts, oldestDeliveryMs };
+    return { ...counts, oldestCheckMs, oldestDeliveryMs };
   }
 
   private async oldestDeliveryMs(scope: ShopScope): Promise<number | null> {

@@ -76,10 +76,11 @@ export class OperatorStore {
     return id;
   }
 
-  /** Replaces the detail of an action that goes on. */
-  async amend(tx: OwnTransaction, { id, detail }: { id: string; detail: object }): Promise<void> {
+  /** Counts on in the record of an action that goes on; what an erasure has removed from it stays removed. */
+  async amend(tx: OwnTransaction, id: string, count: number): Promise<void> {
+    const detail = this.database.dialect.jsonWith('detail', { count });
     await this.database.change(
-      sql`UPDATE payment_acceptance.operator_action SET detail = ${storable(detail)} WHERE id = ${id}`,
+      sql`UPDATE payment_acceptance.operator_action SET detail = ${detail} WHERE id = ${id}`,
       tx,
     );
   }

@@ -81,7 +81,7 @@ export class ReconciliationStore {
       sql`SELECT b.intent_id AS "intentId", b.order_id AS "orderId", b.bill_id AS "billId", b.state,
          ${openedAt} AS "openedAt"
        FROM payment_acceptance.bill b
-       WHERE b.shop = ${span.shop} AND b.bill_id IS NOT NULL AND b.opened_at < ${to}
+       WHERE b.shop = ${span.shop} AND b.bill_id IS NOT NULL AND b.created_at < ${to}
          AND (${openedAt} > ${afterMs} OR ${openedAt} = ${afterMs} AND b.intent_id > ${after?.intentId ?? FIRST_UUID})
          AND (b.state = 'OPEN' OR b.ended_at >= ${from} ${followed}
            OR EXISTS (SELECT 1 FROM payment_acceptance.payment p WHERE p.intent_id = b.intent_id
