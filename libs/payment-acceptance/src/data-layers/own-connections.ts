@@ -1,3 +1,4 @@
+import { withTimeout } from '../common/timeout.js';
 import type { Connection } from '../database/connection-source.js';
 import { statementRefused } from '../database/database.errors.js';
 import { runOnConnection } from '../database/mariadb/mysql-query.js';
@@ -41,6 +42,9 @@ type Client = PgClient & MysqlConnection;
 /** What the module sends last; on MariaDB, to switch autocommit on commits. */
 const LAST = /^\s*(ROLLBACK|SET autocommit = 1)/;
 
+/** How long a transaction may take beyond its limit, and its rollback, in milliseconds: then its connection is closed. */
+const GRACE_MS = 2_000;
+
 /** The statement that ends a transaction. */
 const END = /^\s*(commit|rollback)\s*;?\s*$/i;
 
@@ -59,18 +63,20 @@ export function onOwnConnections<Tx extends object>(
   return {
     placeholders: source.type === 'postgres' ? '$1' : '?',
     pool: source,
-    async run(work) {
+    async run(work, { timeoutMs }) {
       const connection = await source.connect();
       const gate = new Gate();
       let isBroken = false;
       try {
-        return await begin(gate.before(connection as Client), async (tx) => {
+        const running = begin(gate.before(connection as Client), async (tx) => {
           transactions.set(tx, { connection, gate });
           return work(tx).finally(() => gate.close());
         });
+        // A server that has gone silent answers no statement: the pool gets its place back all the same.
+        return await withTimeout(timeoutMs + GRACE_MS, running);
       } catch (error) {
         // Even if the layer has rolled back already: a connection with an open transaction must not go back to the pool.
-        await send(connection, 'ROLLBACK', []).catch(() => (isBroken = true));
+        await withTimeout(GRACE_MS, send(connection, 'ROLLBACK', [])).catch(() => (isBroken = true));
         throw error;
       } finally {
         gate.shut();

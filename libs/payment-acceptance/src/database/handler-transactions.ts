@@ -96,6 +96,8 @@ class HostAttempt {
   private isConnected = false;
   private hasBegun = false;
   private mayBeCommitted = false;
+  /** Whether the layer is done with its session, which may serve somebody else by now. */
+  private isReleased = false;
   /** Rejects once its session has ended: a handler that never settles must not keep its connection. */
   private readonly refused: Promise<never>;
   private reject: (reason: Error) => void = () => undefined;
@@ -113,7 +115,9 @@ class HostAttempt {
     const { signal, connectMs, unattendedMs, isCommitted } = this.limits;
     const timeoutMs = connectMs + unattendedMs;
     const inside = (tx: unknown): Promise<void> => this.inside(new HostTransaction(this.layer, tx), work);
-    const running = Promise.resolve().then(() => this.layer.run(inside, { signal, timeoutMs }));
+    const running = Promise.resolve()
+      .then(() => this.layer.run(inside, { signal, timeoutMs }))
+      .finally(() => (this.isReleased = true));
     let failure = await this.awaitWithTimeout(running).then(
       () => undefined,
       (error: unknown) => this.thrown ?? { error },
@@ -193,7 +197,7 @@ class HostAttempt {
     if (!this.session) return undefined;
     // One that waits for a connection for too long is given up: by then the session may serve somebody else.
     let isWanted = true;
-    const killed = this.sessions.kill(this.session, () => isWanted);
+    const killed = this.sessions.kill(this.session, () => isWanted && !this.isReleased);
     return withTimeout(NOTICE_MS, killed)
       .catch(() => undefined)
       .finally(() => (isWanted = false));

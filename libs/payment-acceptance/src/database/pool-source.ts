@@ -177,8 +177,6 @@ export function openPgPool(Pool: PgPoolClass, to: object, max: number): Connecti
   const pipelined = { pipeline: true };
   const pool = new Pool({ ...to, ...NO_LIMITS, ...name, ...pipelined, min: 0, max, idleTimeoutMillis: IDLE_MS });
   concealed(pool.options as { connectionString?: string }, 'connectionString');
-  // The end of an idle session would end the process.
-  pool.on('error', () => undefined);
   return new PgPoolSource(pool, true);
 }
 

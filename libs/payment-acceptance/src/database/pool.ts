@@ -40,10 +40,12 @@ interface ConnectingClient {
 
 interface PgClients {
   on(event: 'acquire', listener: (client: { on(event: 'error', listener: () => void): void }) => void): void;
+  on(event: 'error', listener: () => void): void;
 }
 
-/** Without a listener, a session that the server ends while nobody waits for it would end the process. */
+/** Without a listener, a session that the server ends while nobody waits for it, in use or idle, would end the process. */
 export function guardPgClients(pool: PgClients): void {
+  pool.on('error', () => undefined);
   const guarded = new WeakSet();
   pool.on('acquire', (client) => {
     if (!guarded.has(client)) client.on('error', () => undefined);

@@ -257,7 +257,8 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   }
 
   private async handOver(delivery: ClaimedDelivery, stopping: AbortSignal): Promise<boolean> {
-    if (stopping.aborted || (await this.foreignShops.isForeign(delivery.shop))) {
+    // The worker may be stopped meanwhile.
+    if ((await this.foreignShops.isForeign(delivery.shop)) || stopping.aborted) {
       await this.store.releaseLease(delivery);
       return true;
     }

@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { createTestDatabase, onPostgres, type TestDatabase } from '../../../../test/support/database.js';
+import { onOwnConnections } from './own-connections.js';
+
+onPostgres(describe)("transactions on a host's pool", () => {
+  let database: TestDatabase;
+  let pool: pg.Pool;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    pool = new pg.Pool({ connectionString: database.url, max: 1 });
+  });
+  afterAll(async () => {
+    await pool.end();
+    await database.drop();
+  });
+
+  test('give back the place of a connection on which a statement is never answered', async () => {
+    const transactions = onOwnConnections(pool, async (client, work) => {
+      await client.query('SELECT pg_sleep(3600)');
+      return work(client);
+    });
+    const run = transactions.run(() => Promise.resolve(), { signal: new AbortController().signal, timeoutMs: 1 });
+    await expect(run).rejects.toThrow('within');
+    expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+  });
+
+  test('survive that the server ends an idle session', async () => {
+    const transactions = onOwnConnections(pool, (client, work) => work(client));
+    await transactions.run(() => Promise.resolve(), { signal: new AbortController().signal, timeoutMs: 1_000 });
+    const removed = new Promise((resolve) => pool.once('remove', resolve));
+    const other = new pg.Client(database.url);
+    await other.connect();
+    await other.query(
+      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()',
+    );
+    await other.end();
+    await removed;
+    expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+  });
+});
