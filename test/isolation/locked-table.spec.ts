@@ -16,7 +16,11 @@ describe('a lock that somebody else holds on the table of callbacks', () => {
 
   beforeEach(async () => {
     harness = await startHarness({
-      options: { callbacks: { storeTimeoutMs: STORE_MS }, statementTimeoutMs: STATEMENT_MS },
+      options: {
+        callbacks: { storeTimeoutMs: STORE_MS },
+        creation: { storeTimeoutMs: STORE_MS },
+        statementTimeoutMs: STATEMENT_MS,
+      },
     });
     billId = (await harness.host.payments.createBill({ orderId: 'order-1', amount: '10' })).billId;
     outside = await forTestSql(await new DataSource(connectionOf(harness.databaseUrl)).initialize());
@@ -60,6 +64,16 @@ describe('a lock that somebody else holds on the table of callbacks', () => {
     expect(await harness.host.dataSource.query('SELECT 1 AS one')).toHaveLength(1);
     await letGo();
     expect(await until(post, (status) => status === 200)).toBe(200);
+  });
+
+  test('delays no payer: bills are created meanwhile, and take two connections of the pool, not more', async () => {
+    const orders = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const bills = await Promise.all(
+      orders.map((orderId) => harness.host.payments.createBill({ orderId, amount: '10' })),
+    );
+    expect(bills.map((bill) => bill.orderId)).toEqual(orders);
+    expect(await waiting()).toBeLessThanOrEqual(2);
+    await letGo();
   });
 
   test('costs the statements behind it their connections: none of them is left, and the pool is whole', async () => {

@@ -191,6 +191,17 @@ describe('health', () => {
       });
     });
 
+    test('not a service that nothing has asked since it failed an hour ago', async () => {
+      const { billId } = await harness.host.payments.createBill({ orderId: 'moved', amount: '10' });
+      await harness.sandbox.setFaults({ requests: { status500: 1 } });
+      for (const _time of [1, 2, 3]) await harness.host.payments.listPayments(billId).catch(() => undefined);
+      await harness.sandbox.clearFaults();
+      const degradations = async () => (await payments.isHealthy('payments')).payments.degraded;
+      expect(await degradations()).toContain('service-not-answering');
+      harness.clock.advance(3_600_001);
+      expect(await degradations()).not.toContain('service-not-answering');
+    });
+
     test('bills whose checks are overdue, and a shop that the service refuses', async () => {
       for (const orderId of ['refused-1', 'refused-2', 'refused-3']) {
         await harness.host.payments.createBill({ orderId, amount: '10' });

@@ -3,6 +3,7 @@ import { Logger } from '@nestjs/common';
 import { PaymentImport, PaymentRecovery, type RecoveryReport } from 'nestjs-payment-acceptance/operations';
 import { readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
+import { RecoveryStore } from '../../libs/payment-acceptance/src/operations/storage/recovery.store.js';
 import { commandsOf, type Commands } from '../support/commands.js';
 import { ON_MARIADB } from '../support/database.js';
 import { startHarness, type Harness } from '../support/harness.js';
@@ -102,6 +103,17 @@ describe('recovering what a database has lost', () => {
     const [{ checked }] = (await sql(`SELECT count(*) AS checked FROM payment_acceptance.bill
       WHERE bill_id = '${longAgo!}' AND checked_at IS NOT NULL`)) as [{ checked: unknown }];
     expect(Number(checked)).toBe(0);
+  });
+
+  test('one that breaks off half-way is on record, with what it has done', async () => {
+    await harness.host.payments.createBill({ orderId: 'one', amount: '10' });
+    const store = harness.host.app.get(RecoveryStore, { strict: false });
+    store.recheck = () => Promise.reject(new Error('the connection was lost'));
+    const recovering = harness.host.app.get(PaymentRecovery).recover({ since: new Date(0), operator: 'ann' });
+    await expect(recovering).rejects.toThrow('the connection was lost');
+    expect(await sql(`SELECT operator, action, target FROM payment_acceptance.operator_action`)).toEqual([
+      { operator: 'ann', action: 'recover', target: 'main' },
+    ]);
   });
 
   test('the checks of a shop are spread out, to leave room for those of new bills', async () => {

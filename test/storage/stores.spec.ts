@@ -182,7 +182,7 @@ describe('stores that both databases share', () => {
     const id = await store.record({ operator: 'ann', action: 'replay', target: 'dead letters', detail });
     const change = database.dialect.jsonWith('detail', { note: '' });
     await database.change(sql`UPDATE payment_acceptance.operator_action SET detail = ${change} WHERE id = ${id}`);
-    await store.transaction((tx) => store.amend(tx, id, 40));
+    await store.amend(id, { count: 40 });
     const [row] = await database.rows<{ detail: string }>(
       sql`SELECT ${database.dialect.text('detail')} AS detail FROM payment_acceptance.operator_action WHERE id = ${id}`,
       {},

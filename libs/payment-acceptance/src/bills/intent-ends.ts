@@ -4,6 +4,7 @@ import { PaymentAnswerNotUnderstoodError } from '../client/service.errors.js';
 import { describeError, errorType } from '../common/errors.js';
 import type { PaymentLogger } from '../common/payment-logger.js';
 import type { PaymentRandom } from '../common/random.js';
+import { withTimeout } from '../common/timeout.js';
 import type { ResolvedOptions } from '../config/resolved-options.js';
 import type { BillRecord } from '../domain/bill.js';
 import type { BillId } from '../domain/ids.js';
@@ -12,12 +13,17 @@ import { isUniqueViolation } from '../database/query-errors.js';
 import { PaymentBillNotStoredError, PaymentUnknownOutcomeError } from './bill.errors.js';
 import { CreationOutcomes } from './creation-outcomes.js';
 
+/** How long a call waits until early postbacks are linked to its bill, in milliseconds. */
+const LONGEST_LINK_MS = 1_000;
+
 /** What is stored before the request is sent. */
 export type Intent = Omit<NewBill, 'attempt'>;
 
 /** Moves stored intents to the states that the outcomes of their requests imply. */
 export class IntentEnds {
   private readonly outcomes: CreationOutcomes;
+  private readonly lanes = [Promise.resolve(), Promise.resolve()];
+  private lastLane = 0;
 
   constructor(
     private readonly store: BillStore,
@@ -69,10 +75,23 @@ export class IntentEnds {
           throw twin;
         }
         if (opened?.billId !== billId) throw unknown(`an operator ended the intent of bill ${billId}`);
-        await linkLateCallbacks(this.callbacks, opened);
+        await this.linkLate(opened);
         return opened;
       },
     );
+  }
+
+  /**
+   * In two lanes, so that callbacks behind a lock take no more connections, and for a short time only: the payer waits for the
+   * bill, which is stored.
+   */
+  private async linkLate(opened: BillRecord): Promise<void> {
+    const lane = (this.lastLane + 1) % this.lanes.length;
+    this.lastLane = lane;
+    const linked = (this.lanes[lane] ?? Promise.resolve()).then(() => linkLateCallbacks(this.callbacks, opened));
+    this.lanes[lane] = linked;
+    const waitMs = Math.min(LONGEST_LINK_MS, this.options.creation.storeTimeoutMs / 2);
+    await withTimeout(waitMs, linked).catch(() => undefined);
   }
 
   /** Does not throw: a storage error, which is logged, must not replace the error that ended the call. */

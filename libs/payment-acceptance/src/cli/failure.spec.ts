@@ -38,6 +38,7 @@ const OF_THE_APPLICATION = [
   'NoConnectionError',
   'HandlerTransactionEndedError',
   'HandlerIdleError',
+  'PaymentDatabaseError',
   'PaymentTransactionsError',
 ];
 

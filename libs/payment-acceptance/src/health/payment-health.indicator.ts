@@ -1,6 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DroppedCallbacks } from '../callbacks/dropped-callbacks.js';
 import { PaymentServiceClient } from '../client/payment-service.client.js';
+import type { ServiceContact } from '../client/service-contacts.js';
+import { PaymentClock } from '../common/clock.js';
 import { errorType } from '../common/errors.js';
 import { TimeoutError, withTimeout } from '../common/timeout.js';
 import type { WorkerState } from '../common/leased-worker.js';
@@ -100,6 +102,9 @@ const DEFAULTS: Required<PaymentHealthThresholds> = {
   workerSilenceMs: MINUTE,
 };
 
+/** A host that nothing has asked for this long is not said to fail: nothing may ask it again, as after a move. */
+const FAILURE_FORGOTTEN_MS = 3_600_000;
+
 /**
  * Health in the format of `@nestjs/terminus`, which is not required: `health.check([() => payments.isHealthy('payments')])`.
  *
@@ -117,6 +122,7 @@ export class PaymentHealthIndicator {
     private readonly confirmer: Confirmer,
     private readonly deliveries: DeliveryWorker,
     private readonly dropped: DroppedCallbacks,
+    private readonly clock: PaymentClock,
     @Inject(PAYMENT_ROLE) private readonly role: NonNullable<PaymentAcceptanceExtras['role']>,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {}
@@ -163,8 +169,10 @@ export class PaymentHealthIndicator {
     };
     const contacts = this.client.contacts.all();
     const degraded: PaymentDegradation[] = [];
-    if (contacts.some(({ failuresInARow }) => failuresInARow >= serviceFailures))
-      degraded.push('service-not-answering');
+    const recently = this.clock.now().getTime() - FAILURE_FORGOTTEN_MS;
+    const isFailing = ({ failuresInARow, lastFailureAt }: ServiceContact): boolean =>
+      failuresInARow >= serviceFailures && (lastFailureAt?.getTime() ?? 0) > recently;
+    if (contacts.some(isFailing)) degraded.push('service-not-answering');
     if (this.dropped.refusesAll) degraded.push('callbacks-refused');
     const isLate = this.options.autoStart && this.role !== 'callbacks';
     if (Object.values(workers).some((state) => state === 'stalled' || (isLate && state === 'not-started')))

@@ -276,7 +276,7 @@ export class PaymentOperations {
         const count = piece.length === 0 ? 0 : await work(tx, piece);
         const detail = { ...action.detail, count: done + count };
         if (recorded === undefined) return { count, id: await store.record({ ...action, detail }, tx) };
-        await store.amend(tx, recorded, detail.count);
+        await store.amend(recorded, { count: detail.count }, tx);
         return { count, id: recorded };
       });
     try {

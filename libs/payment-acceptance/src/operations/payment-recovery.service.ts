@@ -99,6 +99,14 @@ export class PaymentRecovery {
     const perSecond = Math.max(1, Math.min(MAX_RECHECKS_PER_SECOND, Math.floor(requestsPerSecond / 2)));
     let [rechecked, seconds] = [0, 0];
     let last: BillToRecheck | undefined;
+    // Before the first change: one that breaks off half-way is on record, with what it has done.
+    const action = {
+      operator,
+      action: 'recover',
+      target: shop,
+      detail: { since: since.toISOString(), rechecked },
+    } as const;
+    const recorded = dryRun ? undefined : await this.operator.record(action);
     do {
       const page = await this.store.billsToRecheck(shop, since, last, PAGE);
       rechecked += page.length;
@@ -106,12 +114,9 @@ export class PaymentRecovery {
         const ids = page.slice(at, at + perSecond).map(({ intentId }) => intentId);
         if (!dryRun) await this.store.recheck(ids, seconds * 1_000);
       }
+      if (recorded !== undefined) await this.operator.amend(recorded, { rechecked });
       last = page.length < PAGE ? undefined : page.at(-1);
     } while (last);
-    if (!dryRun) {
-      const detail = { since: since.toISOString(), rechecked };
-      await this.operator.record({ operator, action: 'recover', target: shop, detail });
-    }
     return { shop, rechecked, withinSeconds: seconds };
   }
 

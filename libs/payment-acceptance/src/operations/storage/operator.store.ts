@@ -77,8 +77,8 @@ export class OperatorStore {
   }
 
   /** Counts on in the record of an action that goes on; what an erasure has removed from it stays removed. */
-  async amend(tx: OwnTransaction, id: string, count: number): Promise<void> {
-    const detail = this.database.dialect.jsonWith('detail', { count });
+  async amend(id: string, counts: Readonly<Record<string, number>>, tx?: OwnTransaction): Promise<void> {
+    const detail = this.database.dialect.jsonWith('detail', counts);
     await this.database.change(
       sql`UPDATE payment_acceptance.operator_action SET detail = ${detail} WHERE id = ${id}`,
       tx,
