@@ -89,7 +89,7 @@ describe('creating a bill while things fail', () => {
   });
 
   test('a refusal that is stored after the lease is a refusal, and leaves nothing unknown', async () => {
-    const [store] = [harness.host.app.get(BillStore, { strict: false })];
+    const store = harness.host.app.get(BillStore, { strict: false });
     const hold = harness.sandbox.holdAnswers('create');
     await harness.sandbox.setFaults({ requests: { unauthenticated: 1 } });
     const creating = failing(harness.host, 'late-refusal');

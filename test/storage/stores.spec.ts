@@ -84,14 +84,21 @@ describe('stores that both databases share', () => {
     expect(await Promise.all([read(), read()])).toEqual([[1], [1]]);
     const { now } = performance;
     performance.now = () => now.call(performance) + 60_000;
-    let reading: ReturnType<typeof read> | undefined;
-    await database.transaction(async (tx) => {
-      await database.rows(sql`SELECT 1 AS one FROM payment_acceptance.bill WHERE intent_id = ${id} FOR UPDATE`, {}, tx);
-      reading = read();
-      await records.payment(id, 'p-1', {}, tx);
-    });
-    expect(await reading).toEqual([1, 'p-1']);
-    performance.now = now;
+    try {
+      let reading: ReturnType<typeof read> | undefined;
+      await database.transaction(async (tx) => {
+        await database.rows(
+          sql`SELECT 1 AS one FROM payment_acceptance.bill WHERE intent_id = ${id} FOR UPDATE`,
+          {},
+          tx,
+        );
+        reading = read();
+        await records.payment(id, 'p-1', {}, tx);
+      });
+      expect(await reading).toEqual([1, 'p-1']);
+    } finally {
+      performance.now = now;
+    }
   });
 
   test('imports: the next attempt of its order, open since its creation', async () => {

@@ -14,7 +14,7 @@ import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/res
 import type { BillRecord } from '../domain/bill.js';
 import { CallbackStore } from '../callbacks/storage/callback.store.js';
 import { ABANDONED, BillStore } from './storage/bill.store.js';
-import { PaymentDatabaseError } from '../database/database.errors.js';
+import { PaymentDatabaseError, PaymentPoolExhaustedError } from '../database/database.errors.js';
 import { HOST, type Host } from '../database/host.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
@@ -169,7 +169,9 @@ export class BillService implements BeforeApplicationShutdown {
       if (this.stopping) throw new PaymentApplicationStoppingError(shop.name, fields.orderId);
       await this.ends.storeNow(shop.name, fields.orderId);
       const begun = await this.begin(intent, orderedAt, newAttempt).catch((error: unknown) => {
-        if (!(error instanceof PaymentBillError)) this.endUnsent(intent, error);
+        // Without a connection nothing was sent, and another statement would only wait for one, too.
+        const mayBeStored = !(error instanceof PaymentBillError || error instanceof PaymentPoolExhaustedError);
+        if (mayBeStored) this.endUnsent(intent, error);
         return throwTyped(error);
       });
       if (begun === 'stored') return payable(await this.request(shop, fields, intent, signal));

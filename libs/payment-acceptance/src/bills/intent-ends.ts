@@ -22,8 +22,8 @@ export type Intent = Omit<NewBill, 'attempt'>;
 /** Moves stored intents to the states that the outcomes of their requests imply. */
 export class IntentEnds {
   private readonly outcomes: CreationOutcomes;
+  /** The ends of the latest links, the one that began first in front. */
   private readonly lanes = [Promise.resolve(), Promise.resolve()];
-  private lastLane = 0;
 
   constructor(
     private readonly store: BillStore,
@@ -86,10 +86,8 @@ export class IntentEnds {
    * bill, which is stored.
    */
   private async linkLate(opened: BillRecord): Promise<void> {
-    const lane = (this.lastLane + 1) % this.lanes.length;
-    this.lastLane = lane;
-    const linked = (this.lanes[lane] ?? Promise.resolve()).then(() => linkLateCallbacks(this.callbacks, opened));
-    this.lanes[lane] = linked;
+    const linked = (this.lanes.shift() ?? Promise.resolve()).then(() => linkLateCallbacks(this.callbacks, opened));
+    this.lanes.push(linked);
     const waitMs = Math.min(LONGEST_LINK_MS, this.options.creation.storeTimeoutMs / 2);
     await withTimeout(waitMs, linked).catch(() => undefined);
   }

@@ -18,33 +18,38 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The named field as one of `values`, or `undefined` if absent or `null`. */
+/** The named field; `undefined` if absent, which `null` counts as. */
+export function fieldOf(fields: Fields, name: string): unknown {
+  return fields[name] ?? undefined;
+}
+
+/** The named field as one of `values`, or `undefined` if absent. */
 export function readChoice<T extends string>(fields: Fields, name: string, values: readonly T[]): T | undefined {
-  const value = fields[name] ?? undefined;
+  const value = fieldOf(fields, name);
   if (value === undefined) return undefined;
   const choice = values.find((candidate) => candidate === value);
   if (choice === undefined) throw new SandboxError(400, `${name} must be one of ${values.map(quote).join(', ')}`);
   return choice;
 }
 
-/** The named field as true or false, or `undefined` if absent or `null`. */
+/** The named field as true or false, or `undefined` if absent. */
 export function readFlag(fields: Fields, name: string): boolean | undefined {
-  const value = fields[name] ?? undefined;
+  const value = fieldOf(fields, name);
   if (value === undefined || typeof value === 'boolean') return value;
   throw new SandboxError(400, `${name} must be true or false`);
 }
 
-/** The named field as a whole number within the bounds, or `undefined` if absent or `null`. */
+/** The named field as a whole number within the bounds, or `undefined` if absent. */
 export function readWhole(fields: Fields, name: string, least: number, most: number): number | undefined {
-  const value = fields[name] ?? undefined;
+  const value = fieldOf(fields, name);
   if (value === undefined) return undefined;
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most) return value;
   throw new SandboxError(400, `${name} must be a whole number from ${least} to ${most}`);
 }
 
-/** The named field as an object of strings (a callback's fields to set), or `undefined` if absent or `null`. */
+/** The named field as an object of strings (a callback's fields to set), or `undefined` if absent. */
 export function readTexts(fields: Fields, name: string): Record<string, string> | undefined {
-  const value = fields[name] ?? undefined;
+  const value = fieldOf(fields, name);
   if (value === undefined) return undefined;
   if (!isFields(value)) throw new SandboxError(400, `${name} must be an object of fields with text values`);
   const texts = new Map<string, string>();

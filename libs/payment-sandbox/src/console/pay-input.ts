@@ -1,7 +1,7 @@
 import type { Redirect } from '../callbacks/redirect.js';
 import { formatMinor, parseMinor } from '../common/decimal.js';
 import { SandboxError } from '../common/errors.js';
-import type { Fields } from '../common/input.js';
+import { fieldOf, type Fields } from '../common/input.js';
 import type { Bill, Callback, Currency, Payment, ShopSettings } from '../model/entities.js';
 import { LARGEST_MINOR } from '../payments/amounts.js';
 import { cardDigits } from '../payments/test-cards.js';
@@ -51,7 +51,7 @@ export function readCard(fields: Fields): string {
 }
 
 export function readAmount(fields: Fields): string | undefined {
-  const amount = fields['amount'] ?? undefined;
+  const amount = fieldOf(fields, 'amount');
   if (amount === undefined) return undefined;
   const minor = typeof amount === 'string' || typeof amount === 'number' ? parseMinor(String(amount)) : undefined;
   if (minor === undefined || minor < 1n || minor > LARGEST_MINOR) {
