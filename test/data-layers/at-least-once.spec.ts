@@ -6,6 +6,7 @@ import {
   PaymentAcceptanceModule,
   PaymentAcceptanceService,
   PaymentWorkers,
+  requireOrder,
   type PaymentDeliveryContext,
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
@@ -25,6 +26,8 @@ interface DatabaseSync {
 /** What goes wrong at the next call of a handler, after its order is stored. */
 const trouble = { after: (): void => undefined };
 
+const ORDER = 'id = ? AND amount = ? AND currency = ?';
+
 const MARIA = Symbol('maria');
 const SQLITE = Symbol('sqlite');
 
@@ -33,13 +36,12 @@ class MariaOrders {
   constructor(@Inject(MARIA) private readonly pool: mysql.Pool) {}
 
   @OnPaymentSucceeded({ consumer: 'orders' })
-  async paid({ orderId }: PaymentSucceededEvent, { deliveryId }: PaymentDeliveryContext): Promise<void> {
+  async paid(event: PaymentSucceededEvent, { deliveryId }: PaymentDeliveryContext): Promise<void> {
     const connection = await this.pool.getConnection();
     try {
       await connection.beginTransaction();
-      const key = await connection.query<ResultSetHeader>('INSERT IGNORE INTO payment_key VALUES (?)', [deliveryId]);
-      if (key[0].affectedRows > 0)
-        await connection.query('UPDATE orders SET times = times + 1 WHERE id = ?', [orderId]);
+      const [key] = await connection.query<ResultSetHeader>('INSERT IGNORE INTO payment_key VALUES (?)', [deliveryId]);
+      if (key.affectedRows > 0) await this.markPaid(connection, event);
       await connection.commit();
     } catch (error) {
       await connection.rollback();
@@ -49,6 +51,14 @@ class MariaOrders {
     }
     trouble.after();
   }
+
+  private async markPaid(connection: mysql.PoolConnection, event: PaymentSucceededEvent): Promise<void> {
+    const order = [event.orderId, event.billedAmount, event.currency];
+    const paid = `UPDATE orders SET status = 'paid' WHERE ${ORDER} AND status = 'pending'`;
+    const [{ affectedRows }] = await connection.query<ResultSetHeader>(paid, order);
+    const noted = `UPDATE orders SET note = ? WHERE ${ORDER}`;
+    if (!affectedRows) requireOrder(event, await connection.query(noted, [`Payment ${event.paymentId}`, ...order]));
+  }
 }
 
 @Injectable()
@@ -56,18 +66,26 @@ class SqliteOrders {
   constructor(@Inject(SQLITE) private readonly database: DatabaseSync) {}
 
   @OnPaymentSucceeded({ consumer: 'orders' })
-  paid({ orderId }: PaymentSucceededEvent, { deliveryId }: PaymentDeliveryContext): void {
+  paid(event: PaymentSucceededEvent, { deliveryId }: PaymentDeliveryContext): void {
     const { database } = this;
     database.exec('BEGIN IMMEDIATE');
     try {
       const { changes } = database.prepare('INSERT OR IGNORE INTO payment_key VALUES (?)').run(deliveryId);
-      if (changes) database.prepare('UPDATE orders SET times = times + 1 WHERE id = ?').run(orderId);
+      if (changes) this.markPaid(event);
       database.exec('COMMIT');
     } catch (error) {
       database.exec('ROLLBACK');
       throw error;
     }
     trouble.after();
+  }
+
+  private markPaid(event: PaymentSucceededEvent): void {
+    const order = [event.orderId, event.billedAmount, event.currency];
+    const paid = this.database.prepare(`UPDATE orders SET status = 'paid' WHERE ${ORDER} AND status = 'pending'`);
+    if (paid.run(...order).changes) return;
+    const noted = this.database.prepare(`UPDATE orders SET note = ? WHERE ${ORDER}`);
+    requireOrder(event, noted.run(`Payment ${event.paymentId}`, ...order).changes);
   }
 }
 
@@ -127,51 +145,59 @@ describe("handlers: 'at-least-once', for orders in another database", () => {
     return deliveries[0]!;
   }
 
-  onPostgres(test)('in MariaDB: failed after its commit it is called again, and does it once', async () => {
-    const orders = await createMariaDatabase(`orders_${process.pid}_${Date.now()}`);
-    const pool = mysql.createPool(orders.url.replace('mariadb:', 'mysql:'));
-    try {
-      await pool.query('CREATE TABLE orders (id varchar(40) PRIMARY KEY, times int NOT NULL)');
-      await pool.query('CREATE TABLE payment_key (delivery_id char(36) PRIMARY KEY)');
-      await pool.query(`INSERT INTO orders VALUES ('A', 0)`);
-      const host = await start([MariaOrders, { provide: MARIA, useValue: pool }]);
-      await pay(host, 'A');
-      let calls = 0;
-      trouble.after = () => {
-        calls += 1;
-        if (calls === 1) throw new Error('The process ended here.');
-      };
-      expect(await delivered(host)).toMatchObject({ attempts: 2 });
-      expect(calls).toBe(2);
-      const [rows] = await pool.query<RowDataPacket[]>('SELECT times FROM orders');
-      expect(rows).toEqual([{ times: 1 }]);
-    } finally {
-      await app?.close();
-      app = undefined;
-      await pool.end();
-      await orders.drop();
-    }
-  });
+  onPostgres(test)(
+    'in MariaDB: it waits for its order; failed after its commit it is called again, and does it once',
+    async () => {
+      const orders = await createMariaDatabase(`orders_${process.pid}_${Date.now()}`);
+      const pool = mysql.createPool(orders.url.replace('mariadb:', 'mysql:'));
+      try {
+        await pool.query(
+          'CREATE TABLE orders (id varchar(40) PRIMARY KEY, amount decimal(10, 2), currency char(3), status text, note text)',
+        );
+        await pool.query('CREATE TABLE payment_key (delivery_id char(36) PRIMARY KEY)');
+        const host = await start([MariaOrders, { provide: MARIA, useValue: pool }]);
+        await pay(host, 'A');
+        // Not found: neither the order nor the key is stored.
+        await host.get(PaymentWorkers).deliveries.runOnce();
+        await pool.query(`INSERT INTO orders VALUES ('A', 10, 'RUB', 'pending', NULL)`);
+        let calls = 0;
+        trouble.after = () => {
+          calls += 1;
+          if (calls === 1) throw new Error('The process ended here.');
+        };
+        expect(await delivered(host)).toMatchObject({ attempts: 3 });
+        expect(calls).toBe(2);
+        const [rows] = await pool.query<RowDataPacket[]>('SELECT status, note FROM orders');
+        expect(rows).toEqual([{ status: 'paid', note: null }]);
+      } finally {
+        await app?.close();
+        app = undefined;
+        await pool.end();
+        await orders.drop();
+      }
+    },
+  );
 
   // Node.js 20 has none.
   const sqlite = process.getBuiltinModule('node:sqlite') as
     { DatabaseSync: new (file: string) => DatabaseSync } | undefined;
   (sqlite ? test : test.skip)('in SQLite (Node.js 22): the same', async () => {
     const database = new sqlite!.DatabaseSync(':memory:');
-    database.exec('CREATE TABLE orders (id text PRIMARY KEY, times int NOT NULL)');
+    database.exec('CREATE TABLE orders (id text PRIMARY KEY, amount text, currency text, status text, note text)');
     database.exec('CREATE TABLE payment_key (delivery_id text PRIMARY KEY)');
-    database.exec(`INSERT INTO orders VALUES ('A', 0)`);
     const host = await start([SqliteOrders, { provide: SQLITE, useValue: database }]);
     await pay(host, 'A');
+    await host.get(PaymentWorkers).deliveries.runOnce();
+    database.exec(`INSERT INTO orders VALUES ('A', '10.00', 'RUB', 'pending', NULL)`);
     let calls = 0;
     trouble.after = () => {
       calls += 1;
       if (calls === 1) throw new Error('The process ended here.');
     };
-    expect(await delivered(host)).toMatchObject({ attempts: 2 });
-    expect([calls, database.prepare('SELECT times FROM orders').get()]).toEqual([
+    expect(await delivered(host)).toMatchObject({ attempts: 3 });
+    expect([calls, database.prepare('SELECT status, note FROM orders').get()]).toEqual([
       2,
-      expect.objectContaining({ times: 1 }),
+      expect.objectContaining({ status: 'paid', note: null }),
     ]);
     database.close();
   });

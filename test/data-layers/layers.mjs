@@ -32,6 +32,7 @@ import pg from 'pg';
  * @typedef {object} LayerKind with what it cannot do, as docs/data-layers.md says
  * @property {string} name
  * @property {(url: string, connections?: number) => Promise<Layer> | Layer} open
+ * @property {boolean} [isGated] from the witness on, only the module's statements pass
  * @property {boolean} [commitsUnawaited] a statement that a handler does not await commits although the handler throws
  * @property {string} [absent] why it is left out here
  */
@@ -61,6 +62,7 @@ const mysqlPool = (url, connectionLimit) => mysql.createPool({ uri: mysqlUrl(url
 /** @type {LayerKind} */
 const plain = {
   name: onMariaDb ? 'mysql2' : 'pg',
+  isGated: true,
   open(url, connections = CONNECTIONS) {
     if (onMariaDb) {
       const pool = mysqlPool(url, connections);
@@ -76,6 +78,7 @@ const plain = {
 /** @type {LayerKind} */
 const drizzle = {
   name: 'Drizzle',
+  isGated: true,
   open(url, connections = CONNECTIONS) {
     const on = {
       send: (/** @type {any} */ tx, /** @type {string} */ statement) => tx.execute(sql.raw(statement)),
@@ -95,6 +98,7 @@ const drizzle = {
 /** @type {LayerKind} */
 const kysely = {
   name: 'Kysely',
+  isGated: true,
   open(url, connections = CONNECTIONS) {
     /** @type {Layer['send']} */
     const send = (tx, statement) => tx.executeQuery(CompiledQuery.raw(statement));

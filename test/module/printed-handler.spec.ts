@@ -33,6 +33,8 @@ const OF_ANOTHER_LAYER = [
   'docs/data-layers.md',
   ...['prisma', 'drizzle', 'kysely'].map((layer) => `examples/${layer}/src/order-payments.ts`),
 ];
+/** Of a service that receives events, which has no `requireOrder`. */
+const RECEIVING = 'docs/brokers.md';
 /** The statements of the handler. `init` names the entity by a string, and some import the package as a whole. */
 const STATEMENTS = [
   'const { orderId: id, billedAmount: amount, currency, paymentId } = event;',
@@ -63,7 +65,7 @@ describe('the handler that documents, examples and init print', () => {
       .filter(Boolean);
     expect(lines.filter((line) => !line.includes('billedAmount: amount'))).toEqual([]);
     expect(new Set(lines.map((line) => line.split(':')[0]))).toEqual(
-      new Set([...PRINTED, ONE_MORE_STATE, ...OF_ANOTHER_LAYER]),
+      new Set([...PRINTED, ONE_MORE_STATE, RECEIVING, ...OF_ANOTHER_LAYER]),
     );
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { SEED } from '../../../../test/support/seed.js';
-import { parseBytes } from './read-body.js';
+import { parseBytes, UnreadableBody } from './read-body.js';
 
 const fieldsOf = async (body: Uint8Array | string, contentType?: string) =>
   (await parseBytes(body, { contentType })).fields;
@@ -56,4 +56,19 @@ describe('a body', () => {
 test('a form keeps a last character whose bytes end in A0, and loses the line end after it', async () => {
   const { fields } = await parseBytes(Buffer.from('InvId=A-1&custom=ЗАКАЗ-Р\r\n'), {});
   expect(fields).toEqual({ InvId: 'A-1', custom: 'ЗАКАЗ-Р' });
+});
+
+test.each([
+  ['{"OutSum": 100.00, "TrsId": 12345678901234567890}', { OutSum: '100.00', TrsId: '12345678901234567890' }],
+  [
+    '{"OutSum":-1,"custom":{"a":1.50,"b":[2.0]},"Status":"1: 2"}',
+    { OutSum: -1, custom: { a: 1.5, b: [2] }, Status: '1: 2' },
+  ],
+  ['{"OutSum": 1e+06, "custom": "\\": 5, {", "InvId": 7}', { OutSum: 1e6, custom: '": 5, {', InvId: 7 }],
+])('a number of a JSON body keeps its text: %s', async (body, fields) => {
+  expect(await fieldsOf(body)).toEqual(fields);
+});
+
+test('a JSON string that does not end is refused as quickly as it is long', async () => {
+  expect(await fieldsOf(`{"a": 1, "b": "${'\\"'.repeat(45_000)}`)).toBeInstanceOf(UnreadableBody);
 });

@@ -96,10 +96,26 @@ export async function parseBytes(
   const text = decoder.decode(content);
   if (!/^\s*[[{]/.test(text)) return { fields: collected(pairsOf(content, decoder)), bytes };
   try {
-    return { fields: JSON.parse(text) as unknown, bytes };
+    return { fields: JSON.parse(withNumbersAsText(text)) as unknown, bytes };
   } catch {
     return unreadable('must be JSON or a form');
   }
+}
+
+/** Strings, closed or not, brackets, and numbers. */
+const TOKENS = /"(?:[^"\\]|\\.)*"?|[[\]{}]|-?\d[\d.eE+-]*/gs;
+const PLAIN_NUMBER = /^-?\d+(\.\d+)?$/;
+
+/** A field's number that would not be written as it was sent is text: `100.00` would become 100, and a long one lose digits. */
+function withNumbersAsText(json: string): string {
+  if (!/:\s*-?\d/.test(json)) return json;
+  let depth = 0;
+  return json.replace(TOKENS, (token) => {
+    if (token === '{' || token === '[') depth += 1;
+    else if (token === '}' || token === ']') depth -= 1;
+    else if (depth === 1 && PLAIN_NUMBER.test(token) && String(Number(token)) !== token) return `"${token}"`;
+    return token;
+  });
 }
 
 type Expansion = (content: Buffer, limit: { readonly maxOutputLength: number }) => Promise<Buffer>;

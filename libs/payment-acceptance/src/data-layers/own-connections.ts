@@ -39,8 +39,11 @@ type Answer = Awaited<ReturnType<PaymentTransactions['query']>>;
 /** Of whichever driver the pool is. */
 type Client = PgClient & MysqlConnection;
 
-/** What the module sends last; on MariaDB, to switch autocommit on commits. */
-const LAST = /^\s*(ROLLBACK|SET autocommit = 1)/;
+/**
+ * What the module sends once the handler has ended; on MariaDB, where the witness is released before the mark, and to switch
+ * autocommit on commits.
+ */
+const LAST = /^\s*(RELEASE SAVEPOINT|ROLLBACK|SET autocommit = 1)/;
 
 /** How long a transaction may take beyond its limit, and its rollback, in milliseconds: then its connection is closed. */
 const GRACE_MS = 2_000;
