@@ -138,16 +138,29 @@ describe('checks', () => {
       expect(asked).toBe(2);
     });
 
-    test('a payment that stays NEW keeps its bill open, seldom looked at, and ends as a review', async () => {
+    test('a payment that stays NEW keeps its bill open for long, seldom looked at, and ends as a review', async () => {
       harness = await startHarness();
       const { billId } = await harness.host.payments.createBill({ orderId: 'abandoned', amount: '10' });
       await harness.sandbox.pay(billId, { card: '4000 0000 0000 0069' });
       await pass(harness, 4 * DAY, 2 * 60 * MINUTE);
       expect(await pass(harness, 3 * DAY, 2 * 60 * MINUTE)).toBeLessThanOrEqual(3);
       await pass(harness, 30 * DAY, DAY);
-      const { bills, reviews } = await harness.host.ledger();
-      expect(bills).toMatchObject([{ state: 'OPEN', nextCheckAt: null }]);
+      const { bills, events, reviews } = await harness.host.ledger();
+      expect(bills).toMatchObject([{ state: 'EXPIRED', nextCheckAt: expect.any(String) as unknown }]);
       expect(reviews).toMatchObject([{ billId, reason: 'unfinished', state: 'OPEN' }]);
+      expect(events.map(({ name }) => name).sort()).toEqual(['bill.expired', 'payment.review']);
+      // Whoever pays the order after all gets a bill that is looked after.
+      expect((await harness.host.payments.createBill({ orderId: 'abandoned', amount: '10' })).billId).not.toBe(billId);
+    });
+
+    test('a bill that is no longer checked is not handed out again', async () => {
+      harness = await startHarness();
+      const bill = { orderId: 'refused', amount: '10' };
+      const { billId } = await harness.host.payments.createBill(bill);
+      await harness.sandbox.setFaults({ requests: { tooManyPayments: 1 } });
+      await pass(harness, 40 * DAY, DAY);
+      expect((await harness.host.ledger()).bills).toMatchObject([{ state: 'OPEN', nextCheckAt: null }]);
+      expect((await harness.host.payments.createBill(bill)).billId).not.toBe(billId);
     });
 
     test('where only one can go, neither a hinted bill nor a scheduled one waits for all of the others', async () => {

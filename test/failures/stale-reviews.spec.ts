@@ -85,7 +85,7 @@ describe('stale reviews', () => {
       await shows(bill, status, '100.00');
       recorded.harness.clock.advance(40 * DAY);
       await shows(bill, status, '100.00');
-      expect(await of(bill)).toMatchObject({ open: [reason], events: ['payment.review'] });
+      expect(await of(bill)).toMatchObject({ open: [reason], events: ['bill.expired', 'payment.review'] });
       await shows(bill, 'FAIL', '100.00');
       await refused(bill, reason, /the ledger says FAIL.* Dismiss the review.* check the bill/);
       await dismiss(bill, reason);
@@ -230,7 +230,7 @@ describe('stale reviews', () => {
     recorded.harness.clock.advance(40 * DAY);
     const checks: string[][] = [];
     for (let check = 0; check < 3; check += 1) checks.push([...(await shows(bill, 'PROCESS', '100.00')).events]);
-    expect(checks).toEqual([['payment.review'], [], []]);
+    expect(checks).toEqual([['payment.review', 'bill.expired'], [], []]);
   });
 
   describe('a payment that counts, and is taken back again and again', () => {

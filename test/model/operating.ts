@@ -143,6 +143,6 @@ export const replayDeadLetters = step(
       (twice ? [by, by + 1] : [by]).map((at) => world.operations(at % 2).replay(filter, OPERATOR)),
     );
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(due.length);
-    model.actions.push(...counts.map(() => `replay ${what === 'one' ? chosen.intentId : 'dead letters'}`));
+    model.actions.push(...counts.map(() => `replay ${what === 'one' ? 'one' : 'dead letters'}`));
   },
 );

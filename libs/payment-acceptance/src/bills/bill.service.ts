@@ -210,7 +210,8 @@ export class BillService implements BeforeApplicationShutdown {
         if (!other.leaseEnded || !(await this.store.close(other.intentId, 'UNKNOWN', ABANDONED, tx))) return 'busy';
         abandoned.push(other);
       }
-      const open = bills.filter(({ state }) => state === 'OPEN');
+      // One that is no longer checked must not be paid: if its postback were lost, nobody would notice.
+      const open = bills.filter(({ state, isScheduled }) => state === 'OPEN' && isScheduled);
       if (!newAttempt && open.length > 0) {
         const same = open.findLast(
           (each) =>

@@ -12,7 +12,7 @@ import type { BillId, IntentId, OrderId, PaymentId } from './ids.js';
  * | UNKNOWN | the service may have made a bill | bills/: no answer was understood, or the process died |
  * | VOIDED | an operator found that an UNKNOWN bill was never made | operations/ |
  * | PAID | a payment of it succeeded; final | settlement/ |
- * | EXPIRED | not paid within its lifetime; a late payment still makes it PAID | settlement/ |
+ * | EXPIRED | not paid within its lifetime, or no longer waited for; a late payment still makes it PAID | settlement/ |
  */
 export type BillState = 'CREATING' | 'OPEN' | 'REJECTED' | 'UNKNOWN' | 'PAID' | 'EXPIRED' | 'VOIDED';
 
@@ -53,6 +53,8 @@ export interface BillRecord {
   readonly paidAt: Date | null;
   /** Whether the creation's lease is over: a bill still `CREATING` then was abandoned. */
   readonly leaseEnded: boolean;
+  /** Whether it will be checked again without a callback. */
+  readonly isScheduled: boolean;
 }
 
 /** The locked bill, as settlement needs it. */

@@ -83,7 +83,7 @@ describe('a list after others', () => {
       [{ kind: 'pending' }, 'OPEN'],
       [{ kind: 'review', reason: 'partial' }, 'OPEN'],
     ])('a bill whose payment is %j is %s at the end of its time', (verdict, state) => {
-      const end = { endOfLife: lockedBill().now.getTime(), horizon: lockedBill().now.getTime() };
+      const end = { endOfLife: lockedBill().now.getTime(), horizon: Infinity };
       const first = run({ judge: judging(verdict), listed: [unknown], ...end });
       expect(first.state).toBe(state);
       expect(reasons(first)).toEqual(

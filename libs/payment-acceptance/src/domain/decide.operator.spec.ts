@@ -115,4 +115,17 @@ describe('accepting a payment', () => {
     const running = kept(reported({ paymentId: 'p-2', status: 'UNKNOWN' }));
     expect(accept([running])).toMatchObject({ state: 'PAID', reviews: [] });
   });
+
+  test('of which the service says no amount stays as it is while that goes on', () => {
+    const listed = [reported({ amount: null })];
+    const first = run({ listed });
+    expect(reasons(first)).toEqual(['amount-missing']);
+    const known = first.payments.map((payment) => ({ ...payment, intentId: lockedBill().intentId }));
+    const { payments } = accept(known);
+    expect(payments).toMatchObject([{ amount: '99.00', verdict: 'succeeded' }]);
+    const bill = lockedBill({ state: 'PAID' });
+    expect(run({ bill, known: payments, firstPaymentId: 'p-1', listed })).toMatchObject({ payments: [], reviews: [] });
+    const changed = run({ bill, known: payments, firstPaymentId: 'p-1', listed: [reported({ amount: '50.00' })] });
+    expect(reasons(changed)).toEqual(['payment-changed']);
+  });
 });

@@ -216,6 +216,16 @@ describe('the end of a bill', () => {
     expect(again.reviews.map(({ key }) => key)).toEqual(before.status === 'FAIL' ? [decision.reviews[0]!.key] : []);
   });
 
+  test('an unknown status that follows FAIL counts where the judge says that it succeeded', () => {
+    const judge = () => [{ kind: 'succeeded' } as const];
+    const listed = [reported({ status: 'UNKNOWN', statusText: 'OVERPAID' })];
+    const decision = run({ known: [kept(reported({ status: 'FAIL' }))], listed, judge });
+    expect([decision.state, names(decision), reasons(decision)]).toEqual(['PAID', ['payment.succeeded'], []]);
+    expect(decision.payments).toMatchObject([{ statusText: 'OVERPAID', verdict: 'succeeded' }]);
+    const again = run({ known: decision.payments, firstPaymentId: decision.firstPaymentId, listed, judge });
+    expect(again).toMatchObject({ payments: [], events: [], reviews: [] });
+  });
+
   test('entries that contradict one another are the same contradiction in whatever order', () => {
     const [other, third] = [reported({ amount: '50.00' }), reported({ amount: '60.00' })];
     const known = [{ ...kept(success) }];

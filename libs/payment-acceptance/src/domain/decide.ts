@@ -30,7 +30,7 @@ const RANK: Readonly<Record<PaymentStatus, number>> = { NEW: 0, PROCESS: 1, UNKN
  * | nothing, or a lower status           | a payment of this bill                | it is kept, and the judge's verdict is taken           |
  * | the same status, without a verdict   | what the judge can decide now         | the verdict is taken, which is final                   |
  * | an unknown status                    | another one, or another amount        | it is kept, and the judge's verdict is taken           |
- * | FAIL                                 | only an unknown status                | review `unknown-status`, once for each                 |
+ * | FAIL                                 | only an unknown status                | a verdict of success is taken; one of review is opened once for each |
  * | SUCCESS, or accepted by an operator  | what contradicts it                   | review `payment-changed`, once for each change         |
  * | SUCCESS, or accepted by an operator  | what agrees again, where one is open  | review `payment-changed`: it can be accepted again     |
  * | the payment under another bill       | SUCCESS                               | review `payment-moved`                                 |
@@ -64,7 +64,7 @@ export function decide(input: DecisionInput): Decision {
       if (payment.status === 'SUCCESS') builder.review('payment-moved', payment, changeOf(payment));
     } else if (row && isOtherUnknown(row, payment, listings.get(payment.paymentId))) {
       const occasion = uuidFromName(`${payment.statusText ?? ''} ${changeOf(payment)}`);
-      if (row.status === 'UNKNOWN') {
+      if (row.status === 'UNKNOWN' || verdict.kind === 'succeeded') {
         keep({ ...payment, intentId: bill.intentId, contradiction: null, verdict: verdict.kind });
         builder.take(payment, verdict, occasion);
       } else if (verdict.kind === 'review') builder.review(verdict.reason, payment, occasion);
@@ -128,6 +128,8 @@ export function decideAccepted(
   builder.keep({
     ...row,
     ...(row.amount === null && { amount, currency: bill.currency }),
+    // As long as the service lists it as it did, that is no news.
+    ...(row.amount === null && row.status === 'SUCCESS' && { contradiction: uuidFromName(changeOf(row)) }),
     // A correction that counts is what a later list is compared with.
     ...(isCorrected && { amount: listed.amount, currency: listed.currency, contradiction: null }),
     verdict: 'succeeded',
@@ -306,6 +308,6 @@ function differs(
   return row.amount !== amount || row.currency !== currency;
 }
 
-function changeOf({ status, amount, currency }: ReportedPayment): string {
+function changeOf({ status, amount, currency }: Pick<ReportedPayment, 'status' | 'amount' | 'currency'>): string {
   return `${status}:${amount ?? ''}:${currency ?? ''}`;
 }

@@ -8,17 +8,18 @@ const NOW = lockedBill().now.getTime();
 const BILL = lockedBill().intentId;
 
 describe('what is neither paid nor failed when the time of a bill is over', () => {
-  test.each<[PaymentStatus, string, number, number, string[]]>([
-    ['UNKNOWN', 'before its end', NOW + 1, NOW + 1, []],
-    ['UNKNOWN', 'from its end on', NOW, NOW + 1, ['unknown-status']],
-    ['UNKNOWN', 'when nobody waits any more', NOW, NOW, ['unknown-status']],
-    ['NEW', 'from its end on', NOW, NOW + 1, []],
-    ['NEW', 'when nobody waits any more', NOW, NOW, ['unfinished']],
-    ['PROCESS', 'from its end on', NOW, NOW + 1, []],
-    ['PROCESS', 'when nobody waits any more', NOW, NOW, ['unfinished']],
-  ])('a payment that is %s %s', (status, _when, endOfLife, horizon, expected) => {
+  test.each<[PaymentStatus, string, number, number, string, string[]]>([
+    ['UNKNOWN', 'before its end', NOW + 1, NOW + 1, 'OPEN', []],
+    ['UNKNOWN', 'from its end on', NOW, NOW + 1, 'OPEN', ['unknown-status']],
+    ['UNKNOWN', 'when nobody waits any more', NOW, NOW, 'EXPIRED', ['unknown-status']],
+    ['NEW', 'from its end on', NOW, NOW + 1, 'OPEN', []],
+    ['NEW', 'when nobody waits any more', NOW, NOW, 'EXPIRED', ['unfinished']],
+    ['PROCESS', 'from its end on', NOW, NOW + 1, 'OPEN', []],
+    ['PROCESS', 'when nobody waits any more', NOW, NOW, 'EXPIRED', ['unfinished']],
+    ['PROCESS', 'where its end comes later', NOW + 1, NOW, 'OPEN', []],
+  ])('a payment that is %s %s', (status, _when, endOfLife, horizon, state, expected) => {
     const decision = run({ known: [kept(reported({ status }))], endOfLife, horizon });
-    expect([decision.state, reasons(decision)]).toEqual(['OPEN', expected]);
+    expect([decision.state, reasons(decision)]).toEqual([state, expected]);
   });
 
   test('only that is a review: what has failed beside it is not', () => {
@@ -38,12 +39,18 @@ describe('what is neither paid nor failed when the time of a bill is over', () =
     expect(run({ bill: lockedBill({ state: 'PAID' }), endOfLife: NOW })).toMatchObject({ state: 'PAID', events: [] });
   });
 
-  test.each(['PAID', 'EXPIRED'] as const)('is no review of a bill that is %s', (state) => {
-    const known = [kept(reported({ status: 'UNKNOWN' }))];
-    expect(run({ bill: lockedBill({ state }), known, endOfLife: NOW, horizon: NOW })).toMatchObject({
-      state,
-      reviews: [],
-    });
+  test.each<['PAID' | 'EXPIRED', PaymentStatus, string[]]>([
+    ['PAID', 'NEW', []],
+    ['PAID', 'PROCESS', ['unfinished']],
+    ['PAID', 'UNKNOWN', ['unknown-status']],
+    ['EXPIRED', 'NEW', ['unfinished']],
+    ['EXPIRED', 'PROCESS', ['unfinished']],
+    ['EXPIRED', 'UNKNOWN', ['unknown-status']],
+  ])('of a bill that is %s a payment is %s when nobody waits any more, and not before', (state, status, expected) => {
+    const input = { bill: lockedBill({ state }), known: [kept(reported({ status }))], endOfLife: NOW };
+    expect(reasons(run({ ...input, horizon: NOW + 1 }))).toEqual([]);
+    const decision = run({ ...input, horizon: NOW });
+    expect([decision.state, reasons(decision)]).toEqual([state, expected]);
   });
 });
 

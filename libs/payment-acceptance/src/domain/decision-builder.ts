@@ -16,7 +16,7 @@ export interface Decision extends Pick<Settlement, 'payments' | 'events' | 'revi
 export interface Lifetime {
   /** When an unpaid bill expires. */
   readonly endOfLife: number;
-  /** When a payment that still runs goes to a review: the bill is soon no longer checked. */
+  /** When a payment that still runs goes to a review, and an open bill expires all the same: it is soon no longer checked. */
   readonly horizon: number;
 }
 
@@ -125,7 +125,7 @@ export class DecisionBuilder {
   decisionAfterCheck(rows: readonly LedgerPayment[], lifetime: Lifetime): Decision {
     const { state: before, intentId } = this.bill;
     const state = this.stateAfter(rows, lifetime);
-    if (state === 'OPEN') this.reviewUnfinished(rows, lifetime);
+    if (state === before || state === 'EXPIRED') this.reviewUnfinished(rows, lifetime);
     if (state === 'EXPIRED' && before === 'OPEN') {
       this.event('bill.expired', intentId, [], (common) => common);
     }
@@ -146,15 +146,19 @@ export class DecisionBuilder {
     };
   }
 
-  /** A payment that is neither paid nor failed when the bill's time is over needs a person: it may hold money. */
+  /**
+   * A payment that is neither paid nor failed when the bill's time is over needs a person: it may hold money. One that is still NEW
+   * on a paid bill is a try that the payer has given up.
+   */
   private reviewUnfinished(rows: readonly LedgerPayment[], { endOfLife, horizon }: Lifetime): void {
     const { bill } = this;
     const now = bill.now.getTime();
-    if (now < endOfLife) return;
+    const isOver = now >= horizon;
+    if (bill.state === 'OPEN' ? now < endOfLife : !isOver) return;
     for (const row of rows.filter(({ verdict }) => verdict === 'pending')) {
       const listed = { ...row, billId: bill.billId, createdAt: null };
       if (row.status === 'UNKNOWN') this.review('unknown-status', listed);
-      else if (now >= horizon) this.review('unfinished', listed);
+      else if (isOver && !(row.status === 'NEW' && bill.state === 'PAID')) this.review('unfinished', listed);
     }
   }
 
@@ -187,10 +191,11 @@ export class DecisionBuilder {
     if (!firstForOrder) this.review('second-payment', payment);
   }
 
-  private stateAfter(rows: readonly LedgerPayment[], { endOfLife }: Lifetime): BillState {
+  private stateAfter(rows: readonly LedgerPayment[], { endOfLife, horizon }: Lifetime): BillState {
     const { bill } = this;
     if (this.succeeded) return 'PAID';
-    return bill.state === 'OPEN' && !rows.some(isRunning) && bill.now.getTime() >= endOfLife ? 'EXPIRED' : bill.state;
+    const end = rows.some(isRunning) ? Math.max(endOfLife, horizon) : endOfLife;
+    return bill.state === 'OPEN' && bill.now.getTime() >= end ? 'EXPIRED' : bill.state;
   }
 
   /**

@@ -8,7 +8,10 @@ export interface CheckScheduleOptions {
    * 1 hour, 3 hours, 6 hours.
    */
   openMs?: number[];
-  /** Age at which an unpaid bill without a running payment becomes `EXPIRED`. Default 3 days. */
+  /**
+   * Age at which an unpaid bill without a running payment becomes `EXPIRED`; one with such a payment does when it is
+   * `expiredForMs` older. Default 3 days.
+   */
   lifetimeMs?: number;
   /** Pause between checks of a paid bill: a second payment may come. Default 6 hours. */
   paidEveryMs?: number;

@@ -81,9 +81,18 @@ export function afterFailure(
   };
 }
 
-/** When an unpaid bill without a running payment expires, in epoch milliseconds. */
+/** When an unpaid bill without a running payment expires, in epoch milliseconds. One with a running payment does at its horizon. */
 export function endOfLife(bill: Pick<LockedBill, 'openedAt'>, options: CheckSchedule): number {
   return bill.openedAt.getTime() + options.lifetimeMs;
+}
+
+/** When a payment that still runs needs a person, in epoch milliseconds: two checks before the last one. */
+export function horizon(bill: LockedBill, options: CheckSchedule): number {
+  if (bill.state === 'PAID') {
+    return (bill.paidAt ?? bill.now).getTime() + options.paidForMs - 2 * options.paidEveryMs;
+  }
+  const ended = bill.state === 'EXPIRED' ? (bill.endedAt ?? bill.now).getTime() : endOfLife(bill, options);
+  return ended + options.expiredForMs - 2 * options.expiredEveryMs;
 }
 
 function within(at: number, end: number): Date | null {

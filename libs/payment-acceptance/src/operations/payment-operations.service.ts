@@ -174,7 +174,7 @@ export class PaymentOperations {
       (after?: DeliveryToReplay) => store.deadToReplay(filter, this.scope, after),
     ];
     const only = filter.deliveryId === undefined ? undefined : (await Promise.all(reads.map((read) => read()))).flat();
-    const target = only?.[0]?.intentId ?? 'dead letters';
+    const target = only?.[0]?.intentId ?? filter.deliveryId ?? 'dead letters';
     const pieces = only ? [only] : readPieces(...reads);
     return this.actInPieces({ operator, action: 'replay', target, detail }, pieces, async (tx, piece) => {
       const ids = piece.map(({ id }) => id);

@@ -14,7 +14,7 @@ import { defaultJudge } from '../domain/judge.js';
 import { deliveryId } from '../domain/event-id.js';
 import { occasionOfReview } from '../domain/occasion.js';
 import type { LedgerPayment, PaymentList, ReportedPayment, ReviewReason } from '../domain/payment.js';
-import { endOfLife, nextCheck } from '../domain/schedule.js';
+import { endOfLife, horizon, nextCheck } from '../domain/schedule.js';
 import type { NewEvent, Settlement } from '../domain/settlement.js';
 import { BillStore } from '../bills/storage/bill.store.js';
 import { CheckStore } from './storage/check.store.js';
@@ -106,11 +106,10 @@ export class SettlementService {
     const settlePart = (part: readonly ReportedPayment[], goesOn: boolean): Promise<Settled> => {
       const ids = part.map(({ paymentId }) => paymentId);
       return this.submit(claim, ids, !goesOn, (bill, order, known) => {
-        const end = endOfLife(bill, schedule);
-        const horizon = end + schedule.expiredForMs - 2 * schedule.expiredEveryMs;
+        const lifetime = { endOfLife: endOfLife(bill, schedule), horizon: horizon(bill, schedule) };
         const input = { bill, ...order, known, listed: part, goesOn, unreadable, judge: judgeOfPart };
         try {
-          return decide({ ...input, endOfLife: end, horizon });
+          return decide({ ...input, ...lifetime });
         } catch (error) {
           throw new PaymentJudgeError(bill, error);
         }

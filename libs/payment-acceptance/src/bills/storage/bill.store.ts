@@ -52,6 +52,7 @@ export const BILL: Reading<BillRecord> = {
   openedAt: instant,
   paidAt: instant,
   leaseEnded: flag,
+  isScheduled: flag,
 };
 
 /** The columns of a {@link BillRecord}. */
@@ -60,7 +61,7 @@ export function billColumns({ epochMs, text }: Dialect, now: Statement): Stateme
     payer_pays_commission AS "payerPaysCommission", custom, custom_given AS "customGiven",
     bill_id AS "billId", link_url AS "linkUrl", link_page_url AS "linkPageUrl", failure,
     ${epochMs('created_at')} AS "createdAt", ${epochMs('opened_at')} AS "openedAt", ${epochMs('paid_at')} AS "paidAt",
-    coalesce(lease_until < ${now}, true) AS "leaseEnded"`;
+    coalesce(lease_until < ${now}, true) AS "leaseEnded", next_check_at IS NOT NULL AS "isScheduled"`;
 }
 
 /** Bills and the locks of their orders. */
