@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import { PaymentProbe } from 'nestjs-payment-acceptance/testing';
 import { ONE_ADAPTER } from '../support/adapters.js';
 import { addEvents, MADE } from '../support/many-events.js';
@@ -91,6 +92,28 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
     );
     const again = await desk.operator.open(`actions/replay/${desk.main.deadLetter}`);
     expect([again.status, again.text]).toEqual([409, expect.stringContaining('it was already replayed')]);
+  });
+
+  test('a replay of all says how many deliveries that wait for their order it takes along', async () => {
+    const { host } = desk.harness;
+    await addEvents(desk.harness, 'main-dead', 3);
+    await host.dataSource.query(
+      `INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, due_at, behind, last_error_code)
+       SELECT id, name, seq, intent_id, 'orders', 'PENDING', occurred_at, TRUE, 'order-not-found' FROM payment_acceptance.event WHERE ${MADE}`,
+    );
+    const asked = await desk.operator.open('actions/replay/all');
+    expect(asked.text).toContain('Replay 1 dead letter?');
+    expect(asked.text).toContain('3 deliveries whose order was not found will be retried with them');
+    expect((await desk.operator.confirm('actions/replay/all')).text).toContain('4 deliveries are being retried.');
+  });
+
+  test('past events that were delivered are in the log, with their consumer', async () => {
+    await desk.harness.host.app.get(PaymentOperations).deliverPastEvents({ consumer: 'orders' }, 'ann');
+    expect((await desk.operator.open('log')).text).toContain('delivered past events to orders');
+  });
+
+  test('an address in capitals, which Express takes for the same, is none of the pages in a wrong way', async () => {
+    expect([200, 404]).toContain((await desk.operator.open('Bills')).status);
   });
 
   test('a replay of many that ends on the way says how many are done', async () => {

@@ -63,6 +63,19 @@ describe('client errors', () => {
     });
   });
 
+  test.each([
+    [400, '{"message":"Too many","error":"api:error.too_many_payments"}', PaymentTooManyPaymentsError],
+    [
+      403,
+      '{"success":false,"message":"Forbidden","error_code":"api:error.merchant_banned"}',
+      PaymentMerchantBannedError,
+    ],
+    [403, '{"title":"Forbidden","type":"api:error.bill_not_found"}', PaymentBillNotFoundError],
+  ])('7 the key of an error %d is found beside a sentence for people: %s', async (status, body, type) => {
+    recorded.recorder.answer({ status, body });
+    expect(await errorOf(list())).toBeInstanceOf(type);
+  });
+
   test('5.2 an invalid token is a 401 whatever the body says, on both operations', async () => {
     for (const body of ['', '{}', '<html></html>']) {
       recorded.recorder.answer({ status: 401, body });

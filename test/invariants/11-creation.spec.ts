@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import {
   PaymentBillMismatchError,
   PaymentCreationInProgressError,
@@ -8,6 +8,7 @@ import {
   PaymentUnknownOutcomeError,
   type PaymentBill,
 } from 'nestjs-payment-acceptance';
+import { BillStore } from '../../libs/payment-acceptance/src/bills/storage/bill.store.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../../libs/payment-acceptance/src/config/resolved-options.js';
 import { moduleOptions, startHarness, type Harness } from '../support/harness.js';
 
@@ -119,9 +120,15 @@ describe('invariant 11: creation', () => {
 
   test('while another call is creating: a short wait, then PaymentCreationInProgressError', async () => {
     const hold = harness.sandbox.holdAnswers('create');
+    const begun = jest.spyOn(harness.host.app.get(BillStore), 'insertFirst');
     const creating = create('busy');
     await hold.reached();
-    await expect(create('busy')).rejects.toBeInstanceOf(PaymentCreationInProgressError);
+    const waiting = Array.from({ length: 50 }, () => failing('busy'));
+    const elsewhere = harness.instances[1]!.payments.createBill({ orderId: 'busy', amount: '10' });
+    await expect(elsewhere).rejects.toBeInstanceOf(PaymentCreationInProgressError);
+    for (const error of await Promise.all(waiting)) expect(error).toBeInstanceOf(PaymentCreationInProgressError);
+    // They wait without the database's connections, which all shops share.
+    expect(begun).toHaveBeenCalledTimes(1);
     hold.release();
     await creating;
   });

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { PaymentHealthIndicator } from 'nestjs-payment-acceptance/operations';
+import { postbackFields, postJson } from '../support/http.js';
 import { until } from '../support/until.js';
 import { startWithOneBill, type RecordedHarness } from '../support/recorded-harness.js';
 
@@ -38,6 +39,43 @@ describe('an answer of the service that cannot be read as a whole', () => {
     await lists({ data: [PAID] });
     const after = await recorded.harness.host.app.get(PaymentHealthIndicator).isHealthy('payments');
     expect(after.payments.degraded).not.toContain('service-not-answering');
+  });
+
+  test('shows in health where a postback of a bill that is no longer scheduled waits for it', async () => {
+    await lists({ data: [PAID] });
+    for (let day = 0; day < 9; day += 1) {
+      recorded.harness.clock.advance(24 * 60 * MINUTE);
+      await recorded.harness.host.confirmer.runOnce();
+    }
+    expect((await recorded.harness.host.ledger()).bills).toMatchObject([{ state: 'PAID', nextCheckAt: null }]);
+    const fields = postbackFields({ InvId: 'order-1', OutSum: '10.00', TrsId: 'bill-1' });
+    expect((await postJson(`${recorded.harness.host.url}/postback/payment`, fields)).status).toBe(200);
+    for (let minute = 0; minute < 40; minute += 1) await lists({ payments: [PAID] });
+    const { payments } = await recorded.harness.host.app.get(PaymentHealthIndicator).isHealthy('payments');
+    expect(payments.degraded).toContain('checks-overdue');
+  });
+
+  test('shows in health where a gateway redirects every request', async () => {
+    for (let time = 0; time < 3; time += 1) {
+      recorded.recorder.answer({ status: 302, headers: { location: '/login' } });
+      recorded.harness.clock.advance(MINUTE);
+      await recorded.harness.host.confirmer.runOnce();
+    }
+    const { payments } = await recorded.harness.host.app.get(PaymentHealthIndicator).isHealthy('payments');
+    expect(payments.degraded).toContain('service-not-answering');
+  });
+
+  test('whose pages take longer than a check has is a failed check, and never one that is repeated in vain', async () => {
+    const page = JSON.stringify({ success: true, data: [PAID], next_cursor: 'more' });
+    recorded.recorder.answer((_request, response) => {
+      recorded.harness.clock.advance(8_000);
+      response.end(page);
+    });
+    recorded.harness.clock.advance(MINUTE);
+    await recorded.harness.host.confirmer.runOnce();
+    expect(recorded.recorder.requests).toHaveLength(1);
+    const { bills } = await recorded.harness.host.ledger();
+    expect(bills).toMatchObject([{ lastCheckError: expect.stringContaining('the list goes on after page 1') }]);
   });
 
   test('of one bill again and again shows in health within ten minutes, and no longer than that', async () => {

@@ -95,6 +95,16 @@ describe('cli program', () => {
     rmSync(join(folder, '.env'));
   }, 60_000);
 
+  test('the built program ends although what its options have opened is still open', async () => {
+    writeFileSync(
+      join(folder, 'open.config.js'),
+      `setInterval(() => undefined, 60_000);
+       export default { shops: { main: { shopId: '17', apiToken: process.env.MY_TOKEN, apiBaseUrl: 'http://127.0.0.1:9' } } };`,
+    );
+    const { code, out } = await program('status', '-d', 'data-source.js', '-c', 'open.config.js');
+    expect([code, out]).toEqual([0, expect.stringMatching(/^status +up\n/)]);
+  }, 60_000);
+
   test('the built program needs no database to examine the service', async () => {
     const { code, out, err } = await program('doctor', '-c', 'payments.config.js');
     expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('No database is configured') });

@@ -80,6 +80,14 @@ describe('erase', () => {
     expect(await places()).toEqual([]);
   });
 
+  test('finds such a postback by an order id that is stored masked, since it could be a card number', async () => {
+    await billOf(harness, '4111111111111111');
+    expect(await tell(harness, '4111111111111111', 'unknown-bill')).toBe(200);
+    const { document } = await commands.json('erase', '--order', '4111111111111111');
+    expect(document).toMatchObject({ removed: { waitingCallbacks: 1 } });
+    expect(await places()).toEqual([]);
+  });
+
   test('refuses an order that it does not know, by exit code and sentence', async () => {
     await billOf(harness, 'A-1');
     const unknown = /^Shop "(main|eu)" has no bill of order "\S+", so nothing was removed\. If it is another shop's/;

@@ -118,6 +118,28 @@ describe('bills that come back before their orders', () => {
     await expectEachPaidOnce(bills);
   });
 
+  test('an attempt that ends with its process, or by another error, is not their end either', async () => {
+    const bills = await lostBills(2);
+    await importAll(bills);
+    const later = async (): Promise<void> => {
+      harness.clock.advance(180 * MINUTE);
+      await harness.settle();
+    };
+    for (let attempt = 0; attempt < 3; attempt += 1) await later();
+    await harness.host.dataSource.query(
+      `UPDATE payment_acceptance.delivery SET attempts = attempts + 1, lease_until = due_at,
+       lease_token = '00000000-0000-4000-8000-000000000001'`,
+    );
+    await later();
+    broken = true;
+    await later();
+    expect(await health()).toMatchObject({ backlog: { deadLetters: 0 } });
+    broken = false;
+    restoreAll(bills);
+    await later();
+    await expectEachPaidOnce(bills);
+  });
+
   test('a replay gives what waits for its order all its attempts, in the order of its bill, and leaves other failures alone', async () => {
     const { billId } = await commands.foreignBill('order-0');
     await importAll([{ orderId: 'order-0', billId, amount: '10.00', createdAt: new Date() }]);

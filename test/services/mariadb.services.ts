@@ -119,7 +119,7 @@ describe('the tables on MariaDB', () => {
   });
 });
 
-describe('a server with another SQL mode', () => {
+describe('a server with other settings', () => {
   test.each([
     '',
     'STRICT_TRANS_TABLES,NO_BACKSLASH_ESCAPES',
@@ -130,6 +130,12 @@ describe('a server with another SQL mode', () => {
     const database = new MariaDatabase(beside(await connect(), 1), new PaymentClock());
     await database.change(rawSql(`SET SESSION sql_mode = '${mode}'`));
     await expect(database.verify()).rejects.toThrow(/sql_mode/);
+  });
+
+  test('is refused: connections without autocommit', async () => {
+    const database = new MariaDatabase(beside(await connect(), 1), new PaymentClock());
+    await database.change(rawSql('SET SESSION autocommit = 0'));
+    await expect(database.verify()).rejects.toThrow(/autocommit = 0/);
   });
 });
 

@@ -16,6 +16,7 @@ import {
 import { HttpAdapterHost } from '@nestjs/core';
 import { OperatorActions, type ActionAddress } from './actions/operator-actions.js';
 import { addressOf } from './common/links.js';
+import { notHere } from './common/page-context.js';
 import { ConsolePages } from './console.pages.js';
 import { ConsoleResponder, type Exchange } from './console.responder.js';
 import type { ConsoleRequest, PaymentConsoleOptions } from './common/options.js';
@@ -109,5 +110,8 @@ function listAt(request: ConsoleRequest): (typeof LISTS)[keyof typeof LISTS] {
   const name = addressOf(request)
     .pathname.split('/')
     .findLast((segment) => segment !== '');
-  return LISTS[name as keyof typeof LISTS]; // no other address leads here
+  // Express takes addresses in any case.
+  const list = Object.entries(LISTS).find(([address]) => address === name?.toLowerCase());
+  if (!list) throw notHere('page');
+  return list[1];
 }

@@ -10,8 +10,8 @@ import {
   map,
   merge,
   type Observable,
+  ReplaySubject,
   share,
-  Subject,
   takeUntil,
   takeWhile,
   timer,
@@ -36,7 +36,8 @@ export function versionOf({ status, note, events }: Order): string {
 export class OrderWatch implements BeforeApplicationShutdown {
   private readonly logger = new Logger('OrderWatch');
   private readonly watched: string[] = [];
-  private readonly closing = new Subject<void>();
+  /** Replayed, for a browser that connects again before the server has closed. */
+  private readonly closing = new ReplaySubject<void>(1);
   private readonly looks: Observable<Map<string, Order>>;
 
   constructor(orders: OrdersService) {

@@ -27,7 +27,8 @@ export class OrdersService {
   }
 
   /** Stores the order first, then creates its bill: a crash in between leaves an order that can still be paid. */
-  async create({ shop = 'main', amount, description }: CreateOrderDto): Promise<{ order: Order; bill: PaymentBill }> {
+  async create({ amount, description, ...given }: CreateOrderDto): Promise<{ order: Order; bill: PaymentBill }> {
+    const shop = given.shop ?? 'main';
     const order = await this.orders.save(
       this.orders.create({
         id: randomUUID(),

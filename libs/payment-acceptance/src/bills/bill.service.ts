@@ -10,6 +10,7 @@ import { RateLimitedLog } from '../common/rate-limited-log.js';
 import { PaymentRandom, timeOrderedUuid } from '../common/random.js';
 import { InFlight } from '../common/in-flight.js';
 import { maskCards } from '../common/redact.js';
+import { Turns } from '../common/turns.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import type { BillRecord } from '../domain/bill.js';
 import { CallbackStore } from '../callbacks/storage/callback.store.js';
@@ -44,7 +45,8 @@ export interface CreateBillOptions {
   signal?: AbortSignal;
 }
 
-const POLL_MS = 50;
+/** Pauses between looks at a creation of another instance's. */
+const POLL_MS = { first: 50, most: 500 };
 
 /** Of each shop, one line about refused creations in this time. */
 const REFUSALS_MS = 60_000;
@@ -54,6 +56,8 @@ const REFUSALS_MS = 60_000;
 export class BillService implements BeforeApplicationShutdown {
   private readonly logger = new PaymentLogger('PaymentBills');
   private readonly creations = new InFlight();
+  /** Calls for one order: without them, all but one would ask the database again and again, for the connections of everybody. */
+  private readonly turns = new Turns();
   private readonly ends: IntentEnds;
   private readonly refusals: RateLimitedLog;
   private stopping = false;
@@ -109,7 +113,12 @@ export class BillService implements BeforeApplicationShutdown {
       const of = { shop: shop.name, shopId: shop.shopId, intentId, customGiven, traceparent: span.traceparent };
       const intent: Intent = { ...fields, ...of, description, name };
       span.set({ 'payment.order_id': fields.orderId });
-      const bill = await this.creations.track(this.createPrepared(shop, fields, intent, request.orderedAt, options));
+      const { waitMs } = this.options.creation;
+      const deadline = performance.now() + waitMs;
+      const inTurn = () => this.createPrepared(shop, fields, intent, request.orderedAt, options, deadline);
+      const key = `${shop.name}\n${fields.orderId}`;
+      const bill = await this.creations.track(this.turns.take(key, inTurn, waitMs, options.signal));
+      if (!bill) throw new PaymentCreationInProgressError(shop.name, fields.orderId);
       span.set({ 'payment.bill_id': bill.billId });
       return bill;
     });
@@ -163,9 +172,9 @@ export class BillService implements BeforeApplicationShutdown {
     intent: Intent,
     orderedAt: Date | undefined,
     { newAttempt = false, signal }: CreateBillOptions,
+    deadline: number,
   ): Promise<PaymentBill> {
-    const deadline = performance.now() + this.options.creation.waitMs;
-    for (;;) {
+    for (let pauseMs = POLL_MS.first; ; pauseMs = Math.min(2 * pauseMs, POLL_MS.most)) {
       if (this.stopping) throw new PaymentApplicationStoppingError(shop.name, fields.orderId);
       await this.ends.storeNow(shop.name, fields.orderId);
       const begun = await this.begin(intent, orderedAt, newAttempt).catch((error: unknown) => {
@@ -178,7 +187,7 @@ export class BillService implements BeforeApplicationShutdown {
       if (begun !== 'busy') return payable(begun);
       if (performance.now() >= deadline || signal?.aborted)
         throw new PaymentCreationInProgressError(shop.name, fields.orderId);
-      await sleep(POLL_MS);
+      await sleep(pauseMs);
     }
   }
 

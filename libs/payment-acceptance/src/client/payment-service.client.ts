@@ -117,10 +117,11 @@ export class PaymentServiceClient implements OnApplicationShutdown {
     return this.list(shop, billId, control, readPaymentList);
   }
 
-  /** Page after page, where the list has several (assumed). */
+  /** Page after page, where the list has several (assumed), as long as the last one still comes within the lease of a check. */
   private async list(shop: Shop, billId: string, control: RequestControl, read: ReadList): Promise<PaymentList> {
-    const tooMany = (what: string) =>
-      new PaymentTooManyPaymentsError({ shop: shop.name, operation: 'listPayments' }, what);
+    const details = { shop: shop.name, operation: 'listPayments' } as const;
+    const tooMany = (what: string) => new PaymentTooManyPaymentsError(details, what);
+    const lastBegin = this.clock.elapsed() + this.options.leases.checkMs / 4;
     const pages: PaymentList[] = [];
     const queries = new Set<string>();
     for (let query: string | undefined = ''; query !== undefined;) {
@@ -137,6 +138,9 @@ export class PaymentServiceClient implements OnApplicationShutdown {
         throw tooMany(`the list has more than ${MAX_LISTED} payments`);
       }
       query = page.next;
+      if (query !== undefined && this.clock.elapsed() >= lastBegin) {
+        throw new PaymentServiceNetworkError(details, `timeout: the list goes on after page ${pages.length}`, true);
+      }
     }
     return {
       payments: withoutRepeated(pages.map(({ payments }) => payments)),
@@ -236,8 +240,10 @@ export class PaymentServiceClient implements OnApplicationShutdown {
       throw new PaymentServiceNetworkError(details, 'the answer is larger than http.maxAnswerBytes', true);
     }
     if (isSuccess) return answer;
-    this.contacts.note(shop.apiBaseUrl, !isUnavailable(answer.status), this.clock.now());
-    throw errorOf(shop, operation, answer, this.clock.now());
+    const error = errorOf(shop, operation, answer, this.clock.now());
+    const isUnderstood = !isUnavailable(answer.status) && !(error instanceof PaymentAnswerNotUnderstoodError);
+    this.contacts.note(shop.apiBaseUrl, isUnderstood, this.clock.now());
+    throw error;
   }
 
   /** Only an understood answer counts: a service whose answers have changed is as useless as an unreachable one. */

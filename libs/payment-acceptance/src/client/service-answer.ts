@@ -54,7 +54,9 @@ export function errorOf(
   const { status, text } = answer;
   const messageKey = messageOf(shop, answer);
   const details = { shop: shop.name, operation, status, messageKey };
-  const says = (key: string): boolean => messageKey?.includes(key) ?? false;
+  // The body's shape is not shown: the key may stand beside a sentence for people, which is the message then.
+  const beginning = text.slice(0, MAX_ERROR_TEXT);
+  const says = (key: string): boolean => messageKey?.includes(key) === true || beginning.includes(`api:error.${key}`);
   if (status === 401) return new PaymentUnauthenticatedError(details);
   if (status === 400 && says('too_many_payments')) return new PaymentTooManyPaymentsError(details);
   if (status === 403 && says('merchant_not_found')) return new PaymentMerchantNotFoundError(details);

@@ -44,6 +44,28 @@ describe('transport', () => {
     });
   });
 
+  test('what the host has set for its own requests does not count here', async () => {
+    const client = axios.create({
+      timeout: 1,
+      auth: { username: 'host', password: 'secret' },
+      params: { key: 'of the host' },
+      headers: { 'x-api-key': 'of the host' },
+      baseURL: 'http://127.0.0.1:1',
+      maxContentLength: 1,
+      transformResponse: () => 'changed',
+    });
+    recorder.answer((_request, response) => setTimeout(() => response.end('as it came'), 20));
+    const answer = await transport({}, client).send({ method: 'GET', url: `${recorder.url}/path`, token: 'a-token' });
+    expect(answer.text).toBe('as it came');
+    const { path, query, headers } = recorder.request;
+    expect([path, [...query], headers.authorization, headers['x-api-key']]).toEqual([
+      '/path',
+      [],
+      'Bearer a-token',
+      undefined,
+    ]);
+  });
+
   test('no redirect is followed, and no proxy of the environment is asked', async () => {
     const elsewhere = await new Recorder().open();
     process.env.http_proxy = elsewhere.url;

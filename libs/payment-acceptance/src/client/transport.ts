@@ -59,6 +59,8 @@ export class Transport {
     now: () => number,
   ) {
     this.#ofCreations = new CreationAgents(now);
+    // An instance begins with what the host has set for all of its requests: time limits, credentials, headers.
+    for (const name of Object.keys(axios.defaults)) Reflect.deleteProperty(axios.defaults, name);
   }
 
   async send(request: TransportRequest): Promise<TransportAnswer> {

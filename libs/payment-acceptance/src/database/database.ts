@@ -10,7 +10,7 @@ import { OwnTransaction } from './own-transaction.js';
 import { isConflict, isReadOnly } from './query-errors.js';
 import { flag, readRows, type Reading } from './reading.js';
 import { sql, type Statement } from './statement.js';
-import { PaymentReadOnlyDatabaseError } from './database.errors.js';
+import { PaymentReadOnlyDatabaseError, PaymentStatementTimeoutError } from './database.errors.js';
 import { withStatementTimeout } from './statement-timeout.js';
 
 /** How often a transaction that conflicts with others is attempted. */
@@ -229,8 +229,8 @@ export abstract class Database implements ConnectionCloser {
       return result;
     } catch (error) {
       tx.isOver = true;
-      // A ROLLBACK would queue behind a statement that is under way; the connection is destroyed below instead.
-      if (tx.running === 0) {
+      // A ROLLBACK would queue behind a statement that is under way, COMMIT too; the connection is destroyed below instead.
+      if (tx.running === 0 && !(error instanceof PaymentStatementTimeoutError)) {
         isEnded = await send('ROLLBACK').then(
           () => !isReadOnly(error),
           () => false,

@@ -148,7 +148,6 @@ export class Signals {
   private async listen(client: PgClient, lost: Promise<void>): Promise<boolean> {
     let timer: NodeJS.Timeout | undefined;
     const echo = new Promise<boolean>((resolve) => {
-      timer = setTimeout(() => resolve(false), ECHO_MS);
       client.on('notification', ({ payload = '' }) => {
         const [sender, ...signals] = payload.split(' ');
         if (sender === this.self) resolve(true);
@@ -161,7 +160,9 @@ export class Signals {
       const gone = lost.then((): never => {
         throw new Error('The connection was lost.');
       });
-      return await Promise.race([echo, gone]);
+      // Not before the server has answered: a busy one is no pooler.
+      const silence = new Promise<boolean>((resolve) => (timer = setTimeout(() => resolve(false), ECHO_MS)));
+      return await Promise.race([echo, gone, silence]);
     } finally {
       clearTimeout(timer);
     }

@@ -3,7 +3,7 @@ import { describeError, errorType } from '../common/errors.js';
 import type { LogFields, PaymentLogger } from '../common/payment-logger.js';
 import type { PaymentRandom } from '../common/random.js';
 import type { ResolvedOptions } from '../config/resolved-options.js';
-import type { ClaimedDelivery, DeliveryStore } from './storage/delivery.store.js';
+import { ATTEMPTS_WITHOUT_ORDER, type ClaimedDelivery, type DeliveryStore } from './storage/delivery.store.js';
 import { NoConnectionError } from '../database/database.errors.js';
 import type { EventConsumer } from './consumer.js';
 import { isNonRetryable } from './non-retryable.js';
@@ -21,7 +21,7 @@ type Uncounted = 'unanswered' | 'no-connection';
 const UNCOUNTED = { unanswered: 'was not answered', 'no-connection': 'could not start' };
 
 /** Retries for an order that is not found: up to 51 hours, of which jitter may skip half. */
-const PATIENCE = { maxAttempts: 60, retryBaseMs: 5_000, retryCapMs: 3_600_000 };
+const PATIENCE = { maxAttempts: ATTEMPTS_WITHOUT_ORDER, retryBaseMs: 5_000, retryCapMs: 3_600_000 };
 
 /** The longest pause after an uncounted failure, so that delivery resumes soon after the problem is over. */
 const UNCOUNTED_CAP_MS = 30_000;
@@ -79,7 +79,8 @@ export class FailedAttempts {
 
   private async postpone(delivery: ClaimedDelivery, error: unknown): Promise<Failure> {
     const reason = describeError(error);
-    const { maxAttempts, retryBaseMs, retryCapMs } = isOrderNotFound(error) ? this.patience : this.options;
+    const { maxAttempts, retryBaseMs, retryCapMs } =
+      isOrderNotFound(error) || delivery.orderWasMissing ? this.patience : this.options;
     const last = isNonRetryable(error) || delivery.attempt >= maxAttempts;
     const pauseMs = last ? null : backoff(delivery.attempt - 1, retryBaseMs, retryCapMs, this.random.fraction());
     const what = `Attempt ${delivery.attempt} of ${delivery.eventName} to "${delivery.consumer}" (delivery ${delivery.deliveryId}) failed`;

@@ -371,6 +371,7 @@ function bornClaimed(
     eventName: name,
     shop: bill.shop,
     attempt: 1,
+    orderWasMissing: false,
     payload: JSON.stringify(payload),
     late: false,
     alone: true,

@@ -134,7 +134,11 @@ export class OperatorActions {
 
   private async replayAll(context: PageContext) {
     const filter = filterOf(context.query);
-    return replayFilter(context, filter, await context.records.countDeadLetters(filter));
+    const [dead, replayable] = await Promise.all([
+      context.records.countDeadLetters(filter),
+      context.operations.replayable(filter),
+    ]);
+    return replayFilter(context, filter, dead, Math.max(0, replayable - dead));
   }
 }
 

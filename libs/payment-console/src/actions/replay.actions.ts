@@ -37,17 +37,30 @@ export function replayOne(context: PageContext, letter: DeadLetter | undefined):
   };
 }
 
-export function replayFilter(context: PageContext, filter: Filter, total: number): OperatorAction | ImpossibleAction {
-  if (total === 0) return GONE;
+/** @param waiting how many other deliveries match, which wait for an order that was not found: they are retried, too */
+export function replayFilter(
+  context: PageContext,
+  filter: Filter,
+  dead: number,
+  waiting: number,
+): OperatorAction | ImpossibleAction {
+  if (dead + waiting === 0) return GONE;
   return {
-    title: `Replay ${count(total, 'dead letter')}?`,
+    title: `Replay ${count(dead, 'dead letter')}?`,
     place: 'dead-letters',
-    label: `Replay ${total}`,
+    label: `Replay ${dead + waiting}`,
     fields: [],
     content: html`<p>
         You are about to replay
         <strong>${filterText(filter)}</strong>${context.scope !== null && ` of shop ${context.scope}`}.
       </p>
+      ${
+        waiting > 0 &&
+        html`<p>
+          ${count(waiting, 'delivery', 'deliveries')} whose order was not found will be retried with them, and not
+          later.
+        </p>`
+      }
       <p>
         <strong>What will happen:</strong> they are ${WHAT_HAPPENS} Any that become dead letters in the meantime are
         included.
@@ -55,7 +68,8 @@ export function replayFilter(context: PageContext, filter: Filter, total: number
       <p>Unless their cause is fixed, they become dead letters again.</p>`,
     async perform(operator, input) {
       const number = await context.operations.replay(filter, operator, input('note'));
-      return { to: 'dead-letters', query: { done: 'replayed', count: String(number) } };
+      const done = waiting > 0 ? 'deliveries-replayed' : 'replayed';
+      return { to: 'dead-letters', query: { done, count: String(number) } };
     },
   };
 }

@@ -17,6 +17,10 @@ export function actionTitle({ action, detail }: RecordedAction): string {
       return `dismissed lost bill ${text(detail.serviceBillId)}`;
     case 'replay':
       return `replayed ${filterText(detail.filter)}`;
+    case 'deliver-past-events': {
+      const { consumer } = (detail.filter ?? {}) as Readonly<Record<string, unknown>>;
+      return `delivered past events to ${text(consumer)}`;
+    }
     case 'erase':
       return 'removed the personal data of the order';
     case 'recover':

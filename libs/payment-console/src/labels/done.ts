@@ -30,6 +30,8 @@ function messageOf(done: string, number: number): Message | undefined {
       return { tone: 'good', text: 'The bill was taken in. It is checked at once, and settles like any other.' };
     case 'bill-dismissed':
       return { tone: 'good', text: 'The bill was dismissed.' };
+    case 'deliveries-replayed':
+      return { tone: 'good', text: `${count(number, 'delivery is', 'deliveries are')} being retried.` };
     case 'replayed':
       return number === 0
         ? { tone: 'warn', text: 'Nothing was replayed: no dead letter matches any more.' }

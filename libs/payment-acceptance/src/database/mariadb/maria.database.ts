@@ -3,6 +3,7 @@ import type { Connection } from '../connection-source.js';
 import { Database, type TransactionBounds } from '../database.js';
 import type { Answer } from '../host-transaction.js';
 import { isConflict } from '../query-errors.js';
+import { flag } from '../reading.js';
 import { closeNow } from '../socket.js';
 import { rawSql, sql, type Statement } from '../statement.js';
 import { PaymentUnsupportedDataSourceError } from '../database.errors.js';
@@ -164,12 +165,12 @@ export class MariaDatabase extends Database {
 
   override async verify(): Promise<void> {
     const { type } = this.source;
-    const [server] = await this.rows<{ version: string; mode: string; charset: string }>(
-      sql`SELECT VERSION() AS version, @@SESSION.sql_mode AS mode,
+    const [server] = await this.rows<{ version: string; mode: string; autocommit: boolean; charset: string }>(
+      sql`SELECT VERSION() AS version, @@SESSION.sql_mode AS mode, @@SESSION.autocommit AS autocommit,
          CONCAT_WS(',', @@character_set_client, @@character_set_connection, @@character_set_results) AS charset`,
-      {},
+      { autocommit: flag },
     );
-    const { version = '', mode = '', charset = '' } = server ?? {};
+    const { version = '', mode = '', autocommit = false, charset = '' } = server ?? {};
     const [, major, minor] = /(\d+)\.(\d+)\.\d+-MariaDB/i.exec(version) ?? [];
     if (major === undefined || Number(major) * 100 + Number(minor) < 1006) {
       throw new PaymentUnsupportedDataSourceError(
@@ -182,6 +183,13 @@ export class MariaDatabase extends Database {
         type,
         `Its sql_mode is "${mode}": it must include STRICT_TRANS_TABLES, and none of ANSI, ANSI_QUOTES, PIPES_AS_CONCAT, ` +
           'NO_BACKSLASH_ESCAPES, HIGH_NOT_PRECEDENCE, EMPTY_STRING_IS_NULL and ORACLE.',
+      );
+    }
+    // Each statement would begin a transaction that nobody ends.
+    if (!autocommit) {
+      throw new PaymentUnsupportedDataSourceError(
+        type,
+        'Its connections begin with autocommit = 0: remove it from init_connect, the server and the data source.',
       );
     }
     // In another one, what it does not have becomes "?": different ids would become the same.

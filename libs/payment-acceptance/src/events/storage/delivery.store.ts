@@ -4,7 +4,7 @@ import type { BillState } from '../../domain/bill.js';
 import { deliveryId } from '../../domain/event-id.js';
 import type { DeliveryId, IntentId } from '../../domain/ids.js';
 import type { Database, Within } from '../../database/database.js';
-import { toSql, sql, type Expression, type Statement } from '../../database/statement.js';
+import { rawSql, toSql, sql, type Expression, type Statement } from '../../database/statement.js';
 import type { OwnTransaction } from '../../database/own-transaction.js';
 
 /** A consumer of one event, hosted by this instance. */
@@ -42,6 +42,8 @@ export interface ClaimedDelivery extends DeliveryQueue {
   readonly shop: string;
   /** Number of this attempt: 1 for the first. */
   readonly attempt: number;
+  /** Whether the latest attempt found no order: then there are more of them, see {@link mostAttempts}. */
+  readonly orderWasMissing: boolean;
   /** The event as JSON. */
   readonly payload: string;
   /** Whether a later event of the same bill has already reached the consumer. */
@@ -111,6 +113,15 @@ export const ABSENT_MS = 3_600_000;
 
 /** The `last_error_code` of a delivery whose handler found no order. */
 export const ORDER_NOT_FOUND = 'order-not-found';
+
+/** Minimum attempts of a delivery whose order is not found. */
+export const ATTEMPTS_WITHOUT_ORDER = 60;
+
+/** How many attempts a delivery `d` has, given those of any other failure. */
+export function mostAttempts(d: Expression, maxAttempts: Statement): Statement {
+  return sql`CASE WHEN ${toSql(d)}.last_error_code = '${rawSql(ORDER_NOT_FOUND)}'
+    THEN greatest(${rawSql(String(ATTEMPTS_WITHOUT_ORDER))}, ${maxAttempts}) ELSE ${maxAttempts} END`;
+}
 
 /** A consumer that no instance hosts, with the number of deliveries that wait for it. */
 export interface AbsentConsumer {

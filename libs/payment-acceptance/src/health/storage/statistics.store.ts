@@ -53,7 +53,8 @@ export abstract class StatisticsStore {
          (SELECT ${dialect.msBetween('min(next_check_at)', this.now())} FROM payment_acceptance.bill
           WHERE next_check_at <= ${this.now()} AND ${shop}) AS "oldestCheckMs",
          (SELECT ${dialect.msBetween('min(due_at)', this.now())} FROM (SELECT c.due_at FROM payment_acceptance.callback c
-            JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id AND ${freeAt(this.now())}
+            JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id
+              AND (${freeAt(this.now())} OR b.bill_id IS NOT NULL AND b.failed_checks >= 5)
           WHERE c.pending AND c.intent_id IS NOT NULL AND c.due_at <= ${this.now()} AND ${ofScope('c.shop', scope)}
           LIMIT ${COUNTED}) due) AS "oldestHintMs",
          ${counted(sql`payment_acceptance.callback c WHERE c.pending AND c.intent_id IS NULL

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { maskCards } from '../../common/redact.js';
 import type { IntentId, OrderId } from '../../domain/ids.js';
 import type { ErasedBill, ErasedPart } from '../records/erasure.js';
 import { Database } from '../../database/database.js';
@@ -67,7 +68,7 @@ export class ErasureStore {
     return {
       ...redactedParts(dialect, intentIds),
       waitingCallbacks: redactedCallbacks(
-        sql`shop = ${shop} AND order_id = ${orderId} AND pending = TRUE AND intent_id IS NULL`,
+        sql`shop = ${shop} AND order_id = ${maskCards(orderId)} AND pending = TRUE AND intent_id IS NULL`,
       ),
       lostBills: {
         table: sql`payment_acceptance.lost_bill`,

@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common';
 import {
   DeliveryStore,
   isPending,
+  mostAttempts,
+  ORDER_NOT_FOUND,
   withDeliveryId,
   type AbsentConsumer,
   ABSENT_MS,
@@ -79,7 +81,7 @@ export class MariaDeliveryStore extends DeliveryStore {
       const d = toSql(alias);
       const now = this.now();
       const known = foreignShops.length === 0 ? sql`TRUE` : sql`NOT ${isOf(foreignShops, d)}`;
-      return sql`${d}.due_at <= ${now} AND ${known} AND (${d}.lease_until IS NULL OR ${d}.lease_until < ${now} AND ${d}.attempts < ${maxAttempts})
+      return sql`${d}.due_at <= ${now} AND ${known} AND (${d}.lease_until IS NULL OR ${d}.lease_until < ${now} AND ${d}.attempts < ${mostAttempts(d, sql`${maxAttempts}`)})
        AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE other.state = 'PENDING'
          AND other.intent_id = ${d}.intent_id AND other.consumer = ${d}.consumer AND other.id <> ${d}.id
          AND (other.lease_until >= ${now} OR other.seq < ${d}.seq AND ${holdsBack(hosted, d, this.now(-ABSENT_MS))}))`;
@@ -132,10 +134,16 @@ export class MariaDeliveryStore extends DeliveryStore {
     );
     if (next.length === 0) return;
     const ids = next.map(({ id }) => id);
-    await this.database.change(
-      sql`UPDATE payment_acceptance.delivery SET behind = 0 WHERE id ${mariadb.oneOf(ids, 'bigint')} ORDER BY id`,
-      tx,
-    );
+    const free = async (within: OwnTransaction): Promise<void> => {
+      // One that a handler has locked was freed and claimed meanwhile.
+      const locked = await this.database.lockFree(within, 'delivery', ids, sql`t.state = 'PENDING' AND t.behind = 1`);
+      if (locked.length === 0) return;
+      await this.database.change(
+        sql`UPDATE payment_acceptance.delivery SET behind = 0 WHERE id ${mariadb.oneOf(locked, 'bigint')}`,
+        within,
+      );
+    };
+    await (tx ? free(tx) : this.database.transaction(free));
   }
 
   override queuesBehind(after: DeliveryQueue | null, limit: number): Promise<DeliveryQueue[]> {
@@ -154,11 +162,11 @@ export class MariaDeliveryStore extends DeliveryStore {
     const rows = await this.database.rows<Omit<ClaimedRow, 'alone'>>(
       sql`SELECT CAST(d.id AS CHAR) AS id, CAST(d.event_id AS CHAR) AS "eventId", d.lease_token AS token, d.intent_id AS "intentId", d.consumer,
          d.event_name AS "eventName", e.shop,
-         d.attempts AS attempt, CAST(e.payload AS CHAR) AS payload, e.traceparent,
+         d.attempts AS attempt, d.last_error_code <=> ${ORDER_NOT_FOUND} AS "orderWasMissing", CAST(e.payload AS CHAR) AS payload, e.traceparent,
          ${mariadb.epochMs('e.asserted_at')} AS "assertedAt", b.state AS "billState", ${LATE}
        FROM payment_acceptance.delivery d JOIN payment_acceptance.event e ON e.id = d.event_id
        JOIN payment_acceptance.bill b ON b.intent_id = d.intent_id WHERE d.id ${mariadb.oneOf(ids, 'bigint')}`,
-      { attempt: integer, assertedAt: instant, late: flag },
+      { attempt: integer, orderWasMissing: flag, assertedAt: instant, late: flag },
       tx,
     );
     // Unused on MariaDB: `completeWith` always looks for others.
@@ -180,9 +188,9 @@ export class MariaDeliveryStore extends DeliveryStore {
     maxAttempts: number,
   ): Promise<Pick<ClaimedDelivery, 'deliveryId' | 'consumer'>[]> {
     if (hosted.length === 0) return [];
-    const condition = sql`t.state = 'PENDING' AND t.attempts >= ${maxAttempts} AND t.lease_until < ${this.now()}`;
+    const condition = sql`t.state = 'PENDING' AND t.attempts >= ${mostAttempts('t', sql`${maxAttempts}`)} AND t.lease_until < ${this.now()}`;
     const ofAllShops = hosted.map((each) => ({ ...each, shops: null }));
-    const columns = sql`d.id, d.event_id, d.consumer, d.state, d.attempts, d.lease_until`;
+    const columns = sql`d.id, d.event_id, d.consumer, d.state, d.attempts, d.last_error_code, d.lease_until`;
     const due = nextOfEach(ofAllShops, columns, sql`d.due_at <= ${this.now()}`, EXHAUSTED_AMONG);
     const found = await this.database.rows<{ id: string; eventId: string; consumer: string }>(
       sql`SELECT CAST(t.id AS CHAR) AS id, CAST(t.event_id AS CHAR) AS "eventId", t.consumer

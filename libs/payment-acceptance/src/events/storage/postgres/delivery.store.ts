@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common';
 import {
   DeliveryStore,
   isPending,
+  mostAttempts,
+  ORDER_NOT_FOUND,
   withDeliveryId,
   type AbsentConsumer,
   ABSENT_MS,
@@ -66,7 +68,7 @@ function holdsBack(earlier: Expression, now: Statement): Statement {
 type ClaimRow = Omit<ClaimedRow, 'id'> & { readonly id: string | null; readonly nextMs: number | null };
 
 const CLAIM_ROW: Reading<ClaimRow> = {
-  ...{ attempt: integer, assertedAt: instant, late: flag, alone: flag, nextMs: integer },
+  ...{ attempt: integer, orderWasMissing: flag, assertedAt: instant, late: flag, alone: flag, nextMs: integer },
 };
 
 /** See `DeliveryStore.claim`. */
@@ -85,7 +87,7 @@ const CLAIM = prepare(
         SELECT d.id FROM payment_acceptance.delivery d WHERE d.id = next.id AND ${isPending('d.state')}
           AND ${namesItsShop('hosted')} AND d.due_at <= ${now}
           AND (${foreignShops}::text = '[]' OR NOT ${foreignShops}::jsonb @> ${SHOP_OF_D})
-          AND (d.lease_until IS NULL OR d.lease_until < ${now} AND d.attempts < ${maxAttempts}::int)
+          AND (d.lease_until IS NULL OR d.lease_until < ${now} AND d.attempts < ${mostAttempts('d', sql`${maxAttempts}::int`)})
           AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE ${isPending('other.state')}
             AND other.intent_id = d.intent_id AND other.consumer = d.consumer AND other.id <> d.id
             AND (other.lease_until >= ${now} OR other.seq < d.seq AND ${holdsBack('other', now)}) ${ROW_BY_ROW})
@@ -98,7 +100,7 @@ const CLAIM = prepare(
   FROM due, payment_acceptance.event e, payment_acceptance.bill b
   WHERE d.id = due.id AND e.id = d.event_id AND b.intent_id = d.intent_id
   RETURNING d.id::text AS id, d.event_id::text AS "eventId", d.lease_token AS token, d.intent_id AS "intentId", d.consumer, d.event_name AS "eventName",
-    e.shop, d.attempts AS attempt, e.payload::text AS payload, e.traceparent, ${postgres.epochMs('e.asserted_at')} AS "assertedAt", b.state AS "billState",
+    e.shop, d.attempts AS attempt, d.last_error_code IS NOT DISTINCT FROM '${rawSql(ORDER_NOT_FOUND)}' AS "orderWasMissing", e.payload::text AS payload, e.traceparent, ${postgres.epochMs('e.asserted_at')} AS "assertedAt", b.state AS "billState",
     EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.intent_id = d.intent_id
       AND later.consumer = d.consumer AND later.seq > d.seq AND ${isDone('later.state')}) AS late,
     NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE other.intent_id = d.intent_id
@@ -230,17 +232,18 @@ export class PostgresDeliveryStore extends DeliveryStore {
     hosted: readonly HostedConsumer[],
     maxAttempts: number,
   ): Promise<Pick<ClaimedDelivery, 'deliveryId' | 'consumer'>[]> {
-    const isExhausted = sql`attempts >= ${maxAttempts} AND lease_until < ${this.now()}`;
+    const isExhausted = (d: Expression): Statement =>
+      sql`${toSql(d)}.attempts >= ${mostAttempts(d, sql`${maxAttempts}`)} AND ${toSql(d)}.lease_until < ${this.now()}`;
     const dead = await this.database.rows<{ eventId: string; consumer: string }>(
       sql`UPDATE payment_acceptance.delivery SET state = 'DEAD', ended_at = ${this.now()}, lease_token = NULL,
          lease_until = NULL, last_error = coalesce(last_error, 'The process ended during the last attempt.')
-       WHERE id IN (SELECT id FROM payment_acceptance.delivery WHERE id = ANY(ARRAY(
+       WHERE id IN (SELECT d.id FROM payment_acceptance.delivery d WHERE d.id = ANY(ARRAY(
            SELECT next.id FROM ${hostedOf(sql`${listed(hosted)}`)} hosted CROSS JOIN LATERAL (
-             SELECT n.id, n.attempts, n.lease_until FROM payment_acceptance.delivery n
+             SELECT n.id, n.attempts, n.last_error_code, n.lease_until FROM payment_acceptance.delivery n
              WHERE n.consumer = hosted.consumer AND n.event_name = hosted.event_name AND ${isPending('n.state')}
                AND NOT n.behind AND n.due_at <= ${this.now()} ORDER BY n.due_at, n.seq LIMIT ${EXHAUSTED_AMONG}) next
-           WHERE ${isExhausted} LIMIT 100))
-         AND ${isPending('state')} AND ${isExhausted} ORDER BY id FOR UPDATE SKIP LOCKED)
+           WHERE ${isExhausted('next')} LIMIT 100))
+         AND ${isPending('d.state')} AND ${isExhausted('d')} ORDER BY d.id FOR UPDATE SKIP LOCKED)
        RETURNING event_id::text AS "eventId", consumer`,
       {},
     );
