@@ -79,9 +79,9 @@ export class FailedAttempts {
 
   private async postpone(delivery: ClaimedDelivery, error: unknown): Promise<Failure> {
     const reason = describeError(error);
-    const { maxAttempts, retryBaseMs, retryCapMs } =
-      isOrderNotFound(error) || delivery.orderWasMissing ? this.patience : this.options;
-    const last = isNonRetryable(error) || delivery.attempt >= maxAttempts;
+    const { maxAttempts, retryBaseMs, retryCapMs } = isOrderNotFound(error) ? this.patience : this.options;
+    const most = delivery.orderWasMissing ? this.patience.maxAttempts : maxAttempts;
+    const last = isNonRetryable(error) || delivery.attempt >= most;
     const pauseMs = last ? null : backoff(delivery.attempt - 1, retryBaseMs, retryCapMs, this.random.fraction());
     const what = `Attempt ${delivery.attempt} of ${delivery.eventName} to "${delivery.consumer}" (delivery ${delivery.deliveryId}) failed`;
     const fields = { ...fieldsOf(delivery), error: errorType(error) };
