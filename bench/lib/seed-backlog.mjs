@@ -34,6 +34,8 @@ const TABLES = ['shop_order', 'bill', 'event', 'delivery', 'review', 'callback',
 const POSTGRES = {
   before: ['SET session_replication_role = replica'],
   after: ['VACUUM ANALYZE'],
+  /** Writes now what would be written, and waited for, while something is measured. */
+  flush: ['CHECKPOINT'],
   /** @param {number} last */
   numberedTo: (last) => [`SELECT setval(pg_get_serial_sequence('payment_acceptance.event', 'seq'), ${last})`],
   /** @param {string} name */
@@ -55,6 +57,7 @@ const POSTGRES = {
 const MARIADB = {
   before: ['SET foreign_key_checks = 0', 'SET unique_checks = 0'],
   after: [`ANALYZE TABLE ${TABLES.map((name) => `payment_acceptance_${name}`).join(', ')}`],
+  flush: [`FLUSH TABLES ${TABLES.map((name) => `payment_acceptance_${name}`).join(', ')} FOR EXPORT`, 'UNLOCK TABLES'],
   numberedTo: () => [],
   table: (name) => `payment_acceptance_${name}`,
   numbers: (first, last) => `(SELECT seq AS n FROM seq_${first}_to_${last}) numbers`,
@@ -81,7 +84,7 @@ export async function seedPast(url, rows, statistics) {
   const dataSource = await new DataSource({ type: onMaria ? 'mariadb' : 'postgres', url }).initialize();
   const runner = dataSource.createQueryRunner();
   const dialect = onMaria ? MARIADB : POSTGRES;
-  const { table, then, id, text, key, numbered, before, after, frozen, numbers } = dialect;
+  const { table, then, id, text, key, numbered, before, after, flush, frozen, numbers } = dialect;
   const all = numbers(1, rows);
   const bills = rows / 10;
   const bill = id(1, `n % ${bills}`);
@@ -107,6 +110,7 @@ export async function seedPast(url, rows, statistics) {
       `UPDATE ${table('delivery')} SET state = 'DEAD', last_error_code = 'Error' WHERE consumer = 'mail'`,
     );
     if (statistics === 'fresh') for (const statement of after) await runner.query(statement);
+    for (const statement of flush) await runner.query(statement);
   } finally {
     await runner.release();
     await dataSource.destroy();

@@ -147,6 +147,23 @@ describe('the sample shop, two processes on one database', () => {
     expect((await postJson(`${shop.urls[0]!}/api/orders`, body)).status).toBe(400);
   });
 
+  test('an order whose bill could not be made is kept, and named: to buy again would be another one', async () => {
+    const url = shop.urls[0]!;
+    await shop.sandbox.setFaults({ requests: { status500: 1 } });
+    const bought = await postForm(`${url}/buy`, { product: 'cup', shop: 'main' });
+    const made = await postJson(`${url}/api/orders`, { amount: '1.00', shop: null });
+    await shop.sandbox.clearFaults();
+    expect(made.status).toBe(502);
+    const { id, code } = (await made.json()) as { id: string; code: string };
+    expect([code, await shop.order(id)]).toEqual(['unknown-outcome', expect.objectContaining({ status: 'pending' })]);
+    expect([bought.status, bought.headers.get('location')]).toEqual([
+      303,
+      expect.stringMatching(/^\/orders\/[\da-f-]{36}$/),
+    ]);
+    const paid = await postForm(`${url}${bought.headers.get('location')}/pay`, {});
+    expect([paid.status, paid.headers.get('location')]).toEqual([303, expect.stringContaining('/transfer/')]);
+  });
+
   test('an order that nobody made is a 404, and an id that is none a 400', async () => {
     const statuses = [];
     for (const id of ['00000000-0000-4000-8000-000000000000', 'x']) {

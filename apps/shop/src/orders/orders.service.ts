@@ -14,6 +14,16 @@ import { Order, type OrderStatus, type ShopName } from './order.entity.js';
 
 const NEWEST = 100;
 
+/** An order that is stored, and whose bill could not be made: it can still be paid. */
+export class OrderNotBilledError extends Error {
+  constructor(
+    readonly orderId: string,
+    override readonly cause: unknown,
+  ) {
+    super(`Order ${orderId} has no bill yet.`, { cause });
+  }
+}
+
 @Injectable()
 export class OrdersService {
   private readonly shops: Readonly<Record<ShopName, PaymentShop>>;
@@ -26,7 +36,10 @@ export class OrdersService {
     this.shops = { main, eu };
   }
 
-  /** Stores the order first, then creates its bill: a crash in between leaves an order that can still be paid. */
+  /**
+   * Stores the order first, then creates its bill: a crash in between leaves an order that can still be paid.
+   * @throws OrderNotBilledError
+   */
   async create({ amount, description, ...given }: CreateOrderDto): Promise<{ order: Order; bill: PaymentBill }> {
     const shop = given.shop ?? 'main';
     const order = await this.orders.save(
@@ -39,7 +52,11 @@ export class OrdersService {
         status: 'pending',
       }),
     );
-    return { order, bill: await this.bill(order) };
+    try {
+      return { order, bill: await this.bill(order) };
+    } catch (error) {
+      throw new OrderNotBilledError(order.id, error);
+    }
   }
 
   /**

@@ -1,12 +1,14 @@
 import {
   Catch,
   HttpException,
+  HttpStatus,
   Logger,
   type ArgumentsHost,
   type ExceptionFilter,
   type HttpServer,
 } from '@nestjs/common';
 import { PaymentBillError, PaymentBillMismatchError, PaymentAcceptanceError } from 'nestjs-payment-acceptance';
+import { OrderNotBilledError } from '../orders/orders.service.js';
 import { messagePage } from './layout.js';
 import { priceChangedPage } from './price-changed.page.js';
 
@@ -25,16 +27,20 @@ export class PageExceptionFilter implements ExceptionFilter {
 
   constructor(private readonly adapter: HttpServer) {}
 
-  catch(error: unknown, host: ArgumentsHost): void {
+  catch(thrown: unknown, host: ArgumentsHost): void {
+    const notBilled = thrown instanceof OrderNotBilledError ? thrown : undefined;
+    const error = notBilled ? notBilled.cause : thrown;
     const request = host.switchToHttp().getRequest<{ readonly url: string }>();
     const response = host.switchToHttp().getResponse<object>();
     const status = statusOf(error);
     if (status >= 500) this.logger.error(error instanceof Error ? (error.stack ?? error.message) : String(error));
     const body = bodyOf(error, status);
     if (request.url.startsWith('/api/')) {
-      this.adapter.reply(response, body, status);
+      this.adapter.reply(response, { ...body, ...(notBilled && { id: notBilled.orderId }) }, status);
       return;
     }
+    // Its page offers to pay: to buy again would be another order.
+    if (notBilled) return void this.adapter.redirect(response, HttpStatus.SEE_OTHER, `/orders/${notBilled.orderId}`);
     const page =
       error instanceof PaymentBillMismatchError
         ? priceChangedPage(error)

@@ -16,7 +16,7 @@ export interface OperatorAction {
   readonly noteRequired?: boolean;
   /**
    * Performs it, and returns where to go next.
-   * @throws PaymentOperatorActionError, PaymentServiceError, InputError
+   * @throws PaymentOperatorActionError, PaymentServiceError, PaymentShopError, PaymentUnknownShopError, InputError
    */
   perform(operator: string, input: Input): Promise<Redirect>;
 }

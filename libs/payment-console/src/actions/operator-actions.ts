@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { PaymentServiceError } from 'nestjs-payment-acceptance';
+import { PaymentServiceError, PaymentShopError, PaymentUnknownShopError } from 'nestjs-payment-acceptance';
 import { PaymentActionInterruptedError, PaymentOperatorActionError } from 'nestjs-payment-acceptance/operations';
 import { cleanLine } from '../common/text.js';
 import { filterOf } from '../common/filter.js';
@@ -61,9 +61,8 @@ export class OperatorActions {
         return this.page(context, at, action, { status: 503, message: { tone: 'bad', text: error.message }, input });
       }
       const status = error instanceof InputError ? 400 : 409;
-      const told = error instanceof InputError || error instanceof PaymentOperatorActionError;
-      if (!told && !(error instanceof PaymentServiceError)) throw error;
-      const message: Message = { tone: 'bad', text: `Nothing was changed. ${error.message}` };
+      if (!TOLD.some((kind) => error instanceof kind)) throw error;
+      const message: Message = { tone: 'bad', text: `Nothing was changed. ${(error as Error).message}` };
       return this.page(context, at, action, { status, message, input });
     }
   }
@@ -141,6 +140,16 @@ export class OperatorActions {
     return replayFilter(context, filter, dead, Math.max(0, replayable - dead));
   }
 }
+
+/** Errors whose message says what to do. */
+const TOLD = [
+  InputError,
+  PaymentOperatorActionError,
+  PaymentServiceError,
+  // Of a bill whose shop has left the options, or cannot be looked up.
+  PaymentShopError,
+  PaymentUnknownShopError,
+];
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
