@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { HintedBill } from '../common/wake-ups.js';
 import type { ClaimedBill } from '../domain/claim.js';
+import { CheckClaims } from './check-claims.js';
 import { Confirmer } from './confirmer.js';
 
 const NEVER_MS = 3_600_000;
@@ -54,9 +55,10 @@ function setUp() {
     options: { pollMs: NEVER_MS, shutdownTimeoutMs: 1, checks: { concurrency: 16 }, leases: { checkMs: 30_000 } },
     none: { closeAbandoned: () => undefined, retireWaiting: () => undefined, uuid: () => 'token' },
   };
+  const { requests, followed, none, clock, options } = parts;
   const confirmer = Reflect.construct(Confirmer, [
-    ...[parts.checks, parts.billChecks, {}, parts.none, parts.none, parts.requests, parts.followed, parts.none],
-    ...[parts.clock, parts.telemetry, parts.options],
+    Reflect.construct(CheckClaims, [parts.checks, requests, followed, none, clock, options]),
+    ...[parts.checks, parts.billChecks, {}, none, none, requests, followed, none, clock, parts.telemetry, options],
   ]) as Confirmer;
   return {
     confirmer,

@@ -2,9 +2,11 @@ import type { Provider } from '@nestjs/common';
 import { perDatabase } from '../database/stores.js';
 import { BillChecks } from './bill-checks.js';
 import { BillInquiry } from './bill-inquiry.js';
+import { CheckClaims } from './check-claims.js';
 import { Confirmer } from './confirmer.js';
 import { FollowedShops } from './followed-shops.js';
 import { SettlementService } from './settlement.service.js';
+import { SettlementTransactions } from './settlement.transactions.js';
 import { CheckStore } from './storage/check.store.js';
 import { DueStore } from './storage/due.store.js';
 import { InquiryStore } from './storage/inquiry.store.js';
@@ -25,10 +27,12 @@ import { ShopIdentityStore, ShopStore } from './storage/shop.store.js';
 /** Checks and settlements. */
 export const SETTLEMENT: readonly Provider[] = [
   FollowedShops,
+  CheckClaims,
   Confirmer,
   BillChecks,
   BillInquiry,
   SettlementService,
+  SettlementTransactions,
   perDatabase(CheckStore, PostgresCheckStore, MariaCheckStore),
   perDatabase(DueStore, PostgresDueStore, MariaDueStore),
   perDatabase(SettlementStore, PostgresSettlementStore, MariaSettlementStore),

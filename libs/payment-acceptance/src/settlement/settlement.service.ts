@@ -1,37 +1,25 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { setImmediate } from 'node:timers/promises';
 import { GroupCommit, type Ended } from '../common/group-commit.js';
-import { describeError, errorType } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
-import { RateLimitedLog } from '../common/rate-limited-log.js';
-import { PaymentClock } from '../common/clock.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import type { BillState, LockedBill, LockedOrder } from '../domain/bill.js';
 import type { ClaimedBill } from '../domain/claim.js';
 import { decide, decideUnlistable, inParts, judgingOnce, type Decision } from '../domain/decide.js';
 import { defaultJudge } from '../domain/judge.js';
-import { deliveryId } from '../domain/event-id.js';
 import { occasionOfReview } from '../domain/occasion.js';
 import type { LedgerPayment, PaymentList, ReportedPayment, ReviewReason } from '../domain/payment.js';
 import { endOfLife, horizon, nextCheck } from '../domain/schedule.js';
-import type { NewEvent, Settlement } from '../domain/settlement.js';
+import type { NewEvent } from '../domain/settlement.js';
 import { BillStore } from '../bills/storage/bill.store.js';
-import { CheckStore } from './storage/check.store.js';
-import { DeliveryWorker } from '../events/delivery.worker.js';
-import {
-  DeliveryStore,
-  type ClaimedDelivery,
-  type DeliveryQueue,
-  type ReservedDelivery,
-} from '../events/storage/delivery.store.js';
 import { mayConcernOneRow } from '../database/query-errors.js';
 import { SettlementStore } from './storage/settlement.store.js';
-import { SettlementWriter, type AddedEvent } from './storage/settlement.writer.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
 import { PaymentJudgeError } from './judge.error.js';
 import { fieldsOf } from './check-log.js';
+import { SettlementTransactions, type NewEvents } from './settlement.transactions.js';
 import { SettlementBatch, type CheckAnswer, type Decided } from './settlement.batch.js';
 import type { IntentId, OrderId } from '../domain/ids.js';
 import type { OwnTransaction } from '../database/own-transaction.js';
@@ -52,9 +40,6 @@ export type Settled =
 
 const STALE: Settled = { stale: true, events: [] };
 
-/** An application without handlers for an event is told of it once, and then of how many there were each minute. */
-const UNCONSUMED_PAUSE_MS = 60_000;
-
 /** As many as take tens of milliseconds to read, and as many to decide on: other work may go between. */
 const MANY_PAYMENTS = 2_000;
 
@@ -70,22 +55,16 @@ const MAX_BILLS_OF_TRANSACTION = 64;
 export class SettlementService {
   private readonly logger = new PaymentLogger('PaymentSettlement');
   private readonly commits: GroupCommit<CheckAnswer, Settled>;
-  private readonly unconsumed: RateLimitedLog;
 
   constructor(
+    private readonly transactions: SettlementTransactions,
     private readonly store: SettlementStore,
-    private readonly writer: SettlementWriter,
     private readonly bills: BillStore,
-    private readonly checks: CheckStore,
-    private readonly deliveries: DeliveryStore,
-    private readonly deliverer: DeliveryWorker,
     private readonly random: PaymentRandom,
     private readonly telemetry: Telemetry,
     private readonly metrics: PaymentMetrics,
-    clock: PaymentClock,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
-    this.unconsumed = new RateLimitedLog(this.logger, clock, UNCONSUMED_PAUSE_MS);
     this.commits = new GroupCommit({
       name: 'PaymentSettlement',
       maxBatch: MAX_BILLS_OF_TRANSACTION,
@@ -168,19 +147,18 @@ export class SettlementService {
     decision: (tx: OwnTransaction, bill: LockedBill, order: LockedOrder) => Promise<Decision | undefined>,
   ): Promise<void> {
     await this.traced(at, (traceparent) =>
-      this.transaction<Pick<Settled, 'events'>>(async (tx, reserve) => {
+      this.transactions.run<Pick<Settled, 'events'>>(async (tx, write) => {
         const order = await this.bills.lockOrder(tx, at.shop, at.orderId);
         const bill = await this.store.lockBill(tx, at.intentId);
         if (!bill) throw new Error(`Bill ${at.intentId} of a review does not exist.`);
         const decided = await decision(tx, bill, order);
-        if (!decided) return { value: { events: [] }, ...NOTHING_WRITTEN };
+        if (!decided) return { events: [] };
         const { state } = decided;
         const nextCheckAt = nextCheck(bill, state, false, this.options.schedule, this.random.fraction());
         const change = { state, nextCheckAt, scheduled: false };
         const hints = { consumed: [], again: [] };
         const settlement = { ...decided, bill, traceparent, assertedAt: null, change, hints };
-        const written = await this.write(tx, [settlement], reserve);
-        return { value: { events: newOf(decided, written.added) }, ...written };
+        return { events: newOf(decided, await write([settlement])) };
       }, false),
     );
   }
@@ -225,7 +203,7 @@ export class SettlementService {
    */
   private settleTogether(answers: readonly CheckAnswer[], wait: boolean): Promise<(Ended<Settled> | undefined)[]> {
     const claims = answers.map(({ claim }) => claim);
-    return this.transaction(async (tx, reserve) => {
+    return this.transactions.run(async (tx, write) => {
       const listed = answers.flatMap(({ claim: { shop }, paymentIds }) =>
         paymentIds.map((paymentId) => ({ shop, paymentId })),
       );
@@ -234,7 +212,7 @@ export class SettlementService {
       const { locked, known } = await this.store.lockAndRead(tx, claims, wait, [...ending], listed);
       // By bill and token: of two answers about one bill, only the current claim's counts.
       const held = new Map(locked.map((one) => [claimKey({ intentId: one.bill.intentId, token: one.token }), one]));
-      if (held.size === 0) return { value: answers.map(() => undefined), ...NOTHING_WRITTEN };
+      if (held.size === 0) return answers.map(() => undefined);
       if (known.length >= MANY_PAYMENTS) await setImmediate();
       const batch = new SettlementBatch(known, this.options.schedule, () => this.random.fraction());
       const ends = answers.map((answer): Ended<Decided> | undefined => {
@@ -245,15 +223,14 @@ export class SettlementService {
         held.delete(key);
         return batch.settle(answer, one);
       });
-      const written = await this.write(tx, batch.settlements, reserve);
-      const value = ends.map((end): Ended<Settled> | undefined => {
+      const added = await write(batch.settlements);
+      return ends.map((end): Ended<Settled> | undefined => {
         if (!end || 'error' in end) return end;
         const { state, hintsLeft } = end.value;
-        const events = newOf(end.value, written.added);
-        const isWaiting = events.some(({ id }) => written.added.get(id)?.isWaiting);
+        const events = newOf(end.value, added);
+        const isWaiting = events.some(({ id }) => added.get(id)?.isWaiting);
         return { value: { stale: false, state, hintsLeft, events, isWaiting } };
       });
-      return { value, ...written };
     }, true);
   }
 
@@ -262,125 +239,10 @@ export class SettlementService {
     if (end && 'error' in end) throw end.error;
     return end?.value ?? STALE;
   }
-
-  /**
-   * After the commit, begins the deliveries that it has created as claimed, and frees those that were queued behind others that
-   * have ended meanwhile.
-   * @param readsFirst see `Database.transaction`
-   */
-  private async transaction<T>(
-    work: (tx: OwnTransaction, reserve: Reserve) => Promise<Written & { readonly value: T }>,
-    readsFirst: boolean,
-  ): Promise<T> {
-    let reserved: readonly ReservedDelivery[] = [];
-    const release = (): void => {
-      reserved.forEach((place) => this.deliverer.release(place));
-      reserved = [];
-    };
-    const reserve: Reserve = (events) => {
-      // If the transaction is repeated, what the attempt before it has reserved.
-      release();
-      const reservation = this.deliverer.reserve(events);
-      reserved = reservation.deliveries;
-      return reservation;
-    };
-    let written: Written & { readonly value: T };
-    try {
-      written = await this.store.transaction((tx) => work(tx, reserve), readsFirst);
-    } catch (error) {
-      release();
-      throw error;
-    }
-    const { value, waiting, claimed } = written;
-    const isBegun = ({ eventId, consumer }: ReservedDelivery): boolean =>
-      claimed.some((delivery) => delivery.eventId === eventId && delivery.consumer === consumer);
-    reserved = reserved.filter((place) => !isBegun(place));
-    release();
-    await Promise.all(claimed.map((delivery) => this.deliverer.adopt(delivery)));
-    if (waiting.length > 0) {
-      await this.deliveries.free(waiting, []).catch((error: unknown) => {
-        const what = 'Could not free new deliveries that are queued behind others; retrying within a minute.';
-        this.logger.write('deliveries-not-freed', `${what} ${describeError(error)}`, { error: errorType(error) });
-      });
-    }
-    return value;
-  }
-
-  private async write(tx: OwnTransaction, settlements: readonly Settlement[], reserve: Reserve): Promise<Written> {
-    if (settlements.length === 0) return NOTHING_WRITTEN;
-    const again = settlements.flatMap(({ hints }) => hints.again);
-    await this.checks.answerHints({ consumed: [], again }, tx);
-    const reservation = reserve(
-      settlements.flatMap(({ bill: { shop }, events }) => events.map(({ id, name }) => ({ id, name, shop }))),
-    );
-    const written = await this.writer.write(tx, settlements, this.options.schedule.minGapMs, reservation);
-    const redacted = settlements.flatMap(({ bill }) => (bill.redacted ? bill.intentId : []));
-    if (redacted.length > 0) await this.store.redactCallbacks(tx, redacted);
-    const added = new Map(
-      written.map(({ claimed, ...event }) => [event.id, { ...event, isWaiting: event.deliveries > claimed.length }]),
-    );
-    const sources = new Map(
-      settlements.flatMap((settlement) => settlement.events.map((event) => [event.id, { settlement, event }] as const)),
-    );
-    const claimed = written.flatMap(({ id, claimed: rows }) => {
-      const source = sources.get(id);
-      return source ? rows.map((row) => bornClaimed(source, { ...row, token: reservation.token })) : [];
-    });
-    const waiting = settlements.flatMap(({ bill, events }) =>
-      events.flatMap(({ id, name }) => {
-        const event = added.get(id);
-        if (event?.deliveries === 0) this.warnOfNoConsumer(bill, id, name);
-        return event?.behind.map((consumer) => ({ intentId: bill.intentId, consumer })) ?? [];
-      }),
-    );
-    return { added, waiting, claimed };
-  }
-
-  private warnOfNoConsumer({ shop, orderId, billId }: LockedBill, eventId: string, event: string): void {
-    const line = (): string =>
-      `No consumer handles ${event} of shop "${shop}": event ${eventId} is stored but not delivered. ` +
-      `Add a handler with @OnPaymentEvent('${event}', { consumer: … }).`;
-    this.unconsumed.write('event-without-consumer', event, line, { shop, orderId, billId, event, eventId });
-  }
-}
-
-/** Keeps places for the deliveries of events; in a transaction that is repeated, instead of those before. */
-type Reserve = DeliveryWorker['reserve'];
-
-interface Written {
-  /** The new events, by id, and whether deliveries of them wait to be claimed. */
-  readonly added: ReadonlyMap<string, Omit<AddedEvent, 'claimed'> & { readonly isWaiting: boolean }>;
-  /** The queues in which a new delivery waits behind another one. */
-  readonly waiting: readonly DeliveryQueue[];
-  /** The deliveries that were created as claimed. */
-  readonly claimed: readonly (ClaimedDelivery & { readonly eventId: string })[];
-}
-
-const NOTHING_WRITTEN: Written = { added: new Map(), waiting: [], claimed: [] };
-
-function bornClaimed(
-  { settlement, event }: { readonly settlement: Settlement; readonly event: NewEvent },
-  { id, consumer, token }: { readonly id: string; readonly consumer: string; readonly token: string },
-): ClaimedDelivery & { readonly eventId: string } {
-  const { bill, change, assertedAt, traceparent } = settlement;
-  const { id: eventId, name, payload } = event;
-  return {
-    ...{ id, eventId, consumer, token, assertedAt, traceparent },
-    deliveryId: deliveryId(eventId, consumer),
-    intentId: bill.intentId,
-    eventName: name,
-    shop: bill.shop,
-    attempt: 1,
-    orderWasMissing: false,
-    payload: JSON.stringify(payload),
-    late: false,
-    alone: true,
-    billState: change?.state ?? bill.state,
-  };
 }
 
 /** Another check may have stored an event before. */
-function newOf({ events }: Decision, added: Written['added']): readonly NewEvent[] {
+function newOf({ events }: Decision, added: NewEvents): readonly NewEvent[] {
   return events.filter(({ id }) => added.has(id));
 }
 

@@ -1,0 +1,168 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { PaymentClock } from '../common/clock.js';
+import { describeError, errorType } from '../common/errors.js';
+import { PaymentLogger } from '../common/payment-logger.js';
+import { RateLimitedLog } from '../common/rate-limited-log.js';
+import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
+import type { OwnTransaction } from '../database/own-transaction.js';
+import type { LockedBill } from '../domain/bill.js';
+import { deliveryId } from '../domain/event-id.js';
+import type { NewEvent, Settlement } from '../domain/settlement.js';
+import { DeliveryWorker } from '../events/delivery.worker.js';
+import {
+  DeliveryStore,
+  type ClaimedDelivery,
+  type DeliveryQueue,
+  type ReservedDelivery,
+} from '../events/storage/delivery.store.js';
+import { CheckStore } from './storage/check.store.js';
+import { SettlementStore } from './storage/settlement.store.js';
+import { SettlementWriter, type AddedEvent } from './storage/settlement.writer.js';
+
+/** An application without handlers for an event is told of it once, and then of how many there were each minute. */
+const UNCONSUMED_PAUSE_MS = 60_000;
+
+/** The events that a settlement has added, by id, and whether deliveries of them wait to be claimed. */
+export type NewEvents = ReadonlyMap<string, Omit<AddedEvent, 'claimed'> & { readonly isWaiting: boolean }>;
+
+/** Writes what was decided, once, as the last of a transaction. */
+export type Write = (settlements: readonly Settlement[]) => Promise<NewEvents>;
+
+/** The transactions of settlements: what is decided in one is written with its events and deliveries, some of them begun by it. */
+@Injectable()
+export class SettlementTransactions {
+  private readonly logger = new PaymentLogger('PaymentSettlement');
+  private readonly unconsumed: RateLimitedLog;
+
+  constructor(
+    private readonly store: SettlementStore,
+    private readonly writer: SettlementWriter,
+    private readonly checks: CheckStore,
+    private readonly deliveries: DeliveryStore,
+    private readonly deliverer: DeliveryWorker,
+    clock: PaymentClock,
+    @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
+  ) {
+    this.unconsumed = new RateLimitedLog(this.logger, clock, UNCONSUMED_PAUSE_MS);
+  }
+
+  /**
+   * After the commit, begins the deliveries that it has created as claimed, and frees those that were queued behind others that
+   * have ended meanwhile.
+   * @param readsFirst see `Database.transaction`
+   */
+  async run<T>(work: (tx: OwnTransaction, write: Write) => Promise<T>, readsFirst: boolean): Promise<T> {
+    let reserved: readonly ReservedDelivery[] = [];
+    let written = NOTHING_WRITTEN;
+    const release = (): void => {
+      reserved.forEach((place) => this.deliverer.release(place));
+      reserved = [];
+    };
+    const reserve: Reserve = (events) => {
+      const reservation = this.deliverer.reserve(events);
+      reserved = reservation.deliveries;
+      return reservation;
+    };
+    let value: T;
+    try {
+      value = await this.store.transaction((tx) => {
+        // Of an attempt before this one.
+        release();
+        written = NOTHING_WRITTEN;
+        return work(tx, async (settlements) => {
+          written = await this.write(tx, settlements, reserve);
+          return written.added;
+        });
+      }, readsFirst);
+    } catch (error) {
+      release();
+      throw error;
+    }
+    await this.begin(written, reserved);
+    return value;
+  }
+
+  private async begin({ waiting, claimed }: Written, reserved: readonly ReservedDelivery[]): Promise<void> {
+    const isBegun = ({ eventId, consumer }: ReservedDelivery): boolean =>
+      claimed.some((delivery) => delivery.eventId === eventId && delivery.consumer === consumer);
+    for (const place of reserved) if (!isBegun(place)) this.deliverer.release(place);
+    await Promise.all(claimed.map((delivery) => this.deliverer.adopt(delivery)));
+    if (waiting.length > 0) {
+      await this.deliveries.free(waiting, []).catch((error: unknown) => {
+        const what = 'Could not free new deliveries that are queued behind others; retrying within a minute.';
+        this.logger.write('deliveries-not-freed', `${what} ${describeError(error)}`, { error: errorType(error) });
+      });
+    }
+  }
+
+  private async write(tx: OwnTransaction, settlements: readonly Settlement[], reserve: Reserve): Promise<Written> {
+    if (settlements.length === 0) return NOTHING_WRITTEN;
+    const again = settlements.flatMap(({ hints }) => hints.again);
+    await this.checks.answerHints({ consumed: [], again }, tx);
+    const reservation = reserve(
+      settlements.flatMap(({ bill: { shop }, events }) => events.map(({ id, name }) => ({ id, name, shop }))),
+    );
+    const written = await this.writer.write(tx, settlements, this.options.schedule.minGapMs, reservation);
+    const redacted = settlements.flatMap(({ bill }) => (bill.redacted ? bill.intentId : []));
+    if (redacted.length > 0) await this.store.redactCallbacks(tx, redacted);
+    const added = new Map(
+      written.map(({ claimed, ...event }) => [event.id, { ...event, isWaiting: event.deliveries > claimed.length }]),
+    );
+    const sources = new Map(
+      settlements.flatMap((settlement) => settlement.events.map((event) => [event.id, { settlement, event }] as const)),
+    );
+    const claimed = written.flatMap(({ id, claimed: rows }) => {
+      const source = sources.get(id);
+      return source ? rows.map((row) => bornClaimed(source, { ...row, token: reservation.token })) : [];
+    });
+    const waiting = settlements.flatMap(({ bill, events }) =>
+      events.flatMap(({ id, name }) => {
+        const event = added.get(id);
+        if (event?.deliveries === 0) this.warnOfNoConsumer(bill, id, name);
+        return event?.behind.map((consumer) => ({ intentId: bill.intentId, consumer })) ?? [];
+      }),
+    );
+    return { added, waiting, claimed };
+  }
+
+  private warnOfNoConsumer({ shop, orderId, billId }: LockedBill, eventId: string, event: string): void {
+    const line = (): string =>
+      `No consumer handles ${event} of shop "${shop}": event ${eventId} is stored but not delivered. ` +
+      `Add a handler with @OnPaymentEvent('${event}', { consumer: … }).`;
+    this.unconsumed.write('event-without-consumer', event, line, { shop, orderId, billId, event, eventId });
+  }
+}
+
+/** Keeps places for the deliveries of events. */
+type Reserve = DeliveryWorker['reserve'];
+
+interface Written {
+  readonly added: NewEvents;
+  /** The queues in which a new delivery waits behind another one. */
+  readonly waiting: readonly DeliveryQueue[];
+  /** The deliveries that were created as claimed. */
+  readonly claimed: readonly (ClaimedDelivery & { readonly eventId: string })[];
+}
+
+const NOTHING_WRITTEN: Written = { added: new Map(), waiting: [], claimed: [] };
+
+function bornClaimed(
+  { settlement, event }: { readonly settlement: Settlement; readonly event: NewEvent },
+  { id, consumer, token }: { readonly id: string; readonly consumer: string; readonly token: string },
+): ClaimedDelivery & { readonly eventId: string } {
+  const { bill, change, assertedAt, traceparent } = settlement;
+  const { id: eventId, name, payload } = event;
+  return {
+    ...{ id, eventId, consumer, token, assertedAt, traceparent },
+    deliveryId: deliveryId(eventId, consumer),
+    intentId: bill.intentId,
+    eventName: name,
+    shop: bill.shop,
+    attempt: 1,
+    orderWasMissing: false,
+    payload: JSON.stringify(payload),
+    late: false,
+    alone: true,
+    billState: change?.state ?? bill.state,
+  };
+}
