@@ -50,9 +50,7 @@ type ClaimRow = Omit<ClaimedBill, 'intentId'> & { readonly intentId: IntentId | 
 const CLAIM_ROW: Reading<ClaimRow> = { ...CLAIMED, most: integer };
 
 /**
- * Leases the bills of the subquery `due` (`intent_id`, `turn`), as many as the shop's rate allows. Its commit does not wait for the
- * disk: that of a settlement does, and everything before it is then on the disk, too. A claim that a crash of the server takes
- * back leaves its answer stale.
+ * Leases the bills of the subquery `due` (`intent_id`, `turn`), as many as the shop's rate allows.
  * @param search builds the subqueries, the last of which is `due`, from the condition that their bills `b` must meet
  */
 function claim(
@@ -64,7 +62,7 @@ function claim(
   const ofShop = sql`b.shop = ${shop} AND ${freeAt(opaqueNow)}`;
   return sql`WITH shop AS (
       SELECT refused_since, probe_at, CASE WHEN next_request_at BETWEEN ${now} - interval '1 second' AND ${now} + interval '1 second'
-        THEN next_request_at ELSE ${now} - interval '1 second' END AS start, set_config('synchronous_commit', 'off', true)
+        THEN next_request_at ELSE ${now} - interval '1 second' END AS start
       FROM payment_acceptance.shop_state WHERE shop = ${shop} FOR UPDATE SKIP LOCKED
     ), budget AS (
       SELECT start, refused_since IS NOT NULL AS refused, greatest(0, CASE
