@@ -127,8 +127,8 @@ describe('invariant 11: creation', () => {
     const elsewhere = harness.instances[1]!.payments.createBill({ orderId: 'busy', amount: '10' });
     await expect(elsewhere).rejects.toBeInstanceOf(PaymentCreationInProgressError);
     for (const error of await Promise.all(waiting)) expect(error).toBeInstanceOf(PaymentCreationInProgressError);
-    // They wait without the database's connections, which all shops share.
-    expect(begun).toHaveBeenCalledTimes(1);
+    // They wait without the database's connections, which all shops share, and look once in the end.
+    expect(begun).toHaveBeenCalledTimes(51);
     hold.release();
     await creating;
   });

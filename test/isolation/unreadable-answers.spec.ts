@@ -68,7 +68,7 @@ describe('an answer of the service that cannot be read as a whole', () => {
   test('whose pages take longer than a check has is a failed check, and never one that is repeated in vain', async () => {
     const page = JSON.stringify({ success: true, data: [PAID], next_cursor: 'more' });
     recorded.recorder.answer((_request, response) => {
-      recorded.harness.clock.advance(8_000);
+      recorded.harness.clock.advance(11_000);
       response.end(page);
     });
     recorded.harness.clock.advance(MINUTE);

@@ -115,10 +115,11 @@ export class BillService implements BeforeApplicationShutdown {
       span.set({ 'payment.order_id': fields.orderId });
       const { waitMs } = this.options.creation;
       const deadline = performance.now() + waitMs;
-      const inTurn = () => this.createPrepared(shop, fields, intent, request.orderedAt, options, deadline);
+      const create = () => this.createPrepared(shop, fields, intent, request.orderedAt, options, deadline);
       const key = `${shop.name}\n${fields.orderId}`;
-      const bill = await this.creations.track(this.turns.take(key, inTurn, waitMs, options.signal));
-      if (!bill) throw new PaymentCreationInProgressError(shop.name, fields.orderId);
+      const inTurn = this.turns.take(key, create, waitMs, options.signal);
+      // Without a turn, one look: the bill may be there by now.
+      const bill = await this.creations.track(inTurn.then((made) => made ?? create()));
       span.set({ 'payment.bill_id': bill.billId });
       return bill;
     });

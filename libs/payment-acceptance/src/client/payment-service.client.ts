@@ -112,16 +112,25 @@ export class PaymentServiceClient implements OnApplicationShutdown {
     return [...(await this.list(shop, billId, control, read)).payments];
   }
 
-  /** The same, but returns the readable payments and the problems of the others instead of throwing. */
+  /** The same for a check: returns the readable payments and the problems of the others, within the check's lease. */
   readPaymentList(shop: Shop, billId: string, control: RequestControl = {}): Promise<PaymentList> {
-    return this.list(shop, billId, control, readPaymentList);
+    return this.list(shop, billId, control, readPaymentList, this.options.leases.checkMs / 3);
   }
 
-  /** Page after page, where the list has several (assumed), as long as the last one still comes within the lease of a check. */
-  private async list(shop: Shop, billId: string, control: RequestControl, read: ReadList): Promise<PaymentList> {
+  /**
+   * Page after page, where the list has several (assumed).
+   * @param beginWithinMs how long after the beginning a further page may be asked for
+   */
+  private async list(
+    shop: Shop,
+    billId: string,
+    control: RequestControl,
+    read: ReadList,
+    beginWithinMs = Infinity,
+  ): Promise<PaymentList> {
     const details = { shop: shop.name, operation: 'listPayments' } as const;
     const tooMany = (what: string) => new PaymentTooManyPaymentsError(details, what);
-    const lastBegin = this.clock.elapsed() + this.options.leases.checkMs / 4;
+    const lastBegin = this.clock.elapsed() + beginWithinMs;
     const pages: PaymentList[] = [];
     const queries = new Set<string>();
     for (let query: string | undefined = ''; query !== undefined;) {
@@ -139,7 +148,8 @@ export class PaymentServiceClient implements OnApplicationShutdown {
       }
       query = page.next;
       if (query !== undefined && this.clock.elapsed() >= lastBegin) {
-        throw new PaymentServiceNetworkError(details, `timeout: the list goes on after page ${pages.length}`, true);
+        const problem = `the list goes on after page ${pages.length}, for which a check has no time`;
+        throw new PaymentAnswerNotUnderstoodError(details, problem);
       }
     }
     return {

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { claimedBill, lockedBill, resolved } from '../../../../test/support/units.js';
 import type { BillState, LockedBill } from './bill.js';
 import type { ClaimedBill } from './claim.js';
-import { afterFailure, endOfLife, nextCheck } from './schedule.js';
+import { afterFailure, endOfLife, horizon, nextCheck } from './schedule.js';
 
 const { schedule } = resolved({}, { schedule: { openMs: [60_000, 120_000, 300_000, 900_000] } });
 const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000];
@@ -13,6 +13,28 @@ const next = (bill: LockedBill, state: BillState, scheduled: boolean, options: t
   const date = nextCheck(bill, state, scheduled, options, fraction);
   return date && date.getTime() - opened;
 };
+
+describe('a payment that never ends needs a person', () => {
+  const ends = { paidAt: at(HOUR), endedAt: at(2 * HOUR) };
+  const of = (state: BillState, options: typeof schedule) => horizon(lockedBill({ ...ends, state }), options) - opened;
+
+  test('two checks before the last one of its bill', () => {
+    expect((['OPEN', 'PAID', 'EXPIRED'] as const).map((state) => of(state, schedule))).toEqual([
+      31 * DAY,
+      HOUR + 7 * DAY - 2 * schedule.paidEveryMs,
+      2 * HOUR + 28 * DAY,
+    ]);
+  });
+
+  test('half-way where there are fewer checks, and never at once', () => {
+    const brief = { ...schedule, paidForMs: 2 * HOUR, paidEveryMs: 6 * HOUR, expiredForMs: DAY };
+    expect((['OPEN', 'PAID', 'EXPIRED'] as const).map((state) => of(state, brief))).toEqual([
+      3 * DAY + DAY / 2,
+      2 * HOUR,
+      2 * HOUR + DAY / 2,
+    ]);
+  });
+});
 
 describe('an open bill', () => {
   test.each([

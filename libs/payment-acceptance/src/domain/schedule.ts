@@ -86,13 +86,14 @@ export function endOfLife(bill: Pick<LockedBill, 'openedAt'>, options: CheckSche
   return bill.openedAt.getTime() + options.lifetimeMs;
 }
 
-/** When a payment that still runs needs a person, in epoch milliseconds: two checks before the last one. */
+/** When a payment that still runs needs a person, in epoch milliseconds: two checks before the last one, or half-way to it. */
 export function horizon(bill: LockedBill, options: CheckSchedule): number {
+  const { paidForMs, paidEveryMs, expiredForMs, expiredEveryMs } = options;
   if (bill.state === 'PAID') {
-    return (bill.paidAt ?? bill.now).getTime() + options.paidForMs - 2 * options.paidEveryMs;
+    return (bill.paidAt ?? bill.now).getTime() + paidForMs - Math.min(2 * paidEveryMs, paidForMs / 2);
   }
   const ended = bill.state === 'EXPIRED' ? (bill.endedAt ?? bill.now).getTime() : endOfLife(bill, options);
-  return ended + options.expiredForMs - 2 * options.expiredEveryMs;
+  return ended + expiredForMs - Math.min(2 * expiredEveryMs, expiredForMs / 2);
 }
 
 function within(at: number, end: number): Date | null {
