@@ -33,328 +33,323 @@ const swallow = (statement: Promise<unknown>): Promise<void> =>
     () => undefined,
   );
 
-describe.each(LAYERS)(
-  'handlers in transactions of $name',
-  ({ open, commitsUnawaited = false, isGated = false, absent }) => {
-    const each = absent === undefined ? test : test.skip;
-    let harness: Harness;
-    let layer: Layer;
-    let instance: Instance;
-    let attempts = 0;
+describe.each(LAYERS)('handlers in transactions of $name', ({ open, absent, ...kind }) => {
+  const each = absent === undefined ? test : test.skip;
+  let harness: Harness;
+  let layer: Layer;
+  let instance: Instance;
+  let attempts = 0;
 
-    /** Starts an instance with this handler, and pays an order. */
-    async function paid(
-      handler: Handler,
-      transactions: PaymentTransactions = layer.transactions,
-      timeoutMs = TIME_LIMIT_MS,
-    ): Promise<void> {
-      @Injectable()
-      class Orders {
-        @OnPaymentSucceeded({ consumer: 'orders' })
-        async take(event: PaymentSucceededEvent, context: PaymentEventContext): Promise<void> {
-          attempts += 1;
-          await handler(context.tx, event, context);
-        }
+  /** Starts an instance with this handler, and pays an order. */
+  async function paid(
+    handler: Handler,
+    transactions: PaymentTransactions = layer.transactions,
+    timeoutMs = TIME_LIMIT_MS,
+  ): Promise<void> {
+    @Injectable()
+    class Orders {
+      @OnPaymentSucceeded({ consumer: 'orders' })
+      async take(event: PaymentSucceededEvent, context: PaymentEventContext): Promise<void> {
+        attempts += 1;
+        await handler(context.tx, event, context);
       }
-      instance = await harness.start({
-        providers: [Orders],
-        options: {
-          transactions,
-          storage: { url: harness.databaseUrl },
-          deliveries: { timeoutMs },
-        },
-      });
-      const { billId } = await harness.host.payments.createBill({ orderId: 'order-1', amount: '10' });
-      await harness.sandbox.pay(billId);
-      await harness.sandbox.settled();
-      await harness.host.confirmer.runOnce();
     }
-
-    const again = async (): Promise<void> => {
-      harness.clock.advance(10_000);
-      await instance.deliveries.runOnce();
-    };
-    const delivery = async () => (await harness.host.ledger()).events[0]!.deliveries[0]!;
-    const effects = async (): Promise<string[]> => (await harness.effects()).map(({ consumer }) => consumer);
-
-    beforeEach(async () => {
-      if (absent !== undefined) return;
-      attempts = 0;
-      harness = await startHarness({ options: { deliveries: { timeoutMs: TIME_LIMIT_MS } } });
-      layer = await open(harness.databaseUrl);
+    instance = await harness.start({
+      providers: [Orders],
+      options: {
+        transactions,
+        storage: { url: harness.databaseUrl },
+        deliveries: { timeoutMs },
+      },
     });
-    afterEach(async () => {
-      if (absent !== undefined) return;
-      await harness.close();
-      await layer.close();
-    });
+    const { billId } = await harness.host.payments.createBill({ orderId: 'order-1', amount: '10' });
+    await harness.sandbox.pay(billId);
+    await harness.sandbox.settled();
+    await harness.host.confirmer.runOnce();
+  }
 
-    each('commit their writes with the mark', async () => {
-      // The first of a layer, which may find its code cold.
-      await paid((tx) => layer.send(tx, write('paid')), layer.transactions, 30_000);
-      expect(await instance.deliveries.runOnce()).toBe(1);
-      expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 1 });
-      expect(await effects()).toEqual(['paid']);
-    });
+  const again = async (): Promise<void> => {
+    harness.clock.advance(10_000);
+    await instance.deliveries.runOnce();
+  };
+  const delivery = async () => (await harness.host.ledger()).events[0]!.deliveries[0]!;
+  const effects = async (): Promise<string[]> => (await harness.effects()).map(({ consumer }) => consumer);
 
-    each('leave nothing if they throw, and succeed at the next attempt', async () => {
-      await paid(async (tx, _event, { attempt }) => {
-        await layer.send(tx, write(`attempt ${attempt}`));
-        if (attempt === 1) throw new Error('not yet');
-      });
-      await instance.deliveries.runOnce();
-      expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: 1, lastError: 'Error: not yet' });
-      expect(await effects()).toEqual([]);
-      await again();
-      expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 2 });
-      expect(await effects()).toEqual(['attempt 2']);
-    });
+  beforeEach(async () => {
+    if (absent !== undefined) return;
+    attempts = 0;
+    harness = await startHarness({ options: { deliveries: { timeoutMs: TIME_LIMIT_MS } } });
+    layer = await open(harness.databaseUrl);
+  });
+  afterEach(async () => {
+    if (absent !== undefined) return;
+    await harness.close();
+    await layer.close();
+  });
 
-    (ON_MARIADB ? test.skip : each)('are refused if they swallow a failed statement', async () => {
-      await paid(async (tx, _event, { attempt }) => {
-        await layer.send(tx, write(`attempt ${attempt}`));
-        if (attempt === 1) await swallow(layer.send(tx, FAILS));
-      });
-      await instance.deliveries.runOnce();
-      expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: 1 });
-      expect(await effects()).toEqual([]);
-      await again();
-      expect(await delivery()).toMatchObject({ state: 'DONE' });
-      expect(await effects()).toEqual(['attempt 2']);
-    });
+  each('commit their writes with the mark', async () => {
+    // The first of a layer, which may find its code cold.
+    await paid((tx) => layer.send(tx, write('paid')), layer.transactions, 30_000);
+    expect(await instance.deliveries.runOnce()).toBe(1);
+    expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 1 });
+    expect(await effects()).toEqual(['paid']);
+  });
 
-    each('are refused if they swallow a deadlock, and write on', async () => {
-      const { dataSource } = harness.host;
-      await dataSource.query(write('a', 'a'));
-      await dataSource.query(write('b', 'b'));
-      const lock = (id: string) =>
-        `UPDATE effect SET ${column('paymentId')} = 'y' WHERE ${column('orderId')} = '${id}'`;
-      await paid(async (tx, _event, { attempt }) => {
-        if (attempt > 1) return;
-        const other = dataSource.createQueryRunner();
-        await other.startTransaction();
-        // The heavier transaction survives.
-        for (const id of ['w1', 'w2', 'w3', 'w4']) await other.query(write('other', id));
-        await layer.send(tx, lock('a'));
-        await other.query(lock('b'));
-        const crossing = other.query(lock('a')).then(
-          () => other.commitTransaction(),
-          () => other.rollbackTransaction(),
-        );
-        await swallow(layer.send(tx, lock('b')));
-        await crossing;
-        await other.release();
-        await swallow(layer.send(tx, write('after the deadlock')));
-        throw new Error('a deadlock');
-      });
-      await instance.deliveries.runOnce();
-      expect(await effects()).not.toContain('after the deadlock');
-      expect(await delivery()).toMatchObject({ state: 'PENDING' });
+  each('leave nothing if they throw, and succeed at the next attempt', async () => {
+    await paid(async (tx, _event, { attempt }) => {
+      await layer.send(tx, write(`attempt ${attempt}`));
+      if (attempt === 1) throw new Error('not yet');
     });
+    await instance.deliveries.runOnce();
+    expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: 1, lastError: 'Error: not yet' });
+    expect(await effects()).toEqual([]);
+    await again();
+    expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 2 });
+    expect(await effects()).toEqual(['attempt 2']);
+  });
 
-    describe.each([
-      ['COMMIT', ['COMMIT']],
-      ['ROLLBACK', ['ROLLBACK']],
-      ['COMMIT and BEGIN', ['COMMIT', 'BEGIN']],
-      ['ROLLBACK and BEGIN', ['ROLLBACK', 'BEGIN']],
-      ...(ON_MARIADB ? [['DDL', ['CREATE TABLE made (id int)']] as const] : []),
-    ] as const)('that send %s', (_name, statements) => {
-      each('are not marked done', async () => {
-        await paid(async (tx, _event, { attempt }) => {
-          await layer.send(tx, write(`attempt ${attempt}`));
-          if (attempt === 1) for (const statement of statements) await swallow(layer.send(tx, statement));
-        });
-        await instance.deliveries.runOnce();
-        const { state, attempts: counted, lastError } = await delivery();
-        // A layer may not let it pass: then the attempt may succeed.
-        if (state === 'DONE') expect(await effects()).toEqual(['attempt 1']);
-        else expect([state, counted, lastError]).toEqual(['PENDING', 1, expect.any(String)]);
-        if (state === 'DONE') return;
-        await again();
-        expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 2 });
-        expect(await effects()).toContain('attempt 2');
-      });
+  (ON_MARIADB ? test.skip : each)('are refused if they swallow a failed statement', async () => {
+    await paid(async (tx, _event, { attempt }) => {
+      await layer.send(tx, write(`attempt ${attempt}`));
+      if (attempt === 1) await swallow(layer.send(tx, FAILS));
     });
+    await instance.deliveries.runOnce();
+    expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: 1 });
+    expect(await effects()).toEqual([]);
+    await again();
+    expect(await delivery()).toMatchObject({ state: 'DONE' });
+    expect(await effects()).toEqual(['attempt 2']);
+  });
 
-    each('roll back nested transactions with their own', async () => {
-      if (!layer.nested) return;
-      const { nested } = layer;
-      await paid(async (tx, _event, { attempt }) => {
-        await nested(tx, (inner) => layer.send(inner, write(`attempt ${attempt}`)));
-        await nested(tx, async (inner) => {
-          await layer.send(inner, write('undone'));
-          throw new Error('a part that may fail');
-        }).catch(() => undefined);
-        if (attempt === 1) throw new Error('after the nested one');
-      });
-      await instance.deliveries.runOnce();
-      expect(await effects()).toEqual([]);
-      await again();
-      expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 2 });
-      expect(await effects()).toEqual(['attempt 2']);
-    });
-
-    each('leave nothing of a statement that they did not await, and throw', async () => {
-      await paid((tx) => {
-        for (let times = 0; times < 5; times += 1) void swallow(layer.send(tx, write('not awaited')));
-        throw new Error('thrown at once');
-      });
-      await instance.deliveries.runOnce();
-      expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: 1 });
-      if (!commitsUnawaited) expect(await effects()).toEqual([]);
-    });
-
-    (ON_MARIADB && isGated ? each : test.skip)('cannot write between the witness and the mark', async () => {
-      const late: Promise<unknown>[] = [];
-      const transactions: PaymentTransactions = {
-        ...layer.transactions,
-        async query(tx, sql, values, gives) {
-          const answer = await layer.transactions.query(tx, sql, values, gives);
-          if (sql.startsWith('RELEASE SAVEPOINT'))
-            late.push(Promise.resolve().then(() => layer.send(tx, write('late'))));
-          return answer;
-        },
-      };
-      await paid((tx) => layer.send(tx, write('in time')), transactions);
-      await instance.deliveries.runOnce();
-      expect(await Promise.allSettled(late)).toMatchObject([{ status: 'rejected' }]);
-      expect(await delivery()).toMatchObject({ state: 'DONE' });
-      expect(await effects()).toEqual(['in time']);
-    });
-
-    each('cannot write once they have returned', async () => {
-      let tx: unknown;
-      await paid((given) => {
-        tx = given;
-        return layer.send(tx, write('in time'));
-      });
-      await instance.deliveries.runOnce();
-      await expect(Promise.resolve().then(() => layer.send(tx, write('late')))).rejects.toThrow();
-      expect(await effects()).toEqual(['in time']);
-    });
-
-    each('end with their session at the time limit, inside a statement', async () => {
-      await paid(async (tx, _event, { attempt }) => {
-        await layer.send(tx, write(`attempt ${attempt}`));
-        if (attempt > 1) return;
-        await swallow(layer.send(tx, SLEEP));
-        await swallow(Promise.resolve().then(() => layer.send(tx, write('after the limit'))));
-      });
-      await instance.deliveries.runOnce();
-      expect((await delivery()).lastError).toContain(`did not end within ${TIME_LIMIT_MS} ms`);
-      expect((await delivery()).lastError).not.toContain('idle');
-      expect(await effects()).toEqual([]);
-      await until(
-        () =>
-          harness.host.dataSource.query<unknown[]>(
-            ON_MARIADB
-              ? `SELECT 1 FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND INFO LIKE 'SELECT SLEEP%'`
-              : `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'SELECT pg_sleep%'`,
-          ),
-        (running) => running.length === 0,
+  each('are refused if they swallow a deadlock, and write on', async () => {
+    const { dataSource } = harness.host;
+    await dataSource.query(write('a', 'a'));
+    await dataSource.query(write('b', 'b'));
+    const lock = (id: string) => `UPDATE effect SET ${column('paymentId')} = 'y' WHERE ${column('orderId')} = '${id}'`;
+    await paid(async (tx, _event, { attempt }) => {
+      if (attempt > 1) return;
+      const other = dataSource.createQueryRunner();
+      await other.startTransaction();
+      // The heavier transaction survives.
+      for (const id of ['w1', 'w2', 'w3', 'w4']) await other.query(write('other', id));
+      await layer.send(tx, lock('a'));
+      await other.query(lock('b'));
+      const crossing = other.query(lock('a')).then(
+        () => other.commitTransaction(),
+        () => other.rollbackTransaction(),
       );
+      await swallow(layer.send(tx, lock('b')));
+      await crossing;
+      await other.release();
+      await swallow(layer.send(tx, write('after the deadlock')));
+      throw new Error('a deadlock');
+    });
+    await instance.deliveries.runOnce();
+    expect(await effects()).not.toContain('after the deadlock');
+    expect(await delivery()).toMatchObject({ state: 'PENDING' });
+  });
+
+  describe.each([
+    ['COMMIT', ['COMMIT']],
+    ['ROLLBACK', ['ROLLBACK']],
+    ['COMMIT and BEGIN', ['COMMIT', 'BEGIN']],
+    ['ROLLBACK and BEGIN', ['ROLLBACK', 'BEGIN']],
+    ...(ON_MARIADB ? [['DDL', ['CREATE TABLE made (id int)']] as const] : []),
+  ] as const)('that send %s', (_name, statements) => {
+    each('are not marked done', async () => {
+      await paid(async (tx, _event, { attempt }) => {
+        await layer.send(tx, write(`attempt ${attempt}`));
+        if (attempt === 1) for (const statement of statements) await swallow(layer.send(tx, statement));
+      });
+      await instance.deliveries.runOnce();
+      const { state, attempts: counted, lastError } = await delivery();
+      // A layer may not let it pass: then the attempt may succeed.
+      if (state === 'DONE') expect(await effects()).toEqual(['attempt 1']);
+      else expect([state, counted, lastError]).toEqual(['PENDING', 1, expect.any(String)]);
+      if (state === 'DONE') return;
       await again();
       expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 2 });
-      expect(await effects()).toEqual(['attempt 2']);
+      expect(await effects()).toContain('attempt 2');
     });
+  });
 
-    each('end with their session at the time limit, between statements', async () => {
-      let resume = (): void => undefined;
-      let ended: Promise<void> = Promise.resolve();
-      await paid(async (tx, _event, { attempt, signal }) => {
-        await layer.send(tx, write(`attempt ${attempt}`));
-        if (attempt > 1) return;
-        const waiting = new Promise<void>((resolve) => (resume = resolve));
-        expect(signal.aborted).toBe(false);
-        ended = waiting.then(() => swallow(Promise.resolve().then(() => layer.send(tx, write('after the limit')))));
-        await ended;
-      });
-      await instance.deliveries.runOnce();
-      expect((await delivery()).lastError).toContain('Its connection was idle in its transaction');
-      resume();
+  each('roll back nested transactions with their own', async () => {
+    if (!layer.nested) return;
+    const { nested } = layer;
+    await paid(async (tx, _event, { attempt }) => {
+      await nested(tx, (inner) => layer.send(inner, write(`attempt ${attempt}`)));
+      await nested(tx, async (inner) => {
+        await layer.send(inner, write('undone'));
+        throw new Error('a part that may fail');
+      }).catch(() => undefined);
+      if (attempt === 1) throw new Error('after the nested one');
+    });
+    await instance.deliveries.runOnce();
+    expect(await effects()).toEqual([]);
+    await again();
+    expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 2 });
+    expect(await effects()).toEqual(['attempt 2']);
+  });
+
+  each('leave nothing of a statement that they did not await, and throw', async () => {
+    await paid((tx) => {
+      for (let times = 0; times < 5; times += 1) void swallow(layer.send(tx, write('not awaited')));
+      throw new Error('thrown at once');
+    });
+    await instance.deliveries.runOnce();
+    expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: 1 });
+    if (!kind.commitsUnawaited) expect(await effects()).toEqual([]);
+  });
+
+  (ON_MARIADB && kind.isGated ? each : test.skip)('cannot write between the witness and the mark', async () => {
+    const late: Promise<unknown>[] = [];
+    const transactions: PaymentTransactions = {
+      ...layer.transactions,
+      async query(tx, sql, values, gives) {
+        const answer = await layer.transactions.query(tx, sql, values, gives);
+        if (sql.startsWith('RELEASE SAVEPOINT')) late.push(Promise.resolve().then(() => layer.send(tx, write('late'))));
+        return answer;
+      },
+    };
+    await paid((tx) => layer.send(tx, write('in time')), transactions);
+    await instance.deliveries.runOnce();
+    expect(await Promise.allSettled(late)).toMatchObject([{ status: 'rejected' }]);
+    expect(await delivery()).toMatchObject({ state: 'DONE' });
+    expect(await effects()).toEqual(['in time']);
+  });
+
+  each('cannot write once they have returned', async () => {
+    let tx: unknown;
+    await paid((given) => {
+      tx = given;
+      return layer.send(tx, write('in time'));
+    });
+    await instance.deliveries.runOnce();
+    await expect(Promise.resolve().then(() => layer.send(tx, write('late')))).rejects.toThrow();
+    expect(await effects()).toEqual(['in time']);
+  });
+
+  each('end with their session at the time limit, inside a statement', async () => {
+    await paid(async (tx, _event, { attempt }) => {
+      await layer.send(tx, write(`attempt ${attempt}`));
+      if (attempt > 1) return;
+      await swallow(layer.send(tx, SLEEP));
+      await swallow(Promise.resolve().then(() => layer.send(tx, write('after the limit'))));
+    });
+    await instance.deliveries.runOnce();
+    expect((await delivery()).lastError).toContain(`did not end within ${TIME_LIMIT_MS} ms`);
+    expect((await delivery()).lastError).not.toContain('idle');
+    expect(await effects()).toEqual([]);
+    await until(
+      () =>
+        harness.host.dataSource.query<unknown[]>(
+          ON_MARIADB
+            ? `SELECT 1 FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND INFO LIKE 'SELECT SLEEP%'`
+            : `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'SELECT pg_sleep%'`,
+        ),
+      (running) => running.length === 0,
+    );
+    await again();
+    expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 2 });
+    expect(await effects()).toEqual(['attempt 2']);
+  });
+
+  each('end with their session at the time limit, between statements', async () => {
+    let resume = (): void => undefined;
+    let ended: Promise<void> = Promise.resolve();
+    await paid(async (tx, _event, { attempt, signal }) => {
+      await layer.send(tx, write(`attempt ${attempt}`));
+      if (attempt > 1) return;
+      const waiting = new Promise<void>((resolve) => (resume = resolve));
+      expect(signal.aborted).toBe(false);
+      ended = waiting.then(() => swallow(Promise.resolve().then(() => layer.send(tx, write('after the limit')))));
       await ended;
-      expect(await effects()).toEqual([]);
-      await again();
-      expect(await effects()).toEqual(['attempt 2']);
     });
+    await instance.deliveries.runOnce();
+    expect((await delivery()).lastError).toContain('Its connection was idle in its transaction');
+    resume();
+    await ended;
+    expect(await effects()).toEqual([]);
+    await again();
+    expect(await effects()).toEqual(['attempt 2']);
+  });
 
-    each('keep no connection if they never settle', async () => {
-      await paid(async (tx, _event, { attempt }) => {
-        await layer.send(tx, write(`attempt ${attempt}`));
-        if (attempt <= 5) await new Promise(() => undefined);
-      });
-      for (let times = 1; times <= 5; times += 1) {
-        await again();
-        expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: times });
-        harness.clock.advance(3_600_000);
-      }
+  each('keep no connection if they never settle', async () => {
+    await paid(async (tx, _event, { attempt }) => {
+      await layer.send(tx, write(`attempt ${attempt}`));
+      if (attempt <= 5) await new Promise(() => undefined);
+    });
+    for (let times = 1; times <= 5; times += 1) {
       await again();
-      expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 6 });
-      expect(await effects()).toEqual(['attempt 6']);
-    });
+      expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: times });
+      harness.clock.advance(3_600_000);
+    }
+    await again();
+    expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 6 });
+    expect(await effects()).toEqual(['attempt 6']);
+  });
 
-    each('count as done after a COMMIT whose answer is lost', async () => {
-      const { transactions } = layer;
-      const lost: PaymentTransactions = {
-        ...transactions,
-        async run(work, at) {
-          const result = await transactions.run(work, at);
-          if (attempts > 0) throw new Error('Connection terminated unexpectedly');
-          return result;
-        },
-      };
-      await paid((tx) => layer.send(tx, write('paid')), lost);
-      await instance.deliveries.runOnce();
-      expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 1 });
-      expect(await effects()).toEqual(['paid']);
-    });
+  each('count as done after a COMMIT whose answer is lost', async () => {
+    const { transactions } = layer;
+    const lost: PaymentTransactions = {
+      ...transactions,
+      async run(work, at) {
+        const result = await transactions.run(work, at);
+        if (attempts > 0) throw new Error('Connection terminated unexpectedly');
+        return result;
+      },
+    };
+    await paid((tx) => layer.send(tx, write('paid')), lost);
+    await instance.deliveries.runOnce();
+    expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 1 });
+    expect(await effects()).toEqual(['paid']);
+  });
 
-    each('do not count as done after a COMMIT that was none', async () => {
-      const { transactions } = layer;
-      let isFirst = true;
-      const hiding: PaymentTransactions = {
-        ...transactions,
-        async run<T>(work: (tx: unknown) => Promise<T>, at: Parameters<PaymentTransactions['run']>[1]): Promise<T> {
-          if (!isFirst) return transactions.run(work, at);
-          let result: T | undefined;
-          await transactions
-            .run(async (tx) => {
-              result = await work(tx);
-              isFirst = false;
-              throw new Error('rolled back');
-            }, at)
-            .catch(() => undefined);
-          return result as T;
-        },
-      };
-      // On MariaDB the mark has been committed by then.
-      if (ON_MARIADB) return;
-      await paid((tx, _event, { attempt }) => layer.send(tx, write(`attempt ${attempt}`)), hiding);
-      isFirst = true;
-      await instance.deliveries.runOnce();
-      expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: 1 });
-      expect((await delivery()).lastError).toContain('nothing was committed');
-      await again();
-      expect(await effects()).toEqual(['attempt 2']);
-    });
+  each('do not count as done after a COMMIT that was none', async () => {
+    const { transactions } = layer;
+    let isFirst = true;
+    const hiding: PaymentTransactions = {
+      ...transactions,
+      async run<T>(work: (tx: unknown) => Promise<T>, at: Parameters<PaymentTransactions['run']>[1]): Promise<T> {
+        if (!isFirst) return transactions.run(work, at);
+        let result: T | undefined;
+        await transactions
+          .run(async (tx) => {
+            result = await work(tx);
+            isFirst = false;
+            throw new Error('rolled back');
+          }, at)
+          .catch(() => undefined);
+        return result as T;
+      },
+    };
+    // On MariaDB the mark has been committed by then.
+    if (ON_MARIADB) return;
+    await paid((tx, _event, { attempt }) => layer.send(tx, write(`attempt ${attempt}`)), hiding);
+    isFirst = true;
+    await instance.deliveries.runOnce();
+    expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: 1 });
+    expect((await delivery()).lastError).toContain('nothing was committed');
+    await again();
+    expect(await effects()).toEqual(['attempt 2']);
+  });
 
-    each('leave the sessions of the pool as they were', async () => {
-      const probe = ON_MARIADB
-        ? 'SELECT CONCAT(@@autocommit, @@SESSION.idle_transaction_timeout) AS s'
-        : `SELECT current_setting('idle_in_transaction_session_timeout') AS s`;
-      const at = { signal: new AbortController().signal, timeoutMs: 5_000 };
-      const { transactions } = layer;
-      const settings = () =>
-        transactions.run(async (tx) => (await transactions.query(tx, probe, [], 'rows')).rows[0], at);
-      const before = await settings();
-      await paid(async (tx, _event, { attempt }) => {
-        await layer.send(tx, write(`attempt ${attempt}`));
-        if (attempt === 1) throw new Error('not yet');
-      });
-      await instance.deliveries.runOnce();
-      await again();
-      expect(await settings()).toEqual(before);
-      expect(attempts).toBe(2);
+  each('leave the sessions of the pool as they were', async () => {
+    const probe = ON_MARIADB
+      ? 'SELECT CONCAT(@@autocommit, @@SESSION.idle_transaction_timeout) AS s'
+      : `SELECT current_setting('idle_in_transaction_session_timeout') AS s`;
+    const at = { signal: new AbortController().signal, timeoutMs: 5_000 };
+    const { transactions } = layer;
+    const settings = () =>
+      transactions.run(async (tx) => (await transactions.query(tx, probe, [], 'rows')).rows[0], at);
+    const before = await settings();
+    await paid(async (tx, _event, { attempt }) => {
+      await layer.send(tx, write(`attempt ${attempt}`));
+      if (attempt === 1) throw new Error('not yet');
     });
-  },
-);
+    await instance.deliveries.runOnce();
+    await again();
+    expect(await settings()).toEqual(before);
+    expect(attempts).toBe(2);
+  });
+});

@@ -6,7 +6,7 @@ import { IS_LOST } from '../../settlement/storage/lost-bills.js';
 import { integer } from '../../database/reading.js';
 import { ofScope } from '../../database/scope.js';
 import type { ShopScope } from '../../domain/shop-scope.js';
-import { COUNTED, counted, countWhere, sql, type Statement } from '../../database/statement.js';
+import { COUNTED, counted, countWhere, rawSql, sql, type Statement } from '../../database/statement.js';
 
 /** The oldest delivery that waits for a consumer, of those whose latest error has this code; `null` for none. */
 export interface OldestDelivery {
@@ -15,6 +15,9 @@ export interface OldestDelivery {
   /** Its event's place in the order of all events. */
   readonly seq: string;
 }
+
+/** Whether the checks of a bill keep failing; the index `bill_failing` has the same. */
+const KEEPS_FAILING = rawSql('failed_checks >= 5');
 
 /** Counts and ages of pending work, for health, metrics and operators. Read-only; reads a limited number of rows, however much waits. */
 export abstract class StatisticsStore {
@@ -54,7 +57,7 @@ export abstract class StatisticsStore {
           WHERE next_check_at <= ${this.now()} AND ${shop}) AS "oldestCheckMs",
          (SELECT ${dialect.msBetween('min(due_at)', this.now())} FROM (SELECT c.due_at FROM payment_acceptance.callback c
             JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id
-              AND (${freeAt(this.now())} OR b.bill_id IS NOT NULL AND b.failed_checks >= 5)
+              AND (${freeAt(this.now())} OR b.bill_id IS NOT NULL AND b.${KEEPS_FAILING})
           WHERE c.pending AND c.intent_id IS NOT NULL AND c.due_at <= ${this.now()} AND ${ofScope('c.shop', scope)}
           LIMIT ${COUNTED}) due) AS "oldestHintMs",
          ${counted(sql`payment_acceptance.callback c WHERE c.pending AND c.intent_id IS NULL
@@ -137,7 +140,7 @@ export abstract class StatisticsStore {
   failingShops(limit: number): Promise<FailingShop[]> {
     return this.database.rows<FailingShop>(
       sql`SELECT shop, count(*) AS bills FROM (SELECT shop FROM payment_acceptance.bill
-         WHERE failed_checks >= 5 AND next_check_at IS NOT NULL LIMIT ${COUNTED}) failing
+         WHERE ${KEEPS_FAILING} AND next_check_at IS NOT NULL LIMIT ${COUNTED}) failing
        GROUP BY shop ORDER BY bills DESC, shop LIMIT ${limit}`,
       { bills: integer },
     );
