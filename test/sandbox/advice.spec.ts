@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { type Callback, type LogLine, signatureOf } from 'nestjs-payment-sandbox';
+import { until } from '../support/until.js';
 import { answer, behindPrefix, type Shop, TOKEN, Trial } from './trial.js';
 
 /** Shops as they occur in the field, and what the sandbox says about them. */
@@ -301,6 +302,13 @@ describe('the sandbox says what is wrong with a shop', () => {
     const callback = await paid(answer(404), '/postback', { diagnose: false });
     expect(bodies).toHaveLength(1);
     expect(await adviceOf(callback)).toContain('look for a global prefix');
+  });
+
+  test('to find out why does not keep it from sending the postback again', async () => {
+    trial = await Trial.open(answer(500), '/postback', { postbackRetryDelays: ['300ms'] });
+    const { billId } = await trial.pay();
+    const shown = async (): Promise<string> => (await fetch(`${trial.running.url}/sandbox/bills/${billId}`)).text();
+    expect(await until(shown, (text) => text.includes('givenUp'))).toContain('"status":500');
   });
 
   test('what it sends to find out why no shop can take for its own', async () => {

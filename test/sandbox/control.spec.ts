@@ -45,6 +45,18 @@ describe('the control interface', () => {
     expect(json).toMatchObject({ payment: { status: 'SUCCESS', amount: '100.05' } });
   });
 
+  test('so may the settings of a fault: it happens as it does without them', async () => {
+    const settings = { p: null, times: null, status: null };
+    const faults = { seed: null, requests: null, postbacks: { drop: settings, delay: null } };
+    const { status, json: kept } = await fixture.control('PUT', '/faults', faults);
+    expect([status, kept]).toEqual([200, { postbacks: { drop: {} } }]);
+    const billId = await fixture.bill();
+    await fixture.sandbox.pay(billId);
+    await fixture.sandbox.settled();
+    expect(fixture.sandbox.bill(billId).callbacks).toMatchObject([{ state: 'dropped' }]);
+    await fixture.control('PUT', '/faults', {});
+  });
+
   test('a bill is shown with its payments, and every callback with its answer', async () => {
     const billId = await fixture.bill();
     const { status, json } = await fixture.control('POST', `/bills/${billId}/pay`, { card: '4111 1111 1111 1111' });

@@ -74,6 +74,18 @@ describe('postbacks', () => {
     }
   });
 
+  test.each([
+    [' HTTP://127.0.0.1:1/result', 'ECONNREFUSED'],
+    ['HTTPS://127.0.0.1:1/result', 'ECONNREFUSED'],
+    ['http://user:%zz@127.0.0.1:1/result', 'URI malformed'],
+  ])('the Result URL %j, of a shop that cannot be reached, is tried', async (resultUrl, error) => {
+    await fixture.sandbox.putShop('main', { resultUrl });
+    const billId = await paid();
+    const tries = [{ status: null, error: expect.stringContaining(error) as string }];
+    expect(callback(billId)).toMatchObject({ state: 'pending', tries });
+    expect((await fixture.control('POST', '/shops/main/check')).status).toBeLessThan(500);
+  });
+
   test('a shop that cannot be reached is tried again, at the address that is set by then', async () => {
     await fixture.sandbox.putShop('main', { resultUrl: 'http://127.0.0.1:1/result' });
     const billId = await paid();

@@ -82,6 +82,34 @@ describe('the sandbox serves', () => {
       expect(fixture.sandbox.bill(bill_id)).toMatchObject({ amount: '12.30', orderId: 'ж' });
     });
 
+    test.each([
+      [
+        'sent as bytes',
+        'Content-Disposition: form-data; name="order_id"\r\nContent-Type: application/octet-stream',
+        'b',
+      ],
+      ['without a name', 'Content-Disposition: form-data', ''],
+      ['with an empty name', 'Content-Disposition: form-data; name=""', ''],
+      ['with a file', 'Content-Disposition: form-data; name="order_id"; filename="f"', ''],
+    ])('with a multipart part %s', async (_how, head, orderId) => {
+      const parts = [
+        '--b',
+        head,
+        '',
+        'b',
+        '--b',
+        'Content-Disposition: form-data; name="amount"',
+        '',
+        '5',
+        '--b--',
+        '',
+      ];
+      const type = { 'content-type': 'multipart/form-data; boundary=b' };
+      expect(await made({ body: parts.join('\r\n'), headers: type })).toMatchObject({ amount: '5.00', orderId });
+      const unsigned = await raw('POST', '/api/v1/bill/create', { ...type, authorization: '' }, parts.join('\r\n'));
+      expect(unsigned.status).toBe(401);
+    });
+
     test('with no Accept, User-Agent or Content-Type', async () => {
       const answer = await raw('POST', '/api/v1/bill/create', {}, 'amount=5&order_id=1');
       expect(answer.status).toBe(200);
@@ -132,6 +160,7 @@ describe('the sandbox serves', () => {
       ['"{\\"a\\":1}"', '{"a":1}'],
       ['{"a":1,"b":["x",null]}', '{"a":1,"b":["x",null]}'],
       ['[1,2]', '[1,2]'],
+      ['{"user": 12345678901234567890, "7": 100.00}', '{"user":12345678901234567890,"7":100.00}'],
       ['7', '7'],
       ['""', ''],
     ])('with the custom %s', async (sent, kept) => {
@@ -144,6 +173,7 @@ describe('the sandbox serves', () => {
       form.set('amount', '5');
       for (const name of [...fields, 'payment_method', 'items[0][name]', '__proto__[x]']) form.set(name, 'x');
       await made({ body: form });
+      await made(json(`{"amount":5,"deep":${'['.repeat(50_000)}${']'.repeat(50_000)}}`));
       await made(json('{"amount":5,"payer_data":{"email":"x"},"items":[{"name":"x"}],"__proto__":{"x":1}}'));
     });
   });
@@ -184,6 +214,20 @@ describe('the sandbox serves', () => {
       [
         'a torn multipart body',
         { body: '--b\r\nConte', headers: { 'content-type': 'multipart/form-data; boundary=b' } },
+      ],
+      [
+        'a multipart body that ends in a file',
+        {
+          body: '--b\r\nContent-Disposition: form-data; name="f"; filename="x"\r\n\r\nhello',
+          headers: { 'content-type': 'multipart/form-data; boundary=b' },
+        },
+      ],
+      [
+        'a multipart body that ends in bytes',
+        {
+          body: '--b\r\nContent-Disposition: form-data; name="f"\r\nContent-Type: application/octet-stream\r\n\r\nhello',
+          headers: { 'content-type': 'multipart/form-data; boundary=b' },
+        },
       ],
       ['no body', {}],
       ['a body above 1 MiB', { body: new URLSearchParams({ amount: '5', custom: 'x'.repeat(1024 * 1024) }) }],

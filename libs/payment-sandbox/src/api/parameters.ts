@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { SandboxError } from '../common/errors.js';
 import type { Body, SandboxRequest } from '../common/http.js';
 import { isFields } from '../common/input.js';
-import { jsonText, parseJsonWithNumbersAsText } from '../common/json-text.js';
+import { jsonMembers, jsonText } from '../common/json-text.js';
 
 /** The parameters of an API call as text, each once. Null ones are left out. */
 export type Parameters = Map<string, string>;
@@ -40,8 +40,19 @@ function fromMultipart(bytes: Buffer, type: string): Promise<Pairs> {
     const pairs: [string, string][] = [];
     try {
       const parser = busboy({ headers: { 'content-type': type }, defParamCharset: 'utf8' });
-      parser.on('field', (name, value) => pairs.push([name, value]));
-      parser.on('file', (_name, file) => file.resume());
+      const keep = (name: string | undefined, value: string): void => {
+        if (name) pairs.push([name, value]);
+      };
+      parser.on('field', keep);
+      parser.on('file', (name, file, { filename }: Partial<busboy.FileInfo>) => {
+        // The parser tells of it, too.
+        file.on('error', () => undefined);
+        if (filename !== undefined) return file.resume();
+        // A field that is sent as bytes.
+        const chunks: Buffer[] = [];
+        file.on('data', (chunk: Buffer) => chunks.push(chunk));
+        return file.on('end', () => keep(name, Buffer.concat(chunks).toString('utf8')));
+      });
       parser.on('close', () => resolve(pairs));
       parser.on('error', refuse);
       Readable.from([bytes]).pipe(parser);
@@ -51,21 +62,17 @@ function fromMultipart(bytes: Buffer, type: string): Promise<Pairs> {
   });
 }
 
-/** Numbers keep their transmitted text; a `custom` that is an object becomes JSON text. */
+/** Numbers keep their transmitted text, and a `custom` that is an object is kept as JSON text. */
 function fromJson(text: string): Pairs {
   if (text.trim() === '') return [];
-  let exact: unknown;
-  let plain: unknown;
   try {
-    exact = parseJsonWithNumbersAsText(text);
-    plain = JSON.parse(text);
+    return jsonMembers(text).flatMap(([name, value]): [string, string][] =>
+      value === 'null' ? [] : [[name, value.startsWith('"') ? (JSON.parse(value) as string) : value]],
+    );
   } catch {
     const form = /^[\w.%[\]-]+=/.test(text) ? ': it is a form, so its Content-Type must say so' : '';
     throw new SandboxError(400, `The body is not valid JSON${form}`);
   }
-  if (!isFields(exact) || !isFields(plain)) return [];
-  const compound = Object.entries(plain).filter(([, value]) => typeof value === 'object');
-  return fromParsed({ ...exact, ...Object.fromEntries(compound) });
 }
 
 /** Makes the best of a body that a host's parser has already read. */

@@ -21,7 +21,6 @@ export function post(
 ): Promise<PostAnswer> {
   return new Promise((resolve) => {
     const body = Buffer.from(text, 'utf8');
-    const send = url.startsWith('https:') ? httpsRequest : httpRequest;
     const timeout = AbortSignal.timeout(timeoutMs);
     const signal = AbortSignal.any([timeout, closed]);
     const fail = ({ message, code = null }: Error & { code?: string | null }): void => {
@@ -35,11 +34,18 @@ export function post(
       'user-agent': 'payment-sandbox',
       accept: '*/*',
     };
-    send(url, { method: 'POST', headers, agent: false, signal }, (answer) => {
-      void firstBytes(answer).then((first) => resolve(answerOf(answer, first)));
-    })
-      .on('error', fail)
-      .end(body);
+    try {
+      const address = new URL(url);
+      const send = address.protocol === 'https:' ? httpsRequest : httpRequest;
+      send(address, { method: 'POST', headers, agent: false, signal }, (answer) => {
+        void firstBytes(answer).then((first) => resolve(answerOf(answer, first)));
+      })
+        .on('error', fail)
+        .end(body);
+    } catch (error) {
+      // Of an address that parses, but cannot be requested: a user name with a broken escape.
+      fail(error as Error);
+    }
   });
 }
 

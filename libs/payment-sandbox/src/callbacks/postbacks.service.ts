@@ -141,12 +141,12 @@ export class PostbacksService {
     this.tell(id, index);
   }
 
-  /** Replaces the first advice with one that knows what the probes found. */
+  /** Replaces the first advice with one that knows what the probes found. The commit also arms the next attempt. */
   private async diagnose(id: string, index: number, tried: Tried): Promise<void> {
     const advice = adviceFor(tried, await this.probes.find(tried, this.closed.signal));
     const callback = this.store.callbacks.get(id);
     const made = callback?.tries[index];
-    if (!callback || !made || this.closed.signal.aborted || advice?.advice === made.advice) return;
+    if (!callback || !made || this.closed.signal.aborted) return;
     const { advice: _before, remedy: _withIt, ...plain } = made;
     this.store.commit({ callback: { ...callback, tries: callback.tries.with(index, { ...plain, ...advice }) } });
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { JsonNumber, jsonText, parseJsonWithNumbersAsText } from './json-text.js';
+import { jsonMembers, JsonNumber, jsonText } from './json-text.js';
 
 describe('JSON text', () => {
   test('numbers are written as their own text', () => {
@@ -13,17 +13,33 @@ describe('JSON text', () => {
     fc.assert(fc.property(fc.jsonValue(), (value) => jsonText(value) === JSON.stringify(value)));
   });
 
-  test('numbers are read as their own text, and texts stay as they are', () => {
-    const text = '{"a": 1e+06, "b": [-0.10, "7 \\" 8"], "c": 100000000000000000000.1, "5": true}';
-    expect(parseJsonWithNumbersAsText(text)).toEqual({
-      a: '1e+06',
-      b: ['-0.10', '7 " 8'],
-      c: '100000000000000000000.1',
-      '5': true,
-    });
+  test('members are read as they were written', () => {
+    const text =
+      ' {"a": 1e+06, "b" : [-0.10, "7 \\" 8,}"], "c":100000000000000000000.1, "5": true, "b,": {"x": {}}, "":"\\u0031" } ';
+    expect(jsonMembers(text)).toEqual([
+      ['a', '1e+06'],
+      ['b', '[-0.10,"7 \\" 8,}"]'],
+      ['c', '100000000000000000000.1'],
+      ['5', 'true'],
+      ['b,', '{"x":{}}'],
+      ['', '"\\u0031"'],
+    ]);
+    for (const none of ['{}', '[{"a":1}]', '"a"', '1']) expect(jsonMembers(none)).toEqual([]);
+  });
+
+  test('members of any object, however it is written, mean what it means', () => {
+    const objects = fc.dictionary(fc.string(), fc.jsonValue());
+    fc.assert(
+      fc.property(objects, fc.constantFrom(0, 1, '\t'), (object, indent) => {
+        const members = jsonMembers(JSON.stringify(object, null, indent));
+        expect(members.map(([name, value]): unknown => [name, JSON.parse(value)])).toEqual(
+          Object.entries(JSON.parse(JSON.stringify(object)) as object),
+        );
+      }),
+    );
   });
 
   test('what is not JSON is refused', () => {
-    for (const text of ['', '{', '01', '{"a":1,}']) expect(() => parseJsonWithNumbersAsText(text)).toThrow(SyntaxError);
+    for (const text of ['', '{', '01', '{"a":1,}']) expect(() => jsonMembers(text)).toThrow(SyntaxError);
   });
 });

@@ -14,14 +14,31 @@ export function jsonText(value: unknown): string {
   return JSON.stringify(value ?? null);
 }
 
+/** A text of JSON, whole. */
+const TEXT = '"[^"\\\\]*(?:\\\\.[^"\\\\]*)*"';
+const SPACES = new RegExp(`(${TEXT})|\\s+`, 'g');
+const MEMBER = new RegExp(`^(${TEXT}):(.*)$`, 's');
+const TOKENS = new RegExp(`${TEXT}|[{}[\\],]`, 'g');
+
 /**
- * Parses JSON with every number read as its text (`1e+06` becomes `"1e+06"`), so that no amount passes through
- * floating point. Throws a `SyntaxError` as `JSON.parse` does.
+ * The members of a JSON object, with the values as they were written but without white space between their parts, so that
+ * no number passes through floating point; none for JSON that is no object. Throws a `SyntaxError` as `JSON.parse` does.
  */
-export function parseJsonWithNumbersAsText(text: string): unknown {
-  JSON.parse(text); // the pattern below holds for valid JSON only
-  const quoted = text.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) =>
-    token.startsWith('"') ? token : `"${token}"`,
-  );
-  return JSON.parse(quoted);
+export function jsonMembers(text: string): [name: string, value: string][] {
+  JSON.parse(text); // the patterns hold for valid JSON only
+  const compact = text.replace(SPACES, '$1');
+  if (!compact.startsWith('{')) return [];
+  const members: string[] = [];
+  let [depth, start] = [0, 1];
+  for (const { 0: token, index } of compact.matchAll(TOKENS)) {
+    if (token === '{' || token === '[') depth += 1;
+    if (token === '}' || token === ']') depth -= 1;
+    if (depth > 1 || (depth === 1 && token !== ',')) continue;
+    members.push(compact.slice(start, index));
+    start = index + 1;
+  }
+  return members.flatMap((member): [string, string][] => {
+    const [, name, value] = MEMBER.exec(member) ?? [];
+    return name === undefined || value === undefined ? [] : [[JSON.parse(name) as string, value]];
+  });
 }

@@ -1,6 +1,15 @@
 import { type Duration, durationMs } from '../common/duration.js';
 import { SandboxError } from '../common/errors.js';
-import { type Fields, isFields, readChoice, readFields, readFlag, readTexts, readWhole } from '../common/input.js';
+import {
+  type Fields,
+  fieldOf,
+  isFields,
+  readChoice,
+  readFields,
+  readFlag,
+  readTexts,
+  readWhole,
+} from '../common/input.js';
 
 /** Settings that every fault has. */
 export interface FaultSettings {
@@ -84,16 +93,17 @@ function readGroup<N extends string, S extends FaultSettings>(
   faults: readonly N[],
   read: (fault: N, fields: Fields) => S,
 ): Group<N, S> | undefined {
-  if (document[name] === undefined) return undefined;
+  if (fieldOf(document, name) === undefined) return undefined;
   const fields = readFields(document[name], name, faults);
   const group: Group<N, S> = {};
   for (const fault of faults) {
-    const value = fields[fault];
+    const value = fieldOf(fields, fault);
     if (value === undefined) continue;
     if (isFields(value)) {
-      if (value['p'] !== undefined) readProbability(value['p'], `${name}.${fault}.p`);
-      readWhole(value, 'times', 0, Number.MAX_SAFE_INTEGER);
-      group[fault] = read(fault, value);
+      const settings = Object.fromEntries(Object.entries(value).filter(([, each]) => each !== null));
+      if (settings['p'] !== undefined) readProbability(settings['p'], `${name}.${fault}.p`);
+      readWhole(settings, 'times', 0, Number.MAX_SAFE_INTEGER);
+      group[fault] = read(fault, settings);
     } else {
       group[fault] = readProbability(value, `${name}.${fault}`);
     }
