@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { PaymentCallbacks } from 'nestjs-payment-acceptance/callbacks';
 import { ADAPTERS } from '../support/adapters.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { postbackFields, postForm, postJson } from '../support/http.js';
@@ -171,6 +172,14 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
       const unknown = '00000000-0000-4000-8000-000000000001';
       expect((await postJson(target(), { ...fields, TrsId: 'of-nobody', custom: unknown })).status).toBe(200);
       expect((await postJson(target(), { ...fields, TrsId: undefined, custom: unknown })).status).toBe(400);
+    });
+
+    test('a host may ask whose anything is that came as a TrsId', async () => {
+      const { billId } = await billed();
+      const callbacks = harness.host.app.get(PaymentCallbacks);
+      const odd = [null, undefined, {}, { toString: 1 }, [billId], 'a\0', '', true, 17];
+      expect(await Promise.all(odd.map(async (each) => callbacks.isOurs('main', each)))).toEqual(odd.map(() => false));
+      expect(await callbacks.isOurs(undefined, billId)).toBe(true);
     });
 
     test('one that names no bill is a 400 that says so, and nothing is stored', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { MAIN_TOKEN } from '../support/harness.js';
 import { postbackFields, postForm, postJson, redirectFields } from '../support/http.js';
+import { until } from '../support/until.js';
 import { CACHE_MS, GAP_MS, NEXT_TOKEN, useDynamicShops } from './support/dynamic-shops.js';
 
 describe('dynamic shops', () => {
@@ -65,6 +66,36 @@ describe('dynamic shops', () => {
       const returned = await postForm(`${shops.harness.host.url}/redirect/payment/success`, redirect);
       const page = new URL(returned.headers.get('location')!, `${other.url}/redirect/payment/success`);
       expect((await fetch(page)).status).toBe(200);
+    });
+
+    test('is used by all that come while it is looked up, and a failed look-up is no verdict about any of them', async () => {
+      await shops.start();
+      await shops.payments.createBill({ orderId: 'A-1', amount: '1' });
+      await shops.rotate('main');
+      const redirect = redirectFields({ InvId: 'A-1', OutSum: '1.00' }, NEXT_TOKEN);
+      const to = `${shops.harness.host.url}/redirect/payment/success`;
+      const statuses = async () => {
+        const answers = await Promise.all(Array.from({ length: 8 }, () => postForm(to, redirect)));
+        return [...new Set(answers.map(({ status }) => status))];
+      };
+      shops.table.trouble = () => Promise.reject(new Error('no answer'));
+      expect([await statuses(), await statuses()]).toEqual([[503], [503]]);
+      shops.harness.clock.advance(GAP_MS);
+      let open = (): void => undefined;
+      const gate = new Promise<void>((resolve) => (open = resolve));
+      shops.table.trouble = () => gate;
+      const created = Array.from({ length: 4 }, (_, at) =>
+        shops.payments.createBill({ orderId: `B-${at}`, amount: '1' }),
+      );
+      const answered = statuses();
+      const asked = async (): Promise<number> => {
+        await fetch(shops.harness.host.url);
+        return shops.harness.sandbox.requests.length;
+      };
+      await until(asked, (count) => count === 5);
+      open();
+      expect(await answered).toEqual([303]);
+      expect(await Promise.all(created)).toHaveLength(4);
     });
 
     test('signs the link to the result page once it is known', async () => {

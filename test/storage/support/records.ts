@@ -39,16 +39,20 @@ export class Records {
       shop = 'main',
       state = 'OPEN',
       billId = `service-${orderId}`,
-    }: { shop?: string; state?: string; billId?: string | null } = {},
+      attempt = 1,
+      amount = '10.50',
+    }: { shop?: string; state?: string; billId?: string | null; attempt?: number; amount?: string } = {},
   ): Promise<string> {
     const id = randomUUID();
-    await this.database.change(
-      sql`INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES (${shop}, ${orderId})`,
-    );
+    if (attempt === 1) {
+      await this.database.change(
+        sql`INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES (${shop}, ${orderId})`,
+      );
+    }
     await this.database.change(
       sql`INSERT INTO payment_acceptance.bill (intent_id, shop, shop_id, order_id, attempt, state, amount, currency, payer_pays_commission,
          type, custom, custom_given, bill_id, created_at, opened_at, check_after)
-       VALUES (${id}, ${shop}, ${shop}, ${orderId}, 1, ${state}, 10.50, 'RUB', false, 'normal', 'c', true, ${billId}, ${this.now()},
+       VALUES (${id}, ${shop}, ${shop}, ${orderId}, ${attempt}, ${state}, ${amount}, 'RUB', false, 'normal', 'c', true, ${billId}, ${this.now()},
          ${this.now()}, ${this.now()})`,
     );
     return id;
@@ -70,6 +74,13 @@ export class Records {
        VALUES (${shopOf(intentId)}, ${paymentId}, ${intentId}, ${status}, ${amount}, 'RUB', '2026-01-01 10:00:00',
          ${status}, ${verdict}, ${this.now()}, ${this.now()})`,
       within,
+    );
+  }
+
+  /** Marks the order as first paid by this payment. */
+  async firstPayment(orderId: string, paymentId: string): Promise<void> {
+    await this.database.change(
+      sql`UPDATE payment_acceptance.shop_order SET first_payment_id = ${paymentId} WHERE order_id = ${orderId}`,
     );
   }
 
@@ -114,16 +125,22 @@ export class Records {
     intentId,
     corroboration = {},
     pending = false,
+    kind = 'postback',
+    status = null,
+    asks = 0,
   }: {
     intentId?: string;
     corroboration?: object;
     pending?: boolean;
+    kind?: string;
+    status?: string | null;
+    asks?: number;
   }): Promise<void> {
     await this.database.change(
       sql`INSERT INTO payment_acceptance.callback (id, kind, shop, intent_id, digest, corroboration, fields, received_at,
-         pending, due_at, outcome)
-       VALUES (${randomUUID()}, 'postback', 'main', ${intentId ?? null}, 'match', ${JSON.stringify(corroboration)}, '{"a":"b"}',
-         ${this.now()}, ${pending}, ${this.now()}, ${pending ? null : 'confirmed'})`,
+         pending, due_at, outcome, status, asks)
+       VALUES (${randomUUID()}, ${kind}, 'main', ${intentId ?? null}, 'match', ${JSON.stringify(corroboration)}, '{"a":"b"}',
+         ${this.now()}, ${pending}, ${this.now()}, ${pending ? null : 'confirmed'}, ${status}, ${asks})`,
     );
   }
 

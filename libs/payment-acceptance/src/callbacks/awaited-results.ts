@@ -1,17 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { PaymentResult } from '../config/hooks.js';
+import { sharedLookUps } from '../common/shared-look-ups.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
-import { ResultStore } from './storage/result.store.js';
+import { ResultStore, type BillResult } from './storage/result.store.js';
 import { DroppedCallbacks } from './dropped-callbacks.js';
 import type { IntentId } from '../domain/ids.js';
-
-type Result = PaymentResult['result'];
 
 interface Waiting {
   readonly intentId: IntentId;
   readonly deadline: number;
-  resolve(result: Result): void;
+  resolve(result: BillResult | undefined): void;
   reject(error: unknown): void;
 }
 
@@ -20,23 +18,30 @@ const POLL_MS = 100;
 
 /**
  * Briefly waits for the check that a redirect requested, so that the payer usually sees the final result. One statement
- * polls for all waiting pages, so they use one connection at most. The number of waiting pages is limited.
+ * looks for all pages that arrive, and one polls for all that wait. The number of waiting pages is limited.
  */
 @Injectable()
 export class AwaitedResults {
   private readonly waiting = new Set<Waiting>();
+  private readonly read: (ids: readonly IntentId[]) => ReturnType<ResultStore['ofIntents']>;
+  private readonly look: (id: IntentId) => Promise<BillResult | undefined>;
 
   constructor(
-    private readonly results: ResultStore,
+    results: ResultStore,
     private readonly dropped: DroppedCallbacks,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
-  ) {}
+  ) {
+    const lagMs = options.schedule.lagMs.reduce((sum, pauseMs) => sum + pauseMs, 0);
+    this.read = (ids) => results.ofIntents(ids, lagMs);
+    this.look = sharedLookUps('PaymentResults', options.callbacks.storeTimeoutMs, this.read);
+  }
 
-  async waitFor(shop: string, intentId: IntentId): Promise<Result> {
+  /** Gives `undefined` if there is no such bill. */
+  async waitFor(shop: string, intentId: IntentId): Promise<BillResult | undefined> {
     const { resultWaitMs, maxWaitingResults } = this.options.callbacks;
     const deadline = performance.now() + resultWaitMs;
-    const result = (await this.results.ofIntents([intentId])).get(intentId) ?? 'pending';
-    if (result !== 'pending' || performance.now() >= deadline) return result;
+    const result = await this.look(intentId);
+    if (result?.result !== 'pending' || performance.now() >= deadline) return result;
     if (this.waiting.size >= maxWaitingResults) {
       this.dropped.count('unawaitedResults', shop);
       return result;
@@ -53,11 +58,11 @@ export class AwaitedResults {
       await sleep(POLL_MS);
       const polled = [...this.waiting];
       try {
-        const results = await this.results.ofIntents([...new Set(polled.map(({ intentId }) => intentId))]);
+        const results = await this.read([...new Set(polled.map(({ intentId }) => intentId))]);
         const now = performance.now();
         for (const one of polled) {
-          const result = results.get(one.intentId) ?? 'pending';
-          if (result !== 'pending' || now >= one.deadline) this.end(one, () => one.resolve(result));
+          const result = results.get(one.intentId);
+          if (result?.result !== 'pending' || now >= one.deadline) this.end(one, () => one.resolve(result));
         }
       } catch (error) {
         for (const one of polled) this.end(one, () => one.reject(error));

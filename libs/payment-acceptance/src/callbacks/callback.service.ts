@@ -8,7 +8,8 @@ import { WakeUps, type HintedBill } from '../common/wake-ups.js';
 import { RateLimitedLog } from '../common/rate-limited-log.js';
 import { maskCards } from '../common/redact.js';
 import { cleanLine } from '../common/text.js';
-import { withTimeout } from '../common/timeout.js';
+import { TimeoutError, withTimeout } from '../common/timeout.js';
+import { Turns } from '../common/turns.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import type { CallbackKind, DigestCheck } from '../domain/callback.js';
@@ -49,7 +50,7 @@ import { checkSignature } from './signature.js';
 export class PaymentCallbacks {
   private readonly logger = new PaymentLogger('PaymentCallbacks');
   private readonly rateLimited: RateLimitedLog;
-  private lookUps = 0;
+  private readonly turns = new Turns();
 
   /** @internal */
   constructor(
@@ -108,22 +109,14 @@ export class PaymentCallbacks {
     const isUnknown = billId === null || seen.outcome === 'unmatched' || seen.outcome === 'turned-away';
     if (!isUnknown || custom === null || !isUuid(custom)) return answer;
     // Beside the row that waits for a bill of that id, which may be one that the ledger has lost.
-    const own = await this.ownBill(custom);
-    if (own === 'busy') return answer ?? TOO_MANY_AT_ONCE;
+    const own = await this.billById(custom);
     // While the service's id of our bill is not known, it may be this very one: the postback waits for it.
     if (own?.shop !== row.shop || (own.billId === null && billId !== null)) return answer;
     return this.store({ ...row, billId: null, intentId: own.intentId }, seen);
   }
 
-  /** Anybody can ask for it, so few do at once. */
-  private async ownBill(intentId: string): Promise<NamedBill | 'busy' | undefined> {
-    if (this.lookUps >= MAX_LOOK_UPS) return 'busy';
-    this.lookUps += 1;
-    try {
-      return await withTimeout(this.options.callbacks.storeTimeoutMs, this.bills.byId(intentId));
-    } finally {
-      this.lookUps -= 1;
-    }
+  private billById(intentId: string): Promise<NamedBill | undefined> {
+    return withTimeout(this.options.callbacks.storeTimeoutMs, this.bills.byId(intentId));
   }
 
   /**
@@ -134,9 +127,10 @@ export class PaymentCallbacks {
    * @throws the database's error: answer 503, so that the postback is sent again
    */
   isOurs(shop: string | undefined, billId: unknown): Promise<boolean> {
-    if (!/^[^\0]+$/.test(String(billId))) return Promise.resolve(false);
+    const id = typeof billId === 'number' ? String(billId) : billId;
+    if (typeof id !== 'string' || !/^[^\0]+$/.test(id)) return Promise.resolve(false);
     const { storeTimeoutMs } = this.options.callbacks;
-    return withTimeout(storeTimeoutMs, this.bills.isOurs(shop ?? this.shops.defaultName, String(billId)));
+    return withTimeout(storeTimeoutMs, this.bills.isOurs(shop ?? this.shops.defaultName, id));
   }
 
   /**
@@ -200,15 +194,15 @@ export class PaymentCallbacks {
   async result(ticket: string): Promise<ResultAnswer> {
     try {
       const id = intentIdOf(ticket);
-      const bill =
-        id === undefined ? undefined : await withTimeout(this.options.callbacks.storeTimeoutMs, this.bills.byId(id));
+      const bill = id === undefined ? undefined : await this.billById(id);
       const shop = bill && (await this.shops.find(bill.shop));
       if (!bill || !shop) return INVALID;
       const now = this.clock.now();
       if (!(await this.shops.findMatching(shop, (as) => readTicket(as, ticket, now) === bill.intentId))) return INVALID;
-      const { orderId, amount, currency } = bill;
-      const result = await this.results.waitFor(bill.shop, bill.intentId);
-      return { kind: 'shown', status: 200, result: { shop: bill.shop, orderId, result, amount, currency } };
+      const shown = await this.results.waitFor(bill.shop, bill.intentId);
+      return shown
+        ? { kind: 'shown', status: 200, result: { shop: bill.shop, orderId: bill.orderId, ...shown } }
+        : INVALID;
     } catch (error) {
       return this.answerRetryLater('result-failed', 'A result could not be read.', {}, error);
     }
@@ -295,7 +289,16 @@ export class PaymentCallbacks {
       const own = await this.bills.byId(custom);
       if (own?.shop === shop.name && own.orderId === InvId) return own;
     }
-    return InvId.includes('\0') ? undefined : this.bills.latestOfOrder(shop.name, InvId);
+    if (InvId.includes('\0')) return undefined;
+    // Who has one genuine redirect can send it any number of times.
+    const look = async () => ({ latest: await this.bills.latestOfOrder(shop.name, InvId) });
+    const looked = await this.turns.take(
+      JSON.stringify([shop.name, InvId]),
+      look,
+      this.options.callbacks.storeTimeoutMs,
+    );
+    if (!looked) throw new TimeoutError('Too many redirects of one order at once.');
+    return looked.latest;
   }
 }
 
@@ -309,9 +312,6 @@ async function fieldsOf(type: CallbackType, body: unknown, sent: Transmission): 
 function hintOf({ id, shop, billId, intentId }: NewCallback): HintedBill {
   return { id, shop, billId, intentId };
 }
-
-/** How many postbacks are looked up by their `custom` at once. */
-const MAX_LOOK_UPS = 4;
 
 const NAMES_NO_BILL: readonly FieldError[] = [
   {

@@ -25,8 +25,8 @@ export class ShopCache {
   private readonly logger = new PaymentLogger('PaymentShops');
   private readonly entries = new Map<string, Entry>();
   private readonly reading = new Map<string, Promise<Shop | undefined>>();
-  /** When each shop was last looked up before its cache entry expired. */
-  private readonly refreshedAt = new Map<string, number>();
+  /** The last look-up of each shop before its cache entry expired: who comes within the gap shares how it ends. */
+  private readonly refreshes = new Map<string, { readonly at: number; readonly read: Promise<unknown> }>();
   private readonly warned = new Set<string>();
   private readonly owners = new TokenOwners();
   private readonly requested: RequestedShopNames;
@@ -103,13 +103,17 @@ export class ShopCache {
    * @throws PaymentShopResolverError, PaymentInvalidShopError
    */
   async refresh(shop: Shop): Promise<Shop | undefined> {
-    const known = this.peek(shop.name);
+    const { name } = shop;
+    const known = this.peek(name);
     if (known && known !== shop) return known;
-    const now = this.now();
-    const since = now - (this.refreshedAt.get(shop.name) ?? -Infinity);
-    if (since < this.options.shopLookup.refreshGapMs) return undefined;
-    this.refreshedAt.set(shop.name, now);
-    return this.read(shop.name);
+    const at = this.now();
+    const last = this.refreshes.get(name);
+    const isRecent = last !== undefined && at - last.at < this.options.shopLookup.refreshGapMs;
+    const read = isRecent ? last.read : this.read(name);
+    if (!isRecent) this.refreshes.set(name, { at, read });
+    await read;
+    const fresh = this.peek(name);
+    return fresh === shop ? undefined : fresh;
   }
 
   /** When made-up names have used up the rate limit, real shops are still recognized by the list, at most a minute old. */
@@ -139,7 +143,7 @@ export class ShopCache {
     if (settings === undefined) {
       if (before) this.owners.release(before);
       this.entries.delete(name);
-      this.refreshedAt.delete(name);
+      this.refreshes.delete(name);
       return undefined;
     }
     const { shop, problems, warnings } = resolveShop(name, settings, this.options.production);

@@ -1,27 +1,36 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
+import { sharedLookUps } from '../../common/shared-look-ups.js';
+import { RESOLVED_OPTIONS, type ResolvedOptions } from '../../config/resolved-options.js';
 import { Database } from '../../database/database.js';
 import { sql, type Statement } from '../../database/statement.js';
 import type { BillRecord } from '../../domain/bill.js';
 import type { BillId, OrderId } from '../../domain/ids.js';
 
-/** A bill of ours that a callback names, and what its payer is shown of it. */
-export type NamedBill = Pick<BillRecord, 'intentId' | 'shop' | 'orderId' | 'billId' | 'amount' | 'currency'>;
+/** A bill of ours that a callback names. */
+export type NamedBill = Pick<BillRecord, 'intentId' | 'shop' | 'orderId' | 'billId'>;
 
 /** Finds the bill of a callback. Only our own records say which it is. Reads without a lock. */
 @Injectable()
 export class NamedBillStore {
-  constructor(private readonly database: Database) {}
+  /** By the id of our intent. Anybody can send one. */
+  readonly byId: (id: string) => Promise<NamedBill | undefined>;
 
-  /** By the id of our intent. */
-  byId(id: string): Promise<NamedBill | undefined> {
-    return this.read(sql`WHERE intent_id = ${id}`);
+  constructor(
+    private readonly database: Database,
+    @Inject(RESOLVED_OPTIONS) { callbacks }: ResolvedOptions,
+  ) {
+    this.byId = sharedLookUps('PaymentNamedBills', callbacks.storeTimeoutMs, async (ids) => {
+      const bills = await this.read(sql`WHERE intent_id ${database.dialect.oneOf(ids, 'uuid')}`);
+      return new Map(bills.map((bill) => [bill.intentId, bill]));
+    });
   }
 
   /** The order's latest bill that has an id at the service, or else its latest intent. */
-  latestOfOrder(shop: string, orderId: OrderId): Promise<NamedBill | undefined> {
-    return this.read(
+  async latestOfOrder(shop: string, orderId: OrderId): Promise<NamedBill | undefined> {
+    const [latest] = await this.read(
       sql`WHERE shop = ${shop} AND order_id = ${orderId} ORDER BY (bill_id IS NULL), attempt DESC LIMIT 1`,
     );
+    return latest;
   }
 
   /** Whether a bill of the shop has this id at the service. */
@@ -33,12 +42,11 @@ export class NamedBillStore {
     return ours.length > 0;
   }
 
-  private async read(which: Statement): Promise<NamedBill | undefined> {
-    const [bill] = await this.database.rows<NamedBill>(
-      sql`SELECT intent_id AS "intentId", shop, order_id AS "orderId", bill_id AS "billId", ${this.database.dialect.text('amount')} AS amount, currency
+  private read(which: Statement): Promise<NamedBill[]> {
+    return this.database.rows<NamedBill>(
+      sql`SELECT intent_id AS "intentId", shop, order_id AS "orderId", bill_id AS "billId"
        FROM payment_acceptance.bill ${which}`,
       {},
     );
-    return bill;
   }
 }

@@ -1,32 +1,41 @@
 import { Injectable } from '@nestjs/common';
+import type { PaymentResult } from '../../config/hooks.js';
 import { Database } from '../../database/database.js';
 import { sql } from '../../database/statement.js';
+import { assertedStatus } from './assertion.js';
 
-/** The state of a bill's payments, as shown to the payer. */
+/** What the payer of a bill is shown: the state of its payments, and what is paid or to be paid. */
+export type BillResult = Pick<PaymentResult, 'result' | 'amount' | 'currency'>;
+
 @Injectable()
 export class ResultStore {
   constructor(private readonly database: Database) {}
 
   /**
-   * By the id of our bill: `paid` once the order is paid, by any of its bills; `failed` once every payment has failed and no
-   * callback that may announce another one waits for its first check; otherwise `pending`. A redirect to the Fail URL does
-   * not count as such a callback: it announces the failure that is already known.
+   * By the id of our bill: `paid` once the order is paid, by any of its bills, with the amount of that bill; `failed` once every
+   * payment has failed and no callback announces another one; otherwise `pending`. A callback announces one until its first
+   * check; where it says that a payment has succeeded, which the list may show later, for as long as that is waited for. A
+   * redirect to the Fail URL does not count: it announces the failure that is already known.
+   * @param lagMs how long the service's list may lag behind, in milliseconds
    */
-  async ofIntents(ids: readonly string[]): Promise<ReadonlyMap<string, BillResult>> {
-    const rows = await this.database.rows<{ intentId: string; result: BillResult }>(
+  async ofIntents(ids: readonly string[], lagMs: number): Promise<ReadonlyMap<string, BillResult>> {
+    const { dialect, offsetMs } = this.database;
+    const isRecent = sql`c.received_at > ${dialect.now(offsetMs - lagMs)}`;
+    const rows = await this.database.rows<BillResult & { intentId: string }>(
       sql`SELECT b.intent_id AS "intentId", CASE
          WHEN b.state = 'PAID' OR o.first_payment_id IS NOT NULL THEN 'paid'
-         WHEN EXISTS (SELECT 1 FROM payment_acceptance.callback c
-           WHERE c.intent_id = b.intent_id AND c.pending AND c.asks = 0 AND c.kind <> 'redirect-fail') THEN 'pending'
+         WHEN EXISTS (SELECT 1 FROM payment_acceptance.callback c WHERE c.intent_id = b.intent_id AND c.kind <> 'redirect-fail'
+           AND (c.pending AND (c.asks = 0 OR ${assertedStatus('c.kind', 'c.status')} = 'SUCCESS') OR c.kind = 'redirect-success' AND ${isRecent})) THEN 'pending'
          WHEN (SELECT min(CASE WHEN p.verdict = 'failed' THEN 1 ELSE 0 END) FROM payment_acceptance.payment p
                WHERE p.intent_id = b.intent_id) = 1 THEN 'failed'
-         ELSE 'pending' END AS result
+         ELSE 'pending' END AS result,
+         ${dialect.text('coalesce(paid.amount, b.amount)')} AS amount, coalesce(paid.currency, b.currency) AS currency
        FROM payment_acceptance.bill b JOIN payment_acceptance.shop_order o USING (shop, order_id)
-       WHERE b.intent_id ${this.database.dialect.oneOf(ids, 'uuid')}`,
+       LEFT JOIN payment_acceptance.payment first ON first.shop = o.shop AND first.payment_id = o.first_payment_id
+       LEFT JOIN payment_acceptance.bill paid ON paid.intent_id = first.intent_id AND b.state <> 'PAID'
+       WHERE b.intent_id ${dialect.oneOf(ids, 'uuid')}`,
       {},
     );
-    return new Map(rows.map(({ intentId, result }) => [intentId, result]));
+    return new Map(rows.map(({ intentId, ...shown }) => [intentId, shown]));
   }
 }
-
-type BillResult = 'paid' | 'failed' | 'pending';

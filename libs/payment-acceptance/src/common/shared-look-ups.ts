@@ -1,0 +1,28 @@
+import { GroupCommit } from './group-commit.js';
+
+const MAX_BATCH = 500;
+
+/**
+ * Look-ups by ids that anybody can send: those that come together share one statement, so that however many come, they hold
+ * one connection.
+ * @param name of the async resource in which they run
+ * @param timeoutMs timeout of a statement, in milliseconds
+ */
+export function sharedLookUps<V>(
+  name: string,
+  timeoutMs: number,
+  read: (ids: readonly string[]) => Promise<ReadonlyMap<string, V>>,
+): (id: string) => Promise<V | undefined> {
+  const lookUps = new GroupCommit<string, V | undefined>({
+    name,
+    maxBatch: MAX_BATCH,
+    timeoutMs,
+    run: async (ids) => {
+      const found = await read([...new Set(ids)]);
+      return ids.map((id) => ({ value: found.get(id) }));
+    },
+    alone: async (id) => (await read([id])).get(id),
+    isSeparable: () => false,
+  });
+  return (id) => lookUps.add(id);
+}
