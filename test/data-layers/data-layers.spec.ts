@@ -173,6 +173,33 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, absent, ...k
     });
   });
 
+  each(
+    'that end the transaction as their layer does are not marked done, and leave its connections as they were',
+    async () => {
+      if (!layer.end) return;
+      const { end } = layer;
+      await paid(async (tx, _event, { attempt }) => {
+        if (attempt === 1) await swallow(end(tx));
+        await layer.send(tx, write(`attempt ${attempt}`));
+      });
+      await instance.deliveries.runOnce();
+      if ((await delivery()).state !== 'DONE') {
+        expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: 1, lastError: expect.any(String) });
+        await again();
+      }
+      expect((await delivery()).state).toBe('DONE');
+      const setting = ON_MARIADB ? '@@autocommit' : `current_setting('transaction_isolation')`;
+      const read = () =>
+        layer.transactions.run(
+          async (tx) => (await layer.transactions.query(tx, `SELECT ${setting} AS setting`, [], 'rows')).rows,
+          { signal: AbortSignal.timeout(10_000), timeoutMs: 10_000 },
+        );
+      const settings = await Promise.all([read(), read(), read(), read()]);
+      const usual = ON_MARIADB ? '1' : 'read committed';
+      expect(settings.map(([row]) => String((row as { setting: unknown }).setting))).toEqual(Array(4).fill(usual));
+    },
+  );
+
   each('roll back nested transactions with their own', async () => {
     if (!layer.nested) return;
     const { nested } = layer;

@@ -1,3 +1,4 @@
+import { HandlerTransactionEndedError } from '../database/database.errors.js';
 import type { PaymentTransactions } from '../database/payment-transactions.js';
 import { DEFAULT_POOL_SIZE } from '../database/pool.js';
 import { answerOf } from './own-connections.js';
@@ -5,6 +6,8 @@ import { answerOf } from './own-connections.js';
 /** The part of a Knex transaction that is used. */
 export interface KnexTransaction {
   raw(sql: string, values: readonly (string | number | boolean | null)[]): PromiseLike<unknown>;
+  commit?: unknown;
+  rollback?: unknown;
 }
 
 /** The part of a Knex instance that is used. */
@@ -30,7 +33,7 @@ export function knexTransactions<Tx extends KnexTransaction>(knex: KnexInstance<
   return {
     placeholders: '?',
     pool: { size, free: () => size - (pool ? pool.numUsed() + pool.numPendingAcquires() : 0) },
-    run: (work) => knex.transaction(work, { isolationLevel: 'read committed' }),
+    run: (work) => knex.transaction((tx) => withoutEnd(tx, work), { isolationLevel: 'read committed' }),
     async query(tx, sql, values) {
       const answer = await tx.raw(sql, values);
       if (Array.isArray(answer)) return answerOf(answer[0]);
@@ -38,4 +41,16 @@ export function knexTransactions<Tx extends KnexTransaction>(knex: KnexInstance<
       return { rows, rowCount: rowCount ?? 0 };
     },
   };
+}
+
+/** Knex gives the connection back as soon as a handler has ended the transaction, and would not tell. */
+async function withoutEnd<Tx extends KnexTransaction, T>(tx: Tx, work: (tx: Tx) => Promise<T>): Promise<T> {
+  const { commit, rollback } = tx;
+  const refuse = (): Promise<never> => Promise.reject(new HandlerTransactionEndedError());
+  Object.assign(tx, { commit: refuse, rollback: refuse });
+  try {
+    return await work(tx);
+  } finally {
+    Object.assign(tx, { commit, rollback });
+  }
 }

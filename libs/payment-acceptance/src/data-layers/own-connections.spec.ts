@@ -25,6 +25,14 @@ onPostgres(describe)("transactions on a host's pool", () => {
     expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
   });
 
+  test('listen once, however often they are made', async () => {
+    const listeners = () => ['error', 'acquire'].map((event) => pool.listenerCount(event));
+    onOwnConnections(pool, (client, work) => work(client));
+    const before = listeners();
+    for (let times = 0; times < 20; times += 1) onOwnConnections(pool, (client, work) => work(client));
+    expect(listeners()).toEqual(before);
+  });
+
   test('survive that the server ends an idle session', async () => {
     const transactions = onOwnConnections(pool, (client, work) => work(client));
     await transactions.run(() => Promise.resolve(), { signal: new AbortController().signal, timeoutMs: 1_000 });

@@ -43,6 +43,8 @@ export interface DatabaseSettings {
   /** Name of the schema, or on MariaDB the prefix, of our tables. Default `payment_acceptance`. */
   readonly schema?: string;
   readonly probe?: PaymentProbe;
+  /** Timeout of a statement, and before it of waiting for the pool, in milliseconds. Default 10,000. */
+  readonly statementTimeoutMs?: number;
 }
 
 /** A database with our tables, as our statements use it. Open it with `openDatabase`. */

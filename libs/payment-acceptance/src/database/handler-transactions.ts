@@ -1,6 +1,11 @@
 import { TimeoutError, withTimeout } from '../common/timeout.js';
 import type { Within } from './database.js';
-import { HandlerIdleError, NoConnectionError, PaymentTransactionsError } from './database.errors.js';
+import {
+  HandlerIdleError,
+  HandlerTransactionEndedError,
+  NoConnectionError,
+  PaymentTransactionsError,
+} from './database.errors.js';
 import type { HostIdentity, HostSession, HostSessions } from './host-sessions.js';
 import { HostTransaction } from './host-transaction.js';
 import type { PaymentTransactions, PaymentTransactionsPool } from './payment-transactions.js';
@@ -95,6 +100,7 @@ class HostAttempt {
   private thrown: { readonly error: unknown } | undefined;
   private isConnected = false;
   private hasBegun = false;
+  private isInsideOver = false;
   private mayBeCommitted = false;
   /** Whether the layer is done with its session, which may serve somebody else by now. */
   private isReleased = false;
@@ -128,6 +134,8 @@ class HostAttempt {
       if (await isCommitted()) return;
       throw failure ? failure.error : PaymentTransactionsError.uncommitted();
     }
+    // The handler has ended the transaction as its layer does, and may still be at work.
+    if (!failure && this.session && !this.isInsideOver) throw new HandlerTransactionEndedError();
     if (failure) throw this.hasBegun ? failure.error : new NoConnectionError(failure.error, this.isConnected);
     if (!this.session) throw PaymentTransactionsError.unusable(new Error('It resolved without calling its work.'));
   }
@@ -154,6 +162,8 @@ class HostAttempt {
       // A session that cannot be put in order must not go back to its pool.
       await this.sessions.undo(transaction).catch(() => this.kill());
       throw error;
+    } finally {
+      this.isInsideOver = true;
     }
   }
 

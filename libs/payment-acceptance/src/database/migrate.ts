@@ -39,8 +39,8 @@ export function migratePaymentAcceptance(
 /** See {@link migratePaymentAcceptance}. */
 export async function migrateTables(source: ConnectionSource, { schema }: MigrationOptions): Promise<void> {
   const database = await openDatabase(source, new PaymentClock(), { schema });
-  database.statementTimeoutMs = MIGRATION_STATEMENT_TIMEOUT_MS;
   if ((await missing(database)).length === 0) return;
+  database.statementTimeoutMs = MIGRATION_STATEMENT_TIMEOUT_MS;
   const migrate = database instanceof MariaDatabase ? migrateMaria : migratePostgres;
   await migrate(database, (tx) => missing(database, tx));
 }

@@ -25,6 +25,9 @@ const NO_LIMITS = {
   idle_in_transaction_session_timeout: undefined,
 };
 
+/** What the driver reads in an address beats its options. */
+const LIMIT_IN_ADDRESS = new RegExp(`(?<=[?&])(?:${Object.keys(NO_LIMITS).join('|')})=[^&]*&?`, 'g');
+
 export type PgPoolClass = new (options: object) => PgPool;
 
 export interface MysqlPoolFactory {
@@ -175,7 +178,10 @@ export function openPgPool(Pool: PgPoolClass, to: object, max: number): Connecti
   const name = { application_name: 'payment-acceptance' };
   // Older versions of `pg` do not know it.
   const pipelined = { pipeline: true };
-  const pool = new Pool({ ...to, ...NO_LIMITS, ...name, ...pipelined, min: 0, max, idleTimeoutMillis: IDLE_MS });
+  const { connectionString } = to as { connectionString?: string };
+  const address = connectionString && { connectionString: connectionString.replace(LIMIT_IN_ADDRESS, '') };
+  const settings = { ...NO_LIMITS, ...name, ...pipelined, min: 0, max, idleTimeoutMillis: IDLE_MS };
+  const pool = new Pool({ ...to, ...address, ...settings });
   concealed(pool.options as { connectionString?: string }, 'connectionString');
   return new PgPoolSource(pool, true);
 }

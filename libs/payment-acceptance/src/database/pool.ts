@@ -43,8 +43,12 @@ interface PgClients {
   on(event: 'error', listener: () => void): void;
 }
 
+const guardedPools = new WeakSet<PgClients>();
+
 /** Without a listener, a session that the server ends while nobody waits for it, in use or idle, would end the process. */
 export function guardPgClients(pool: PgClients): void {
+  if (guardedPools.has(pool)) return;
+  guardedPools.add(pool);
   pool.on('error', () => undefined);
   const guarded = new WeakSet();
   pool.on('acquire', (client) => {

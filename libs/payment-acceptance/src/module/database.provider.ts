@@ -49,7 +49,6 @@ export function databaseProvider(name: string): FactoryProvider<Database> {
       const source = await sourceOf(options, dataSource, name);
       try {
         const database = await openDatabase(source, clock, { ...options, probe });
-        database.statementTimeoutMs = options.statementTimeoutMs;
         if (options.migrations === 'run') await migrateTables(source, options);
         else await verifySchema(database);
         return database;

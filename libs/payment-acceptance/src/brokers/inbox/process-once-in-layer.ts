@@ -7,6 +7,14 @@ const WORK_MS = 60_000;
 /** For layers with a timeout of their own, which must not end the transaction before we have. */
 const TIMEOUT_MS = WORK_MS + 10_000;
 
+const SESSIONS = 'FROM information_schema.PROCESSLIST';
+
+/** A session of the server; its address tells it from a later one with the same id. */
+interface Session {
+  readonly id: string;
+  readonly host: string;
+}
+
 const dialects = new WeakMap<object, InboxDialect>();
 
 /** Asked once; `?` as a placeholder does not tell, since some layers have it on both. */
@@ -74,22 +82,28 @@ export async function processOnceInLayer<Tx>(
 
 /**
  * Switches autocommit off: after a deadlock whose error the work has caught, its further statements would commit one by one.
- * Returns the session's id.
+ * Returns the session.
  */
-async function holdCommits<Tx>(transactions: PaymentTransactions<Tx>, tx: Tx): Promise<number> {
-  const { rows } = await transactions.query(tx, 'SELECT CONNECTION_ID() AS id', [], 'rows');
+async function holdCommits<Tx>(transactions: PaymentTransactions<Tx>, tx: Tx): Promise<Session> {
+  const own = `SELECT CAST(ID AS CHAR) AS id, HOST AS host ${SESSIONS} WHERE ID = CONNECTION_ID()`;
+  const { rows } = await transactions.query(tx, own, [], 'rows');
   await transactions.query(tx, 'SET autocommit = 0', [], 'count');
-  return Number((rows[0] as { id: unknown }).id);
+  const { id, host } = rows[0] as Session;
+  return { id: String(Number(id)), host };
 }
 
 /** Switches it on again after a failure; a session that cannot be put in order must not go back to its pool. */
-async function endHold<Tx>(transactions: PaymentTransactions<Tx>, tx: Tx, session: number): Promise<void> {
+async function endHold<Tx>(transactions: PaymentTransactions<Tx>, tx: Tx, { id, host }: Session): Promise<void> {
   try {
     await transactions.query(tx, 'ROLLBACK', [], 'count');
     await transactions.query(tx, 'SET autocommit = 1', [], 'count');
   } catch {
-    const kill = (other: Tx): Promise<unknown> => transactions.query(other, `KILL CONNECTION ${session}`, [], 'count');
-    // Where it is gone already, there is none.
+    // After a restart, or on another server by now, the id may be somebody else's.
+    const same = `SELECT ID ${SESSIONS} WHERE ID = ? AND HOST = ?`;
+    const kill = async (other: Tx): Promise<void> => {
+      const { rows } = await transactions.query(other, same, [id, host], 'rows');
+      if (rows.length > 0) await transactions.query(other, `KILL CONNECTION ${id}`, [], 'count');
+    };
     await runIn(transactions, kill).catch(() => undefined);
   }
 }

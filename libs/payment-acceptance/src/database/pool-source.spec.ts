@@ -1,0 +1,40 @@
+import { expect, test } from '@jest/globals';
+import { createTestDatabase, onPostgres } from '../../../../test/support/database.js';
+import { PaymentClock } from '../common/clock.js';
+import { openDatabase } from './open-database.js';
+import { openStorage } from './pool-source.js';
+import { sql } from './statement.js';
+
+onPostgres(test)('limits in the address of the storage are not those of our statements', async () => {
+  const created = await createTestDatabase();
+  const source = await openStorage({
+    url: `${created.url}?statement_timeout=20&lock_timeout=30&application_name=theirs`,
+  });
+  try {
+    const database = await openDatabase(source, new PaymentClock());
+    const [row] = await database.rows<{ limits: string; slept: string }>(
+      sql`SELECT pg_sleep(0.1)::text AS slept,
+         concat_ws(' ', current_setting('statement_timeout'), current_setting('lock_timeout')) AS limits`,
+      {},
+    );
+    expect(row?.limits).toBe('0 0');
+  } finally {
+    await source.close();
+    await created.drop();
+  }
+});
+
+onPostgres(test)('a start ends where the pool has no connection for it', async () => {
+  const created = await createTestDatabase();
+  const { default: pg } = await import('pg');
+  const pool = new pg.Pool({ connectionString: created.url, max: 1 });
+  const held = await pool.connect();
+  try {
+    const opening = openDatabase(await openStorage({ pool }), new PaymentClock(), { statementTimeoutMs: 50 });
+    await expect(opening).rejects.toMatchObject({ code: 'pool-exhausted' });
+  } finally {
+    held.release();
+    await pool.end();
+    await created.drop();
+  }
+});
