@@ -75,6 +75,14 @@ describe('operators', () => {
       expect(await actions()).toContainEqual({ operator: 'ann', action: 'attach-bill', target: intentId });
     });
 
+    test('are attached to a bill of which the service says only that it has too many payments', async () => {
+      const { intentId, billId } = await unknown('often-tried');
+      await harness.sandbox.setFaults({ requests: { tooManyPayments: 1 } });
+      await operations.attachBill(intentId, billId, 'ann');
+      await harness.sandbox.clearFaults();
+      expect(await billOf('often-tried')).toMatchObject({ state: 'OPEN', billId });
+    });
+
     test('are not attached to a bill that the service does not show, or that is of another order', async () => {
       const { intentId } = await unknown('strict');
       await expect(operations.attachBill(intentId, 'no-such-bill', 'ann')).rejects.toMatchObject({

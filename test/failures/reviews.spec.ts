@@ -52,7 +52,7 @@ describe('operators', () => {
 
     test('accepted: payment.succeeded with the name of the operator, the bill is paid, once', async () => {
       const { id } = await underpaid('accepted');
-      await reviews.accept(id, { operator: 'ann', note: 'a loyal customer' });
+      await reviews.accept(id, { operator: 'ann\0', note: 'a loyal customer' });
       await harness.settle();
       expect(eventsOf('accepted')).toMatchObject([{ amount: '9.00', acceptedBy: 'ann', firstForOrder: true }]);
       expect(await billOf('accepted')).toMatchObject({ state: 'PAID' });
@@ -92,7 +92,7 @@ describe('operators', () => {
 
     test('dismissed: nothing follows', async () => {
       const { id } = await underpaid('dismissed');
-      await reviews.dismiss(id, { operator: 'ben' });
+      await reviews.dismiss(id, { operator: 'ben\0\ud800' });
       await harness.settle();
       expect(eventsOf('dismissed')).toEqual([]);
       expect(await billOf('dismissed')).toMatchObject({ state: 'OPEN' });

@@ -156,6 +156,12 @@ describe('erase', () => {
       'SELECT bill_id AS id FROM payment_acceptance.lost_bill WHERE payments IS NOT NULL',
     );
     expect(left).toEqual([{ id: 'still-lost' }]);
+    const operations = harness.host.app.get(PaymentOperations);
+    for (const { id } of await operations.lostBills()) {
+      await operations.dismissLostBill(id, 'ann', `${PERSON} has bought it elsewhere`);
+    }
+    await commands.command('erase', '--order', 'A-1');
+    expect(await places()).toEqual([]);
   });
 
   test('of a bill that is still open lets it be paid', async () => {

@@ -17,11 +17,9 @@ import { doneMessage } from './labels/done.js';
 @Injectable()
 export class ConsolePages {
   async overview(context: PageContext): Promise<Page> {
-    const [stats, shops, figures] = await Promise.all([
-      context.operations.stats(),
-      context.operations.shopStates(),
-      context.records.figures(AGES),
-    ]);
+    const stats = await context.operations.stats();
+    const shops = await context.operations.shopStates();
+    const figures = await context.records.figures(AGES);
     const refused = shops.filter(({ refusedSince }) => refusedSince !== null);
     const workload = context.operations.workload();
     return overviewPage(context, { stats, refused, workload, figures, delays: delaysOf(figures) });

@@ -5,7 +5,7 @@ import { PaymentReconciliation } from '../operations/payment-reconciliation.serv
 import { addToTotals, type ReconciliationTotal, type StatementComparison } from '../operations/reconciliation.js';
 import { UsageError, type Arguments } from './arguments.js';
 import type { Command } from './commands.js';
-import { csvLine, printJson, type Output } from './output.js';
+import { csvLine, jsonText, type Output } from './output.js';
 import { readStatement, type UnreadableLine } from './statement-file.js';
 
 /** The columns of the CSV, in their order. */
@@ -42,22 +42,25 @@ export const reconcile: Command = async (context, given, output) => {
     day === undefined
       ? ofStatement(context, given, unreadable, output)
       : context.get(PaymentReconciliation).reconcile({ day, followed, ...(shop !== undefined && { shop }) });
-  const rows: StatementComparison[] = [];
+  /** Printed when all are there, since a document of an error has no rows; one by one, since of a million no text can be made. */
+  const rows: string[] = [];
   const totals = new Map<string, ReconciliationTotal>();
   const count = { rows: 0, different: 0, unknownBills: 0 };
   for await (const row of compared) {
-    if (json) rows.push(row);
+    if (json) rows.push(jsonText(row));
     else output.out((count.rows === 0 ? HEADER : '') + csvLine(COLUMNS.map(([, value]) => value(row))));
     count.rows += 1;
     if (row.differences.length > 0) count.different += 1;
     if (row.differences.includes('unknown-bill')) count.unknownBills += 1;
-    addToTotals(totals, row);
+    addToTotals(totals, row, day === undefined);
   }
   const { different, unknownBills } = count;
   if (json) {
     const ofStatement = { unknownBills, unreadable: unreadable.length, unreadableRows: unreadable.slice(0, MAX_NAMED) };
-    const subject = day === undefined ? { against } : { day };
-    printJson(output, { ...subject, rows, different, ...(!day && ofStatement), totals: [...totals.values()] });
+    const sums = { different, ...(!day && ofStatement), totals: [...totals.values()] };
+    output.out(`${jsonText(day === undefined ? { against } : { day }).slice(0, -1)},"rows":[`);
+    rows.forEach((row, index) => output.out(`${index === 0 ? '' : ','}\n${row}`));
+    output.out(`\n],${jsonText(sums).slice(1)}\n`);
   } else {
     if (count.rows === 0) output.out(HEADER);
     output.err(`${shownText(day ?? against ?? '')}: ${count.rows} rows, ${different} with a difference\n`);

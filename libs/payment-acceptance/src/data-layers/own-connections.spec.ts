@@ -25,7 +25,7 @@ onPostgres(describe)("transactions on a host's pool", () => {
     expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
   });
 
-  test('listen once, however often they are made', async () => {
+  test('listen once, however often they are made', () => {
     const listeners = () => ['error', 'acquire'].map((event) => pool.listenerCount(event));
     onOwnConnections(pool, (client, work) => work(client));
     const before = listeners();

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DroppedCounts } from '../callbacks/dropped-callbacks.js';
+import { PaymentTooManyPaymentsError } from '../client/service.errors.js';
 import { databaseText } from '../common/text.js';
 import { statedPageAddress } from '../common/web-address.js';
 import { readPieces } from '../common/pieces.js';
@@ -104,7 +105,10 @@ export class PaymentOperations {
       throw new PaymentOperatorActionError('A bill id must be 1 to 128 visible characters without spaces.');
     }
     const bill = await this.unknownBill(intentId);
-    await client.listPayments(await shops.get(bill.shop), billId);
+    // A list that is only partly readable, or refused as too long, shows as well that the bill is there.
+    await client.readPaymentList(await shops.get(bill.shop), billId).catch((error: unknown) => {
+      if (!(error instanceof PaymentTooManyPaymentsError)) throw error;
+    });
     await attachBill(store, callbacks, bill, { billId, linkPageUrl: page, operator, note });
   }
 

@@ -21,6 +21,7 @@ import {
   type ReconciledPayment,
   type StatementComparison,
 } from './reconciliation.js';
+import type { ReportedPayment } from '../domain/payment.js';
 import { compareStatement, type StatementPayment } from './statement.js';
 
 export interface PaymentReconciliationOptions {
@@ -123,11 +124,13 @@ export class PaymentReconciliation {
     let failures = 0;
     for await (const bill of this.bills(active)) {
       signal?.throwIfAborted();
-      const [rows] = await Promise.all([this.ofBill(shop, bill, signal), sleep(pauseMs, undefined, { signal })]);
-      failures = rows instanceof PaymentServiceError && isAway(rows) ? failures + 1 : 0;
-      if (!(rows instanceof PaymentServiceError)) yield* rows.filter((row) => isOfDay(row, day, { from, to }));
-      else if (failures < MAX_FAILURES) yield notAnswered(shop.name, bill, rows.code);
-      else throw rows;
+      const [{ rows, error }] = await Promise.all([
+        this.ofBill(shop, bill, signal),
+        sleep(pauseMs, undefined, { signal }),
+      ]);
+      failures = error && isAway(error) ? failures + 1 : 0;
+      if (error && failures >= MAX_FAILURES) throw error;
+      yield* rows.filter((row) => isOfDay(row, day, { from, to }));
     }
   }
 
@@ -145,13 +148,18 @@ export class PaymentReconciliation {
     shop: Shop,
     bill: BillToReconcile,
     signal: AbortSignal | undefined,
-  ): Promise<ReconciledPayment[] | PaymentServiceError> {
+  ): Promise<{ rows: ReconciledPayment[]; error?: PaymentServiceError }> {
+    const compared = async (listed: readonly ReportedPayment[] | null): Promise<ReconciledPayment[]> =>
+      comparePayments(shop.name, bill, listed, await this.store.payments(bill.intentId));
+    const whole = (code: string): ReconciledPayment => notAnswered(shop.name, bill, code);
     try {
-      const listed = await this.client.listPayments(shop, bill.billId, signal && { signal });
-      return comparePayments(shop.name, bill, listed, await this.store.payments(bill.intentId));
+      const { payments, problems } = await this.client.readPaymentList(shop, bill.billId, signal && { signal });
+      const unread = problems.length > 0 ? [whole('answer-not-understood')] : [];
+      return { rows: [...unread, ...(await compared(payments))] };
     } catch (error) {
-      if (error instanceof PaymentServiceError) return error;
-      throw error;
+      if (!(error instanceof PaymentServiceError)) throw error;
+      const unlisted = (await compared(null)).map((row) => ({ ...row, error: error.code }));
+      return { rows: [whole(error.code), ...unlisted], error };
     }
   }
 }

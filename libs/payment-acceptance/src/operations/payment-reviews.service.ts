@@ -1,3 +1,4 @@
+import { databaseText } from '../common/text.js';
 import { decideAccepted } from '../domain/decide.js';
 import { parseAmount, type DecimalAmount } from '../domain/money.js';
 import { isUuid } from '../domain/uuid.js';
@@ -71,7 +72,7 @@ export class PaymentReviews {
       const { hadFailed = false } = options;
       await assertAcceptable({ bill, review, paymentId, row, newest, orderOf, hadFailed });
       const amount = amountOf(review, bill.currency, options);
-      const accepted = { paymentId, amount, operator: options.operator, listed: listedIn(review) };
+      const accepted = { paymentId, amount, operator: databaseText(options.operator), listed: listedIn(review) };
       return decideAccepted(bill, firstPaymentId, known, accepted);
     });
   }

@@ -20,6 +20,7 @@ describe('a row for each payment that either side has', () => {
     ['the same on both', [reported()], [kept()], [[]]],
     ['only at the service', [reported()], [], [['missing-in-ledger']]],
     ['only in the ledger', [], [kept()], [['missing-at-service']]],
+    ['no answer', null, [kept()], [['not-answered']]],
     ['another status', [reported({ status: 'FAIL' })], [kept()], [['status']]],
     ['another amount', [reported({ amount: '100.06' })], [kept()], [['amount']]],
     ['no amount', [reported({ amount: null })], [kept()], [['amount']]],
@@ -46,6 +47,13 @@ describe('the day of a payment', () => {
     expect(at('tomorrow', '2026-11-21T21:00:00.000Z')).toBe(false);
     expect(at(null, null)).toBe(true);
   });
+});
+
+test('a payment that a statement lists under another bill counts there, and in the ledger where it is', () => {
+  const totals = new Map<string, ReconciliationTotal>();
+  const [row] = comparePayments('main', bill, [reported({ billId: 'b-2' })], [kept()]);
+  addToTotals(totals, row!, true);
+  expect([...totals.values()]).toMatchObject([{ serviceAmount: '100.05', ledgerAmount: '100.05' }]);
 });
 
 test('totals are exact, and count what succeeded on each side', () => {

@@ -17,7 +17,7 @@ export type ReconciliationDifference =
   | 'currency'
   /** The payment has succeeded in the ledger, but there is no `payment.succeeded`. */
   | 'event-missing'
-  /** The service did not answer about the bill. */
+  /** The service did not answer about the bill, or not in full. */
   | 'not-answered'
   /** Statement only: the ledger does not have the payment, and its bill is not known here either. */
   | 'unknown-bill'
@@ -88,15 +88,18 @@ export function isOfDay(
   return seen >= span.from.getTime() && seen < span.to.getTime();
 }
 
-/** Compares the service's list of a bill with the ledger: one row for each payment that either has. Pure. */
+/**
+ * Compares the service's list of a bill with the ledger: one row for each payment that either has. Pure.
+ * @param listed `null` if the service did not answer
+ */
 export function comparePayments(
   shop: string,
   bill: BillToReconcile,
-  listed: readonly ReportedPayment[],
+  listed: readonly ReportedPayment[] | null,
   ledger: readonly PaymentToReconcile[],
 ): ReconciledPayment[] {
   const own = new Map(ledger.map((payment) => [payment.paymentId, payment]));
-  const theirs = new Map(listed.map((payment) => [payment.paymentId, payment]));
+  const theirs = new Map(listed?.map((payment) => [payment.paymentId, payment]));
   return [...new Set([...theirs.keys(), ...own.keys()])].map((paymentId) => {
     const [service, kept] = [theirs.get(paymentId), own.get(paymentId)];
     return {
@@ -111,18 +114,25 @@ export function comparePayments(
       serviceCurrency: service?.currency ?? null,
       ledgerCurrency: kept?.currency ?? null,
       verdict: kept?.verdict ?? null,
-      differences: differencesOf(bill, service, kept),
+      differences: listed ? differencesOf(bill, service, kept) : ['not-answered'],
     };
   });
 }
 
-/** The row of a bill about which the service did not answer. */
+/** The row of a bill about which the service did not answer, or not in full. */
 export function notAnswered(shop: string, bill: BillToReconcile, error: string): ReconciledPayment {
   return { ...rowOf(shop, bill), differences: ['not-answered'], error };
 }
 
-/** Adds a row to the totals of its currencies. */
-export function addToTotals(totals: Map<string, ReconciliationTotal>, row: StatementComparison): void {
+/**
+ * Adds a row to the totals of its currencies.
+ * @param isStatement whether the row is of a statement, where a payment of another bill than the ledger says is listed once
+ */
+export function addToTotals(
+  totals: Map<string, ReconciliationTotal>,
+  row: StatementComparison,
+  isStatement = false,
+): void {
   const of = (currency: string): ReconciliationTotal =>
     totals.get(currency) ?? {
       currency,
@@ -131,7 +141,7 @@ export function addToTotals(totals: Map<string, ReconciliationTotal>, row: State
       ledgerPayments: 0,
       ledgerAmount: '0.00',
     };
-  const counted = row.differences.includes('other-bill') || row.differences.includes('listed-twice');
+  const counted = (!isStatement && row.differences.includes('other-bill')) || row.differences.includes('listed-twice');
   if (row.serviceStatus === 'SUCCESS' && row.serviceAmount !== null && !counted) {
     const total = of(row.serviceCurrency ?? '');
     const serviceAmount = addAmounts(total.serviceAmount, row.serviceAmount);

@@ -45,7 +45,7 @@ export class DoctorStore {
       sql`SELECT count(*) AS confirmed, ${countWhere(sql`digest = 'match'`)} AS matching,
          ${countWhere(sql`digest = 'absent'`)} AS absent
        FROM (SELECT digest FROM payment_acceptance.callback
-         WHERE shop = ${shop} AND kind = 'postback' AND outcome = 'confirmed' ORDER BY received_at DESC LIMIT 1000) latest`,
+         WHERE pending = FALSE AND shop = ${shop} AND kind = 'postback' AND outcome = 'confirmed' ORDER BY received_at DESC LIMIT 1000) latest`,
       { confirmed: integer, matching: integer, absent: integer },
     );
     return evidence ?? { confirmed: 0, matching: 0, absent: 0 };

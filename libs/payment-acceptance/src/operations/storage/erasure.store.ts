@@ -62,7 +62,7 @@ export class ErasureStore {
     const { dialect } = this.database;
     const intentIds = bills.map(({ intentId }) => intentId);
     const billIds = bills.flatMap(({ billId }) => billId ?? []);
-    const targets = [...intentIds, ...(await this.targets(tx, intentIds))];
+    const targets = [...intentIds, ...(await this.targets(tx, intentIds, { shop, orderId }))];
     const named = dialect.jsonText('detail', 'shop');
     const ofOrder = sql`${dialect.jsonText('detail', 'orderId')} = ${orderId} AND coalesce(${named}, ${shop}) = ${shop}`;
     return {
@@ -79,12 +79,20 @@ export class ErasureStore {
     };
   }
 
-  /** The reviews and deliveries of these bills: operators' actions name them. */
-  private async targets(tx: OwnTransaction, intentIds: readonly IntentId[]): Promise<string[]> {
+  /** What operators' actions name: the reviews and deliveries of these bills, and lost bills that were said to be of the order. */
+  private async targets(
+    tx: OwnTransaction,
+    intentIds: readonly IntentId[],
+    { shop, orderId }: OrderKey,
+  ): Promise<string[]> {
     const { text } = this.database.dialect;
     const reviews = sql`SELECT ${text('id')} AS id FROM payment_acceptance.review WHERE ${this.of(intentIds)}`;
     const deliveries = sql`SELECT ${text('id')} AS id FROM payment_acceptance.delivery WHERE ${this.of(intentIds)}`;
-    return [...(await this.ids(tx, reviews)), ...(await this.ids(tx, deliveries))];
+    const lost = sql`SELECT ${text('id')} AS id FROM payment_acceptance.lost_bill
+      WHERE shop = ${shop} AND order_id = ${maskCards(orderId)} AND state = 'DISMISSED'`;
+    const found: string[] = [];
+    for (const statement of [reviews, deliveries, lost]) found.push(...(await this.ids(tx, statement)));
+    return found;
   }
 
   private of(intentIds: readonly IntentId[]): Statement {

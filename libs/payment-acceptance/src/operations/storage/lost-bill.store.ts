@@ -36,9 +36,10 @@ export class LostBillStore {
     return lost;
   }
 
+  /** What the service listed of it, which is not ours to keep, goes. */
   async dismiss(tx: OwnTransaction, id: string): Promise<boolean> {
     const dismissed = await this.database.change(
-      sql`UPDATE payment_acceptance.lost_bill SET state = 'DISMISSED', ask_after = NULL WHERE id = ${id} AND state = 'LOST'`,
+      sql`UPDATE payment_acceptance.lost_bill SET state = 'DISMISSED', ask_after = NULL, payments = NULL WHERE id = ${id} AND state = 'LOST'`,
       tx,
     );
     return dismissed === 1;

@@ -142,7 +142,7 @@ export class OperatorStore {
 
   async closeReview(tx: OwnTransaction, id: string, state: 'ACCEPTED' | 'DISMISSED', operator: string): Promise<void> {
     await this.database.change(
-      sql`UPDATE payment_acceptance.review SET state = ${state}, closed_at = ${this.now()}, closed_by = ${operator}
+      sql`UPDATE payment_acceptance.review SET state = ${state}, closed_at = ${this.now()}, closed_by = ${databaseText(operator)}
        WHERE id = ${id}`,
       tx,
     );

@@ -32,16 +32,16 @@ export interface SettledPayment {
 export class FiguresStore {
   constructor(private readonly database: Database) {}
 
-  /** @param ages lower bounds of the age groups of waiting work, in milliseconds, ascending */
+  /**
+   * One statement after the other: a person's page leaves the module's connections to payments.
+   * @param ages lower bounds of the age groups of waiting work, in milliseconds, ascending
+   */
   async read(scope: ShopScope, ages: readonly number[]): Promise<RecordedFigures> {
-    const [events, settled, waiting, errors, states] = await Promise.all([
-      this.hours(scope),
-      this.settled(scope),
-      this.waiting(scope, ages),
-      this.errors(scope),
-      this.states(scope),
-    ]);
-    return { ...events, settled, waiting, errors, states };
+    const events = await this.hours(scope);
+    const settled = await this.settled(scope);
+    const waiting = await this.waiting(scope, ages);
+    const errors = await this.errors(scope);
+    return { ...events, settled, waiting, errors, states: await this.states(scope) };
   }
 
   private async hours(scope: ShopScope): Promise<Pick<PaymentFigures, 'hours' | 'cut'>> {
