@@ -77,14 +77,15 @@ describe('query timeout', () => {
     });
 
     onPostgres(test)('has nothing left of a transaction of the module that has failed half-way', async () => {
-      harness = await startHarness({ instances: 2, through });
+      // The limits of the address are the host's.
+      harness = await startHarness({ instances: 2, through, options: { statementTimeoutMs: 1_000 } });
       const letGo = await holdLock();
       const database = harness.host.app.get(Database, { strict: false });
       const failing = database.transaction(async (tx) => {
         await insertEffect(database, tx, 'undone');
         await database.rows(rawSql(WAIT), {}, tx);
       });
-      await expect(failing).rejects.toThrow('Query read timeout');
+      await expect(failing).rejects.toMatchObject({ code: 'statement-timeout' });
       await letGo();
       await harness.host.payments.createBill({ orderId: 'next', amount: '5' });
       expect(await seen()).toEqual({ bills: ['next'], effects: [] });

@@ -177,7 +177,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
     test('a host may ask whose anything is that came as a TrsId', async () => {
       const { billId } = await billed();
       const callbacks = harness.host.app.get(PaymentCallbacks);
-      const odd = [null, undefined, {}, { toString: 1 }, [billId], 'a\0', '', true, 17];
+      const odd: unknown[] = [null, undefined, {}, { toString: 1 }, [billId], 'a\0', '', true, 17];
       expect(await Promise.all(odd.map(async (each) => callbacks.isOurs('main', each)))).toEqual(odd.map(() => false));
       expect(await callbacks.isOurs(undefined, billId)).toBe(true);
     });

@@ -5,7 +5,7 @@ import { DataSource, type DataSourceOptions } from 'typeorm';
 import { beside } from '../support/beside.js';
 import { openDatabase } from '../../libs/payment-acceptance/src/database/open-database.js';
 import { DoctorStore } from '../../libs/payment-acceptance/src/operations/storage/doctor.store.js';
-import { connectionOf, ON_MARIADB } from '../support/database.js';
+import { connectionOf, ON_MARIADB, onPostgres } from '../support/database.js';
 import { closing } from '../support/closing.js';
 import { EffectWriter } from '../support/orders.js';
 import { Recorder } from '../support/recorder.js';
@@ -83,6 +83,22 @@ describe('doctor', () => {
         await reading.destroy();
       } finally {
         await dataSource.query('DROP OWNED BY reader; DROP ROLE reader');
+      }
+    });
+
+    onPostgres(test)('tables that cannot be read leave what was found out about the service', async () => {
+      const rename = (from: string, to: string): Promise<unknown> =>
+        harness.host.dataSource.query(`ALTER TABLE payment_acceptance.${from} RENAME TO ${to}`);
+      await rename('callback', 'gone');
+      try {
+        const { token, postbacks } = await examine();
+        expect(token).toMatchObject({ verdict: 'confirmed' });
+        expect(postbacks).toMatchObject({
+          verdict: 'not-probeable',
+          detail: expect.stringContaining('cannot be read'),
+        });
+      } finally {
+        await rename('gone', 'callback');
       }
     });
 

@@ -1,6 +1,8 @@
 import { describe, expect, jest, test } from '@jest/globals';
 import { PaymentOperatorActionError, PaymentHealthIndicator } from 'nestjs-payment-acceptance/operations';
 import { PaymentRandom } from 'nestjs-payment-acceptance/testing';
+import { InquiryStore } from '../../libs/payment-acceptance/src/settlement/storage/inquiry.store.js';
+import { reported } from '../support/units.js';
 import { until } from '../support/until.js';
 import { CREATION, DAY, HOUR, MINUTE, useLostBills } from './support/lost-bills.js';
 
@@ -84,6 +86,18 @@ describe('lost bills', () => {
     await world.post(lost.billId, 'another try');
     await world.inquireFor(2 * DAY, HOUR);
     expect(world.asked).toEqual([]);
+  });
+
+  test('keeps nothing of what is still answered once it is dismissed', async () => {
+    const lost = await world.find('asked meanwhile');
+    await world.operations.dismissLostBill(lost.id, 'ann', 'made by the till');
+    const inquiries = world.harness.host.app.get(InquiryStore, { strict: false });
+    expect(await inquiries.found('main', lost.billId, [reported({ billId: lost.billId })])).toBe(false);
+    await inquiries.noteAsked('main', [{ billId: lost.billId, asks: 1 }], 1_000);
+    const [row] = await world.harness.host.dataSource.query<object[]>(
+      `SELECT payments, ask_after AS again FROM payment_acceptance.lost_bill WHERE state = 'DISMISSED' ORDER BY asked_at DESC`,
+    );
+    expect(row).toEqual({ payments: null, again: null });
   });
 
   test('is imported as itself, whatever else a caller in JavaScript names', async () => {

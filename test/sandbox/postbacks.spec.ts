@@ -81,7 +81,7 @@ describe('postbacks', () => {
   ])('the Result URL %j, of a shop that cannot be reached, is tried', async (resultUrl, error) => {
     await fixture.sandbox.putShop('main', { resultUrl });
     const billId = await paid();
-    const tries = [{ status: null, error: expect.stringContaining(error) as string }];
+    const tries = [{ status: null, error: expect.stringContaining(error) }];
     expect(callback(billId)).toMatchObject({ state: 'pending', tries });
     expect((await fixture.control('POST', '/shops/main/check')).status).toBeLessThan(500);
   });

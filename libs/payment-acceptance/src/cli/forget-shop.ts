@@ -1,6 +1,7 @@
 import { PaymentClock } from '../common/clock.js';
 import { shownText } from '../common/text.js';
 import { openDatabase } from '../database/open-database.js';
+import { LONG_STATEMENT_TIMEOUT_MS } from '../database/statement-timeout.js';
 import { withConnections } from '../database/with-connections.js';
 import { PaymentOperatorActionError } from '../operations/operator.errors.js';
 import { ShopIdentityStore } from '../settlement/storage/shop.store.js';
@@ -26,7 +27,12 @@ function forget(
   { shop, dryRun, schema }: { shop: string; dryRun: boolean; schema: string | undefined },
 ): Promise<void> {
   return withConnections(named, async (source) => {
-    const store = new ShopIdentityStore(await openDatabase(source, new PaymentClock(), { schema }));
+    const store = new ShopIdentityStore(
+      await openDatabase(source, new PaymentClock(), {
+        schema,
+        statementTimeoutMs: LONG_STATEMENT_TIMEOUT_MS,
+      }),
+    );
     const known = await store.identitiesOf([{ name: shop }]);
     if (known.length === 0) {
       throw new PaymentOperatorActionError(`The tables have no shop "${shownText(shop)}".`, 'not-found');

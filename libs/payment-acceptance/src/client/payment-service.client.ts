@@ -112,9 +112,17 @@ export class PaymentServiceClient implements OnApplicationShutdown {
     return [...(await this.list(shop, billId, control, read)).payments];
   }
 
-  /** The same for a check: returns the readable payments and the problems of the others, within the check's lease. */
-  readPaymentList(shop: Shop, billId: string, control: RequestControl = {}): Promise<PaymentList> {
-    return this.list(shop, billId, control, readPaymentList, this.options.leases.checkMs / 3);
+  /**
+   * The same for a check: returns the readable payments and the problems of the others.
+   * @param beginWithinMs how long after the beginning a further page may be asked for. Default: as the lease of a check allows
+   */
+  readPaymentList(
+    shop: Shop,
+    billId: string,
+    control: RequestControl = {},
+    beginWithinMs = this.options.leases.checkMs / 3,
+  ): Promise<PaymentList> {
+    return this.list(shop, billId, control, readPaymentList, beginWithinMs);
   }
 
   /**

@@ -30,11 +30,15 @@ export interface KnexPool {
 export function knexTransactions<Tx extends KnexTransaction>(knex: KnexInstance<Tx>): PaymentTransactions<Tx> {
   const { pool } = knex.client;
   const size = pool?.max ?? DEFAULT_POOL_SIZE;
+  const ended = new WeakSet<Tx>();
   return {
     placeholders: '?',
     pool: { size, free: () => size - (pool ? pool.numUsed() + pool.numPendingAcquires() : 0) },
-    run: (work) => knex.transaction((tx) => withoutEnd(tx, work), { isolationLevel: 'read committed' }),
+    run: (work) =>
+      knex.transaction((tx) => withoutEnd(tx, work, () => ended.add(tx)), { isolationLevel: 'read committed' }),
     async query(tx, sql, values) {
+      // The first statement of the module after the handler's must not be sent: what the handler wanted undone would commit.
+      if (ended.delete(tx)) throw new HandlerTransactionEndedError();
       const answer = await tx.raw(sql, values);
       if (Array.isArray(answer)) return answerOf(answer[0]);
       const { rows, rowCount } = answer as { rows: unknown[]; rowCount: number | null };
@@ -43,10 +47,23 @@ export function knexTransactions<Tx extends KnexTransaction>(knex: KnexInstance<
   };
 }
 
-/** Knex gives the connection back as soon as a handler has ended the transaction, and would not tell. */
-async function withoutEnd<Tx extends KnexTransaction, T>(tx: Tx, work: (tx: Tx) => Promise<T>): Promise<T> {
+/**
+ * Knex gives the connection back as soon as a handler has ended the transaction, and would not tell.
+ * @param refused called when the handler tries to
+ */
+async function withoutEnd<Tx extends KnexTransaction, T>(
+  tx: Tx,
+  work: (tx: Tx) => Promise<T>,
+  refused: () => void,
+): Promise<T> {
   const { commit, rollback } = tx;
-  const refuse = (): Promise<never> => Promise.reject(new HandlerTransactionEndedError());
+  const refuse = (): Promise<never> => {
+    refused();
+    const refusal = Promise.reject(new HandlerTransactionEndedError());
+    // Not every handler awaits it.
+    refusal.catch(() => undefined);
+    return refusal;
+  };
   Object.assign(tx, { commit: refuse, rollback: refuse });
   try {
     return await work(tx);

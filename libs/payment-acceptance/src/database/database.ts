@@ -43,7 +43,7 @@ export interface DatabaseSettings {
   /** Name of the schema, or on MariaDB the prefix, of our tables. Default `payment_acceptance`. */
   readonly schema?: string;
   readonly probe?: PaymentProbe;
-  /** Timeout of a statement, and before it of waiting for the pool, in milliseconds. Default 10,000. */
+  /** Timeout of a statement, and before it of waiting for the pool, in milliseconds. Default none. */
   readonly statementTimeoutMs?: number;
 }
 

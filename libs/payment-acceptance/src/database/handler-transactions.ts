@@ -135,7 +135,12 @@ class HostAttempt {
       throw failure ? failure.error : PaymentTransactionsError.uncommitted();
     }
     // The handler has ended the transaction as its layer does, and may still be at work.
-    if (!failure && this.session && !this.isInsideOver) throw new HandlerTransactionEndedError();
+    if (!failure && this.session && !this.isInsideOver) {
+      const ended = new HandlerTransactionEndedError();
+      this.refusal ??= Promise.resolve(ended);
+      this.reject(ended);
+      throw ended;
+    }
     if (failure) throw this.hasBegun ? failure.error : new NoConnectionError(failure.error, this.isConnected);
     if (!this.session) throw PaymentTransactionsError.unusable(new Error('It resolved without calling its work.'));
   }
@@ -160,7 +165,7 @@ class HostAttempt {
       this.thrown ??= { error };
       await this.refusal;
       // A session that cannot be put in order must not go back to its pool.
-      await this.sessions.undo(transaction).catch(() => this.kill());
+      if (!this.isReleased) await this.sessions.undo(transaction).catch(() => this.kill());
       throw error;
     } finally {
       this.isInsideOver = true;

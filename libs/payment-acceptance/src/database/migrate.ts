@@ -5,6 +5,7 @@ import { MariaDatabase } from './mariadb/maria.database.js';
 import { MARIA_MIGRATIONS, mariaTables, migrateMaria } from './mariadb/migrate.js';
 import type { Migration } from './migration.js';
 import { openDatabase } from './open-database.js';
+import { LONG_STATEMENT_TIMEOUT_MS } from './statement-timeout.js';
 import type { PaymentStorageOptions } from './storage-options.js';
 import type { TypeOrmDataSource } from './typeorm-source.js';
 import { withConnections } from './with-connections.js';
@@ -38,7 +39,10 @@ export function migratePaymentAcceptance(
 
 /** See {@link migratePaymentAcceptance}. */
 export async function migrateTables(source: ConnectionSource, { schema }: MigrationOptions): Promise<void> {
-  const database = await openDatabase(source, new PaymentClock(), { schema });
+  const database = await openDatabase(source, new PaymentClock(), {
+    schema,
+    statementTimeoutMs: LONG_STATEMENT_TIMEOUT_MS,
+  });
   if ((await missing(database)).length === 0) return;
   database.statementTimeoutMs = MIGRATION_STATEMENT_TIMEOUT_MS;
   const migrate = database instanceof MariaDatabase ? migrateMaria : migratePostgres;
@@ -55,7 +59,10 @@ export function pendingMigrations(
   { schema }: MigrationOptions = {},
 ): Promise<Pick<Migration, 'version' | 'name'>[]> {
   return withConnections(database, async (source) => {
-    const opened = await openDatabase(source, new PaymentClock(), { schema });
+    const opened = await openDatabase(source, new PaymentClock(), {
+      schema,
+      statementTimeoutMs: LONG_STATEMENT_TIMEOUT_MS,
+    });
     return (await missing(opened)).map(({ version, name }) => ({ version, name }));
   });
 }

@@ -4,8 +4,6 @@ import type { Database, DatabaseSettings } from './database.js';
 import { MariaDatabase } from './mariadb/maria.database.js';
 import { PostgresDatabase } from './postgres/postgres.database.js';
 
-const STATEMENT_TIMEOUT_MS = 10_000;
-
 /**
  * Opens a database for our statements.
  * @throws PaymentUnsupportedDataSourceError if it cannot guarantee what the module promises
@@ -17,7 +15,7 @@ export async function openDatabase(
 ): Promise<Database> {
   const kind = source.type === 'postgres' ? PostgresDatabase : MariaDatabase;
   const database = new kind(source, clock, settings);
-  database.statementTimeoutMs = settings.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
+  database.statementTimeoutMs = settings.statementTimeoutMs ?? Infinity;
   await database.verify();
   return database;
 }

@@ -134,9 +134,12 @@ export class PaymentDoctor {
 
   /** A real list, as the module reads it. */
   private async listed(shop: Shop, judge: Judge): Promise<DoctorFinding[]> {
-    const billId = await this.store?.billWithPayments(shop.name);
-    const nothing = 'no bill with a payment is known yet';
-    if (billId === undefined) return [judge('list', undefined, nothing), judge('limits', undefined, nothing)];
+    const known = await this.read(async (store) => ({ billId: await store.billWithPayments(shop.name) }));
+    const billId = 'failure' in known ? undefined : known.billId;
+    if (billId === undefined) {
+      const why = 'failure' in known ? known.failure : 'no bill with a payment is known yet';
+      return [judge('list', undefined, why), judge('limits', undefined, why)];
+    }
     const began = performance.now();
     const answer = await this.ask(shop, billId, shop.token.reveal());
     const tookMs = Math.round(performance.now() - began);
@@ -151,13 +154,16 @@ export class PaymentDoctor {
   }
 
   private async stored(shop: Shop, judge: Judge): Promise<DoctorFinding[]> {
-    if (!this.store)
-      return (['postback-digest', 'postbacks', 'database-rights'] as const).map((name) =>
-        judge(name, undefined, 'no database'),
-      );
-    const { confirmed, matching, absent } = await this.store.digests(shop.name);
-    const { paid, announced } = await this.store.postbacks(shop.name);
-    const refused = await this.store.refusedRight();
+    const evidence = await this.read(async (store) => ({
+      ...(await store.digests(shop.name)),
+      ...(await store.postbacks(shop.name)),
+      refused: await store.refusedRight(),
+    }));
+    if ('failure' in evidence) {
+      const names = ['postback-digest', 'postbacks', 'database-rights'] as const;
+      return names.map((name) => judge(name, undefined, evidence.failure));
+    }
+    const { confirmed, matching, absent, paid, announced, refused } = evidence;
     return [
       judge(
         'postback-digest',
@@ -174,6 +180,16 @@ export class PaymentDoctor {
       ),
       judge('database-rights', refused === undefined, refused ?? 'nothing is refused'),
     ];
+  }
+
+  /** Where the tables cannot be read, what was found out about the service stays. */
+  private async read<T extends object>(read: (store: DoctorStore) => Promise<T>): Promise<T | Unanswered> {
+    if (!this.store) return { failure: 'no database' };
+    try {
+      return await read(this.store);
+    } catch (error) {
+      return { failure: `the tables cannot be read (${errorType(error)})` };
+    }
   }
 
   private async ask(shop: Shop, id: string, token: string): Promise<RawAnswer | Unanswered> {

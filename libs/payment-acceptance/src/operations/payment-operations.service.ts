@@ -106,7 +106,7 @@ export class PaymentOperations {
     }
     const bill = await this.unknownBill(intentId);
     // A list that is only partly readable, or refused as too long, shows as well that the bill is there.
-    await client.readPaymentList(await shops.get(bill.shop), billId).catch((error: unknown) => {
+    await client.readPaymentList(await shops.get(bill.shop), billId, {}, Infinity).catch((error: unknown) => {
       if (!(error instanceof PaymentTooManyPaymentsError)) throw error;
     });
     await attachBill(store, callbacks, bill, { billId, linkPageUrl: page, operator, note });

@@ -149,16 +149,17 @@ export class PaymentReconciliation {
     bill: BillToReconcile,
     signal: AbortSignal | undefined,
   ): Promise<{ rows: ReconciledPayment[]; error?: PaymentServiceError }> {
-    const compared = async (listed: readonly ReportedPayment[] | null): Promise<ReconciledPayment[]> =>
-      comparePayments(shop.name, bill, listed, await this.store.payments(bill.intentId));
+    const compared = async (listed: readonly ReportedPayment[], isWhole: boolean): Promise<ReconciledPayment[]> =>
+      comparePayments(shop.name, bill, listed, await this.store.payments(bill.intentId), isWhole);
     const whole = (code: string): ReconciledPayment => notAnswered(shop.name, bill, code);
     try {
-      const { payments, problems } = await this.client.readPaymentList(shop, bill.billId, signal && { signal });
-      const unread = problems.length > 0 ? [whole('answer-not-understood')] : [];
-      return { rows: [...unread, ...(await compared(payments))] };
+      const control = signal && { signal };
+      const { payments, problems } = await this.client.readPaymentList(shop, bill.billId, control, Infinity);
+      const isWhole = problems.length === 0;
+      return { rows: [...(isWhole ? [] : [whole('answer-not-understood')]), ...(await compared(payments, isWhole))] };
     } catch (error) {
       if (!(error instanceof PaymentServiceError)) throw error;
-      const unlisted = (await compared(null)).map((row) => ({ ...row, error: error.code }));
+      const unlisted = (await compared([], false)).map((row) => ({ ...row, error: error.code }));
       return { rows: [whole(error.code), ...unlisted], error };
     }
   }

@@ -20,7 +20,6 @@ describe('a row for each payment that either side has', () => {
     ['the same on both', [reported()], [kept()], [[]]],
     ['only at the service', [reported()], [], [['missing-in-ledger']]],
     ['only in the ledger', [], [kept()], [['missing-at-service']]],
-    ['no answer', null, [kept()], [['not-answered']]],
     ['another status', [reported({ status: 'FAIL' })], [kept()], [['status']]],
     ['another amount', [reported({ amount: '100.06' })], [kept()], [['amount']]],
     ['no amount', [reported({ amount: null })], [kept()], [['amount']]],
@@ -47,6 +46,13 @@ describe('the day of a payment', () => {
     expect(at('tomorrow', '2026-11-21T21:00:00.000Z')).toBe(false);
     expect(at(null, null)).toBe(true);
   });
+});
+
+test('what a list that is not read in full does not show may be in the rest of it', () => {
+  const differences = (listed: ReturnType<typeof reported>[]) =>
+    comparePayments('main', bill, listed, [kept()], false).map((row) => row.differences);
+  expect(differences([])).toEqual([['not-answered']]);
+  expect(differences([reported(), reported({ paymentId: 'p-2' })])).toEqual([[], ['missing-in-ledger']]);
 });
 
 test('a payment that a statement lists under another bill counts there, and in the ledger where it is', () => {

@@ -90,16 +90,17 @@ export function isOfDay(
 
 /**
  * Compares the service's list of a bill with the ledger: one row for each payment that either has. Pure.
- * @param listed `null` if the service did not answer
+ * @param isWhole whether that is all that the service lists, as far as it can be read
  */
 export function comparePayments(
   shop: string,
   bill: BillToReconcile,
-  listed: readonly ReportedPayment[] | null,
+  listed: readonly ReportedPayment[],
   ledger: readonly PaymentToReconcile[],
+  isWhole = true,
 ): ReconciledPayment[] {
   const own = new Map(ledger.map((payment) => [payment.paymentId, payment]));
-  const theirs = new Map(listed?.map((payment) => [payment.paymentId, payment]));
+  const theirs = new Map(listed.map((payment) => [payment.paymentId, payment]));
   return [...new Set([...theirs.keys(), ...own.keys()])].map((paymentId) => {
     const [service, kept] = [theirs.get(paymentId), own.get(paymentId)];
     return {
@@ -114,7 +115,7 @@ export function comparePayments(
       serviceCurrency: service?.currency ?? null,
       ledgerCurrency: kept?.currency ?? null,
       verdict: kept?.verdict ?? null,
-      differences: listed ? differencesOf(bill, service, kept) : ['not-answered'],
+      differences: service || isWhole ? differencesOf(bill, service, kept) : ['not-answered'],
     };
   });
 }

@@ -66,7 +66,7 @@ function fromMultipart(bytes: Buffer, type: string): Promise<Pairs> {
 function fromJson(text: string): Pairs {
   if (text.trim() === '') return [];
   try {
-    return jsonMembers(text).flatMap(([name, value]): [string, string][] =>
+    return [...new Map(jsonMembers(text))].flatMap(([name, value]): [string, string][] =>
       value === 'null' ? [] : [[name, value.startsWith('"') ? (JSON.parse(value) as string) : value]],
     );
   } catch {

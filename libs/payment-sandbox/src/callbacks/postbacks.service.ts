@@ -22,6 +22,7 @@ const MOST_IN_FLIGHT = 32;
 export class PostbacksService {
   private readonly inFlight = new Map<string, Promise<void>>();
   private readonly closed = new AbortController();
+  private ended: () => void = () => undefined;
   private readonly retryDelaysMs: number[];
   private readonly timeoutMs: number;
 
@@ -97,9 +98,17 @@ export class PostbacksService {
     for (const callback of this.waiting()) {
       if (this.inFlight.size >= MOST_IN_FLIGHT || this.closed.signal.aborted) return;
       if (callback.nextTryAt === null || callback.nextTryAt > now) continue;
-      const ended = this.tryOnce(callback.id).finally(() => this.inFlight.delete(callback.id));
+      const ended = this.tryOnce(callback.id).finally(() => {
+        this.inFlight.delete(callback.id);
+        this.ended();
+      });
       this.inFlight.set(callback.id, ended);
     }
+  }
+
+  /** Tells when an attempt has ended, so that its callback may be due again. */
+  onEnded(listener: () => void): void {
+    this.ended = listener;
   }
 
   /** The attempts in flight. None of them rejects. */
@@ -141,12 +150,12 @@ export class PostbacksService {
     this.tell(id, index);
   }
 
-  /** Replaces the first advice with one that knows what the probes found. The commit also arms the next attempt. */
+  /** Replaces the first advice with one that knows what the probes found. */
   private async diagnose(id: string, index: number, tried: Tried): Promise<void> {
     const advice = adviceFor(tried, await this.probes.find(tried, this.closed.signal));
     const callback = this.store.callbacks.get(id);
     const made = callback?.tries[index];
-    if (!callback || !made || this.closed.signal.aborted) return;
+    if (!callback || !made || this.closed.signal.aborted || advice?.advice === made.advice) return;
     const { advice: _before, remedy: _withIt, ...plain } = made;
     this.store.commit({ callback: { ...callback, tries: callback.tries.with(index, { ...plain, ...advice }) } });
   }

@@ -25,10 +25,12 @@ export class Timetable implements OnApplicationBootstrap, OnApplicationShutdown 
   ) {}
 
   onApplicationBootstrap(): void {
-    this.store.onCommit(() => {
-      // Once per turn of the event loop, however many commits it saw.
+    const rearm = (): void => {
+      // Once per turn of the event loop, however often it is called.
       this.rearming ??= setImmediate(() => this.arm()).unref();
-    });
+    };
+    this.store.onCommit(rearm);
+    this.postbacks.onEnded(rearm);
     this.arm();
   }
 

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../database/database.js';
 import { integer } from '../../database/reading.js';
+import { LONG_STATEMENT_TIMEOUT_MS } from '../../database/statement-timeout.js';
 import { countWhere, rawSql, sql } from '../../database/statement.js';
 import type { BillId } from '../../domain/ids.js';
 import { isQueryFailure } from '../../database/query-failed.error.js';
@@ -33,7 +34,7 @@ export class DoctorStore {
       sql`SELECT b.bill_id AS "billId" FROM payment_acceptance.payment p
        JOIN payment_acceptance.bill b ON b.intent_id = p.intent_id
        WHERE p.shop = ${shop} AND p.service_status IS NOT NULL AND b.bill_id IS NOT NULL
-       ORDER BY p.first_seen_at DESC LIMIT 1`,
+       ORDER BY p.first_seen_at DESC LIMIT 1`.withTimeout(LONG_STATEMENT_TIMEOUT_MS),
       {},
     );
     return bill?.billId;
@@ -45,7 +46,9 @@ export class DoctorStore {
       sql`SELECT count(*) AS confirmed, ${countWhere(sql`digest = 'match'`)} AS matching,
          ${countWhere(sql`digest = 'absent'`)} AS absent
        FROM (SELECT digest FROM payment_acceptance.callback
-         WHERE pending = FALSE AND shop = ${shop} AND kind = 'postback' AND outcome = 'confirmed' ORDER BY received_at DESC LIMIT 1000) latest`,
+         WHERE pending = FALSE AND shop = ${shop} AND kind = 'postback' AND outcome = 'confirmed' ORDER BY received_at DESC LIMIT 1000) latest`.withTimeout(
+        LONG_STATEMENT_TIMEOUT_MS,
+      ),
       { confirmed: integer, matching: integer, absent: integer },
     );
     return evidence ?? { confirmed: 0, matching: 0, absent: 0 };
@@ -59,7 +62,9 @@ export class DoctorStore {
     const [evidence] = await this.database.rows<PostbackEvidence>(
       sql`SELECT count(*) AS paid, ${countWhere(announced)} AS announced
        FROM (SELECT intent_id FROM payment_acceptance.bill WHERE shop = ${shop} AND state = 'PAID'
-         AND paid_at > ${dialect.now(offsetMs - DAY_MS)} ORDER BY paid_at DESC LIMIT 100) latest`,
+         AND paid_at > ${dialect.now(offsetMs - DAY_MS)} ORDER BY paid_at DESC LIMIT 100) latest`.withTimeout(
+        LONG_STATEMENT_TIMEOUT_MS,
+      ),
       { paid: integer, announced: integer },
     );
     return evidence ?? { paid: 0, announced: 0 };

@@ -130,7 +130,8 @@ export class InquiryStore {
        VALUES ${join(rows, ', ')} ${this.database.dialect.unlessThere('shop')}`,
     );
     await this.database.change(
-      sql`UPDATE payment_acceptance.lost_bill SET ask_after = ${leased} WHERE ${this.areThese(shop, sought)}`,
+      sql`UPDATE payment_acceptance.lost_bill SET ask_after = ${leased}
+       WHERE ${this.areThese(shop, sought)} AND state <> 'DISMISSED'`,
     );
   }
 
@@ -139,7 +140,7 @@ export class InquiryStore {
     const askAfter = pauseMs === null ? null : this.now(pauseMs);
     await this.database.change(
       sql`UPDATE payment_acceptance.lost_bill SET asks = asks + 1, asked_at = ${this.now()}, ask_after = ${askAfter}
-       WHERE ${this.areThese(shop, asked)}`,
+       WHERE ${this.areThese(shop, asked)} AND state <> 'DISMISSED'`,
     );
   }
 
@@ -169,7 +170,9 @@ export class InquiryStore {
        WHERE ${ofBill} AND state = 'SOUGHT'`,
     );
     if (changed === 0) {
-      await this.database.change(sql`UPDATE payment_acceptance.lost_bill SET ${listed} WHERE ${ofBill}`);
+      await this.database.change(
+        sql`UPDATE payment_acceptance.lost_bill SET ${listed} WHERE ${ofBill} AND state = 'LOST'`,
+      );
       return false;
     }
     const lost = await this.database.rows(
