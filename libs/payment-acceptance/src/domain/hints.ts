@@ -19,7 +19,7 @@ export function answerHints(
   const oldestFirst = [...payments].sort((a, b) => a.knownAt.getTime() - b.knownAt.getTime());
   const answered = new Set<ComparablePayment>();
   // A postback may lag behind the list by as much as the list may lag behind a postback.
-  const patienceMs = lagMs.reduce((sum, pauseMs) => sum + pauseMs, 0);
+  const patienceMs = longestLagMs(lagMs);
   // Match the earliest hints with the oldest payments; later hints have more pauses left to wait for a match.
   for (const hint of [...hints].sort((a, b) => a.receivedAt.getTime() - b.receivedAt.getTime())) {
     const { id, asserts, asks, due } = hint;
@@ -40,6 +40,11 @@ export function answerHints(
     else if (due) consumed.push({ id, outcome: isShown(asserts, payments) ? 'confirmed' : 'unconfirmed' });
   }
   return { consumed, again };
+}
+
+/** How long the list may lag behind a postback in all, in milliseconds. */
+export function longestLagMs(pausesMs: readonly number[]): number {
+  return pausesMs.reduce((sum, pauseMs) => sum + pauseMs, 0);
 }
 
 /** When the first hint that asserts an outcome came; `null` if none does. */

@@ -27,7 +27,10 @@ const ROWS = 300;
 export class BillHistoryStore {
   constructor(private readonly database: Database) {}
 
-  /** `undefined` if the scope has no such bill. One statement after the other, so that a person's page leaves the module's connections to payments. */
+  /**
+   * `undefined` if the scope has no such bill. One statement after the other: a person's page leaves the module's connections
+   * to payments.
+   */
   async ofBill(scope: ShopScope, intentId: IntentId): Promise<BillHistory | undefined> {
     const bill = await this.bill(scope, intentId);
     if (!bill) return undefined;
