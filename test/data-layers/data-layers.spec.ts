@@ -6,6 +6,7 @@ import {
   type PaymentSucceededEvent,
   type PaymentTransactions,
 } from 'nestjs-payment-acceptance';
+import type { DriverTransactions } from '../../libs/payment-acceptance/src/database/payment-transactions.js';
 import { ON_MARIADB } from '../support/database.js';
 import { startHarness, type Harness, type Instance } from '../support/harness.js';
 import { until } from '../support/until.js';
@@ -227,14 +228,14 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, absent, ...k
     if (!kind.commitsUnawaited) expect(await effects()).toEqual([]);
   });
 
-  (ON_MARIADB && kind.isGated ? each : test.skip)('cannot write between the witness and the mark', async () => {
+  (kind.isGated ? each : test.skip)('cannot write before the mark once they have returned', async () => {
     const late: Promise<unknown>[] = [];
-    const transactions: PaymentTransactions = {
-      ...layer.transactions,
-      async query(tx, sql, values, gives) {
-        const answer = await layer.transactions.query(tx, sql, values, gives);
-        if (sql.startsWith('RELEASE SAVEPOINT')) late.push(Promise.resolve().then(() => layer.send(tx, write('late'))));
-        return answer;
+    const ofDriver = layer.transactions as DriverTransactions;
+    const transactions: DriverTransactions = {
+      ...ofDriver,
+      async close(tx) {
+        await ofDriver.close(tx);
+        late.push(Promise.resolve().then(() => layer.send(tx, write('late'))));
       },
     };
     await paid((tx) => layer.send(tx, write('in time')), transactions);
@@ -331,7 +332,8 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, absent, ...k
     expect(await effects()).toEqual(['paid']);
   });
 
-  each('do not count as done after a COMMIT that was none', async () => {
+  // Where the mark is the last statement before COMMIT, the driver's answer to that is enough.
+  (kind.isGated ? test.skip : each)('do not count as done after a COMMIT that was none', async () => {
     const { transactions } = layer;
     let isFirst = true;
     const hiding: PaymentTransactions = {

@@ -124,6 +124,34 @@ describe('handler branches', () => {
       expect(await effects()).toEqual(['not awaited']);
     });
 
+    test('is marked done after it: the rollback of a nested transaction does not take the mark along', async () => {
+      const rollback = { isSent: false };
+      const slow: EntitySubscriberInterface = {
+        async beforeQuery({ query }) {
+          if (!query.startsWith('ROLLBACK TO')) return;
+          // Longer than the mark takes.
+          await harness.host.dataSource.query('SELECT pg_sleep(0.2)');
+          rollback.isSent = true;
+        },
+      };
+      const { effects, delivery } = await paidFor(async (manager, write) => {
+        await write('first');
+        const failed = new Promise<void>((resolve) => {
+          const nested = manager.transaction(() => {
+            resolve();
+            return Promise.reject(new Error('a part that may fail'));
+          });
+          nested.catch(() => undefined);
+        });
+        await failed;
+        await setImmediate();
+      }, slow);
+      await harness.host.deliveries.runOnce();
+      expect(rollback.isSent).toBe(true);
+      expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 1 });
+      expect(await effects()).toEqual(['first']);
+    });
+
     test('has not done its work where another statement follows', async () => {
       let branch: Promise<unknown> | undefined;
       const { effects, delivery } = await paidFor(async (manager, write) => {

@@ -4,7 +4,9 @@ import { integer } from '../../libs/payment-acceptance/src/database/reading.js';
 import { sql } from '../../libs/payment-acceptance/src/database/statement.js';
 import { PostgresDatabase } from '../../libs/payment-acceptance/src/database/postgres/postgres.database.js';
 import { prepare } from '../../libs/payment-acceptance/src/database/postgres/prepare.js';
-import { PostgresDestroyableTransaction } from '../../libs/payment-acceptance/src/database/postgres/destroyable-transaction.js';
+import { HandlerTransactions } from '../../libs/payment-acceptance/src/database/handler-transactions.js';
+import { PostgresHostSessions } from '../../libs/payment-acceptance/src/database/postgres/host-sessions.js';
+import { TypeOrmTransactions } from '../../libs/payment-acceptance/src/database/typeorm-transactions.js';
 import { Effect, startHarness, type Harness } from '../support/harness.js';
 import { onPostgres } from '../support/database.js';
 import { pay } from '../support/pay.js';
@@ -90,7 +92,9 @@ describe('kept plans', () => {
       await database.execute(STATEMENT, { one: 1 }, { sum: integer });
       await loseAll();
       let handled = 0;
-      await new PostgresDestroyableTransaction(database, harness.host.dataSource).run(LIMITS, async (within) => {
+      const layer = new TypeOrmTransactions(database, harness.host.dataSource);
+      const sessions = new PostgresHostSessions(database);
+      await new HandlerTransactions(layer, sessions, () => undefined).run(LIMITS, async (within) => {
         await database.execute(STATEMENT, { one: 1 }, { sum: integer }, within);
         handled += 1;
         await managerOf(within).insert(Effect, {

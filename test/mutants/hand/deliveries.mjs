@@ -177,8 +177,8 @@ export const mutants = [
   {
     name: 'open-transaction-back-to-the-pool',
     breaks: 'A connection that could not be rolled back is destroyed, and never handed to anybody else.',
-    file: `${src}/database/destroyable-transaction.ts`,
-    find: 'if (!transaction.isOver || this.database.isBusy(connection as object))',
+    file: `${src}/database/typeorm-transactions.ts`,
+    find: 'if (!transaction.isOver || isBusy())',
     replace: 'if (false)',
     tests: ['test/failures/query-timeout.spec.ts'],
     pattern: 'a handler whose ROLLBACK could not be sent',
@@ -186,9 +186,9 @@ export const mutants = [
   {
     name: 'swallowed-failure-taken-for-done',
     breaks: 'A handler that swallows the failure of a statement has not done its work.',
-    file: `${src}/database/postgres/failed-statements.ts`,
-    find: "refuseFailure(status === 'E')",
-    replace: "refuseFailure(false && status === 'E')",
+    file: `${src}/events/storage/postgres/delivery.store.ts`,
+    find: 'throw isInFailedTransaction(error) ? new Error(STATEMENT_FAILED, { cause: error }) : error;',
+    replace: 'return [{ isFollowed: true }];',
     tests: ['test/failures/deliveries.spec.ts'],
     pattern: 'swallows the failure',
   },

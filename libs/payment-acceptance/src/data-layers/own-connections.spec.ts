@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import mysql from 'mysql2/promise';
 import pg from 'pg';
-import { createTestDatabase, onPostgres, type TestDatabase } from '../../../../test/support/database.js';
+import { createTestDatabase, ON_MARIADB, onPostgres, type TestDatabase } from '../../../../test/support/database.js';
+import { mysql2Transactions } from './mysql2.js';
 import { onOwnConnections } from './own-connections.js';
 
 onPostgres(describe)("transactions on a host's pool", () => {
@@ -45,5 +47,29 @@ onPostgres(describe)("transactions on a host's pool", () => {
     await other.end();
     await removed;
     expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+  });
+});
+
+(ON_MARIADB ? describe : describe.skip)("transactions on a host's pool of mysql2", () => {
+  let database: TestDatabase;
+  let pool: mysql.Pool;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    pool = mysql.createPool({ uri: database.url.replace('mariadb:', 'mysql:'), connectionLimit: 1 });
+  });
+  afterAll(async () => {
+    await pool.end();
+    await database.drop();
+  });
+
+  test.each(['commit', 'roll back'])('leave the session as it was when they %s', async (end) => {
+    const settings = async () =>
+      (await pool.query('SELECT CONNECTION_ID(), @@autocommit, @@SESSION.idle_transaction_timeout'))[0];
+    const before = await settings();
+    const work = (): Promise<void> => (end === 'commit' ? Promise.resolve() : Promise.reject(new Error('not yet')));
+    const at = { signal: new AbortController().signal, timeoutMs: 5_000 };
+    const run = mysql2Transactions(pool).run(work, at);
+    await run.catch(() => undefined);
+    expect(await settings()).toEqual(before);
   });
 });

@@ -1,8 +1,9 @@
 import { withTimeout } from '../common/timeout.js';
 import type { Connection } from '../database/connection-source.js';
 import { statementRefused } from '../database/database.errors.js';
+import { endedAfter } from '../database/mariadb/maria.database.js';
 import { runOnConnection } from '../database/mariadb/mysql-query.js';
-import type { PaymentTransactions, Scalar } from '../database/payment-transactions.js';
+import type { DriverTransactions, Scalar } from '../database/payment-transactions.js';
 import type { PgOccupancy } from '../database/pool.js';
 import { poolSource } from '../database/pool-source.js';
 import { runOnClient } from '../database/postgres/pg-query.js';
@@ -34,16 +35,10 @@ export interface MysqlConnection {
   destroy(): void;
 }
 
-type Answer = Awaited<ReturnType<PaymentTransactions['query']>>;
+type Answer = Awaited<ReturnType<DriverTransactions['query']>>;
 
 /** Of whichever driver the pool is. */
 type Client = PgClient & MysqlConnection;
-
-/**
- * What the module sends once the handler has ended; on MariaDB, where the witness is released before the mark, and to switch
- * autocommit on commits.
- */
-const LAST = /^\s*(RELEASE SAVEPOINT|ROLLBACK|SET autocommit = 1)/;
 
 /** How long a transaction may take beyond its limit, and its rollback, in milliseconds: then its connection is closed. */
 const GRACE_MS = 2_000;
@@ -59,18 +54,29 @@ const END = /^\s*(commit|rollback)\s*;?\s*$/i;
 export function onOwnConnections<Tx extends object>(
   pool: PgPool | MysqlPool,
   begin: <T>(client: Client, work: (tx: Tx) => Promise<T>) => Promise<T>,
-): PaymentTransactions<Tx> {
+): DriverTransactions<Tx> {
   const source = poolSource(pool);
-  const send = source.type === 'postgres' ? sendOnPg : sendOnMysql;
+  const isPg = source.type === 'postgres';
+  const send = isPg ? sendOnPg : sendOnMysql;
   const transactions = new WeakMap<Tx, { readonly connection: Connection; readonly gate: Gate }>();
+  const ownOf = (tx: Tx) => {
+    const own = transactions.get(tx);
+    if (!own) throw statementRefused();
+    return own;
+  };
   return {
-    placeholders: source.type === 'postgres' ? '$1' : '?',
+    placeholders: isPg ? '$1' : '?',
     pool: source,
     async run(work, { timeoutMs }) {
       const connection = await source.connect();
       const gate = new Gate();
+      const { before, after } = endedAfter(timeoutMs);
+      const set = async (settings: string): Promise<void> => {
+        if (!isPg) await withTimeout(GRACE_MS, send(connection, `SET ${settings}`, []));
+      };
       let isBroken = false;
       try {
+        await set(`${before}, autocommit = 0`);
         const running = begin(gate.before(connection as Client), async (tx) => {
           transactions.set(tx, { connection, gate });
           return work(tx).finally(() => gate.close());
@@ -83,16 +89,14 @@ export function onOwnConnections<Tx extends object>(
         throw error;
       } finally {
         gate.shut();
+        await set(`${after}, autocommit = 1`).catch(() => (isBroken = true));
         source.release(connection, isBroken);
       }
     },
-    async query(tx, sql, values) {
-      const own = transactions.get(tx);
-      if (!own) throw statementRefused();
-      // Of the module: what the handler has yet to send must not come after it.
-      if (LAST.test(sql)) own.gate.close();
-      return send(own.connection, sql, values);
-    },
+    query: async (tx, sql, values) => send(ownOf(tx).connection, sql, values),
+    connectionOf: (tx) => ownOf(tx).connection,
+    // The driver answers in order, so the mark comes after what is under way.
+    close: (tx) => Promise.resolve(ownOf(tx).gate.close()),
   };
 }
 

@@ -5,10 +5,12 @@ import {
   HandlerTransactionEndedError,
   NoConnectionError,
   PaymentTransactionsError,
+  UndestroyableConnectionError,
 } from './database.errors.js';
 import type { HostIdentity, HostSession, HostSessions } from './host-sessions.js';
 import { HostTransaction } from './host-transaction.js';
-import type { PaymentTransactions, PaymentTransactionsPool } from './payment-transactions.js';
+import { OwnTransaction } from './own-transaction.js';
+import { isOfDriver, type PaymentTransactions, type PaymentTransactionsPool } from './payment-transactions.js';
 
 /** What ends a transaction from outside, and what is sent last. */
 export interface TransactionLimits {
@@ -25,22 +27,13 @@ export interface TransactionLimits {
   readonly isCommitted?: () => Promise<boolean>;
 }
 
-/** The transactions in which handlers run. */
-export interface HandlerTransactions {
-  /** The connections that they hold. */
-  readonly pool: PaymentTransactionsPool;
-  /** Verifies that they keep what is promised, before the first one. */
-  verify(): Promise<void>;
-  /**
-   * Runs the work and commits, unless the signal aborts first: then the session is ended at the server, and the transaction is
-   * undone.
-   * @throws NoConnectionError if there was no connection, so that the work never began
-   */
-  run(limits: TransactionLimits, work: (within: Within) => Promise<void>): Promise<void>;
-}
-
 /** Assumed for a layer that does not tell: the default of most drivers. */
 const USUAL_POOL: PaymentTransactionsPool = { size: 10, free: () => 10 };
+
+/** Where the module's statements in a layer's transaction are sent: on its connection if that is known, else by the layer. */
+function within(layer: PaymentTransactions, tx: unknown): Within {
+  return isOfDriver(layer) ? new OwnTransaction(layer.connectionOf(tx), tx) : new HostTransaction(layer, tx);
+}
 
 /** How long a layer may take to notice that its session is gone, in milliseconds. */
 const NOTICE_MS = 2_000;
@@ -48,10 +41,11 @@ const NOTICE_MS = 2_000;
 const VERIFY_MS = 10_000;
 
 /**
- * Handlers in transactions that another data layer begins and ends. What it does wrong by itself is made good here: a session
- * that outlives its limit is ended first, and where the end is uncertain, the mark decides.
+ * The transactions in which handlers run; a data layer begins and ends them. What it does wrong by itself is made good here: a
+ * session that outlives its limit is ended first, and where the end is uncertain, the mark decides.
  */
-export class HostTransactions implements HandlerTransactions {
+export class HandlerTransactions {
+  /** The connections that they hold. */
   readonly pool: PaymentTransactionsPool;
 
   constructor(
@@ -62,17 +56,20 @@ export class HostTransactions implements HandlerTransactions {
     this.pool = layer.pool ?? USUAL_POOL;
   }
 
+  /** Verifies that they keep what is promised, before the first one. */
   async verify(): Promise<void> {
-    const ours = await this.sessions.identify();
+    const { layer, sessions } = this;
+    const ours = await sessions.identify();
     let theirs: HostIdentity;
     try {
-      const identified = this.layer.run((tx) => this.sessions.identify(new HostTransaction(this.layer, tx)), {
-        signal: AbortSignal.timeout(VERIFY_MS),
-        timeoutMs: VERIFY_MS,
-      });
-      theirs = await withTimeout(VERIFY_MS, identified);
+      const identify = (tx: unknown): Promise<HostIdentity> => {
+        if (isOfDriver(layer)) sessions.database.verifyDestroyable(layer.connectionOf(tx));
+        return sessions.identify(within(layer, tx));
+      };
+      const at = { signal: AbortSignal.timeout(VERIFY_MS), timeoutMs: VERIFY_MS };
+      theirs = await withTimeout(VERIFY_MS, layer.run(identify, at));
     } catch (error) {
-      throw PaymentTransactionsError.unusable(error);
+      throw error instanceof UndestroyableConnectionError ? error : PaymentTransactionsError.unusable(error);
     }
     if (theirs.place !== ours.place) throw PaymentTransactionsError.elsewhere();
     if (theirs.isolation !== '' && theirs.isolation !== 'read committed') {
@@ -85,9 +82,21 @@ export class HostTransactions implements HandlerTransactions {
     );
   }
 
+  /**
+   * Runs the work and commits, unless the signal aborts first: then the session is ended at the server, and the transaction is
+   * undone.
+   * @throws NoConnectionError if there was no connection, so that the work never began
+   */
   async run(limits: TransactionLimits, work: (within: Within) => Promise<void>): Promise<void> {
     limits.signal.throwIfAborted();
-    await new HostAttempt(this.layer, this.sessions, limits).run(work);
+    const attempt = (): Promise<void> => new HostAttempt(this.layer, this.sessions, limits).run(work);
+    try {
+      await attempt();
+    } catch (error) {
+      // Only our own statements throw this, before the host's run.
+      if (!this.sessions.database.hasToBeRepeated(error)) throw error;
+      await attempt();
+    }
   }
 }
 
@@ -118,9 +127,8 @@ class HostAttempt {
   }
 
   async run(work: (within: Within) => Promise<void>): Promise<void> {
-    const { signal, connectMs, unattendedMs, isCommitted } = this.limits;
-    const timeoutMs = connectMs + unattendedMs;
-    const inside = (tx: unknown): Promise<void> => this.inside(new HostTransaction(this.layer, tx), work);
+    const { signal, unattendedMs: timeoutMs, isCommitted } = this.limits;
+    const inside = (tx: unknown): Promise<void> => this.inside(within(this.layer, tx), work);
     const running = Promise.resolve()
       .then(() => this.layer.run(inside, { signal, timeoutMs }))
       .finally(() => (this.isReleased = true));
@@ -129,8 +137,8 @@ class HostAttempt {
       (error: unknown) => this.thrown ?? { error },
     );
     if (this.refusal) failure = { error: await this.refusal };
-    // A layer may hide a failed COMMIT, or reject after one that succeeded.
-    if (this.mayBeCommitted && isCommitted) {
+    // A layer may reject after a COMMIT that succeeded, or hide one that failed; on a connection that is known, the mark is last.
+    if (this.mayBeCommitted && isCommitted && (failure || !isOfDriver(this.layer))) {
       if (await isCommitted()) return;
       throw failure ? failure.error : PaymentTransactionsError.uncommitted();
     }
@@ -145,7 +153,7 @@ class HostAttempt {
     if (!this.session) throw PaymentTransactionsError.unusable(new Error('It resolved without calling its work.'));
   }
 
-  private async inside(transaction: HostTransaction, work: (within: Within) => Promise<void>): Promise<void> {
+  private async inside(transaction: Within, work: (within: Within) => Promise<void>): Promise<void> {
     const { connected, finish, unattendedMs } = this.limits;
     try {
       await this.check();
@@ -154,22 +162,31 @@ class HostAttempt {
       await this.check();
       connected?.();
       this.hasBegun = true;
-      await Promise.race([work(transaction), this.refused]);
+      await Promise.race([this.closed(work(transaction), transaction.tx), this.refused]);
       await this.check();
       this.mayBeCommitted = true;
       await finish?.(transaction);
-      await this.sessions.end(transaction);
+      if (transaction instanceof HostTransaction) await this.sessions.end(transaction);
       // The session goes back to its pool now, and must not be ended there.
       await this.refusal;
     } catch (error) {
       this.thrown ??= { error };
       await this.refusal;
       // A session that cannot be put in order must not go back to its pool.
-      if (!this.isReleased) await this.sessions.undo(transaction).catch(() => this.kill());
+      if (transaction instanceof HostTransaction && !this.isReleased) {
+        await this.sessions.undo(transaction).catch(() => this.kill());
+      }
       throw error;
     } finally {
+      if (transaction instanceof OwnTransaction) transaction.isOver = true;
       this.isInsideOver = true;
     }
+  }
+
+  /** The work, and what it has not awaited. */
+  private async closed(work: Promise<void>, tx: unknown): Promise<void> {
+    await work;
+    if (isOfDriver(this.layer)) await this.layer.close(tx);
   }
 
   private async check(): Promise<void> {

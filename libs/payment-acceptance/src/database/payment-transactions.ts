@@ -1,3 +1,5 @@
+import type { Connection } from './connection-source.js';
+
 /** What the module binds in a transaction of another data layer: no lists, no dates, no objects. */
 export type Scalar = string | number | boolean | null;
 
@@ -38,4 +40,16 @@ export interface PaymentTransactions<Tx = unknown> {
     values: readonly Scalar[],
     gives: 'rows' | 'count',
   ): Promise<{ readonly rows: readonly unknown[]; readonly rowCount: number }>;
+}
+
+/** A layer that knows the driver's connection of its transaction, of `pg` or `mysql2`. */
+export interface DriverTransactions<Tx = unknown> extends PaymentTransactions<Tx> {
+  /** The module sends its own statements on it, and ends its session at the server. On MariaDB autocommit is off meanwhile. */
+  connectionOf(tx: Tx): Connection;
+  /** From now on `tx` refuses, except what ends the transaction. Resolves when nothing is under way; rejects if the work went on. */
+  close(tx: Tx): Promise<void>;
+}
+
+export function isOfDriver<Tx>(layer: PaymentTransactions<Tx>): layer is DriverTransactions<Tx> {
+  return 'connectionOf' in layer;
 }

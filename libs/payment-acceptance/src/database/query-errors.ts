@@ -49,6 +49,11 @@ export function isReadOnly(error: unknown): boolean {
   return READ_ONLY.has(errorCode(error));
 }
 
+/** Whether PostgreSQL refuses a statement because an earlier one of its transaction has failed. */
+export function isInFailedTransaction(error: unknown): boolean {
+  return errorCode(error) === '25P02';
+}
+
 /** Whether MariaDB knows no savepoint of this name. */
 export function isMissingSavepoint(error: unknown): boolean {
   return errorCode(error) === 1305;

@@ -18,10 +18,6 @@ export interface TransactionOptions {
   check?: () => void;
   /** Whether a statement is under way that the work has sent past its manager. */
   isBusy?: () => boolean;
-  /** Sends the last statements before COMMIT, when the work can send none any more. If it throws, nothing is committed. */
-  finish?: (manager: EntityManager) => Promise<void>;
-  /** Sent instead of START TRANSACTION, with which it must begin. */
-  start?: string;
   /** Statements that change the session's settings for the transaction, and change them back. */
   before?: string;
   after?: string;
@@ -100,11 +96,8 @@ export class Transaction {
   private refused = false;
   /** Whether the server is read-only, so that the connection is useless. */
   private isReadOnly = false;
-  /**
-   * The statements by which TypeORM is about to begin or end the transaction, and what is sent in place of each, once. They
-   * are ours, and pass even after the work has ended.
-   */
-  private readonly boundaries = new Map<unknown, string>();
+  /** The statements by which TypeORM is about to begin or end the transaction. They are ours, and pass even after the work has ended. */
+  private readonly boundaries = new Set<unknown>();
   private readonly running = new Set<Promise<unknown>>();
 
   /** @param send sends our own statements on the runner's connection. Default: the runner's `query` */
@@ -122,27 +115,23 @@ export class Transaction {
       return opened;
     };
     runner.query = ((...given: unknown[]) => {
-      const boundary = this.boundaries.get(given[0]);
-      if (boundary === undefined) return this.pass(query, given);
-      this.boundaries.delete(given[0]);
-      return this.sendOwn(boundary);
+      return this.boundaries.delete(given[0]) ? this.sendOwn(given[0] as string) : this.pass(query, given);
     }) as typeof runner.query;
     runner.stream = ((...given: unknown[]) => this.pass(streaming, given)) as unknown as typeof runner.stream;
   }
 
   /** Runs the work and commits, or rolls back and throws. */
   async run<T>(work: (manager: EntityManager) => Promise<T>, options: TransactionOptions): Promise<T> {
-    const { level, check, isBusy, finish, before, start = 'START TRANSACTION', timeoutMs = Infinity } = options;
+    const { level, check, isBusy, before, timeoutMs = Infinity } = options;
     try {
       if (before !== undefined) await withStatementTimeout(timeoutMs, this.sendOwn(before));
-      this.boundaries.set('START TRANSACTION', start);
-      if (level !== undefined) this.boundaries.set(isolation(level), isolation(level));
+      this.boundaries.add('START TRANSACTION');
+      if (level !== undefined) this.boundaries.add(isolation(level));
       await withStatementTimeout(timeoutMs, this.runner.startTransaction(level));
       this.boundaries.clear();
       const result = await work(this.runner.manager);
       await this.drain();
       check?.();
-      await finish?.(this.runner.manager);
       await this.end('COMMIT', options);
       return result;
     } catch (error) {
@@ -157,12 +146,12 @@ export class Transaction {
   }
 
   /** From now on only our own COMMIT or ROLLBACK may pass. */
-  close(): void {
+  private close(): void {
     this.closed = true;
   }
 
   /** The work may return before its statements have ended, but it must not send further ones. */
-  private async drain(): Promise<void> {
+  async drain(): Promise<void> {
     this.close();
     if (this.running.size > 0) {
       await Promise.allSettled(this.running);
@@ -179,7 +168,7 @@ export class Transaction {
     { after, isBusy, timeoutMs = Infinity }: TransactionOptions,
   ): Promise<void> {
     const end = () => (statement === 'COMMIT' ? this.runner.commitTransaction() : this.runner.rollbackTransaction());
-    this.boundaries.set(statement, statement);
+    this.boundaries.add(statement);
     await withStatementTimeout(timeoutMs, this.withHooks(end));
     // What is under way now is not ours, and the settings would wait behind it.
     if (isBusy?.()) return;

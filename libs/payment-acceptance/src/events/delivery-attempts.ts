@@ -118,7 +118,7 @@ export class DeliveryAttempts {
     const isCommitted = async (): Promise<boolean> => !lock || this.store.isDone(delivery);
     const limits = { signal, connectMs, connected: begins, unattendedMs, finish, isCommitted };
     await this.transactions.run(limits, async (within) => {
-      lock = await this.store.lock(within, delivery);
+      lock = await this.store.lock(within, delivery, unattendedMs);
       if (!lock) return;
       event = parseEvent({ ...delivery, late: lock.late });
       this.probe.reached('before handler');

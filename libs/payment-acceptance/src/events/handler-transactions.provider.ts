@@ -2,13 +2,11 @@ import type { FactoryProvider } from '@nestjs/common';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { Database } from '../database/database.js';
-import { HostTransactions, type HandlerTransactions } from '../database/handler-transactions.js';
+import { HandlerTransactions } from '../database/handler-transactions.js';
 import { HostSessions } from '../database/host-sessions.js';
 import { HOST, type Host } from '../database/host.js';
-import { MariaDestroyableTransaction } from '../database/mariadb/destroyable-transaction.js';
-import { PostgresDestroyableTransaction } from '../database/postgres/destroyable-transaction.js';
-import { PostgresDatabase } from '../database/postgres/postgres.database.js';
 import { namesDatabase } from '../database/storage-options.js';
+import { TypeOrmTransactions } from '../database/typeorm-transactions.js';
 
 /** Token of the {@link HandlerTransactions}. */
 export const HANDLER_TRANSACTIONS = Symbol.for('nestjs-payment-acceptance/handler-transactions');
@@ -24,12 +22,10 @@ export const HANDLER_TRANSACTIONS_PROVIDER: FactoryProvider<HandlerTransactions 
     sessions: HostSessions,
   ) {
     if (handlers === 'at-least-once') return undefined;
-    if (transactions) {
-      const logger = new PaymentLogger('PaymentAcceptance');
-      return new HostTransactions(transactions, sessions, (line) => logger.write('configuration-warning', line));
-    }
-    if (!dataSource || namesDatabase(storage)) return undefined;
-    if (database instanceof PostgresDatabase) return new PostgresDestroyableTransaction(database, dataSource);
-    return new MariaDestroyableTransaction(database, dataSource);
+    const ofTypeOrm = dataSource && !namesDatabase(storage) ? new TypeOrmTransactions(database, dataSource) : undefined;
+    const layer = transactions ?? ofTypeOrm;
+    if (!layer) return undefined;
+    const logger = new PaymentLogger('PaymentAcceptance');
+    return new HandlerTransactions(layer, sessions, (line) => logger.write('configuration-warning', line));
   },
 };

@@ -1,4 +1,4 @@
-import type { PaymentTransactions } from '../../database/payment-transactions.js';
+import { isOfDriver, type PaymentTransactions } from '../../database/payment-transactions.js';
 import { withTimeout } from '../../common/timeout.js';
 import { findRecord, insertRecord, verifyRecord, type InboxDialect, type InboxRecord } from './inbox-record.js';
 
@@ -45,7 +45,7 @@ export async function processOnceInLayer<Tx>(
   const find = async (tx: Tx): Promise<readonly unknown[]> =>
     (await transactions.query(tx, findRecord(places), values, 'rows')).rows;
   const isRecorded = async (): Promise<boolean> => (await runIn(transactions, find)).length > 0;
-  const holdsCommits = (await dialectOf(transactions)) === 'mysql';
+  const holdsCommits = (await dialectOf(transactions)) === 'mysql' && !isOfDriver(transactions);
 
   const met: { isCopy?: boolean; isInserted?: boolean; thrown?: { readonly error: unknown } } = {};
   const once = async (tx: Tx): Promise<void> => {

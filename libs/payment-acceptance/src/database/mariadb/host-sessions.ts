@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { HostSessions, type HostIdentity, type HostSession } from '../host-sessions.js';
+import type { Within } from '../database.js';
+import { HostSessions, type HostIdentity, type SessionId } from '../host-sessions.js';
 import type { HostTransaction } from '../host-transaction.js';
 import { flag } from '../reading.js';
 import type { OwnTransaction } from '../own-transaction.js';
@@ -12,12 +13,12 @@ import { endedAfter } from './maria.database.js';
  */
 @Injectable()
 export class MariaHostSessions extends HostSessions {
-  override async begin(transaction: HostTransaction, unattendedMs: number): Promise<HostSession> {
-    const [session] = (await this.database.rows<HostSession>(
+  protected override async find(transaction: HostTransaction, unattendedMs: number): Promise<SessionId> {
+    const [session] = (await this.database.rows<SessionId>(
       sql`SELECT CAST(ID AS CHAR) AS id, HOST AS mark FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()`,
       {},
       transaction,
-    )) as [HostSession];
+    )) as [SessionId];
     await this.database.change(rawSql(`SET ${endedAfter(unattendedMs).before}, autocommit = 0`), transaction);
     return session;
   }
@@ -31,7 +32,7 @@ export class MariaHostSessions extends HostSessions {
     await this.end(transaction);
   }
 
-  protected override async killOn(held: OwnTransaction, { id, mark }: HostSession): Promise<boolean | undefined> {
+  protected override async killOn(held: OwnTransaction, { id, mark }: SessionId): Promise<boolean | undefined> {
     const [session] = await this.database.rows<{ busy: boolean }>(
       sql`SELECT COMMAND <> 'Sleep' AS busy FROM information_schema.PROCESSLIST WHERE ID = ${id} AND HOST = ${mark}`,
       { busy: flag },
@@ -41,12 +42,12 @@ export class MariaHostSessions extends HostSessions {
     return session?.busy;
   }
 
-  override async identify(transaction?: HostTransaction): Promise<HostIdentity> {
+  override async identify(within?: Within): Promise<HostIdentity> {
     const [identity] = (await this.database.rows<HostIdentity>(
       sql`SELECT CONCAT_WS(' ', @@hostname, @@port, DATABASE(), (SELECT COUNT(*) FROM payment_acceptance.delivery WHERE id = 0)) AS place,
          CURRENT_USER() AS user, '' AS isolation`,
       {},
-      transaction,
+      within,
     )) as [HostIdentity];
     return identity;
   }

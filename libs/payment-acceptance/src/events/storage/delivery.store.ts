@@ -202,8 +202,9 @@ export abstract class DeliveryStore {
   /**
    * Locks the delivery at the start of its handler's transaction, so that nobody takes it over meanwhile. Returns `undefined` if
    * the attempt's token was replaced; throws if another delivery of the queue was claimed concurrently and comes first.
+   * @param unattendedMs after idling for this long, PostgreSQL ends the transaction, in milliseconds
    */
-  abstract lock(within: Within, delivery: ClaimedDelivery): Promise<DeliveryLock | undefined>;
+  abstract lock(within: Within, delivery: ClaimedDelivery, unattendedMs: number): Promise<DeliveryLock | undefined>;
 
   /**
    * Marks the locked delivery done, as the last statement of its handler's transaction: both commit together or not at all.

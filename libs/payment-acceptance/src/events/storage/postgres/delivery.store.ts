@@ -19,11 +19,13 @@ import {
   type HostedConsumer,
 } from '../delivery.store.js';
 import { HandlerTransactionEndedError } from '../../../database/database.errors.js';
+import { isInFailedTransaction } from '../../../database/query-errors.js';
+import { STATEMENT_FAILED } from '../../../database/transaction.js';
 import { flag, instant, integer, json, type Reading } from '../../../database/reading.js';
 import { counted, rawSql, toSql, sql, type Expression, type Statement } from '../../../database/statement.js';
 import { postgres } from '../../../database/postgres/dialect.js';
 import { IN_ORDER, ROW_BY_ROW, givenRows, later, opaque } from '../../../database/postgres/planner.js';
-import type { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
+import { MAX_UNATTENDED_MS, type PostgresDatabase } from '../../../database/postgres/postgres.database.js';
 import type { Within } from '../../../database/database.js';
 import { prepare } from '../../../database/postgres/prepare.js';
 import type { OwnTransaction } from '../../../database/own-transaction.js';
@@ -137,16 +139,24 @@ const FREE = prepare(['offsetMs', 'queues', 'hosted'], ({ offsetMs, queues, host
   UPDATE payment_acceptance.delivery d SET behind = false FROM next WHERE d.id = next.id`;
 });
 
+/** Lets the server end the transaction if it idles for this long. */
+const endedAfter = (unattendedMs: Statement): Statement =>
+  sql`set_config('idle_in_transaction_session_timeout', ${unattendedMs}::text, true)`;
+
 /** See `DeliveryStore.lock`. To lock a row gives the transaction its id. */
 const LOCK = prepare(
-  ['id', 'token'],
-  ({ id, token }) => sql`SELECT txid_current()::text AS transaction FROM payment_acceptance.delivery
+  ['id', 'token', 'unattendedMs'],
+  ({
+    id,
+    token,
+    unattendedMs,
+  }) => sql`SELECT txid_current()::text AS transaction, ${endedAfter(unattendedMs)} FROM payment_acceptance.delivery
   WHERE id = ${id}::bigint AND lease_token = ${token}::uuid AND ${isPending('state')} FOR UPDATE`,
 );
 
-const LOCK_IN_TURN = prepare(['offsetMs', 'id', 'token'], ({ offsetMs, id, token }) => {
+const LOCK_IN_TURN = prepare(['offsetMs', 'id', 'token', 'unattendedMs'], ({ offsetMs, id, token, unattendedMs }) => {
   const now = postgres.now(offsetMs);
-  return sql`SELECT txid_current()::text AS transaction, EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.intent_id = d.intent_id
+  return sql`SELECT txid_current()::text AS transaction, ${endedAfter(unattendedMs)}, EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.intent_id = d.intent_id
       AND later.consumer = d.consumer AND later.seq > d.seq AND ${isDone('later.state')}) AS late,
     EXISTS (SELECT 1 FROM payment_acceptance.delivery rival WHERE ${isPending('rival.state')}
       AND rival.intent_id = d.intent_id AND rival.consumer = d.consumer AND rival.lease_until >= ${now}
@@ -254,19 +264,21 @@ export class PostgresDeliveryStore extends DeliveryStore {
    * A delivery that was `alone` when claimed has no rival and is not late: deliveries created since come after it, and are
    * not claimed before it ends.
    */
-  override async lock(within: Within, delivery: ClaimedDelivery): Promise<DeliveryLock | undefined> {
+  override async lock(
+    within: Within,
+    delivery: ClaimedDelivery,
+    unattendedMs: number,
+  ): Promise<DeliveryLock | undefined> {
     const { id, token } = delivery;
+    const idle = String(Math.min(Math.ceil(unattendedMs), MAX_UNATTENDED_MS));
     if (delivery.alone) {
-      const [own] = await this.database.execute<{ transaction: string }, 'id' | 'token'>(
-        LOCK,
-        { id, token },
-        {},
-        within,
-      );
-      return own && { ...own, late: false };
+      const given = { id, token, unattendedMs: idle };
+      const [own] = await this.database.execute<{ transaction: string }, keyof typeof given>(LOCK, given, {}, within);
+      return own && { transaction: own.transaction, late: false };
     }
     const reading: Reading<DeliveryLock & { rivalled: boolean }> = { late: flag, rivalled: flag };
-    const [row] = await this.database.execute(LOCK_IN_TURN, this.held(delivery), reading, within);
+    const given = { ...this.held(delivery), unattendedMs: idle };
+    const [row] = await this.database.execute(LOCK_IN_TURN, given, reading, within);
     if (row?.rivalled) throw new Error('Another delivery of the same bill to the same consumer is under way.');
     return row;
   }
@@ -277,7 +289,10 @@ export class PostgresDeliveryStore extends DeliveryStore {
     { transaction }: DeliveryLock,
   ): Promise<CompletedDelivery> {
     const given = { ...this.held(delivery), transaction };
-    const [completed] = await this.database.execute(COMPLETE_LOCKED, given, COMPLETED, within);
+    const marking = this.database.execute(COMPLETE_LOCKED, given, COMPLETED, within);
+    const [completed] = await marking.catch((error: unknown) => {
+      throw isInFailedTransaction(error) ? new Error(STATEMENT_FAILED, { cause: error }) : error;
+    });
     if (!completed) throw new HandlerTransactionEndedError();
     return completed;
   }
