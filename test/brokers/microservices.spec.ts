@@ -187,6 +187,8 @@ describe('microservices', () => {
       [{ client: {} as ClientProxy }, 'client: must be a ClientProxy'],
       [{ events: [] }, 'events: some of payment.succeeded'],
       [{ events: ['payment.succeeded', 'payment.succeeded'] }, 'events: lists one twice'],
+      [{ shops: [] }, 'shops: must be names of shops, or omit it for all.'],
+      [{ shop: ['eu'] } as object, 'shop: there is no such option.'],
       [{ source: 'two words' }, 'source: must be a URI reference'],
       [{ connectTimeoutMs: 0 }, 'connectTimeoutMs: must be a whole number'],
       [{ acknowledgeTimeoutMs: 1.5 }, 'acknowledgeTimeoutMs: must be a whole number'],

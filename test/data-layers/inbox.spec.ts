@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createPaymentInbox, processOnce } from 'nestjs-payment-acceptance/inbox';
 import { DataSource } from 'typeorm';
+import { processOnceInLayer } from '../../libs/payment-acceptance/src/brokers/inbox/process-once-in-layer.js';
 import { connectionOf, createTestDatabase, ON_MARIADB, type TestDatabase } from '../support/database.js';
 import { until } from '../support/until.js';
 import { LAYERS } from './layers.mjs';
@@ -66,6 +67,23 @@ describe.each(LAYERS)('processOnce in transactions of $name', ({ open, absent })
     expect(await done()).toEqual([]);
     expect(await once(write('whole'))).toBe(true);
     expect(await done()).toEqual(['whole']);
+  });
+
+  each('nothing is kept of work that outlives its limit, though it goes on', async () => {
+    let working: Promise<unknown> = Promise.resolve();
+    const slow: Work = (tx) => {
+      working = layer
+        .send(tx, ON_MARIADB ? 'SELECT SLEEP(1)' : 'SELECT pg_sleep(1)::text')
+        .then(() => write('late')(tx));
+      return working;
+    };
+    const record = { consumer: 'orders', id: EVENT.id };
+    await expect(processOnceInLayer(layer.transactions, record, slow, { workMs: 100 })).rejects.toThrow(
+      'within 100 ms',
+    );
+    await swallow(working);
+    expect(await done()).toEqual([]);
+    expect(await once(write('whole'))).toBe(true);
   });
 
   onPostgres('work that swallows a failed statement fails', async () => {

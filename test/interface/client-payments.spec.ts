@@ -72,6 +72,9 @@ describe('client payments', () => {
         ['a number of pages, deeper', '"meta":{"pagination":{"current_page":1,"total_pages":2}}'],
         ['a token', '"next_page_token":"abc"'],
         ['a total beyond the page', '"total":16,"per_page":15'],
+        ['a total beyond the size of the page', '"meta":{"page":1,"page_size":20,"total":45}'],
+        ['a total beyond the limit', '"total":45,"limit":20,"offset":0'],
+        ['a number of pages of another name', '"pages":3,"page":1'],
         ['an address elsewhere', '"links":{"next":"https://other.example/api/v1/bill/payments?page=2"}'],
         ['another address of the service', '"next_page_url":"/api/v1/bill/create?page=2"'],
         ['no address', '"next_page_url":"http://["'],
@@ -95,6 +98,8 @@ describe('client payments', () => {
         '"page":0,"total_pages":1',
         '"total":15,"per_page":15,"has_more":null',
         '"total":"100.05"',
+        '"total":"100.05","limit":20',
+        '"total":1,"limit":20,"offset":0',
         '"links":[{"url":null}],"next_page_url":null,"current_page":1,"last_page":1,"total":1',
       ])('unless it does: %s', async (paging) => {
         recorded.recorder.answer({ body: page(1, paging) });
@@ -104,6 +109,11 @@ describe('client payments', () => {
 
     test.each(['true', '"true"'])('success may be %s', async (success) => {
       recorded.recorder.answer({ body: `{"success":${success},"data":[]}` });
+      expect(await list()).toEqual([]);
+    });
+
+    test('a list may be null where it is empty', async () => {
+      recorded.recorder.answer({ body: '{"data":null,"success":true}' });
       expect(await list()).toEqual([]);
     });
 

@@ -1,7 +1,9 @@
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { Injectable, Module, type DynamicModule } from '@nestjs/common';
 import { ConfigModule, registerAs } from '@nestjs/config';
+import { NestFactory } from '@nestjs/core';
 import type { TestingModule } from '@nestjs/testing';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import {
   getPaymentShopToken,
   InjectPaymentShop,
@@ -94,6 +96,19 @@ describe('registration', () => {
         await expect(failing).rejects.toThrow(
           'is registered 2 times in this application. Call forRoot or forRootAsync once, with all shops in the option `shops`',
         );
+      });
+
+      test('fails the start, too, where Nest compares what modules are made of', async () => {
+        const dataSource = await starting.dataSource();
+        const useFactory = () => ({ type: 'postgres' }) as const;
+        const database = TypeOrmModule.forRootAsync({
+          useFactory,
+          dataSourceFactory: () => Promise.resolve(dataSource),
+        });
+        @Module({ imports: [database, one(), one()] })
+        class AppModule {}
+        const options = { logger: false, abortOnError: false, moduleIdGeneratorAlgorithm: 'deep-hash' } as const;
+        await expect(NestFactory.createApplicationContext(AppModule, options)).rejects.toThrow('is registered 2 times');
       });
 
       test('is once, if several modules import the same one; so it is in two applications of one process', async () => {

@@ -81,6 +81,17 @@ describe('dynamic shops', () => {
     });
   });
 
+  describe('a name that the service has given to another shop', () => {
+    test('gets bills of its own: the open one is of the former', async () => {
+      await shops.start();
+      const { billId } = await shops.payments.shop('eu').createBill({ orderId: 'E-1', amount: '1' });
+      shops.table.rows.set('eu', { ...shops.table.rows.get('eu'), shopId: 'shop-main', apiToken: MAIN_TOKEN });
+      shops.harness.clock.advance(MINUTE + CACHE_MS);
+      const again = await shops.payments.shop('eu').createBill({ orderId: 'E-1', amount: '1' });
+      expect(again.billId).not.toBe(billId);
+    });
+  });
+
   describe('a removed shop', () => {
     test('gets no callbacks; its bills are kept and logged, and settle once it is back', async () => {
       await shops.start();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Controller, Get, Injectable, Module, type DynamicModule } from '@nestjs/common';
 import { HealthCheckService, TerminusModule } from '@nestjs/terminus';
-import { PaymentNonRetryableError, OnPaymentSucceeded } from 'nestjs-payment-acceptance';
+import { PaymentConfigurationError, PaymentNonRetryableError, OnPaymentSucceeded } from 'nestjs-payment-acceptance';
 import { PaymentHealthIndicator, PaymentOperations, type PaymentHealth } from 'nestjs-payment-acceptance/operations';
 import { PaymentProbe } from 'nestjs-payment-acceptance/testing';
 import { DataSource } from 'typeorm';
@@ -75,6 +75,15 @@ describe('health', () => {
     until(async () => (await payments.isHealthy('payments')).payments, fits);
 
   describe('through @nestjs/terminus', () => {
+    test('a threshold that is undefined is the default, and one that is no number is refused', async () => {
+      const limits = { deadLetters: undefined, timeoutMs: undefined } as object;
+      expect((await payments.isHealthy('payments', limits)).payments).toMatchObject({ status: 'up', degraded: [] });
+      await expect(payments.isHealthy('payments', { deadLetters: NaN })).rejects.toThrow(
+        'deadLetters: must be a number',
+      );
+      await expect(payments.isHealthy('payments', { timeoutMs: -1 })).rejects.toThrow(PaymentConfigurationError);
+    });
+
     test('all is well: 200, up, nothing degraded, no secret', async () => {
       const { http, status, payments: details } = await get();
       expect([http, status]).toEqual([200, 'ok']);

@@ -39,6 +39,16 @@ describe('the sandbox serves', () => {
       expect(bill).toMatchObject({ amount: '5.00', orderId: 'ü & 1', custom: 'a+b' });
     });
 
+    test('as a form with an object as custom, as PHP and axios spell it', async () => {
+      const body = new URLSearchParams({ amount: '5', order_id: '1', 'custom[order]': '7', 'custom[user]': 'ü' });
+      expect(await made({ body })).toMatchObject({ custom: '{"order":"7","user":"ü"}' });
+    });
+
+    test('as a form that a line end follows', async () => {
+      const form = { 'content-type': 'application/x-www-form-urlencoded' };
+      expect(await made({ body: 'amount=5&order_id=o-1\r\n', headers: form })).toMatchObject({ orderId: 'o-1' });
+    });
+
     test('as JSON', async () => {
       expect(await made(json('{"amount":5,"order_id":17}'))).toMatchObject({ amount: '5.00', orderId: '17' });
     });

@@ -7,8 +7,9 @@ function sandboxShops(): NodeJS.ProcessEnv {
   return {
     PAYMENT_ACCEPTANCE_SHOPS: 'main,eu',
     PAYMENT_ACCEPTANCE_API_BASE_URL: process.env.SANDBOX_URL || `http://127.0.0.1:${process.env.SANDBOX_PORT || 4010}`,
-    PAYMENT_ACCEPTANCE_MAIN_SHOP_ID: 'demo-main',
-    PAYMENT_ACCEPTANCE_MAIN_API_TOKEN: 'sandbox-main-token-0123456789abcdef',
+    PAYMENT_ACCEPTANCE_MAIN_SHOP_ID: process.env.PAYMENT_ACCEPTANCE_SHOP_ID || 'demo-main',
+    PAYMENT_ACCEPTANCE_MAIN_API_TOKEN:
+      process.env.PAYMENT_ACCEPTANCE_API_TOKEN || 'sandbox-main-token-0123456789abcdef',
     PAYMENT_ACCEPTANCE_EU_SHOP_ID: 'demo-eu',
     PAYMENT_ACCEPTANCE_EU_API_TOKEN: 'sandbox-eu-token-0123456789abcdef',
     PAYMENT_ACCEPTANCE_EU_CURRENCY: 'EUR',

@@ -1,9 +1,9 @@
-import { Injectable, Module, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import { Injectable, Module, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { PrismaClient } from './generated/prisma/client.js';
 
 @Injectable()
-export class PrismaService extends PrismaClient implements OnModuleInit, OnModuleDestroy {
+export class PrismaService extends PrismaClient implements OnModuleInit, OnApplicationShutdown {
   constructor() {
     super({ adapter: new PrismaPg({ connectionString: process.env.DATABASE_URL }) });
   }
@@ -14,7 +14,8 @@ export class PrismaService extends PrismaClient implements OnModuleInit, OnModul
       currency text NOT NULL DEFAULT 'RUB', status text NOT NULL DEFAULT 'pending', note text)`;
   }
 
-  onModuleDestroy(): Promise<void> {
+  /** After the payment workers have stopped, which onModuleDestroy would not wait for. */
+  onApplicationShutdown(): Promise<void> {
     return this.$disconnect();
   }
 }

@@ -10,7 +10,7 @@ import { lostBillsPage } from './pages/lost-bills.page.js';
 import { overviewPage } from './pages/overview.page.js';
 import { reviewsPage } from './pages/reviews.page.js';
 import { unknownOutcomesPage } from './pages/unknown-outcomes.page.js';
-import { notHere, type Page, type PageContext } from './common/page-context.js';
+import { here, notHere, type Page, type PageContext } from './common/page-context.js';
 import { doneMessage } from './labels/done.js';
 
 /** Reads what each page shows. */
@@ -46,9 +46,7 @@ export class ConsolePages {
   }
 
   async bill(context: PageContext, intentId: string): Promise<Page> {
-    const history = await context.records.history(intentId);
-    if (!history) throw notHere('bill');
-    return billPage(context, history, doneMessage(context));
+    return billPage(context, here(await context.records.history(intentId), 'bill'), doneMessage(context));
   }
 
   async reviews(context: PageContext): Promise<Page> {

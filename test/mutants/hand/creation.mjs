@@ -44,9 +44,9 @@ export const mutants = [
   {
     name: 'creation-given-up-at-once',
     breaks: 'A creation that is under way elsewhere is not given up before its lease ends.',
-    file: `${src}/bills/storage/postgres/bill.store.ts`,
-    find: "WHERE state = 'CREATING' AND lease_until < ${this.now()}",
-    replace: "WHERE state = 'CREATING' AND lease_until IS NOT NULL",
+    file: `${src}/bills/storage/bill.store.ts`,
+    find: 'database.dialect;\n    const now = this.now();',
+    replace: 'database.dialect;\n    const now = this.now(86_400_000);',
     tests: [creation],
     pattern: 'by its lease',
   },

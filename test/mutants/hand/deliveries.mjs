@@ -141,7 +141,7 @@ export const mutants = [
     name: 'done-mark-outside-the-transaction',
     breaks: "A delivery is marked done in the handler's own transaction, so that both commit or neither.",
     file: `${src}/events/delivery-attempts.ts`,
-    find: 'lock = await this.store.lock(within, delivery);',
+    find: 'lock = await this.store.lock(within, delivery, unattendedMs);',
     replace: "lock = (await this.store.complete(delivery)) ? { late: delivery.late, transaction: '' } : void within;",
     tests: ['test/invariants/07-deliveries-of-their-own.spec.ts'],
     pattern: 'throws twice and then succeeds',

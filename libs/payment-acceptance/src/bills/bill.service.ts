@@ -85,20 +85,7 @@ export class BillService implements BeforeApplicationShutdown {
     await this.ends.stop();
   }
 
-  /**
-   * Creates the bill of an order, or returns the open one. Concurrent calls create one bill. It uses its own
-   * transactions: called inside one of the host's, it works, but survives that one's rollback.
-   *
-   * @throws PaymentInvalidBillRequestError, PaymentOrderAlreadyPaidError, PaymentOrderCancelledError, PaymentOrderIdReusedError,
-   *   PaymentBillMismatchError, PaymentCreationInProgressError
-   * @throws PaymentApplicationStoppingError while the application shuts down
-   * @throws PaymentDatabaseError, PaymentPoolExhaustedError, PaymentStatementTimeoutError, PaymentReadOnlyDatabaseError if the
-   *   database does not answer: nothing was sent
-   * @throws PaymentServiceError if the service refused, or the request never left: no bill was created
-   * @throws PaymentUnknownOutcomeError if a bill may have been created
-   * @throws PaymentBillNotStoredError if the bill was created but is not stored yet: call again
-   * @throws PaymentBillAddressError if the bill was created but has no usable address
-   */
+  /** See `PaymentShop.createBill`. */
   async create(shop: Shop, request: CreateBillRequest, options: CreateBillOptions = {}): Promise<PaymentBill> {
     this.warnInsideTransaction();
     const attributes = { 'payment.shop': shop.name };
@@ -220,8 +207,9 @@ export class BillService implements BeforeApplicationShutdown {
         if (!other.leaseEnded || !(await this.store.close(other.intentId, 'UNKNOWN', ABANDONED, tx))) return 'busy';
         abandoned.push(other);
       }
-      // One that is no longer checked must not be paid: if its postback were lost, nobody would notice.
-      const open = bills.filter(({ state, isScheduled }) => state === 'OPEN' && isScheduled);
+      // One that is no longer checked must not be paid: if its postback were lost, nobody would notice. Nor one of another shop at
+      // the service, whose name this one has by now.
+      const open = bills.filter((each) => each.state === 'OPEN' && each.isScheduled && each.shopId === intent.shopId);
       if (!newAttempt && open.length > 0) {
         const same = open.findLast(
           (each) =>

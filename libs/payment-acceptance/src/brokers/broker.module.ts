@@ -1,5 +1,6 @@
 import type { DynamicModule, FactoryProvider, ModuleMetadata, Type } from '@nestjs/common';
 import { PaymentRandom } from '../common/random.js';
+import { registration } from '../common/registration.js';
 import { AddedConsumers } from '../events/added-consumers.js';
 import { DeliveryWorker } from '../events/delivery.worker.js';
 import { BrokerConsumer, type Broker } from './broker-consumer.js';
@@ -22,5 +23,5 @@ export function brokerModule<Options>(
     useFactory: async (added: AddedConsumers, worker: DeliveryWorker, random: PaymentRandom, ...given: unknown[]) =>
       new BrokerConsumer(brokerOf(await useFactory(...given)), { added, worker, random }),
   };
-  return { module, imports, providers: [provider] };
+  return { module, imports, providers: [provider, registration()] };
 }

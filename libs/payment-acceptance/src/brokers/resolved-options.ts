@@ -17,25 +17,30 @@ export interface ResolvedBrokerOptions {
 const MAX_TIMEOUT_MS = 600_000;
 
 /**
- * @param further problems that the broker's own module found
+ * @param further the options that only this broker has, each with what its module found wrong
  * @throws PaymentConfigurationError
  */
 export function resolveBrokerOptions(
   given: PaymentBrokerOptions,
   module: string,
   consumer: string,
-  further: readonly (string | false)[],
+  further: Readonly<Record<string, string | false>>,
 ): ResolvedBrokerOptions {
+  const source: unknown = given.source ?? DEFAULT_SOURCE;
   const resolved = {
     consumer: given.consumer ?? consumer,
     events: given.events ?? PAYMENT_EVENT_NAMES,
     shops: given.shops ?? null,
-    source: (given.source ?? DEFAULT_SOURCE).replace(/\/+$/, ''),
+    source: String(source).replace(/\/+$/, ''),
     connectTimeoutMs: given.connectTimeoutMs ?? 5_000,
     acknowledgeTimeoutMs: given.acknowledgeTimeoutMs ?? 10_000,
   };
-  const problems = further.filter((problem) => problem !== false);
-  if (resolved.events.length === 0 || !resolved.events.every(isPaymentEventName)) {
+  const problems = Object.entries(further).flatMap(([name, problem]) => (problem ? `${name}: ${problem}` : []));
+  for (const name of Object.keys(given)) {
+    if (!(name in resolved || name in further)) problems.push(`${name}: there is no such option.`);
+  }
+  if (resolved.shops && !isList(resolved.shops)) problems.push('shops: must be names of shops, or omit it for all.');
+  if (!isList(resolved.events) || !resolved.events.every(isPaymentEventName)) {
     problems.push(`events: some of ${PAYMENT_EVENT_NAMES.join(', ')}, or omit it for all.`);
   }
   if (new Set(resolved.events).size !== resolved.events.length) problems.push('events: lists one twice.');
@@ -50,6 +55,8 @@ export function resolveBrokerOptions(
   if (problems.length > 0) throw new PaymentConfigurationError(problems, module);
   return resolved;
 }
+
+const isList = (given: unknown): boolean => Array.isArray(given) && given.length > 0;
 
 /**
  * Whether each is an address with one of these protocols. Never put an address into a message: it may hold a password.

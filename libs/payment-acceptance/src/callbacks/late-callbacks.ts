@@ -1,17 +1,9 @@
 import { describeError, errorType } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import type { CallbackStore } from './storage/callback.store.js';
-import type { BillId, IntentId, OrderId } from '../domain/ids.js';
+import type { NamedBill } from './storage/named-bill.store.js';
 
 const logger = new PaymentLogger('PaymentBills');
-
-/** A bill whose service id has just become known. */
-interface NamedBill {
-  readonly intentId: IntentId;
-  readonly shop: string;
-  readonly orderId: OrderId;
-  readonly billId: BillId | null;
-}
 
 /**
  * Links postbacks that arrived early to their bill, after the bill is committed. A failure is only logged: it delays

@@ -1,5 +1,5 @@
 import type { INestApplicationContext } from '@nestjs/common';
-import { open, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { shownText } from '../common/text.js';
 import type { BillToImport } from '../operations/bill-to-import.js';
@@ -8,6 +8,7 @@ import { PaymentHealthIndicator } from '../health/payment-health.indicator.js';
 import { PaymentImport } from '../operations/payment-import.service.js';
 import { PaymentOperations } from '../operations/payment-operations.service.js';
 import { UsageError, type Arguments } from './arguments.js';
+import { opened } from './statement-file.js';
 import { printFields, printJson, type Output } from './output.js';
 
 /** Runs a command with the module's services. @returns the exit code */
@@ -105,7 +106,10 @@ export const importFile: Command = async (context, { operand, values }, output) 
   const imports = context.get(PaymentImport);
   const options = { operator: operatorOf(values.operator), dryRun: values['dry-run'] === true };
   const logged = isLog
-    ? await (shop === undefined ? imports : imports.forShop(shop)).importLog(await linesOf(operand), options)
+    ? await (shop === undefined ? imports : imports.forShop(shop)).importLog(
+        (await opened(operand)).readLines(),
+        options,
+      )
     : undefined;
   const bills = isLog ? [] : await readBills(operand);
   const report =
@@ -130,14 +134,6 @@ export const importFile: Command = async (context, { operand, values }, output) 
 /** Sets the shop of a bill that names none. */
 function inShop(bill: BillToImport, shop: string): BillToImport {
   return typeof bill === 'object' && (bill as object | null) !== null ? { shop, ...bill } : bill;
-}
-
-async function linesOf(file: string): Promise<AsyncIterable<string>> {
-  try {
-    return (await open(file)).readLines();
-  } catch (error) {
-    throw new UsageError(`${file}: ${(error as Error).message}`);
-  }
 }
 
 async function readBills(file: string): Promise<BillToImport[]> {

@@ -9,24 +9,29 @@ import { csvLine, jsonText, type Output } from './output.js';
 import { readStatement, type UnreadableLine } from './statement-file.js';
 
 /** The columns of the CSV, in their order. */
-const COLUMNS: readonly [name: string, value: (row: StatementComparison) => string | null][] = [
-  ['shop', ({ shop }) => shop],
-  ['order_id', ({ orderId }) => orderId],
-  ['bill_id', ({ billId }) => billId],
-  ['bill_state', ({ billState }) => billState],
-  ['payment_id', ({ paymentId }) => paymentId],
-  ['created_at', ({ createdAt }) => createdAt],
-  ['first_seen_at', ({ firstSeenAt }) => firstSeenAt],
-  ['service_status', ({ serviceStatus }) => serviceStatus],
-  ['ledger_status', ({ ledgerStatus }) => ledgerStatus],
-  ['service_amount', ({ serviceAmount }) => serviceAmount],
-  ['ledger_amount', ({ ledgerAmount }) => ledgerAmount],
-  ['service_currency', ({ serviceCurrency }) => serviceCurrency],
-  ['ledger_currency', ({ ledgerCurrency }) => ledgerCurrency],
-  ['verdict', ({ verdict }) => verdict],
-  ['differences', ({ differences }) => differences.join(' ')],
-  ['error', ({ error }) => error],
-];
+const COLUMNS = {
+  shop: 'shop',
+  order_id: 'orderId',
+  bill_id: 'billId',
+  bill_state: 'billState',
+  payment_id: 'paymentId',
+  created_at: 'createdAt',
+  first_seen_at: 'firstSeenAt',
+  service_status: 'serviceStatus',
+  ledger_status: 'ledgerStatus',
+  service_amount: 'serviceAmount',
+  ledger_amount: 'ledgerAmount',
+  service_currency: 'serviceCurrency',
+  ledger_currency: 'ledgerCurrency',
+  verdict: 'verdict',
+  differences: 'differences',
+  error: 'error',
+} as const satisfies Record<string, keyof StatementComparison>;
+
+function lineOf(row: StatementComparison): string {
+  const fields = { ...row, differences: row.differences.join(' ') };
+  return csvLine(Object.values(COLUMNS).map((name) => fields[name]));
+}
 
 /**
  * Prints a day's or a statement's payments, as CSV row by row, with the totals on standard error. Exits with 1 on a difference or an
@@ -48,7 +53,7 @@ export const reconcile: Command = async (context, given, output) => {
   const count = { rows: 0, different: 0, unknownBills: 0 };
   for await (const row of compared) {
     if (json) rows.push(jsonText(row));
-    else output.out((count.rows === 0 ? HEADER : '') + csvLine(COLUMNS.map(([, value]) => value(row))));
+    else output.out((count.rows === 0 ? HEADER : '') + lineOf(row));
     count.rows += 1;
     if (row.differences.length > 0) count.different += 1;
     if (row.differences.includes('unknown-bill')) count.unknownBills += 1;
@@ -73,7 +78,7 @@ export const reconcile: Command = async (context, given, output) => {
   return different + unreadable.length > 0 ? 1 : 0;
 };
 
-const HEADER = csvLine(COLUMNS.map(([name]) => name));
+const HEADER = csvLine(Object.keys(COLUMNS));
 
 const UNSEEN =
   'Only bills known here were checked. Payments of unknown bills are found only in a statement of the ' +

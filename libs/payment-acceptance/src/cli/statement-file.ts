@@ -41,7 +41,8 @@ export async function* readStatement(
   if (line === 0) throw new UsageError(`${file}: the statement is empty.`);
 }
 
-async function opened(file: string): Promise<FileHandle> {
+/** @throws UsageError */
+export async function opened(file: string): Promise<FileHandle> {
   try {
     return await open(file);
   } catch (error) {

@@ -57,10 +57,12 @@ export function readPayments(fields: Fields, timeZone: string): ReportedPayment[
 
 /** Reads every payment that can be read: an unreadable entry does not hide the others. */
 export function readPaymentList(fields: Fields, timeZone: string): PaymentList {
-  if (!Array.isArray(fields.data)) throw new AnswerProblem('data is not a list');
+  // Some serializers write an empty list so.
+  const data = fields.data === null ? [] : fields.data;
+  if (!Array.isArray(data)) throw new AnswerProblem('data is not a list');
   const payments: ReportedPayment[] = [];
   const problems: string[] = [];
-  for (const [index, item] of (fields.data as unknown[]).entries()) {
+  for (const [index, item] of (data as unknown[]).entries()) {
     const paymentId = isRecord(item) ? readId(item.id) : null;
     if (!isRecord(item)) problems.push(`data[${index}] is not an object`);
     else if (paymentId === null) problems.push(`data[${index}].id is missing`);
@@ -99,11 +101,17 @@ export function nextPage(fields: Fields, asked: URL): string | null | undefined 
   const number = (...names: string[]): number => Number(first(...names) ?? NaN);
   // The first page is 1, or 0.
   const page = number('current_page', 'page') || 1;
+  const total = number('total', 'total_count', 'totalCount');
+  const offset = number('offset', 'skip');
+  const size = number('per_page', 'perPage', 'page_size', 'pageSize');
+  const read = Number.isNaN(offset)
+    ? page * size
+    : offset + number('limit', 'per_page', 'perPage', 'page_size', 'pageSize');
   const goesOn =
     /^(true|1)$/i.test(more) ||
     (typeof token === 'string' && token !== '') ||
-    page < number('last_page', 'total_pages', 'totalPages') ||
-    page * number('per_page', 'perPage') < number('total', 'total_count', 'totalCount');
+    page < number('last_page', 'total_pages', 'totalPages', 'page_count', 'pageCount', 'pages') ||
+    read < total;
   return goesOn ? null : undefined;
 }
 

@@ -75,7 +75,7 @@ export function isUnavailable(status: number): boolean {
 }
 
 /** Keeps a token that the service repeats in its message out of our errors. */
-function withoutTokens(shop: Shop, message: string): string {
+export function withoutTokens(shop: Shop, message: string): string {
   return [shop.token, ...shop.previousTokens].reduce(
     (text, token) => text.replaceAll(token.reveal(), '[secret]'),
     message,

@@ -15,18 +15,34 @@ export abstract class PaymentAcceptanceError extends Error {
   }
 }
 
+/** Anything can be thrown: an object without a prototype, a revoked proxy, an error whose getters throw. */
+function readable<T>(read: () => T, otherwise: T): T {
+  try {
+    return read();
+  } catch {
+    return otherwise;
+  }
+}
+
+/** Whether an error has this mark, which all loaded copies of this package share. */
+export function isMarked(error: unknown, mark: symbol): boolean {
+  return readable(() => typeof error === 'object' && error !== null && mark in error, false);
+}
+
 /** The kind of an error, of low cardinality: its code, or else its name. Reveals nothing of its message. */
 export function errorType(error: unknown): string {
-  const { code, name } = (typeof error === 'object' && error !== null ? error : {}) as {
-    code?: unknown;
-    name?: unknown;
-  };
-  return typeof code === 'string' ? code : typeof name === 'string' ? name : 'unknown';
+  return readable(() => {
+    const { code, name } = (error ?? {}) as { readonly code?: unknown; readonly name?: unknown };
+    return typeof code === 'string' ? code : typeof name === 'string' ? name : 'unknown';
+  }, 'unknown');
 }
 
 /** The message of any thrown value, fit for a log line or a column: one line, limited length, card numbers masked. */
 export function describeError(error: unknown, limit = 500): string {
-  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const text = readable(
+    () => (error instanceof Error ? `${error.name}: ${error.message}` : String(error)),
+    'A value that cannot be described was thrown.',
+  );
   const line = maskCards(cleanLine(text));
   return line.length > limit ? `${cleanLine(line.slice(0, limit - 1))}…` : line;
 }

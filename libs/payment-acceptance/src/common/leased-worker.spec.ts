@@ -19,6 +19,18 @@ describe('runOnce', () => {
     expect([done, work.limits, work.queue]).toEqual([2, [2], ['c']]);
   });
 
+  test('claims although housekeeping has failed, and says so', async () => {
+    const { work, worker, logged } = setUp();
+    Object.assign(work, { maintain: () => Promise.reject(new Error('the table is locked')) });
+    work.queue.push('a');
+    const once = worker.runOnce();
+    await work.until(() => work.started.length === 1);
+    work.end('a');
+    expect(await once).toBe(1);
+    const line = 'Housekeeping has failed. Error: the table is locked';
+    expect(logged).toHaveBeenCalledWith('poll-failed', line, { error: 'Error' });
+  });
+
   test('rejects because of a failed item only after the others have ended', async () => {
     const { work, worker } = setUp();
     work.queue.push('a', 'b');

@@ -197,7 +197,8 @@ export class LeasedWorker<T> {
   }
 
   private async claimed(limit: number): Promise<Claimed<T>> {
-    await this.work.maintain?.();
+    // What is due does not wait for housekeeping that fails.
+    await this.work.maintain?.().catch((error: unknown) => this.pollFailed('Housekeeping has failed.', error));
     return this.work.claim(limit);
   }
 

@@ -112,7 +112,7 @@ export const LOG_LINES = {
     'If there are many, check `error`.',
   ),
   'check-given-up': warn(
-    'The service permanently refuses a bill. It is no longer checked, and a review is open.',
+    'The service permanently refuses a bill, which is no longer checked. If it was unpaid, a review is open.',
     'Decide the review.',
   ),
   'check-stale': debug('A later check of the bill made an answer stale.', NOTHING),

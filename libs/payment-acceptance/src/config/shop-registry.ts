@@ -126,7 +126,12 @@ export class ShopRegistry {
   async *credentials(shop: Shop): AsyncGenerator<Credential> {
     const maxTokens = this.isConfigured(shop.name) ? Infinity : this.options.tokensPerRequest;
     const tried = new Set<string>();
-    for (let now: Shop | undefined = shop; now; now = now === shop ? await this.refreshQuietly(shop) : undefined) {
+    // Under another id it is another shop: the request is not for it.
+    for (
+      let now: Shop | undefined = shop;
+      now?.shopId === shop.shopId;
+      now = now === shop ? await this.refreshQuietly(shop) : undefined
+    ) {
       for (const token of [now.token, ...now.previousTokens]) {
         if (tried.size >= maxTokens || tried.has(token.reveal())) continue;
         tried.add(token.reveal());

@@ -62,14 +62,21 @@ onPostgres(describe)("transactions on a host's pool", () => {
     await database.drop();
   });
 
-  test.each(['commit', 'roll back'])('leave the session as it was when they %s', async (end) => {
-    const settings = async () =>
-      (await pool.query('SELECT CONNECTION_ID(), @@autocommit, @@SESSION.idle_transaction_timeout'))[0];
-    const before = await settings();
-    const work = (): Promise<void> => (end === 'commit' ? Promise.resolve() : Promise.reject(new Error('not yet')));
-    const at = { signal: new AbortController().signal, timeoutMs: 5_000 };
-    const run = mysql2Transactions(pool).run(work, at);
-    await run.catch(() => undefined);
-    expect(await settings()).toEqual(before);
-  });
+  test.each(['commit', 'roll back', 'are ended by their work'])(
+    'leave the session as it was when they %s',
+    async (end) => {
+      const settings = async () =>
+        (await pool.query('SELECT CONNECTION_ID(), @@autocommit, @@SESSION.idle_transaction_timeout'))[0];
+      const before = await settings();
+      const transactions = mysql2Transactions<mysql.PoolConnection>(pool);
+      const work = async (tx: mysql.PoolConnection): Promise<void> => {
+        if (end === 'roll back') throw new Error('not yet');
+        if (end !== 'commit') await tx.query('ROLLBACK');
+      };
+      const at = { signal: new AbortController().signal, timeoutMs: 5_000 };
+      const run = transactions.run(work, at);
+      await run.catch(() => undefined);
+      expect(await settings()).toEqual(before);
+    },
+  );
 });

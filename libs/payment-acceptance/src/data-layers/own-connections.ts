@@ -76,7 +76,7 @@ export function onOwnConnections<Tx extends object>(
       };
       let isBroken = false;
       try {
-        await set(`${before}, autocommit = 0`);
+        await set(`${ofMariaDb(before)} autocommit = 0`);
         const running = begin(gate.before(connection as Client), async (tx) => {
           transactions.set(tx, { connection, gate });
           return work(tx).finally(() => gate.close());
@@ -89,7 +89,7 @@ export function onOwnConnections<Tx extends object>(
         throw error;
       } finally {
         gate.shut();
-        await set(`${after}, autocommit = 1`).catch(() => (isBroken = true));
+        await set(`${ofMariaDb(after)} autocommit = 1`).catch(() => (isBroken = true));
         source.release(connection, isBroken);
       }
     },
@@ -99,6 +99,9 @@ export function onOwnConnections<Tx extends object>(
     close: (tx) => Promise.resolve(ownOf(tx).gate.close()),
   };
 }
+
+/** Settings that MySQL, which the inbox runs on, too, does not have: it takes this for a comment. */
+const ofMariaDb = (settings: string): string => `/*M! ${settings}, */`;
 
 /** What may still pass to a connection. */
 class Gate {

@@ -9,7 +9,7 @@ import { HostTransaction, type Answer } from './host-transaction.js';
 import { OwnTransaction } from './own-transaction.js';
 import { isConflict, isReadOnly } from './query-errors.js';
 import { flag, readRows, type Reading } from './reading.js';
-import { sql, type Statement } from './statement.js';
+import { rawSql, sql, type Statement } from './statement.js';
 import { PaymentReadOnlyDatabaseError, PaymentStatementTimeoutError } from './database.errors.js';
 import { withStatementTimeout } from './statement-timeout.js';
 
@@ -45,6 +45,14 @@ export interface DatabaseSettings {
   readonly probe?: PaymentProbe;
   /** Timeout of a statement, and before it of waiting for the pool, in milliseconds. Default none. */
   readonly statementTimeoutMs?: number;
+}
+
+/** A table whose rows are locked by their keys. */
+export type KeyedTable = 'bill' | 'callback' | 'delivery' | 'operator_action';
+
+/** The column of a table's primary key. */
+export function keyOf(table: KeyedTable): Statement {
+  return rawSql(table === 'bill' ? 'intent_id' : 'id');
 }
 
 /** A database with our tables, as our statements use it. Open it with `openDatabase`. */
@@ -251,6 +259,38 @@ export abstract class Database implements ConnectionCloser {
       if (!isEnded) await this.connections.destroy(connection);
       this.connections.release(connection);
     }
+  }
+
+  /**
+   * Locks those rows that are not locked and still satisfy the condition; returns their ids in the given order.
+   * @param table its rows are `t` in the condition
+   */
+  async lockFree(
+    tx: OwnTransaction,
+    table: KeyedTable,
+    ids: readonly string[],
+    condition: Statement,
+  ): Promise<string[]> {
+    if (ids.length === 0) return [];
+    const { byPrimaryKey, locking, oneOf, text } = this.dialect;
+    const key = sql`t.${keyOf(table)}`;
+    const rows = await this.rows<{ id: string }>(
+      sql`SELECT ${text(key)} AS id FROM payment_acceptance.${rawSql(table)} t ${byPrimaryKey}
+       WHERE ${key} ${oneOf(ids, table === 'delivery' ? 'bigint' : 'uuid')} AND ${condition} ${locking} SKIP LOCKED`,
+      {},
+      tx,
+    );
+    const locked = new Set(rows.map(({ id }) => id));
+    return ids.filter((id) => locked.has(id));
+  }
+
+  /** Deletes locked rows; returns their number. */
+  delete(tx: OwnTransaction, table: 'callback', ids: readonly string[]): Promise<number> {
+    const { inKeyOrder, oneOf } = this.dialect;
+    return this.change(
+      sql`DELETE FROM payment_acceptance.${rawSql(table)} WHERE id ${oneOf(ids, 'uuid')} ${inKeyOrder(ids.length)}`,
+      tx,
+    );
   }
 
   /** Whether nothing was done, for a reason that will not recur. */

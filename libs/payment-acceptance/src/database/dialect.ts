@@ -46,6 +46,12 @@ export interface Dialect {
   readonly bySeq: Statement;
   /** After the table of an UPDATE by ids: no other row is locked on the way, as one of a small table might be. */
   readonly byPrimaryKey: Statement;
+  /** After a table's name in DELETE by ids, for the same reason. @param count how many ids */
+  readonly inKeyOrder: (count: number) => Statement;
+  /** End of a SELECT that locks rows for a change that leaves their keys. */
+  readonly locking: Statement;
+  /** Whether this session gets the turn of retention, which one instance has at a time; a statement that ends it, if COMMIT does not. */
+  readonly turn: { readonly take: Statement; readonly end?: Statement };
   /** Whether the server is read-only: 1 or 0. */
   readonly readOnly: Statement;
   /** At the end of a SELECT: nobody may write these rows until the transaction ends. */

@@ -7,10 +7,11 @@ import {
   PaymentTransactionsError,
   UndestroyableConnectionError,
 } from './database.errors.js';
-import type { HostIdentity, HostSession, HostSessions } from './host-sessions.js';
+import type { EndedSession, HostIdentity, HostSession, HostSessions } from './host-sessions.js';
 import { HostTransaction } from './host-transaction.js';
 import { OwnTransaction } from './own-transaction.js';
 import { isOfDriver, type PaymentTransactions, type PaymentTransactionsPool } from './payment-transactions.js';
+import { TypeOrmTransactions } from './typeorm-transactions.js';
 
 /** What ends a transaction from outside, and what is sent last. */
 export interface TransactionLimits {
@@ -59,14 +60,19 @@ export class HandlerTransactions {
   /** Verifies that they keep what is promised, before the first one. */
   async verify(): Promise<void> {
     const { layer, sessions } = this;
+    const at = { signal: AbortSignal.timeout(VERIFY_MS), timeoutMs: VERIFY_MS };
+    const verify = (tx: unknown): void => {
+      if (isOfDriver(layer)) sessions.database.verifyDestroyable(layer.connectionOf(tx));
+    };
+    // It has the address and the settings of the module's own connections.
+    if (layer instanceof TypeOrmTransactions) return layer.run((tx) => Promise.resolve(verify(tx)), at);
     const ours = await sessions.identify();
     let theirs: HostIdentity;
     try {
       const identify = (tx: unknown): Promise<HostIdentity> => {
-        if (isOfDriver(layer)) sessions.database.verifyDestroyable(layer.connectionOf(tx));
+        verify(tx);
         return sessions.identify(within(layer, tx));
       };
-      const at = { signal: AbortSignal.timeout(VERIFY_MS), timeoutMs: VERIFY_MS };
       theirs = await withTimeout(VERIFY_MS, layer.run(identify, at));
     } catch (error) {
       throw error instanceof UndestroyableConnectionError ? error : PaymentTransactionsError.unusable(error);
@@ -110,6 +116,7 @@ class HostAttempt {
   private isConnected = false;
   private hasBegun = false;
   private isInsideOver = false;
+  private isKilled = false;
   private mayBeCommitted = false;
   /** Whether the layer is done with its session, which may serve somebody else by now. */
   private isReleased = false;
@@ -155,6 +162,7 @@ class HostAttempt {
 
   private async inside(transaction: Within, work: (within: Within) => Promise<void>): Promise<void> {
     const { connected, finish, unattendedMs } = this.limits;
+    let working: Promise<void> | undefined;
     try {
       await this.check();
       this.isConnected = true;
@@ -162,7 +170,8 @@ class HostAttempt {
       await this.check();
       connected?.();
       this.hasBegun = true;
-      await Promise.race([this.closed(work(transaction), transaction.tx), this.refused]);
+      working = this.closed(work(transaction), transaction.tx);
+      await Promise.race([working, this.refused]);
       await this.check();
       this.mayBeCommitted = true;
       await finish?.(transaction);
@@ -174,7 +183,7 @@ class HostAttempt {
       await this.refusal;
       // A session that cannot be put in order must not go back to its pool.
       if (transaction instanceof HostTransaction && !this.isReleased) {
-        await this.sessions.undo(transaction).catch(() => this.kill());
+        await this.sessions.undo(transaction, () => this.untilQuiet(working)).catch(() => this.kill());
       }
       throw error;
     } finally {
@@ -221,17 +230,31 @@ class HostAttempt {
 
   /** Ends the session before anybody learns of the limit: a handler that is refused while its session lives could still write. */
   private async end(reason: Error): Promise<Error> {
-    return (await this.kill()) === false ? new HandlerIdleError(reason) : reason;
+    return (await this.kill()) === 'idle' ? new HandlerIdleError(reason) : reason;
   }
 
-  /** Resolves with whether a statement was under way. */
-  private async kill(): Promise<boolean | undefined> {
+  /** Until the handler or its session has ended: a session that could not be ended at the limit is ended later. */
+  private async untilQuiet(working = Promise.resolve()): Promise<void> {
+    const over = working.then(
+      () => true,
+      () => true,
+    );
+    while (this.refusal && !this.isKilled) {
+      if (await withTimeout(NOTICE_MS, over).catch(() => false)) return;
+      await this.kill();
+    }
+  }
+
+  /** Resolves with what the session was doing. */
+  private async kill(): Promise<EndedSession | undefined> {
     if (!this.session) return undefined;
     // One that waits for a connection for too long is given up: by then the session may serve somebody else.
     let isWanted = true;
-    const killed = this.sessions.kill(this.session, () => isWanted && !this.isReleased);
-    return withTimeout(NOTICE_MS, killed)
+    const killing = this.sessions.kill(this.session, () => isWanted && !this.isReleased);
+    const ended = await withTimeout(NOTICE_MS, killing)
       .catch(() => undefined)
       .finally(() => (isWanted = false));
+    this.isKilled ||= ended !== undefined;
+    return ended;
   }
 }

@@ -11,6 +11,9 @@ export interface SessionId {
   readonly mark: string;
 }
 
+/** Whether a statement was under way in a session that has been ended; `gone` if there was no such session any more. */
+export type EndedSession = 'busy' | 'idle' | 'gone';
+
 /** Which database a connection leads to, and how its transactions begin. */
 export interface HostIdentity {
   /** The same for two connections to the same tables. */
@@ -35,23 +38,26 @@ export abstract class HostSessions {
   /** Sent last, after the mark. */
   abstract end(transaction: HostTransaction): Promise<void>;
 
-  /** Sent in a transaction that must not be committed, before its layer rolls it back. */
-  abstract undo(transaction: HostTransaction): Promise<void>;
+  /**
+   * Sent in a transaction that must not be committed, before its layer rolls it back.
+   * @param untilQuiet resolves when its handler can send nothing more
+   */
+  abstract undo(transaction: HostTransaction, untilQuiet: () => Promise<void>): Promise<void>;
 
   /**
-   * Ends the session; resolves with whether a statement was under way, and `undefined` if there is no such session.
+   * Ends the session; resolves with what it was doing, or that it is not there, and `undefined` if it is not to be ended any more.
    * @param isWanted asked once there is a connection to do it with
    */
-  async kill(session: HostSession, isWanted: () => boolean): Promise<boolean | undefined> {
+  async kill(session: HostSession, isWanted: () => boolean): Promise<EndedSession | undefined> {
     if (!(session instanceof OwnTransaction)) {
       return this.database.holding(async (held) => (isWanted() ? this.killOn(held, session) : undefined));
     }
     const isBusy = this.database.isBusy(session.connection);
     await this.database.destroy(session.connection);
-    return isBusy;
+    return isBusy ? 'busy' : 'idle';
   }
 
-  protected abstract killOn(held: OwnTransaction, session: SessionId): Promise<boolean | undefined>;
+  protected abstract killOn(held: OwnTransaction, session: SessionId): Promise<EndedSession>;
 
   /** @param within default: a connection of our own */
   abstract identify(within?: Within): Promise<HostIdentity>;

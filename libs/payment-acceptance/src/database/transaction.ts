@@ -51,35 +51,23 @@ const HOOKS = [
   'afterTransactionRollback',
 ] as const satisfies (keyof EntitySubscriberInterface)[];
 
-/** How a transaction acquires and gives up its connection. */
-export interface TransactionConnection {
-  /** Default: waits for the pool. A runner without a connection is not released. */
-  readonly connect?: (runner: QueryRunner) => Promise<unknown>;
-  /** Default: returns the connection to the pool. */
-  readonly release?: (runner: QueryRunner) => Promise<void>;
-  /** Sends the transaction's begin and end, and the settings around them. Default: the runner's `query`. */
-  readonly send?: (runner: QueryRunner, text: string) => Promise<unknown>;
-  /** Called before the release if the transaction may still be open on the connection. */
-  readonly destroy: (runner: QueryRunner, connection: unknown) => Promise<void>;
-}
-
 /**
  * Runs a transaction on its own connection. If the rollback fails, TypeORM would release the connection, and the next
- * caller would write into the open transaction; here the connection is destroyed.
+ * caller would write into the open transaction; here the connection is destroyed first.
  */
 export async function transact<T>(
   dataSource: DataSource,
   run: (transaction: Transaction, connection: unknown) => Promise<T>,
-  { connect, send, release, destroy }: TransactionConnection,
+  destroy: (runner: QueryRunner, connection: unknown) => Promise<void>,
 ): Promise<T> {
   const runner = dataSource.createQueryRunner();
-  const connection: unknown = await (connect ? connect(runner) : runner.connect());
-  const transaction = new Transaction(dataSource, runner, send && ((text) => send(runner, text)));
+  const connection: unknown = await runner.connect();
+  const transaction = new Transaction(dataSource, runner);
   try {
     return await run(transaction, connection);
   } finally {
     if (!transaction.isOver) await destroy(runner, connection);
-    await (release ? release(runner) : runner.release());
+    await runner.release();
   }
 }
 

@@ -32,6 +32,8 @@ export interface BillRecord {
   /** Id of our intent, a random UUID made before the request was sent. */
   readonly intentId: IntentId;
   readonly shop: string;
+  /** The service's id of the shop for which the bill was made. */
+  readonly shopId: string;
   readonly orderId: OrderId;
   /** 1 for the first bill of the order. */
   readonly attempt: number;
@@ -58,25 +60,15 @@ export interface BillRecord {
 }
 
 /** The locked bill, as settlement needs it. */
-export interface LockedBill {
-  readonly intentId: IntentId;
-  readonly shop: string;
-  /** The service's id of the shop for which the bill was made. */
-  readonly shopId: string;
-  readonly orderId: OrderId;
-  readonly attempt: number;
+export interface LockedBill extends Omit<
+  BillRecord,
+  'billId' | 'openedAt' | 'linkUrl' | 'linkPageUrl' | 'failure' | 'createdAt' | 'leaseEnded' | 'isScheduled'
+> {
   readonly billId: BillId;
-  readonly state: BillState;
-  readonly amount: DecimalAmount;
-  readonly currency: string;
-  readonly payerPaysCommission: boolean;
-  readonly custom: string;
-  readonly customGiven: boolean;
   /** Whether its personal data is removed: `custom` is empty if the shop gave it, and nothing new is stored. */
   readonly redacted: boolean;
   readonly checks: number;
   readonly openedAt: Date;
-  readonly paidAt: Date | null;
   readonly endedAt: Date | null;
   readonly nextCheckAt: Date | null;
   /** The database's clock at the start of the transaction. */

@@ -32,12 +32,8 @@ export interface ComparablePayment {
 }
 
 /** A payment already in the ledger, with what assertions are counted against. */
-export interface KnownPayment extends LedgerPayment {
+export interface KnownPayment extends LedgerPayment, ComparablePayment {
   readonly shop: string;
-  /** When the ledger first recorded its status. */
-  readonly knownAt: Date;
-  /** How many assertions about its bill have been confirmed since, whichever payment they were about. */
-  readonly confirmedSince: Readonly<Record<Assertion, number>>;
   /** How many reviews of changes of the payment a person has closed. */
   readonly closedChanges: number;
 }

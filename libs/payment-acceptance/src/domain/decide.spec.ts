@@ -40,6 +40,17 @@ describe('one list', () => {
     expect(run({ listed: [success] }).events[0]!.id).toBe(decision.events[0]!.id);
   });
 
+  test.each<[string, Partial<ReportedPayment>]>([
+    ['payment.review', {}],
+    ['payment.failed', { status: 'FAIL' }],
+  ])('%s names the currency of an amount that is in another one than the bill', (name, listed) => {
+    const { events } = run({ listed: [reported({ ...listed, currency: 'USD' })] });
+    expect(events.map(({ payload }) => payload)).toMatchObject([
+      { name, amount: '100.05', paymentCurrency: 'USD', currency: 'RUB' },
+    ]);
+    expect(run({ listed: [fail] }).events[0]!.payload).not.toHaveProperty('paymentCurrency');
+  });
+
   test('what the shop did not give as custom is not told as its own', () => {
     const { events } = run({ bill: lockedBill({ customGiven: false }), listed: [success] });
     expect(events[0]!.payload).toMatchObject({ custom: null });

@@ -117,6 +117,7 @@ export class DecisionBuilder {
       paymentId,
       amount,
       amountReceived,
+      ...this.currencyOf(payment),
       fromCard: this.cardOf(payment),
     }));
   }
@@ -164,7 +165,8 @@ export class DecisionBuilder {
 
   accept(payment: ReportedPayment, operator: string): void {
     const { amount } = payment;
-    const isMore = amount !== null && compareAmounts(amount, this.bill.amount) > 0;
+    const isComparable = (payment.currency ?? this.bill.currency) === this.bill.currency;
+    const isMore = amount !== null && isComparable && compareAmounts(amount, this.bill.amount) > 0;
     const surplus = isMore ? { surplus: subtractAmounts(amount, this.bill.amount) } : {};
     this.succeed(payment, surplus, { acceptedBy: operator });
   }
@@ -227,6 +229,7 @@ export class DecisionBuilder {
       paymentId,
       amount,
       amountReceived,
+      ...this.currencyOf(payment),
       ...(commission !== null && { commission }),
       fromCard: this.cardOf(payment),
     };
@@ -249,6 +252,11 @@ export class DecisionBuilder {
       occurredAt: bill.now.toISOString(),
       ...(bill.redacted && { redacted: true }),
     };
+  }
+
+  private currencyOf(payment: Pick<ReportedPayment, 'currency'> | null): { readonly paymentCurrency?: string } {
+    const currency = payment?.currency ?? this.bill.currency;
+    return currency === this.bill.currency ? {} : { paymentCurrency: currency };
   }
 
   /** The masked card number, unless the personal data of the bill is removed. */

@@ -58,6 +58,8 @@ export abstract class PaymentOutcomeEvent extends PaymentEvent {
   readonly amount!: DecimalAmount | null;
   /** The part of it that the shop receives, according to the service. Never decides anything. */
   readonly amountReceived!: DecimalAmount | null;
+  /** Currency of these amounts, only if it is not that of the bill. */
+  readonly paymentCurrency?: string;
   /** Only if the service states one. */
   readonly commission?: DecimalAmount;
   /** Masked card number. */
@@ -95,6 +97,8 @@ export class PaymentReviewEvent extends PaymentEvent {
   readonly paymentId!: string | null;
   readonly amount!: DecimalAmount | null;
   readonly amountReceived!: DecimalAmount | null;
+  /** Currency of these amounts, only if it is not that of the bill. */
+  readonly paymentCurrency?: string;
   readonly fromCard!: string | null;
 }
 

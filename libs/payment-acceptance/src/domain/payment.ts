@@ -51,17 +51,9 @@ export interface PaymentList {
  * A payment in the ledger: one per payment id of a shop. Only settlement/ writes it, from the service's list or an
  * operator's decision, never from a callback. Its status only advances (NEW, PROCESS, UNKNOWN, FAIL, SUCCESS).
  */
-export interface LedgerPayment {
-  readonly paymentId: PaymentId;
+export interface LedgerPayment extends Omit<ReportedPayment, 'billId' | 'createdAt' | 'statusText'> {
   /** Id of our bill. */
   readonly intentId: IntentId;
-  readonly status: PaymentStatus;
-  readonly amount: DecimalAmount | null;
-  readonly amountReceived: DecimalAmount | null;
-  readonly commission: DecimalAmount | null;
-  readonly currency: string | null;
-  readonly fromCard: string | null;
-  readonly createdAtText: string | null;
   /** `status` as the service last sent it; may differ from the status that the payment has advanced to. */
   readonly statusText: string | null;
   /** Digest of the latest listing that contradicts a SUCCESS, or a payment that an operator accepted; `null` if none does. */

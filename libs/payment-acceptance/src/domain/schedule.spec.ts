@@ -94,6 +94,16 @@ describe('an expired bill', () => {
     expect(next(bill, 'EXPIRED', true, schedule)).toBe(70 * DAY);
   });
 
+  test('is checked once more near the end of its time, however short that is', () => {
+    const brief = { ...schedule, expiredForMs: DAY, paidForMs: 6 * HOUR };
+    const running = lockedBill({ now: at(3 * DAY) });
+    expect(next(running, 'OPEN', true, brief, 1)).toBe(4 * DAY);
+    expect(next(lockedBill({ now: at(4 * DAY) }), 'OPEN', true, brief, 1)).toBeNull();
+    expect(next(running, 'EXPIRED', true, brief, 1)).toBe(4 * DAY);
+    const paid = lockedBill({ state: 'PAID', paidAt: at(0), now: at(0) });
+    expect(next(paid, 'PAID', true, brief, 1)).toBe(6 * HOUR);
+  });
+
   test('that is paid late is followed as a paid one', () => {
     const bill = lockedBill({ state: 'EXPIRED', endedAt: at(3 * DAY), now: at(20 * DAY) });
     expect(next(bill, 'PAID', true, schedule)).toBe(20 * DAY + 6 * HOUR);
@@ -147,7 +157,7 @@ describe('a check that got no answer', () => {
       expect(refused(until - every).next).toBe(until);
       expect(refused(until - every + 1)).toMatchObject({ next: null, giveUp: false });
       expect(refused(until).giveUp).toBe(false);
-      expect(refused(until + 1)).toMatchObject({ next: null, giveUp: true });
+      expect(refused(until + 1)).toMatchObject({ next: null, giveUp: true, review: claim.state === 'OPEN' });
       expect(refused(until + 1, 6).giveUp).toBe(false);
       expect(after({ ...claim, failedChecks: 7 }, until + 1)).toMatchObject({ next: until + 1 + every, giveUp: false });
     },

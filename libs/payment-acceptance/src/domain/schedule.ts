@@ -24,15 +24,15 @@ export function nextCheck(
   const now = bill.now.getTime();
   if (state === bill.state && !scheduled) return bill.nextCheckAt;
   if (state === 'PAID') {
-    const paidAt = bill.paidAt ?? bill.now;
-    return within(now + spread(options.paidEveryMs), paidAt.getTime() + options.paidForMs);
+    const paidAt = (bill.paidAt ?? bill.now).getTime();
+    return following(now, spread(options.paidEveryMs), paidAt, paidOf(options));
   }
   if (state === 'EXPIRED') {
-    const endedAt = bill.endedAt ?? bill.now;
-    return within(now + spread(options.expiredEveryMs), endedAt.getTime() + options.expiredForMs);
+    const endedAt = (bill.endedAt ?? bill.now).getTime();
+    return following(now, spread(options.expiredEveryMs), endedAt, expiredOf(options));
   }
   const end = endOfLife(bill, options);
-  if (now >= end) return within(now + spread(options.expiredEveryMs), end + options.expiredForMs);
+  if (now >= end) return following(now, spread(options.expiredEveryMs), end, expiredOf(options));
   const step = Math.min(bill.checks + 1, options.openMs.length - 1);
   return new Date(Math.min(now + spread(options.openMs[step] ?? options.expiredEveryMs), end));
 }
@@ -44,7 +44,7 @@ const FAILURES_BEFORE_GIVING_UP = 7;
 export interface AfterFailure {
   /** The bill's next scheduled check; `null` for none, `undefined` to keep the current one. */
   readonly nextCheckAt: Date | null | undefined;
-  /** The bill's lifetime ended without an answer, so it needs a review. */
+  /** The bill's lifetime ended without an answer, so it needs a review. What a postback says of one that has ended opens none. */
   readonly review: boolean;
   /** The bill is no longer checked, so its hints are not answered either. */
   readonly giveUp: boolean;
@@ -74,10 +74,11 @@ export function afterFailure(
     },
   }[claim.state];
   const next = now + Math.max(pauseMs, every);
+  const giveUp = billRefused && now > until && claim.failedChecks >= FAILURES_BEFORE_GIVING_UP;
   return {
     nextCheckAt: claim.scheduled ? within(next, billRefused ? until : next) : undefined,
     review: claim.state === 'OPEN' && overdue,
-    giveUp: billRefused && now > until && claim.failedChecks >= FAILURES_BEFORE_GIVING_UP,
+    giveUp,
   };
 }
 
@@ -88,12 +89,32 @@ export function endOfLife(bill: Pick<LockedBill, 'openedAt'>, options: CheckSche
 
 /** When a payment that still runs needs a person, in epoch milliseconds: two checks before the last one, or half-way to it. */
 export function horizon(bill: LockedBill, options: CheckSchedule): number {
-  const { paidForMs, paidEveryMs, expiredForMs, expiredEveryMs } = options;
-  if (bill.state === 'PAID') {
-    return (bill.paidAt ?? bill.now).getTime() + paidForMs - Math.min(2 * paidEveryMs, paidForMs / 2);
-  }
+  if (bill.state === 'PAID') return horizonOf((bill.paidAt ?? bill.now).getTime(), paidOf(options));
   const ended = bill.state === 'EXPIRED' ? (bill.endedAt ?? bill.now).getTime() : endOfLife(bill, options);
-  return ended + expiredForMs - Math.min(2 * expiredEveryMs, expiredForMs / 2);
+  return horizonOf(ended, expiredOf(options));
+}
+
+/** How long a bill is followed that is paid, or has expired, and how often it is checked. */
+interface Following {
+  readonly everyMs: number;
+  readonly forMs: number;
+}
+
+const paidOf = ({ paidEveryMs, paidForMs }: CheckSchedule): Following => ({ everyMs: paidEveryMs, forMs: paidForMs });
+
+const expiredOf = ({ expiredEveryMs, expiredForMs }: CheckSchedule): Following => ({
+  everyMs: expiredEveryMs,
+  forMs: expiredForMs,
+});
+
+function horizonOf(since: number, { everyMs, forMs }: Following): number {
+  return since + forMs - Math.min(2 * everyMs, forMs / 2);
+}
+
+/** The next check of a bill that is followed. However rare they are, one comes after the horizon. */
+function following(now: number, pauseMs: number, since: number, follow: Following): Date | null {
+  const until = since + follow.forMs;
+  return within(now < horizonOf(since, follow) ? Math.min(now + pauseMs, until) : now + pauseMs, until);
 }
 
 function within(at: number, end: number): Date | null {

@@ -157,8 +157,9 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
 
   /** Frees the next queues, also those that ended elsewhere, or that a crash kept from being freed. */
   private async sweep(after: DeliveryQueue | null): Promise<void> {
+    this.swept = undefined;
     const queues = await this.store.queuesBehind(after, SWEPT_AT_ONCE);
-    this.swept = queues.length < SWEPT_AT_ONCE ? undefined : queues.at(-1);
+    if (queues.length === SWEPT_AT_ONCE) this.swept = queues.at(-1);
     if (queues.length > 0) await this.store.free(queues, this.consumers);
   }
 

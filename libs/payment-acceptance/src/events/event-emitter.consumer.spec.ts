@@ -5,6 +5,7 @@ import { handlerModule, succeeded } from '../../../../test/support/handlers.js';
 import { PaymentHandlerError } from './consumer.errors.js';
 import { EventEmitterConsumers } from './event-emitter.consumer.js';
 import { HandlerExplorer } from './handler.explorer.js';
+import { PaymentNonRetryableError } from './non-retryable.js';
 
 type OnEventOptions = NonNullable<Parameters<typeof OnEvent>[1]>;
 type Emitter = NonNullable<Parameters<typeof handlerModule>[0]['emitter']>;
@@ -78,6 +79,15 @@ describe('a plain @OnEvent listener', () => {
     const providers = [listener('payment.succeeded', {}, throwsAtOnce), listener('payment.succeeded', {}, slow)];
     await expect(emit(providers)).rejects.toThrow('1 of 2 listeners');
     expect(slowEnded).toBe(true);
+  });
+
+  test('of whom no attempt can help any that has failed: no attempt is made', async () => {
+    const useless = () => Promise.reject(new PaymentNonRetryableError('no such customer'));
+    const [a, b] = [listener('payment.succeeded', {}, useless), listener('payment.succeeded')];
+    await expect(emit([a, b])).rejects.toBeInstanceOf(PaymentNonRetryableError);
+    await expect(emit([a, b, listener('payment.succeeded', {}, fails)])).rejects.not.toBeInstanceOf(
+      PaymentNonRetryableError,
+    );
   });
 
   test('of something else is left alone, whatever its options', async () => {

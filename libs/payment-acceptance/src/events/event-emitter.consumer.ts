@@ -5,6 +5,7 @@ import { describeError } from '../common/errors.js';
 import { PaymentConfigurationError } from '../config/configuration.error.js';
 import { PAYMENT_EVENT_NAMES, type PaymentEventName } from '../domain/payment-events.js';
 import { PaymentHandlerError } from './consumer.errors.js';
+import { isNonRetryable } from './non-retryable.js';
 import { isOrderNotFound } from './order-not-found.js';
 import type { AnyPaymentEvent, EventConsumer } from './consumer.js';
 import { EVENT_EMITTER_CONSUMER, HandlerExplorer } from './handler.explorer.js';
@@ -101,6 +102,8 @@ export class EventEmitterConsumers {
       // If none of them could find the order, the delivery gets the longer retries for missing orders.
       const [first] = reasons;
       if (isOrderNotFound(first) && reasons.every(isOrderNotFound)) throw first;
+      // If none of them could succeed, no further attempt calls those that have.
+      if (isNonRetryable(first) && reasons.every(isNonRetryable)) throw first;
       throw new Error(
         `${errors.length} of ${listeners.length} listeners of ${event.name} failed: ${errors.join('; ')}`,
       );

@@ -1,3 +1,4 @@
+import { PaymentHandlerError } from './consumer.errors.js';
 import { PAYMENT_EVENT_NAMES, type PaymentEventName } from '../domain/payment-events.js';
 
 /** A fixed key, so that every loaded build of this package finds the handlers. */
@@ -21,10 +22,15 @@ export interface PaymentHandlerMetadata extends PaymentHandlerOptions {
  * Marks a method of a provider or controller as a durable handler of an event: `(event, context) => Promise<void>`. Its
  * writes through `context.manager` commit together with the mark that the delivery is done: exactly once. Everything
  * else it does happens at least once. If it throws, it is retried later.
+ * @throws PaymentHandlerError on what is no method of the instance, or has a symbol for a name
  */
 export function OnPaymentEvent(event: PaymentEventName, options: PaymentHandlerOptions): MethodDecorator {
-  return (prototype, name, descriptor: PropertyDescriptor) => {
-    const method = descriptor.value as object;
+  return (prototype, name, descriptor?: PropertyDescriptor) => {
+    const method: unknown = descriptor?.value;
+    if (typeof prototype === 'function' || typeof name === 'symbol' || typeof method !== 'function') {
+      const label = `${(typeof prototype === 'function' ? prototype : prototype.constructor).name}.${String(name)}`;
+      throw new PaymentHandlerError(label, 'must be a method of the instance, with a name that is a string.');
+    }
     const handlers = [...paymentHandlersOf(prototype, name, method), { ...options, event }];
     // Under its name, since a decorator above may put another function in its place; and on the method, for mixins that copy it.
     Reflect.defineMetadata(HANDLERS, handlers, prototype, name);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { Controller, Inject, Injectable, Scope, type Type } from '@nestjs/common';
 import { REQUEST } from '@nestjs/core';
+import { connectable, of } from 'rxjs';
 import { handlerModule, succeeded } from '../../../../test/support/handlers.js';
 import type { PaymentEventName } from '../domain/payment-events.js';
 import { PaymentHandlerError } from './consumer.errors.js';
@@ -102,6 +103,53 @@ describe('handlers are found', () => {
     expect(await explore([Orders])).toEqual([]);
   });
 
+  test.each<[string, () => unknown]>([
+    ['an Observable', () => of(1)],
+    [
+      'a generator',
+      function* () {
+        yield 1;
+      },
+    ],
+    [
+      'an asynchronous generator',
+      async function* () {
+        yield await Promise.resolve(1);
+      },
+    ],
+  ])('a handler that returns %s has done nothing', async (_what, take) => {
+    @Injectable()
+    class Orders {
+      @OnPaymentSucceeded({ consumer: 'orders' })
+      take(): unknown {
+        return take();
+      }
+    }
+    const [consumer] = await explore([Orders]);
+    if (consumer?.kind !== 'transaction') throw new Error('No durable handler was found.');
+    const handling = consumer.handle(succeeded(), { attempt: 1 } as PaymentEventContext);
+    await expect(handling).rejects.toThrow(
+      'Orders.take: returned an Observable or a generator, of which nothing has run',
+    );
+  });
+
+  test.each<[string, () => unknown]>([
+    ['an Observable that has begun, as of ClientProxy.emit()', () => connectable(of(1))],
+    ['a row with a column of that name', () => ({ subscribe: true, next: 7 })],
+    ['an iterator', () => new Map([[1, 2]]).values()],
+  ])('a handler that returns %s has done its work', async (_what, take) => {
+    @Injectable()
+    class Orders {
+      @OnPaymentSucceeded({ consumer: 'orders' })
+      take(): unknown {
+        return take();
+      }
+    }
+    const [consumer] = await explore([Orders]);
+    if (consumer?.kind !== 'transaction') throw new Error('No durable handler was found.');
+    await consumer.handle(succeeded(), { attempt: 1 } as PaymentEventContext);
+  });
+
   test('a handler that throws at once is a rejection, like any other', async () => {
     @Injectable()
     class Orders {
@@ -173,6 +221,23 @@ describe('a handler that cannot be relied on fails the start', () => {
     { consumer: 7 },
   ])('with the consumer of %j', async (options) => {
     expect(await refusal(handlerOf('payment.failed', options))).toContain('name its consumer with 1 to 100 letters');
+  });
+
+  test.each([[[]], ['main'], [{}]])('with the shops %j, of which none would ever come', async (shops) => {
+    expect(await refusal(handlerOf('payment.failed', { consumer: 'a', shops }))).toContain(
+      'give it the names of shops',
+    );
+  });
+
+  test('on what is not a method of the instance', () => {
+    const mark = OnPaymentFailed({ consumer: 'a' });
+    const own: PropertyDescriptor = { value: () => undefined };
+    class Orders {
+      readonly taken = 0;
+    }
+    expect(() => mark(Orders, 'take', own)).toThrow('Orders.take: must be a method of the instance');
+    expect(() => mark(Orders.prototype, Symbol('take'), own)).toThrow(PaymentHandlerError);
+    expect(() => (mark as PropertyDecorator)(Orders.prototype, 'take')).toThrow(PaymentHandlerError);
   });
 
   test('with a name that is taken, an event or a shop that does not exist', async () => {

@@ -45,7 +45,7 @@ export class HandlerExplorer {
         this.check(host, handler, consumers);
         const consumer = { name: handler.consumer, event: handler.event, shops: handler.shops ?? null };
         const handle = async (...given: unknown[]): Promise<void> => {
-          await host.method.call(host.instance, ...given);
+          refuseLazy(host.label, await host.method.call(host.instance, ...given));
         };
         if (this.options.handlers === 'once') consumers.push({ ...consumer, kind: 'transaction', handle });
         else {
@@ -102,6 +102,9 @@ export class HandlerExplorer {
     if (handler.consumer === EVENT_EMITTER_CONSUMER) refuse(`the consumer name "${EVENT_EMITTER_CONSUMER}" is taken.`);
     if (!host.singleton)
       refuse('a durable handler must be in a singleton, not in a request-scoped or transient provider.');
+    if (handler.shops && !(Array.isArray(handler.shops) && handler.shops.length > 0)) {
+      refuse('give it the names of shops, or omit "shops" for all.');
+    }
     for (const shop of handler.shops ?? []) if (!this.shops.mayExist(shop)) refuse(`there is no shop "${shop}".`);
     if (earlier.some(({ name, event }) => name === handler.consumer && event === handler.event)) {
       refuse(
@@ -109,6 +112,19 @@ export class HandlerExplorer {
           'Give this one its own consumer name: each gets its own delivery.',
       );
     }
+  }
+}
+
+/** Nobody has subscribed to an Observable that a handler returns, nor has a generator begun: its work has not been done. */
+function refuseLazy(label: string, result: unknown): void {
+  const { subscribe, connect } = (result ?? {}) as { readonly subscribe?: unknown; readonly connect?: unknown };
+  // One with `connect` has begun: ClientProxy.emit() gives such.
+  const isCold = typeof subscribe === 'function' && typeof connect !== 'function';
+  if (isCold || /^\[object (Async)?Generator]$/.test(Object.prototype.toString.call(result))) {
+    throw new PaymentHandlerError(
+      label,
+      'returned an Observable or a generator, of which nothing has run: return a promise, as of firstValueFrom().',
+    );
   }
 }
 

@@ -1,3 +1,5 @@
+import { isMarked } from '../common/errors.js';
+
 /** The same in every loaded copy of this package. */
 const MARK = Symbol.for('nestjs-payment-acceptance/non-retryable');
 
@@ -11,6 +13,6 @@ export class PaymentNonRetryableError extends Error {
   }
 }
 
-export function isNonRetryable(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && MARK in error;
+export function isNonRetryable(error: unknown): error is PaymentNonRetryableError {
+  return isMarked(error, MARK);
 }

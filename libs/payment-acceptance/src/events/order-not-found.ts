@@ -1,3 +1,5 @@
+import { isMarked } from '../common/errors.js';
+
 /** The same in every loaded copy of this package. */
 const ORDER_NOT_FOUND_MARK = Symbol.for('nestjs-payment-acceptance/order-not-found');
 
@@ -30,5 +32,5 @@ export class PaymentOrderNotFoundError extends Error {
 }
 
 export function isOrderNotFound(error: unknown): error is PaymentOrderNotFoundError {
-  return typeof error === 'object' && error !== null && ORDER_NOT_FOUND_MARK in error;
+  return isMarked(error, ORDER_NOT_FOUND_MARK);
 }

@@ -6,6 +6,7 @@ import { PaymentClock } from '../common/clock.js';
 import { errorType } from '../common/errors.js';
 import { TimeoutError, withTimeout } from '../common/timeout.js';
 import type { WorkerState } from '../common/leased-worker.js';
+import { PaymentConfigurationError } from '../config/configuration.error.js';
 import { PAYMENT_ROLE, type PaymentAcceptanceExtras } from '../config/extras.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { DeliveryWorker } from '../events/delivery.worker.js';
@@ -87,7 +88,7 @@ export interface PaymentHealth<Status extends string = 'up' | 'down'> {
 
 const MINUTE = 60_000;
 
-const DEFAULTS: Required<PaymentHealthThresholds> = {
+const DEFAULTS: { -readonly [Name in keyof PaymentHealthThresholds]-?: number } = {
   timeoutMs: 2_000,
   overdueCheckMs: 5 * MINUTE,
   failingBills: 1,
@@ -101,6 +102,18 @@ const DEFAULTS: Required<PaymentHealthThresholds> = {
   serviceFailures: 3,
   workerSilenceMs: MINUTE,
 };
+
+function limitsOf(given: PaymentHealthThresholds): Required<PaymentHealthThresholds> {
+  const limits = { ...DEFAULTS };
+  const problems: string[] = [];
+  for (const name of Object.keys(DEFAULTS) as (keyof PaymentHealthThresholds)[]) {
+    const limit: unknown = given[name];
+    if (typeof limit === 'number' && limit >= 0) limits[name] = limit;
+    else if (limit !== undefined) problems.push(`${name}: must be a number that is not negative.`);
+  }
+  if (problems.length > 0) throw new PaymentConfigurationError(problems, 'PaymentHealthIndicator');
+  return limits;
+}
 
 /** A host that nothing has asked for this long is not said to fail: nothing may ask it again, as after a move. */
 const FAILURE_FORGOTTEN_MS = 3_600_000;
@@ -131,13 +144,14 @@ export class PaymentHealthIndicator {
    * @param key key of the result
    * @param options thresholds, and the status to report when degraded: every version of Terminus understands `up` (the
    *   default); version 12 also understands `degraded`, reports it for the whole application and still answers 200
+   * @throws PaymentConfigurationError for a threshold that is no number, or negative
    */
   async isHealthy<Key extends string, Degraded extends 'up' | 'degraded' = 'up'>(
     key: Key,
     options: PaymentHealthThresholds & { readonly degradedStatus?: Degraded } = {},
   ): Promise<Record<Key, PaymentHealth<'up' | 'down' | Degraded>>> {
     const { degradedStatus = 'up', ...given } = options;
-    const limits = { ...DEFAULTS, ...given };
+    const limits = limitsOf(given);
     const here = this.ofThisProcess(limits);
     let health: PaymentHealth<'up' | 'down' | Degraded>;
     const until = performance.now() + limits.timeoutMs;

@@ -1,4 +1,5 @@
 import { ConfigurableModuleBuilder, type DynamicModule, type FactoryProvider, type Provider } from '@nestjs/common';
+import { registration } from '../common/registration.js';
 import { createCallbackControllers } from '../callbacks/callback.controllers.js';
 import { CALLBACK_ROUTES, resolveRoutes } from '../callbacks/routes.js';
 import { PaymentConfigurationError } from '../config/configuration.error.js';
@@ -70,6 +71,7 @@ function shapeModule(definition: DynamicModule, extras: PaymentAcceptanceExtras)
       { provide: PAYMENT_ROLE, useValue: role },
       { provide: CALLBACK_ROUTES, useValue: routes },
       databaseProvider(dataSource),
+      registration(),
     ],
     // For the package's other entry points, which build on this module.
     exports: [Database, ShopRegistry, AddedConsumers, DeliveryWorker],

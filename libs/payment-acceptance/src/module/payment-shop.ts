@@ -46,6 +46,8 @@ export class PaymentShop {
    * @throws PaymentInvalidBillRequestError, PaymentOrderAlreadyPaidError, PaymentOrderCancelledError,
    *   PaymentOrderIdReusedError, PaymentBillMismatchError, PaymentCreationInProgressError
    * @throws PaymentApplicationStoppingError while the application shuts down
+   * @throws PaymentDatabaseError, PaymentPoolExhaustedError, PaymentStatementTimeoutError, PaymentReadOnlyDatabaseError if the
+   *   database does not answer: nothing was sent
    * @throws PaymentServiceError if the service refused, or the request never left: no bill was created
    * @throws PaymentUnknownOutcomeError if a bill may have been created
    * @throws PaymentBillNotStoredError if the bill was created but is not stored yet: call again

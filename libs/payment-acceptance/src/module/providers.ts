@@ -1,15 +1,30 @@
 import type { Provider } from '@nestjs/common';
-import { BILLS } from '../bills/providers.js';
+import { BillService } from '../bills/bill.service.js';
+import { BillStore } from '../bills/storage/bill.store.js';
+import { MariaBillStore } from '../bills/storage/mariadb/bill.store.js';
+import { PostgresBillStore } from '../bills/storage/postgres/bill.store.js';
 import { CALLBACKS } from '../callbacks/providers.js';
-import { CLIENT } from '../client/providers.js';
-import { COMMON } from '../common/providers.js';
+import { CheckRequests } from '../client/check-requests.js';
+import { PaymentServiceClient } from '../client/payment-service.client.js';
+import { PaymentClock } from '../common/clock.js';
+import { PaymentProbe } from '../common/probe.js';
+import { PaymentRandom } from '../common/random.js';
+import { WakeUps } from '../common/wake-ups.js';
 import { ShopRegistry } from '../config/shop-registry.js';
-import { DATABASE } from '../database/providers.js';
+import { HostSessions } from '../database/host-sessions.js';
+import { MariaHostSessions } from '../database/mariadb/host-sessions.js';
+import { PostgresHostSessions } from '../database/postgres/host-sessions.js';
+import { Signals } from '../database/signals.js';
+import { perDatabase } from '../database/stores.js';
 import { EVENTS } from '../events/providers.js';
 import { HEALTH } from '../health/providers.js';
-import { RETENTION } from '../retention/providers.js';
+import { RetentionWorker } from '../retention/retention.worker.js';
+import { MariaRetentionStore } from '../retention/storage/mariadb/retention.store.js';
+import { PostgresRetentionStore } from '../retention/storage/postgres/retention.store.js';
+import { RetentionStore } from '../retention/storage/retention.store.js';
 import { SETTLEMENT } from '../settlement/providers.js';
-import { TELEMETRY } from '../telemetry/providers.js';
+import { PaymentMetrics } from '../telemetry/payment-metrics.js';
+import { Telemetry } from '../telemetry/telemetry.js';
 import { CallbackRequests } from './callback-requests.js';
 import { PaymentAcceptanceRuntime } from './payment-acceptance.runtime.js';
 import { PaymentAcceptanceService } from './payment-acceptance.service.js';
@@ -19,17 +34,25 @@ import { ShopIdentities } from './shop-identities.js';
 
 /** The core: all that runs by itself, room by room from the ground. */
 export const CORE: readonly Provider[] = [
-  ...COMMON,
-  ...TELEMETRY,
-  ...DATABASE,
+  PaymentClock,
+  PaymentProbe,
+  PaymentRandom,
+  WakeUps,
+  Telemetry,
+  PaymentMetrics,
+  Signals,
+  perDatabase(HostSessions, PostgresHostSessions, MariaHostSessions),
   ShopRegistry,
-  ...CLIENT,
+  PaymentServiceClient,
+  CheckRequests,
   ...EVENTS,
   ...CALLBACKS,
-  ...BILLS,
+  BillService,
+  perDatabase(BillStore, PostgresBillStore, MariaBillStore),
   ...SETTLEMENT,
   ...HEALTH,
-  ...RETENTION,
+  RetentionWorker,
+  perDatabase(RetentionStore, PostgresRetentionStore, MariaRetentionStore),
   PaymentAcceptanceService,
   PaymentShops,
   PaymentWorkers,

@@ -3,6 +3,7 @@ import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { TLSSocket } from 'node:tls';
 import { parseAnswer, readMessage, readPaymentList } from '../client/answers.js';
+import { withoutTokens } from '../client/service-answer.js';
 import { errorType } from '../common/errors.js';
 import { PaymentRandom } from '../common/random.js';
 import { maskCards } from '../common/redact.js';
@@ -258,10 +259,6 @@ function redacted({ text }: RawAnswer): string {
     typeof value === 'string' && !HARMLESS.includes(name) ? shape(value) : value,
   );
   return cleanLine(maskCards(fields ? kept : shape(text.slice(0, 200)))).slice(0, 2_000);
-}
-
-function withoutTokens({ token, previousTokens }: Shop, text: string): string {
-  return [token, ...previousTokens].reduce((line, each) => line.replaceAll(each.reveal(), '[secret]'), text);
 }
 
 /** Why there is no answer. */

@@ -1,17 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PaymentServiceClient } from '../client/payment-service.client.js';
-import {
-  PaymentMerchantBannedError,
-  PaymentMerchantNotFoundError,
-  PaymentServiceError,
-  PaymentServiceNetworkError,
-  PaymentServiceUnavailableError,
-  PaymentUnauthenticatedError,
-} from '../client/service.errors.js';
+import { PaymentServiceError } from '../client/service.errors.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { instantOfWall } from '../config/time-zone.js';
+import { isRefusalOfShop, isWithoutAnswer } from '../settlement/check-errors.js';
 import { ReconciliationStore, type BillToReconcile, type ReconciliationSpan } from './storage/reconciliation.store.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 import {
@@ -167,13 +161,7 @@ export class PaymentReconciliation {
 
 /** Whether the error is not about this bill: the next one will most likely get the same. */
 function isAway(error: PaymentServiceError): boolean {
-  return (
-    error instanceof PaymentServiceNetworkError ||
-    error instanceof PaymentServiceUnavailableError ||
-    error instanceof PaymentUnauthenticatedError ||
-    error instanceof PaymentMerchantBannedError ||
-    error instanceof PaymentMerchantNotFoundError
-  );
+  return isWithoutAnswer(error) || isRefusalOfShop(error);
 }
 
 /** Midnight UTC of the day, in epoch milliseconds. */

@@ -104,25 +104,21 @@ export function comparePayments(
   return [...new Set([...theirs.keys(), ...own.keys()])].map((paymentId) => {
     const [service, kept] = [theirs.get(paymentId), own.get(paymentId)];
     return {
-      ...rowOf(shop, bill),
-      paymentId,
-      createdAt: service?.createdAtText ?? kept?.createdAtText ?? null,
-      firstSeenAt: kept?.firstSeenAt.toISOString() ?? null,
-      serviceStatus: service?.status ?? null,
-      ledgerStatus: kept?.status ?? null,
-      serviceAmount: service?.amount ?? null,
-      ledgerAmount: kept?.amount ?? null,
-      serviceCurrency: service?.currency ?? null,
-      ledgerCurrency: kept?.currency ?? null,
-      verdict: kept?.verdict ?? null,
-      differences: service || isWhole ? differencesOf(bill, service, kept) : ['not-answered'],
+      ...namesOf(shop, bill),
+      ...sideBySide(service, kept, {
+        createdAt: service?.createdAtText ?? kept?.createdAtText ?? null,
+        differences: service || isWhole ? differencesOf(bill, service, kept) : ['not-answered'],
+      }),
     };
   });
 }
 
 /** The row of a bill about which the service did not answer, or not in full. */
 export function notAnswered(shop: string, bill: BillToReconcile, error: string): ReconciledPayment {
-  return { ...rowOf(shop, bill), differences: ['not-answered'], error };
+  return {
+    ...namesOf(shop, bill),
+    ...sideBySide(undefined, undefined, { createdAt: null, differences: ['not-answered'], error }),
+  };
 }
 
 /**
@@ -162,33 +158,49 @@ function differencesOf(
 ): ReconciliationDifference[] {
   if (!service) return ['missing-at-service'];
   if (service.billId !== null && service.billId !== bill.billId) return ['other-bill'];
-  if (!kept) return ['missing-in-ledger'];
+  return kept ? differencesBetween(service, kept) : ['missing-in-ledger'];
+}
+
+/** How a payment that both have differs. */
+export function differencesBetween(
+  listed: Pick<ReportedPayment, 'status' | 'amount' | 'currency'>,
+  kept: PaymentToReconcile,
+): ReconciliationDifference[] {
   const found: [ReconciliationDifference, boolean][] = [
-    ['status', service.status !== kept.status],
-    ['amount', service.amount !== kept.amount],
-    ['currency', service.currency !== kept.currency],
+    ['status', listed.status !== kept.status],
+    ['amount', listed.amount !== kept.amount],
+    ['currency', listed.currency !== kept.currency],
     ['event-missing', kept.verdict === 'succeeded' && !kept.succeeded],
   ];
   return found.filter(([, differs]) => differs).map(([difference]) => difference);
 }
 
-function rowOf(shop: string, { orderId, billId, state }: BillToReconcile): ReconciledPayment {
+function namesOf(shop: string, { orderId, billId, state: billState }: BillToReconcile) {
+  return { shop, orderId, billId, billState };
+}
+
+/** A payment as it is listed, and in the ledger. */
+export function sideBySide(
+  listed: Pick<ReportedPayment, 'paymentId' | 'status' | 'amount' | 'currency'> | undefined,
+  kept: PaymentToReconcile | undefined,
+  {
+    createdAt,
+    differences,
+    error = null,
+  }: Pick<ReconciledPayment, 'createdAt' | 'differences'> & { error?: string | null },
+) {
   return {
-    shop,
-    orderId,
-    billId,
-    billState: state,
-    paymentId: null,
-    createdAt: null,
-    firstSeenAt: null,
-    serviceStatus: null,
-    ledgerStatus: null,
-    serviceAmount: null,
-    ledgerAmount: null,
-    serviceCurrency: null,
-    ledgerCurrency: null,
-    verdict: null,
-    differences: [],
-    error: null,
+    paymentId: listed?.paymentId ?? kept?.paymentId ?? null,
+    createdAt,
+    firstSeenAt: kept?.firstSeenAt.toISOString() ?? null,
+    serviceStatus: listed?.status ?? null,
+    ledgerStatus: kept?.status ?? null,
+    serviceAmount: listed?.amount ?? null,
+    ledgerAmount: kept?.amount ?? null,
+    serviceCurrency: listed?.currency ?? null,
+    ledgerCurrency: kept?.currency ?? null,
+    verdict: kept?.verdict ?? null,
+    differences,
+    error,
   };
 }

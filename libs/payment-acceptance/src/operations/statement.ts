@@ -4,7 +4,12 @@ import { instantOfWall } from '../config/time-zone.js';
 import type { BillId, PaymentId } from '../domain/ids.js';
 import type { DecimalAmount } from '../domain/money.js';
 import type { PaymentStatus } from '../domain/payment.js';
-import type { ReconciliationDifference, StatementComparison } from './reconciliation.js';
+import {
+  differencesBetween,
+  sideBySide,
+  type ReconciliationDifference,
+  type StatementComparison,
+} from './reconciliation.js';
 import type { LedgerPaymentOfBill, NamedBill, ReconciliationStore } from './storage/reconciliation.store.js';
 
 /** A payment in a statement of the merchant's account. */
@@ -108,14 +113,9 @@ function differencesOf(
   bill: NamedBill | undefined,
 ): ReconciliationDifference[] {
   if (!kept) return listed.billId !== null && !bill ? ['missing-in-ledger', 'unknown-bill'] : ['missing-in-ledger'];
-  const found: [ReconciliationDifference, boolean][] = [
-    ['other-bill', listed.billId !== null && listed.billId !== kept.billId],
-    ['status', listed.status !== kept.status],
-    ['amount', listed.amount !== kept.amount],
-    ['currency', listed.currency !== null && listed.currency !== kept.currency],
-    ['event-missing', kept.verdict === 'succeeded' && !kept.succeeded],
-  ];
-  return found.filter(([, differs]) => differs).map(([difference]) => difference);
+  const isOfOther = listed.billId !== null && listed.billId !== kept.billId;
+  const found = differencesBetween({ ...listed, currency: listed.currency ?? kept.currency }, kept);
+  return isOfOther ? ['other-bill', ...found] : found;
 }
 
 function rowOf(
@@ -130,18 +130,10 @@ function rowOf(
     orderId: kept?.orderId ?? bill?.orderId ?? null,
     billId: kept?.billId ?? listed?.billId ?? null,
     billState: kept?.billState ?? bill?.state ?? null,
-    paymentId: listed?.paymentId ?? kept?.paymentId ?? null,
-    createdAt: kept?.createdAtText ?? listed?.createdAt.toISOString() ?? null,
-    firstSeenAt: kept?.firstSeenAt.toISOString() ?? null,
-    serviceStatus: listed?.status ?? null,
-    ledgerStatus: kept?.status ?? null,
-    serviceAmount: listed?.amount ?? null,
-    ledgerAmount: kept?.amount ?? null,
-    serviceCurrency: listed?.currency ?? null,
-    ledgerCurrency: kept?.currency ?? null,
-    verdict: kept?.verdict ?? null,
-    differences,
-    error: null,
+    ...sideBySide(listed, kept, {
+      createdAt: kept?.createdAtText ?? listed?.createdAt.toISOString() ?? null,
+      differences,
+    }),
   };
 }
 

@@ -3,7 +3,7 @@ import { PaymentServiceClient } from '../client/payment-service.client.js';
 import { PaymentTooManyPaymentsError } from '../client/service.errors.js';
 import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
-import { LeasedWorker, type Claimed, type LeasedWork, type WorkerState } from '../common/leased-worker.js';
+import { LeasedWorker, type Claimed, type LeasedWork } from '../common/leased-worker.js';
 import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
 import { PaymentRandom } from '../common/random.js';
 import { maskCards } from '../common/redact.js';
@@ -104,11 +104,6 @@ export class BillInquiry implements LeasedWork<Inquiries> {
 
   start(): void {
     if (this.isOn) this.worker.start();
-  }
-
-  /** State of its loop; `stalled` if no poll has ended within the last `silenceMs`. */
-  state(silenceMs: number): WorkerState {
-    return this.worker.state(silenceMs);
   }
 
   /** Aborts the requests in flight. */

@@ -30,9 +30,5 @@ export function isRefusalOfShop(error: unknown): boolean {
 
 /** Errors that the service returns only to a shop whose token and merchant it accepts. */
 export function provesShopIsAccepted(error: unknown): boolean {
-  return (
-    error instanceof PaymentBillNotFoundError ||
-    error instanceof PaymentTooManyPaymentsError ||
-    error instanceof PaymentRequestRefusedError
-  );
+  return error instanceof PaymentBillNotFoundError || error instanceof PaymentTooManyPaymentsError;
 }

@@ -7,6 +7,7 @@ import { html } from '../common/html.js';
 import { confirmPage } from './confirm.page.js';
 import {
   ConsoleRefusal,
+  here,
   notHere,
   type Message,
   type Page,
@@ -89,40 +90,22 @@ export class OperatorActions {
   ): Promise<OperatorAction | ImpossibleAction> {
     switch (name) {
       case 'accept-review':
-        return acceptReview(context, await this.review(context, target));
+        return acceptReview(context, here(await context.records.review(target), 'review'));
       case 'dismiss-review':
-        return dismissReview(context, await this.review(context, target));
+        return dismissReview(context, here(await context.records.review(target), 'review'));
       case 'attach-bill':
-        return attachBill(context, await this.bill(context, target));
+        return attachBill(context, here(await context.records.bill(target), 'bill'));
       case 'void-bill':
-        return voidBill(context, await this.bill(context, target));
+        return voidBill(context, here(await context.records.bill(target), 'bill'));
       case 'take-in-bill':
-        return takeInBill(context, await this.lostBill(context, target));
+        return takeInBill(context, here(await context.records.lostBill(target), 'lost bill'));
       case 'dismiss-lost-bill':
-        return dismissLostBill(context, await this.lostBill(context, target));
+        return dismissLostBill(context, here(await context.records.lostBill(target), 'lost bill'));
       case 'replay':
         return target === 'all' ? this.replayAll(context) : this.replay(context, target);
       default:
         throw notHere('action');
     }
-  }
-
-  private async review(context: PageContext, id: string) {
-    const review = await context.records.review(id);
-    if (!review) throw notHere('review');
-    return review;
-  }
-
-  private async bill(context: PageContext, intentId: string) {
-    const bill = await context.records.bill(intentId);
-    if (!bill) throw notHere('bill');
-    return bill;
-  }
-
-  private async lostBill(context: PageContext, id: string) {
-    const lost = await context.records.lostBill(id);
-    if (!lost) throw notHere('lost bill');
-    return lost;
   }
 
   private async replay(context: PageContext, deliveryId: string) {

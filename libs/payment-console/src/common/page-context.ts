@@ -64,3 +64,9 @@ export class ConsoleRefusal extends Error {
 export function notHere(what: string): ConsoleRefusal {
   return new ConsoleRefusal(404, 'Not found', `There is no such ${what}.`);
 }
+
+/** What was found. @throws ConsoleRefusal if there is none */
+export function here<T>(found: T | undefined, what: string): T {
+  if (found === undefined) throw notHere(what);
+  return found;
+}

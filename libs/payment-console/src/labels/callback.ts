@@ -42,7 +42,7 @@ function digestOf({ kind, digest }: RecordedCallback): string {
 
 function corroborationOf({ corroboration }: RecordedCallback): string {
   const named = (result: string): string[] =>
-    Object.entries(corroboration).flatMap(([name, found]) => (found === result ? [NAMES[name] ?? name] : []));
+    Object.entries(corroboration).flatMap(([name, found]) => (found === result ? [COMPARED[name]?.label ?? name] : []));
   const [agree, differ, absent] = [named('match'), named('mismatch'), named('absent')];
   if (agree.length + differ.length + absent.length === 0) {
     return 'Its fields were not compared with the bill: it arrived before the bill was known.';
@@ -77,31 +77,20 @@ function outcomeOf({ kind, status, pending, asks, outcome }: RecordedCallback): 
 
 /** Each compared field beside ours. Retention may have removed what the callback said. */
 export function comparedFields({ corroboration, fields }: RecordedCallback, bill: BillDetails): Compared[] {
-  const ours: Readonly<Record<string, string>> = {
-    order: bill.orderId,
-    amount: bill.amount,
-    currency: bill.currency,
-    custom: bill.custom,
-  };
-  return Object.entries(FIELDS).flatMap(([name, field]) => {
+  return Object.entries(COMPARED).flatMap(([name, { field, ours }]) => {
     const result = corroboration[name];
     const said = fields[field];
     const text =
       said === undefined || said === null ? undefined : typeof said === 'string' ? said : JSON.stringify(said);
-    return result === undefined ? [] : [{ name: field, said: text, ours: ours[name] ?? '', result }];
+    return result === undefined ? [] : [{ name: field, said: text, ours: bill[ours], result }];
   });
 }
 
-const NAMES: Readonly<Record<string, string>> = {
-  order: 'the order',
-  amount: 'the amount',
-  currency: 'the currency',
-  custom: 'custom',
+const COMPARED: Readonly<Record<string, { label: string; field: string; ours: keyof OwnFields }>> = {
+  order: { label: 'the order', field: 'InvId', ours: 'orderId' },
+  amount: { label: 'the amount', field: 'OutSum', ours: 'amount' },
+  currency: { label: 'the currency', field: 'CurrencyIn', ours: 'currency' },
+  custom: { label: 'custom', field: 'custom', ours: 'custom' },
 };
 
-const FIELDS: Readonly<Record<string, string>> = {
-  order: 'InvId',
-  amount: 'OutSum',
-  currency: 'CurrencyIn',
-  custom: 'custom',
-};
+type OwnFields = Pick<BillDetails, 'orderId' | 'amount' | 'currency' | 'custom'>;

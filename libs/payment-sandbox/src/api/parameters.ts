@@ -16,7 +16,18 @@ export async function readParameters(request: SandboxRequest, body: Body): Promi
   const url = request.originalUrl ?? request.url ?? '';
   const query = url.includes('?') ? url.slice(url.indexOf('?') + 1) : '';
   const type = request.headers['content-type'] ?? '';
-  return new Map([...new URLSearchParams(query), ...(await pairsOf(body, type))]);
+  return withCustom(new Map([...new URLSearchParams(query), ...(await pairsOf(body, type))]));
+}
+
+/** A `custom` that is an object is kept as JSON text, also where a form spells it as fields, as PHP and axios do (assumed). */
+function withCustom(parameters: Parameters): Parameters {
+  const members = [...parameters].flatMap(([name, value]): [string, string][] => {
+    const member = /^custom\[([^[\]]+)\]$/.exec(name)?.[1];
+    return member === undefined ? [] : [[member, value]];
+  });
+  if (members.length === 0 || parameters.has('custom')) return parameters;
+  for (const [member] of members) parameters.delete(`custom[${member}]`);
+  return parameters.set('custom', JSON.stringify(Object.fromEntries(members)));
 }
 
 type Pairs = Iterable<readonly [string, string]>;
@@ -31,7 +42,7 @@ async function pairsOf(body: Body, type: string): Promise<Pairs> {
   const looksLikeJson = /^\s*\{/.test(text);
   return lowerType.includes('json') || (looksLikeJson && !lowerType.includes('form'))
     ? fromJson(text)
-    : new URLSearchParams(text);
+    : new URLSearchParams(text.replace(/^[\r\n]+|[\r\n]+$/g, ''));
 }
 
 function fromMultipart(bytes: Buffer, type: string): Promise<Pairs> {
@@ -47,7 +58,11 @@ function fromMultipart(bytes: Buffer, type: string): Promise<Pairs> {
       parser.on('file', (name, file, { filename }: Partial<busboy.FileInfo>) => {
         // The parser tells of it, too.
         file.on('error', () => undefined);
-        if (filename !== undefined) return file.resume();
+        if (filename !== undefined) {
+          // Named for the reason of a refusal.
+          if (name) keep(`${name} (a file)`, '');
+          return file.resume();
+        }
         // A field that is sent as bytes.
         const chunks: Buffer[] = [];
         file.on('data', (chunk: Buffer) => chunks.push(chunk));

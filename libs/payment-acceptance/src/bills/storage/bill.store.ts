@@ -1,6 +1,5 @@
 import type { BillRecord, LockedOrder } from '../../domain/bill.js';
-import type { BillId, IntentId, OrderId } from '../../domain/ids.js';
-import type { DecimalAmount } from '../../domain/money.js';
+import type { BillId, OrderId } from '../../domain/ids.js';
 import type { Database } from '../../database/database.js';
 import type { Dialect } from '../../database/dialect.js';
 import { flag, instant, integer, type Reading } from '../../database/reading.js';
@@ -9,21 +8,22 @@ import type { ShopScope } from '../../domain/shop-scope.js';
 import { rawSql, sql, type Statement } from '../../database/statement.js';
 import type { OwnTransaction } from '../../database/own-transaction.js';
 
-export interface NewBill {
-  readonly intentId: IntentId;
-  readonly shop: string;
-  /** The service's id of the shop. */
-  readonly shopId: string;
-  readonly orderId: OrderId;
-  readonly attempt: number;
-  readonly amount: DecimalAmount;
-  readonly currency: string;
-  readonly payerPaysCommission: boolean;
+export interface NewBill extends Pick<
+  BillRecord,
+  | 'intentId'
+  | 'shop'
+  | 'shopId'
+  | 'orderId'
+  | 'attempt'
+  | 'amount'
+  | 'currency'
+  | 'payerPaysCommission'
+  | 'custom'
+  | 'customGiven'
+> {
   readonly description: string | null;
   readonly name: string | null;
   readonly type: string;
-  readonly custom: string;
-  readonly customGiven: boolean;
   /** Trace context of the bill. */
   readonly traceparent: string | null;
 }
@@ -61,7 +61,7 @@ export function billColumns({ epochMs, text }: Dialect, now: Statement): Stateme
     payer_pays_commission AS "payerPaysCommission", custom, custom_given AS "customGiven",
     bill_id AS "billId", link_url AS "linkUrl", link_page_url AS "linkPageUrl", failure,
     ${epochMs('created_at')} AS "createdAt", ${epochMs('opened_at')} AS "openedAt", ${epochMs('paid_at')} AS "paidAt",
-    coalesce(lease_until < ${now}, true) AS "leaseEnded", next_check_at IS NOT NULL AS "isScheduled"`;
+    coalesce(lease_until < ${now}, true) AS "leaseEnded", next_check_at IS NOT NULL AS "isScheduled", shop_id AS "shopId"`;
 }
 
 /** Bills and the locks of their orders. */
@@ -77,8 +77,31 @@ export abstract class BillStore {
   /** Opens a bill that the service has created, even if it has become `UNKNOWN` meanwhile. */
   abstract open(id: string, answer: CreatedBill, firstCheckMs: number): Promise<BillRecord | undefined>;
 
+  /** Finds creations whose lease has expired, by an index. */
+  protected abstract isAbandoned(now: Statement): Statement;
+
   /** Closes creations whose lease expired as `UNKNOWN`; returns them. */
-  abstract closeAbandoned(): Promise<BillRecord[]>;
+  async closeAbandoned(): Promise<BillRecord[]> {
+    const { database } = this;
+    const { oneOf, text } = database.dialect;
+    const now = this.now();
+    const abandoned = await database.rows<{ id: string }>(
+      sql`SELECT ${text('intent_id')} AS id FROM payment_acceptance.bill WHERE ${this.isAbandoned(now)} LIMIT 100`,
+      {},
+    );
+    if (abandoned.length === 0) return [];
+    return this.transaction(async (tx) => {
+      const found = abandoned.map(({ id }) => id);
+      const isStill = sql`t.state = 'CREATING' AND t.lease_until < ${now}`;
+      const ofThese = sql`WHERE intent_id ${oneOf(await database.lockFree(tx, 'bill', found, isStill), 'uuid')}`;
+      await database.change(
+        sql`UPDATE payment_acceptance.bill SET state = 'UNKNOWN', failure = ${ABANDONED}, lease_until = NULL,
+           ended_at = ${now} ${ofThese}`,
+        tx,
+      );
+      return this.read(sql`SELECT ${this.columns()} FROM payment_acceptance.bill ${ofThese}`, tx);
+    });
+  }
 
   transaction<T>(work: (tx: OwnTransaction) => Promise<T>): Promise<T> {
     return this.database.transaction(work);

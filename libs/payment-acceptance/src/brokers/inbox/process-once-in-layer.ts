@@ -39,6 +39,7 @@ export async function processOnceInLayer<Tx>(
   transactions: PaymentTransactions<Tx>,
   record: InboxRecord,
   work: (tx: Tx) => Promise<unknown>,
+  limits = { workMs: WORK_MS },
 ): Promise<boolean> {
   const places = transactions.placeholders === '?' ? (['?', '?'] as const) : (['$1', '$2'] as const);
   const values = [record.consumer, record.id];
@@ -54,17 +55,27 @@ export async function processOnceInLayer<Tx>(
       return;
     }
     const session = holdsCommits ? await holdCommits(transactions, tx) : undefined;
+    let working: Promise<unknown> | undefined;
+    let isAtWork = false;
     try {
       // Waits for another transaction that is inserting the same one.
       await transactions.query(tx, insertRecord(places), values, 'count');
       met.isInserted = true;
-      await withTimeout(WORK_MS, Promise.resolve(work(tx)), 'The work');
+      isAtWork = true;
+      working = Promise.resolve()
+        .then(() => work(tx))
+        .finally(() => (isAtWork = false));
+      await withTimeout(limits.workMs, working, 'The work');
       await verifyRecord(record, () => find(tx));
       if (session !== undefined) await transactions.query(tx, 'SET autocommit = 1', [], 'count'); // which commits
     } catch (error) {
       // What a layer rejects with may be about its rollback.
       met.thrown = { error };
-      if (session !== undefined) await endHold(transactions, tx, session);
+      if (session !== undefined) {
+        // What work that goes on sends after a ROLLBACK, to switch autocommit on would commit.
+        if (isAtWork && !(await isEnded(transactions, session))) await working?.catch(() => undefined);
+        if (!isAtWork && !(await isRestored(transactions, tx))) await isEnded(transactions, session);
+      }
       throw error;
     }
   };
@@ -92,18 +103,27 @@ async function holdCommits<Tx>(transactions: PaymentTransactions<Tx>, tx: Tx): P
   return { id: String(Number(id)), host };
 }
 
-/** Switches it on again after a failure; a session that cannot be put in order must not go back to its pool. */
-async function endHold<Tx>(transactions: PaymentTransactions<Tx>, tx: Tx, { id, host }: Session): Promise<void> {
+/** Switches it on again after a failure. */
+async function isRestored<Tx>(transactions: PaymentTransactions<Tx>, tx: Tx): Promise<boolean> {
   try {
     await transactions.query(tx, 'ROLLBACK', [], 'count');
     await transactions.query(tx, 'SET autocommit = 1', [], 'count');
+    return true;
   } catch {
-    // After a restart, or on another server by now, the id may be somebody else's.
-    const same = `SELECT ID ${SESSIONS} WHERE ID = ? AND HOST = ?`;
-    const kill = async (other: Tx): Promise<void> => {
-      const { rows } = await transactions.query(other, same, [id, host], 'rows');
-      if (rows.length > 0) await transactions.query(other, `KILL CONNECTION ${id}`, [], 'count');
-    };
-    await runIn(transactions, kill).catch(() => undefined);
+    return false;
   }
+}
+
+/** Ends a session that cannot be put in order: it must not go back to its pool. */
+async function isEnded<Tx>(transactions: PaymentTransactions<Tx>, { id, host }: Session): Promise<boolean> {
+  // After a restart, or on another server by now, the id may be somebody else's.
+  const same = `SELECT ID ${SESSIONS} WHERE ID = ? AND HOST = ?`;
+  const kill = async (other: Tx): Promise<void> => {
+    const { rows } = await transactions.query(other, same, [id, host], 'rows');
+    if (rows.length > 0) await transactions.query(other, `KILL CONNECTION ${id}`, [], 'count');
+  };
+  return runIn(transactions, kill).then(
+    () => true,
+    () => false,
+  );
 }

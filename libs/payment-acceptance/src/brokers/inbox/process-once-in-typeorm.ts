@@ -43,7 +43,7 @@ export async function processOnceInTypeOrm(manager: EntityManager, record: Inbox
       ? runUnlessFailedOnPostgres(transaction, connection, whole, options)
       : transaction.run(whole, options); // pg-native
   };
-  return transact(dataSourceOf(manager), run, { destroy: dialect === 'postgres' ? removeFromPool : destroy });
+  return transact(dataSourceOf(manager), run, dialect === 'postgres' ? removeFromPool : destroy);
 }
 
 /** For connections of `mysql2`. */

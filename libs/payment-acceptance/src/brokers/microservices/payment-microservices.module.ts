@@ -29,9 +29,11 @@ function microservice(given: PaymentMicroservicesOptions): Broker {
   const origin = PaymentMicroservicesModule.name;
   const { client } = given as Partial<PaymentMicroservicesOptions>;
   const usable = typeof client?.emit === 'function' && typeof client.connect === 'function';
-  const options = resolveBrokerOptions(given, origin, 'microservices', [
-    !usable && 'client: must be a ClientProxy, as ClientsModule provides it.',
-  ]);
+  const options = resolveBrokerOptions(given, origin, 'microservices', {
+    client: !usable && 'must be a ClientProxy, as ClientsModule provides it.',
+    pattern: false,
+    message: false,
+  });
   return { origin, options, connect: () => connect(given) };
 }
 

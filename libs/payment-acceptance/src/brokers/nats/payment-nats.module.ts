@@ -23,10 +23,12 @@ export class PaymentNatsModule {
 function nats(given: PaymentNatsOptions): Broker {
   const origin = PaymentNatsModule.name;
   const { servers, stream, subject = topicOf, connection = {} } = given;
-  const options = resolveBrokerOptions(given, origin, 'nats', [
-    !areAddresses(servers, ['nats:', 'tls:']) && 'servers: must be nats://… or tls://…, or several.',
-    (typeof stream !== 'string' || !/^[^\s.*>/\\]+$/.test(stream)) && 'stream: must be the name of a stream.',
-  ]);
+  const options = resolveBrokerOptions(given, origin, 'nats', {
+    servers: !areAddresses(servers, ['nats:', 'tls:']) && 'must be nats://… or tls://…, or several.',
+    stream: (typeof stream !== 'string' || !/^[^\s.*>/\\]+$/.test(stream)) && 'must be the name of a stream.',
+    subject: typeof subject !== 'function' && 'must be a function of the event.',
+    connection: false,
+  });
   const { consumer: name, connectTimeoutMs, acknowledgeTimeoutMs } = options;
   const target = {
     servers: [servers].flat(),

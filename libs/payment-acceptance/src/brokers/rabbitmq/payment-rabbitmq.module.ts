@@ -23,10 +23,12 @@ export class PaymentRabbitMqModule {
 function rabbitMq(given: PaymentRabbitMqOptions): Broker {
   const origin = PaymentRabbitMqModule.name;
   const { url, exchange, routingKey = topicOf, connection = {} } = given;
-  const options = resolveBrokerOptions(given, origin, 'rabbitmq', [
-    !areAddresses(url, ['amqp:', 'amqps:']) && 'url: must be amqp://… or amqps://…, or several.',
-    (typeof exchange !== 'string' || exchange === '') && 'exchange: must be the name of an exchange.',
-  ]);
+  const options = resolveBrokerOptions(given, origin, 'rabbitmq', {
+    url: !areAddresses(url, ['amqp:', 'amqps:']) && 'must be amqp://… or amqps://…, or several.',
+    exchange: (typeof exchange !== 'string' || exchange === '') && 'must be the name of an exchange.',
+    routingKey: typeof routingKey !== 'function' && 'must be a function of the event.',
+    connection: false,
+  });
   const { consumer: name, connectTimeoutMs } = options;
   const urls = [url].flat();
   let attempts = 0;

@@ -3,6 +3,7 @@ import type { DecimalAmount } from '../../domain/money.js';
 import type { Database } from '../../database/database.js';
 import { sql } from '../../database/statement.js';
 import type { BillId, IntentId, OrderId } from '../../domain/ids.js';
+import type { NamedBill } from './named-bill.store.js';
 
 /** A callback as it is stored: with the result of checking its digest, but without the digest itself or a full card number. */
 export interface NewCallback {
@@ -34,11 +35,7 @@ export interface NewCallback {
 export type Recorded = 'matched' | 'unmatched' | 'full' | 'repeated';
 
 /** A bill that has just been opened. */
-export interface OpenedBill {
-  readonly intentId: IntentId;
-  readonly shop: string;
-  readonly billId: BillId | null;
-}
+export type OpenedBill = Pick<NamedBill, 'intentId' | 'shop' | 'billId'>;
 
 /** How many callbacks are stored. */
 export interface RecordLimits {
@@ -93,5 +90,30 @@ export abstract class CallbackStore {
    * never got an id at the service. They stay recorded but no longer count against the limit. A bill that is attached or
    * imported later is checked at once anyway.
    */
-  abstract retireWaiting(after: WaitingLimits): Promise<void>;
+  async retireWaiting({ unmatchedMs, unnamedMs }: WaitingLimits): Promise<void> {
+    const { database } = this;
+    const { now, oneOf, text } = database.dialect;
+    const ofNone = sql`payment_acceptance.callback c WHERE c.pending = TRUE AND c.intent_id IS NULL`;
+    const ofUnnamed = sql`payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id
+      WHERE c.pending = TRUE AND c.intent_id IS NOT NULL AND b.bill_id IS NULL`;
+    for (const [waiting, isStill, afterMs] of [
+      [ofNone, sql`t.intent_id IS NULL`, unmatchedMs],
+      [ofUnnamed, sql`t.intent_id IS NOT NULL`, unnamedMs],
+    ] as const) {
+      const found = await database.rows<{ id: string }>(
+        sql`SELECT ${text('c.id')} AS id FROM ${waiting} AND c.received_at < ${now(database.offsetMs - afterMs)} LIMIT 1000`,
+        {},
+      );
+      if (found.length === 0) continue;
+      const old = found.map(({ id }) => id);
+      await database.transaction(async (tx) => {
+        const ids = await database.lockFree(tx, 'callback', old, sql`t.pending = TRUE AND ${isStill}`);
+        await database.change(
+          sql`UPDATE payment_acceptance.callback SET pending = FALSE, consumed_at = ${now(database.offsetMs)}
+           WHERE id ${oneOf(ids, 'uuid')}`,
+          tx,
+        );
+      });
+    }
+  }
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Within } from '../database.js';
-import { HostSessions, type HostIdentity, type SessionId } from '../host-sessions.js';
+import { HostSessions, type EndedSession, type HostIdentity, type SessionId } from '../host-sessions.js';
 import type { HostTransaction } from '../host-transaction.js';
 import { flag } from '../reading.js';
 import type { OwnTransaction } from '../own-transaction.js';
@@ -27,19 +27,21 @@ export class MariaHostSessions extends HostSessions {
     await this.database.change(rawSql(`SET autocommit = 1, ${endedAfter(0).after}`), transaction);
   }
 
-  override async undo(transaction: HostTransaction): Promise<void> {
+  override async undo(transaction: HostTransaction, untilQuiet: () => Promise<void>): Promise<void> {
+    // What it sends after the ROLLBACK would be committed.
+    await untilQuiet();
     await this.database.change(sql`ROLLBACK`, transaction);
     await this.end(transaction);
   }
 
-  protected override async killOn(held: OwnTransaction, { id, mark }: SessionId): Promise<boolean | undefined> {
+  protected override async killOn(held: OwnTransaction, { id, mark }: SessionId): Promise<EndedSession> {
     const [session] = await this.database.rows<{ busy: boolean }>(
       sql`SELECT COMMAND <> 'Sleep' AS busy FROM information_schema.PROCESSLIST WHERE ID = ${id} AND HOST = ${mark}`,
       { busy: flag },
       held,
     );
     if (session) await this.database.change(sql`KILL CONNECTION ${rawSql(String(Number(id)))}`, held);
-    return session?.busy;
+    return session ? (session.busy ? 'busy' : 'idle') : 'gone';
   }
 
   override async identify(within?: Within): Promise<HostIdentity> {

@@ -5,7 +5,7 @@ import type { Answer } from '../host-transaction.js';
 import { isConflict } from '../query-errors.js';
 import { flag } from '../reading.js';
 import { closeNow } from '../socket.js';
-import { rawSql, sql, type Statement } from '../statement.js';
+import { sql } from '../statement.js';
 import { PaymentUnsupportedDataSourceError } from '../database.errors.js';
 import { mariadb } from './dialect.js';
 import { mysqlConnectionOf } from './mysql-connection.js';
@@ -130,39 +130,6 @@ export class MariaDatabase extends Database {
     if (rows.length > 0) await this.send(connection, 'KILL CONNECTION ?', [threadId]);
   }
 
-  /**
-   * Locks those rows that are not locked and still satisfy the condition; returns their ids in the given order.
-   * @param table its rows are `t` in the condition
-   */
-  async lockFree(
-    tx: OwnTransaction,
-    table: 'bill' | 'callback' | 'delivery',
-    ids: readonly string[],
-    condition: Statement,
-  ): Promise<string[]> {
-    if (ids.length === 0) return [];
-    const key = sql`t.${keyOf(table)}`;
-    const rows = await this.rows<{ id: string }>(
-      sql`SELECT CAST(${key} AS CHAR) AS id FROM payment_acceptance.${rawSql(table)} t FORCE INDEX (PRIMARY)
-       WHERE ${key} IN (${ids}) AND ${condition} FOR UPDATE SKIP LOCKED`,
-      {},
-      tx,
-    );
-    const locked = new Set(rows.map(({ id }) => id));
-    return ids.filter((id) => locked.has(id));
-  }
-
-  /**
-   * Deletes locked rows; returns their number. In key order: with another access path through a small table, DELETE, unlike
-   * UPDATE, would wait for every locked row that it passes.
-   */
-  remove(tx: OwnTransaction, table: string, ids: readonly string[]): Promise<number> {
-    return this.change(
-      sql`DELETE FROM payment_acceptance.${rawSql(table)} WHERE id IN (${ids}) ORDER BY id LIMIT ${ids.length}`,
-      tx,
-    );
-  }
-
   override async verify(): Promise<void> {
     const { type } = this.source;
     const [server] = await this.rows<{ version: string; mode: string; autocommit: boolean; charset: string }>(
@@ -172,33 +139,21 @@ export class MariaDatabase extends Database {
     );
     const { version = '', mode = '', autocommit = false, charset = '' } = server ?? {};
     const [, major, minor] = /(\d+)\.(\d+)\.\d+-MariaDB/i.exec(version) ?? [];
-    if (major === undefined || Number(major) * 100 + Number(minor) < 1006) {
-      throw new PaymentUnsupportedDataSourceError(
-        type,
-        `Its server is "${version}", but MariaDB 10.6 or newer is needed.`,
-      );
-    }
-    if (!/STRICT_(TRANS|ALL)_TABLES/.test(mode) || OTHER_MEANING.test(mode)) {
-      throw new PaymentUnsupportedDataSourceError(
-        type,
-        `Its sql_mode is "${mode}": it must include STRICT_TRANS_TABLES, and none of ANSI, ANSI_QUOTES, PIPES_AS_CONCAT, ` +
-          'NO_BACKSLASH_ESCAPES, HIGH_NOT_PRECEDENCE, EMPTY_STRING_IS_NULL and ORACLE.',
-      );
-    }
+    const require = (fits: boolean, problem: string): void => {
+      if (!fits) throw new PaymentUnsupportedDataSourceError(type, problem);
+    };
+    const isNew = major !== undefined && Number(major) * 100 + Number(minor) >= 1006;
+    require(isNew, `Its server is "${version}", but MariaDB 10.6 or newer is needed.`);
+    require(/STRICT_(TRANS|ALL)_TABLES/.test(mode) &&
+      !OTHER_MEANING.test(
+        mode,
+      ), `Its sql_mode is "${mode}": it must include STRICT_TRANS_TABLES, and none of ANSI, ANSI_QUOTES, PIPES_AS_CONCAT, ` +
+      'NO_BACKSLASH_ESCAPES, HIGH_NOT_PRECEDENCE, EMPTY_STRING_IS_NULL and ORACLE.');
     // Each statement would begin a transaction that nobody ends.
-    if (!autocommit) {
-      throw new PaymentUnsupportedDataSourceError(
-        type,
-        'Its connections begin with autocommit = 0: remove it from init_connect, the server and the data source.',
-      );
-    }
+    require(autocommit, 'Its connections begin with autocommit = 0: remove it from init_connect, the server and the data source.');
     // In another one, what it does not have becomes "?": different ids would become the same.
-    if (charset !== 'utf8mb4,utf8mb4,utf8mb4') {
-      throw new PaymentUnsupportedDataSourceError(
-        type,
-        `Its connections have the character sets ${charset}: leave the data source's option "charset" at utf8mb4, its default.`,
-      );
-    }
+    require(charset ===
+      'utf8mb4,utf8mb4,utf8mb4', `Its connections have the character sets ${charset}: leave the data source's option "charset" at utf8mb4, its default.`);
   }
 }
 
@@ -209,9 +164,4 @@ export class MariaDatabase extends Database {
 function toDriverValue(value: unknown): unknown {
   if (!Array.isArray(value) || value.length > 0) return value ?? null;
   return { toSqlString: () => 'NULL' };
-}
-
-/** The column of a table's primary key. */
-export function keyOf(table: string): Statement {
-  return rawSql(table === 'bill' ? 'intent_id' : 'id');
 }

@@ -31,6 +31,9 @@ export const postgres: Dialect = {
   inOrder: IN_ORDER,
   bySeq: rawSql(''),
   byPrimaryKey: rawSql(''),
+  inKeyOrder: () => rawSql(''),
+  locking: rawSql('FOR NO KEY UPDATE'),
+  turn: { take: rawSql('pg_try_advisory_xact_lock(7320114906)') },
   sharing: rawSql('FOR SHARE'),
   unlessThere: () => rawSql('ON CONFLICT DO NOTHING'),
 };

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Within } from '../database.js';
-import { HostSessions, type HostIdentity, type SessionId } from '../host-sessions.js';
+import { HostSessions, type EndedSession, type HostIdentity, type SessionId } from '../host-sessions.js';
 import type { HostTransaction } from '../host-transaction.js';
 import { flag } from '../reading.js';
 import type { OwnTransaction } from '../own-transaction.js';
@@ -29,14 +29,14 @@ export class PostgresHostSessions extends HostSessions {
     // As is ROLLBACK.
   }
 
-  protected override async killOn(held: OwnTransaction, { id, mark }: SessionId): Promise<boolean | undefined> {
+  protected override async killOn(held: OwnTransaction, { id, mark }: SessionId): Promise<EndedSession> {
     const [ended] = await this.database.rows<{ busy: boolean; ended: boolean }>(
       sql`SELECT state = 'active' AS busy, pg_terminate_backend(pid) AS ended FROM pg_stat_activity
        WHERE pid = ${id}::int AND ${BEGAN} = ${mark}::text`,
       { busy: flag, ended: flag },
       held,
     );
-    return ended?.busy;
+    return ended ? (ended.busy ? 'busy' : 'idle') : 'gone';
   }
 
   override async identify(within?: Within): Promise<HostIdentity> {

@@ -17,7 +17,7 @@ import type { OwnTransaction } from '../own-transaction.js';
 export const MAX_UNATTENDED_MS = 2 ** 31 - 1;
 
 /** Lets the server end the transaction if it idles for this long. */
-export function endedAfter(unattendedMs: number): string {
+function endedAfter(unattendedMs: number): string {
   const ms = Math.min(Math.ceil(unattendedMs), MAX_UNATTENDED_MS);
   return `SET LOCAL idle_in_transaction_session_timeout = ${ms}`;
 }

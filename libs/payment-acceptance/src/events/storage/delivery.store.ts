@@ -1,10 +1,10 @@
-import { flag } from '../../database/reading.js';
+import { flag, integer } from '../../database/reading.js';
 import { databaseText } from '../../common/text.js';
 import type { BillState } from '../../domain/bill.js';
 import { deliveryId } from '../../domain/event-id.js';
 import type { DeliveryId, IntentId } from '../../domain/ids.js';
 import type { Database, Within } from '../../database/database.js';
-import { rawSql, toSql, sql, type Expression, type Statement } from '../../database/statement.js';
+import { counted, rawSql, toSql, sql, type Expression, type Statement } from '../../database/statement.js';
 import type { OwnTransaction } from '../../database/own-transaction.js';
 
 /** A consumer of one event, hosted by this instance. */
@@ -274,7 +274,23 @@ export abstract class DeliveryStore {
   }
 
   /** Consumers that no instance has hosted for {@link ABSENT_MS}, with their pending deliveries. */
-  abstract absentConsumers(): Promise<AbsentConsumer[]>;
+  async absentConsumers(): Promise<AbsentConsumer[]> {
+    const absent = await this.database.rows<Omit<AbsentConsumer, 'waiting'>>(
+      sql`SELECT name, event_name AS event FROM payment_acceptance.consumer
+       WHERE last_seen_at < ${this.now(-ABSENT_MS)} ORDER BY 1, 2`,
+      {},
+    );
+    const found: AbsentConsumer[] = [];
+    for (const { name, event } of absent) {
+      const [row] = await this.database.rows<{ waiting: number }>(
+        sql`SELECT ${counted(sql`payment_acceptance.delivery WHERE state = 'PENDING' AND behind IN (FALSE, TRUE)
+           AND consumer = ${name} AND event_name = ${event}`)} AS waiting`,
+        { waiting: integer },
+      );
+      found.push({ name, event, waiting: row?.waiting ?? 0 });
+    }
+    return found;
+  }
 
   /** The current time, plus `laterMs` milliseconds. */
   protected now(laterMs = 0): Statement {

@@ -1,40 +1,16 @@
 import { Injectable } from '@nestjs/common';
-import type { BillState } from '../../domain/bill.js';
-import type { DecimalAmount } from '../../domain/money.js';
+import type { CreatedBill, NewBill } from '../../bills/storage/bill.store.js';
+import type { BillRecord } from '../../domain/bill.js';
 import { Database } from '../../database/database.js';
 import { sql } from '../../database/statement.js';
-import type { BillId, IntentId, OrderId } from '../../domain/ids.js';
+import type { BillId } from '../../domain/ids.js';
 import type { OwnTransaction } from '../../database/own-transaction.js';
 
 /** A bill that another program created at the service. */
-export interface ForeignBill {
-  readonly intentId: IntentId;
-  readonly shop: string;
-  /** The service's id of the shop. */
-  readonly shopId: string;
-  readonly orderId: OrderId;
-  readonly amount: DecimalAmount;
-  readonly currency: string;
-  readonly payerPaysCommission: boolean;
-  readonly description: string | null;
-  readonly name: string | null;
-  readonly type: string;
-  readonly custom: string;
-  readonly customGiven: boolean;
-  /** The service's id. */
-  readonly billId: BillId;
-  readonly linkUrl: string | null;
-  readonly linkPageUrl: string | null;
-  readonly createdAt: Date;
-}
+export type ForeignBill = Omit<NewBill, 'attempt' | 'traceparent'> & CreatedBill & { readonly createdAt: Date };
 
 /** What the ledger already has of a bill. */
-export interface KnownBill {
-  readonly orderId: OrderId;
-  readonly amount: DecimalAmount;
-  readonly currency: string;
-  readonly state: BillState;
-}
+export type KnownBill = Pick<BillRecord, 'orderId' | 'amount' | 'currency' | 'state'>;
 
 /** The statements that import bills created elsewhere. */
 @Injectable()

@@ -3,6 +3,7 @@ import { READ_AT_ONCE } from '../../common/pieces.js';
 import { PaymentRandom } from '../../common/random.js';
 import { databaseText } from '../../common/text.js';
 import type { BillId, IntentId, OrderId, PaymentId } from '../../domain/ids.js';
+import type { RecordedReview } from '../records/bill-history.js';
 import type { DeadLetterFilter } from '../records/dead-letter.js';
 import { Database } from '../../database/database.js';
 import { deadLettersOf, isOrderless, orderlessOf } from './dead-letters.js';
@@ -15,14 +16,10 @@ import { rawSql, sql, type Statement } from '../../database/statement.js';
 import type { OwnTransaction } from '../../database/own-transaction.js';
 
 /** A review, for an operator's decision. */
-export interface ReviewRow {
-  readonly id: string;
-  readonly shop: string;
-  readonly orderId: OrderId;
-  readonly intentId: IntentId;
-  readonly paymentId: PaymentId | null;
-  readonly reason: string;
-  readonly state: 'OPEN' | 'ACCEPTED' | 'DISMISSED';
+export interface ReviewRow extends Pick<
+  RecordedReview,
+  'id' | 'shop' | 'orderId' | 'intentId' | 'paymentId' | 'reason' | 'state'
+> {
   /** What the service listed, as JSON. */
   readonly detail: string;
 }

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { BillState } from '../../domain/bill.js';
-import type { DecimalAmount } from '../../domain/money.js';
-import type { PaymentStatus } from '../../domain/payment.js';
+import type { LedgerPayment } from '../../domain/payment.js';
 import { FIRST_UUID } from '../../domain/uuid.js';
 import { Database } from '../../database/database.js';
 import { flag, instant, type Reading } from '../../database/reading.js';
@@ -20,13 +19,10 @@ export interface BillToReconcile {
 }
 
 /** A payment in the ledger. */
-export interface PaymentToReconcile {
-  readonly paymentId: PaymentId;
-  readonly status: PaymentStatus;
-  readonly amount: DecimalAmount | null;
-  readonly currency: string | null;
-  /** The service's `created_at`, as sent. */
-  readonly createdAtText: string | null;
+export interface PaymentToReconcile extends Pick<
+  LedgerPayment,
+  'paymentId' | 'status' | 'amount' | 'currency' | 'createdAtText'
+> {
   readonly firstSeenAt: Date;
   readonly verdict: string;
   /** Whether it has a `payment.succeeded` event. */
@@ -42,11 +38,7 @@ export interface LedgerPaymentOfBill extends PaymentToReconcile {
 }
 
 /** A bill of ours, by the service's id. */
-export interface NamedBill {
-  readonly billId: BillId;
-  readonly orderId: OrderId;
-  readonly state: BillState;
-}
+export type NamedBill = Pick<BillToReconcile, 'billId' | 'orderId' | 'state'>;
 
 export interface ReconciliationSpan {
   readonly shop: string;

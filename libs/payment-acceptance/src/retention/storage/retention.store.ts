@@ -1,6 +1,24 @@
-import type { Database } from '../../database/database.js';
+import { keyOf, type Database, type KeyedTable } from '../../database/database.js';
+import type { OwnTransaction } from '../../database/own-transaction.js';
+import { flag } from '../../database/reading.js';
+import { remove } from '../../database/redactable.js';
+import { LONG_STATEMENT_TIMEOUT_MS } from '../../database/statement-timeout.js';
+import { rawSql, sql, type Statement } from '../../database/statement.js';
 import { IS_LOST } from '../../settlement/storage/lost-bills.js';
-import { sql } from '../../database/statement.js';
+import { redactBills, redactedNotes } from './redaction.js';
+
+/** The rows of a batch. */
+export interface Old {
+  readonly table: KeyedTable;
+  /** Selects the rows `t` that are old enough. */
+  readonly condition: Statement;
+  /** Sort order. */
+  readonly order: Statement;
+}
+
+/** Whether no review of the callback's bill is open: its evidence must stay. */
+const DECIDED = sql`NOT EXISTS (
+  SELECT 1 FROM payment_acceptance.review r WHERE r.intent_id = t.intent_id AND r.state = 'OPEN')`;
 
 /**
  * Removes what is no longer needed, in batches, in one instance at a time. Touches only what has ended: pending callbacks,
@@ -8,29 +26,79 @@ import { sql } from '../../database/statement.js';
  * method returns the number of rows; if that is `limit`, there may be more.
  */
 export abstract class RetentionStore {
-  protected abstract readonly database: Database;
+  constructor(protected readonly database: Database) {}
+
+  /** Callbacks that were consumed, and have their raw fields. Each database finds them by an index of its own. */
+  protected abstract unredactedCallbacks(before: Statement): Old;
+  protected abstract unredactedBills(before: Statement): Old;
+  protected abstract notedActions(before: Statement): Old;
 
   /** Empties the raw fields of consumed callbacks; their outcome stays. */
-  abstract redactCallbacks(afterMs: number, limit: number): Promise<number>;
+  redactCallbacks(afterMs: number, limit: number): Promise<number> {
+    const { table, condition, order } = this.unredactedCallbacks(this.ago(afterMs));
+    return this.batch({ table, condition: sql`${condition} AND ${DECIDED}`, order }, limit, (ids, tx) =>
+      this.database.change(
+        sql`UPDATE payment_acceptance.callback SET fields = '{}' WHERE id ${this.database.dialect.oneOf(ids, 'uuid')}`,
+        tx,
+      ),
+    );
+  }
 
-  abstract deleteCallbacks(afterMs: number, limit: number): Promise<number>;
+  deleteCallbacks(afterMs: number, limit: number): Promise<number> {
+    const condition = sql`t.pending = FALSE AND t.received_at < ${this.ago(afterMs)} AND ${DECIDED}`;
+    return this.batch({ table: 'callback', condition, order: sql`t.received_at` }, limit, (ids, tx) =>
+      this.database.delete(tx, 'callback', ids),
+    );
+  }
 
   /**
    * Removes the personal data of bills that are over and were created that long ago, and marks them, so that what is learned
    * of them later is stored without any.
    * @param limit in bills
    */
-  abstract redactBills(afterMs: number, limit: number): Promise<number>;
+  redactBills(afterMs: number, limit: number): Promise<number> {
+    return this.batch(this.unredactedBills(this.ago(afterMs)), limit, (ids, tx) => redactBills(this.database, ids, tx));
+  }
 
   /** Removes the notes of operators' actions; the actions stay. */
-  abstract redactNotes(afterMs: number, limit: number): Promise<number>;
+  redactNotes(afterMs: number, limit: number): Promise<number> {
+    const { dialect } = this.database;
+    return this.batch(this.notedActions(this.ago(afterMs)), limit, (ids, tx) =>
+      remove(this.database, redactedNotes(dialect, sql`id ${dialect.oneOf(ids, 'uuid')}`), tx),
+    );
+  }
+
+  /** Finds rows first and locks them by key, so that no others are locked on the way. */
+  private batch(
+    { table, condition, order }: Old,
+    limit: number,
+    work: (ids: readonly string[], tx: OwnTransaction) => Promise<number>,
+  ): Promise<number> {
+    const { text, turn } = this.database.dialect;
+    return this.database.transaction(async (tx) => {
+      const [taken] = await this.database.rows<{ mine: boolean }>(sql`SELECT ${turn.take} AS mine`, { mine: flag }, tx);
+      if (!taken?.mine) return 0;
+      try {
+        const finding = sql`SELECT ${text(sql`t.${keyOf(table)}`)} AS id FROM payment_acceptance.${rawSql(table)} t
+          WHERE ${condition} ORDER BY ${order} LIMIT ${limit}`.withTimeout(LONG_STATEMENT_TIMEOUT_MS);
+        const found = (await this.database.rows<{ id: string }>(finding, {}, tx)).map(({ id }) => id);
+        return found.length > 0 ? await work(await this.database.lockFree(tx, table, found, condition), tx) : 0;
+      } finally {
+        if (turn.end) await this.database.change(turn.end, tx);
+      }
+    });
+  }
+
+  private ago(ms: number): Statement {
+    return this.database.dialect.now(this.database.offsetMs - ms);
+  }
 
   /** Removes the listed payments of lost bills that somebody has dealt with: the ledger has them, or they are not ours. */
   async redactLostBills(afterMs: number, limit: number): Promise<number> {
-    const { dialect, offsetMs } = this.database;
+    const { dialect } = this.database;
     const old = await this.database.rows<{ id: string }>(
       sql`SELECT l.id FROM payment_acceptance.lost_bill l WHERE l.payments IS NOT NULL
-         AND l.found_at < ${dialect.now(offsetMs - afterMs)} AND NOT (${IS_LOST}) LIMIT ${limit}`,
+         AND l.found_at < ${this.ago(afterMs)} AND NOT (${IS_LOST}) LIMIT ${limit}`,
       {},
     );
     if (old.length === 0) return 0;

@@ -4,7 +4,7 @@ import type { Page } from '../../common/page.js';
 import type { Bill, Callback, Instant, Payment, Shop } from '../../model/entities.js';
 import type { FaultDocument } from '../../model/fault-document.js';
 import { billState, callbacksTag } from './bill-state.js';
-import { consolePage, tag, time } from './layout.js';
+import { consolePage, table, tag, time } from './layout.js';
 
 export interface BillRow {
   bill: Bill;
@@ -32,23 +32,7 @@ export interface BillsView {
 export function billsPage(view: BillsView): Page {
   const { rows, search, older, faults, now, refused } = view;
   const inForce = Object.keys({ ...faults.requests, ...faults.postbacks }).length;
-  const table = html`<div class="scroll flows" role="region" aria-label="Bills" tabindex="0">
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">Order</th>
-          <th scope="col">State</th>
-          <th scope="col">Amount</th>
-          <th scope="col">Postbacks</th>
-          <th scope="col">Shop</th>
-          <th scope="col">Created</th>
-        </tr>
-      </thead>
-      <tbody id="rows">
-        ${rows.map(billRow)}
-      </tbody>
-    </table>
-  </div>`;
+  const bills = table('Bills', ['Order', 'State', 'Amount', 'Postbacks', 'Shop', 'Created'], rows.map(billRow));
   return consolePage({
     title: 'Bills',
     place: 'bills',
@@ -70,7 +54,7 @@ export function billsPage(view: BillsView): Page {
           <label>Order, bill or description<input type="search" name="q" value="${search}" /></label>
           <button class="quiet">Find</button>
         </form>
-        ${rows.length > 0 ? table : search === '' ? howToBegin(view) : html`<p>No bill matches “${search}”.</p>`}
+        ${rows.length > 0 ? bills : search === '' ? howToBegin(view) : html`<p>No bill matches “${search}”.</p>`}
         ${older !== null && html`<p><a href="${older}">Older bills</a></p>`}
       </section>`,
   });

@@ -1,7 +1,7 @@
 import { type Html, html } from '../../common/html.js';
 import type { Page } from '../../common/page.js';
 import type { Instant } from '../../model/entities.js';
-import { button, consolePage, time } from './layout.js';
+import { button, consolePage, table, time } from './layout.js';
 
 export interface Upcoming {
   at: Instant;
@@ -37,24 +37,11 @@ export function clockPage(now: Instant, aheadMs: number, upcoming: readonly Upco
         </form>
       </section>
       <section class="card">
-        <h2 id="due">What is due</h2>
+        <h2>What is due</h2>
         ${
           upcoming.length === 0
             ? html`<p class="note">Nothing: no payments or postbacks are pending.</p>`
-            : html`<div class="scroll flows" role="region" aria-labelledby="due" tabindex="0">
-                <table>
-                  <thead>
-                    <tr>
-                      <th scope="col">At</th>
-                      <th scope="col">What</th>
-                      <th scope="col">Of</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    ${upcoming.map(row)}
-                  </tbody>
-                </table>
-              </div>`
+            : table('What is due', ['At', 'What', 'Of'], upcoming.map(row))
         }
         ${more > 0 && html`<p class="note">… and ${more} more.</p>`}
       </section>`,

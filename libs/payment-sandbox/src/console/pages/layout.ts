@@ -27,6 +27,22 @@ export interface ConsolePage {
   content: Html;
 }
 
+/** A table that scrolls by itself where the window is narrow. @param rows elements `tr` */
+export function table(label: string, heads: readonly string[], rows: readonly Html[]): Html {
+  return html`<div class="scroll flows" role="region" aria-label="${label}" tabindex="0">
+    <table>
+      <thead>
+        <tr>
+          ${heads.map((head) => html`<th scope="col">${head}</th> `)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows}
+      </tbody>
+    </table>
+  </div>`;
+}
+
 export function consolePage({ status = 200, title, place, lead, message, tag, content }: ConsolePage): Page {
   return {
     status,

@@ -2,7 +2,7 @@ import { type Html, html } from '../../common/html.js';
 import type { Page } from '../../common/page.js';
 import type { ReceivedRequest } from '../../storage/received-requests.js';
 import { curlOf } from './curl.js';
-import { consolePage, copyable, explained, tag, time, type Tone } from './layout.js';
+import { consolePage, copyable, explained, table, tag, time, type Tone } from './layout.js';
 
 export interface RequestsView {
   /** Newest first. */
@@ -17,22 +17,7 @@ export interface RequestsView {
 
 /** Requests to the API, accepted or refused, live. */
 export function requestsPage({ requests, problems, older, address }: RequestsView): Page {
-  const table = html`<div class="scroll flows" role="region" aria-label="Requests" tabindex="0">
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">Request</th>
-          <th scope="col">Answer</th>
-          <th scope="col">Shop</th>
-          <th scope="col">What was wrong</th>
-          <th scope="col">Received</th>
-        </tr>
-      </thead>
-      <tbody id="rows">
-        ${requests.map(row)}
-      </tbody>
-    </table>
-  </div>`;
+  const heads = ['Request', 'Answer', 'Shop', 'What was wrong', 'Received'];
   const nothing = problems
     ? html`<p>None of the stored requests has a problem.</p>`
     : html`<p>
@@ -46,7 +31,8 @@ export function requestsPage({ requests, problems, older, address }: RequestsVie
       <p>
         ${problems ? html`<a href="/sandbox/console/requests">All requests</a>` : html`<a href="/sandbox/console/requests?problems">Only requests with problems</a>`}
       </p>
-      ${requests.length > 0 ? table : nothing} ${older !== null && html`<p><a href="${older}">Older requests</a></p>`}
+      ${requests.length > 0 ? table('Requests', heads, requests.map(row)) : nothing}
+      ${older !== null && html`<p><a href="${older}">Older requests</a></p>`}
     </section>`,
   });
 }

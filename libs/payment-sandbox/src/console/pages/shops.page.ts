@@ -2,7 +2,7 @@ import type { ShopCheck } from '../../callbacks/shop-check.service.js';
 import { type Html, html } from '../../common/html.js';
 import type { Page } from '../../common/page.js';
 import type { Shop } from '../../model/entities.js';
-import { button, consolePage, option, shopAddress, tag, time } from './layout.js';
+import { button, consolePage, option, shopAddress, table, tag, time } from './layout.js';
 
 const LEAD =
   'What the service knows about a shop. The specification mentions shop settings without listing them: their names are ours.';
@@ -19,32 +19,7 @@ export function shopsPage(shops: readonly Shop[]): Page {
     place: 'shops',
     lead: LEAD,
     content: html`<section class="card">
-        <div class="scroll flows" role="region" aria-label="Shops" tabindex="0">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Shop</th>
-                <th scope="col">Result URL</th>
-                <th scope="col">Commission</th>
-                <th scope="col">State</th>
-              </tr>
-            </thead>
-            <tbody>
-              ${shops.map(
-                (shop) =>
-                  html`<tr>
-                    <td>
-                      <a href="${shopAddress(shop.id)}">${shop.id}</a>
-                      ${shop.name && html`<br /><span class="note">${shop.name}</span>`}
-                    </td>
-                    <td><code>${shop.resultUrl ?? 'none'}</code></td>
-                    <td>${shop.commissionPercent} %</td>
-                    <td>${shop.banned ? tag('blocked', 'bad') : tag('open', 'good')}</td>
-                  </tr> `,
-              )}
-            </tbody>
-          </table>
-        </div>
+        ${table('Shops', ['Shop', 'Result URL', 'Commission', 'State'], shops.map(shopRow))}
       </section>
       <section class="card" aria-labelledby="new">
         <h2 id="new">A new shop</h2>
@@ -55,6 +30,15 @@ export function shopsPage(shops: readonly Shop[]): Page {
         </form>
       </section>`,
   });
+}
+
+function shopRow({ id, name, resultUrl, commissionPercent, banned }: Shop): Html {
+  return html`<tr>
+    <td><a href="${shopAddress(id)}">${id}</a> ${name && html`<br /><span class="note">${name}</span>`}</td>
+    <td><code>${resultUrl ?? 'none'}</code></td>
+    <td>${commissionPercent} %</td>
+    <td>${banned ? tag('blocked', 'bad') : tag('open', 'good')}</td>
+  </tr> `;
 }
 
 /** One shop's settings; `address` is the sandbox's own, as the reader knows it. */

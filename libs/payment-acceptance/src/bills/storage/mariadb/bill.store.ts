@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { BillRecord } from '../../../domain/bill.js';
-import { ABANDONED, BillStore, type CreatedBill } from '../bill.store.js';
-import { sql } from '../../../database/statement.js';
+import { BillStore, type CreatedBill } from '../bill.store.js';
+import { sql, type Statement } from '../../../database/statement.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
 
 @Injectable()
@@ -30,28 +30,7 @@ export class MariaBillStore extends BillStore {
     return opened === 1 ? this.byId(id) : undefined;
   }
 
-  override async closeAbandoned(): Promise<BillRecord[]> {
-    const abandoned = await this.database.rows<{ id: string }>(
-      sql`SELECT intent_id AS id FROM payment_acceptance.bill WHERE creating_until < ${this.now()} LIMIT 100`,
-      {},
-    );
-    if (abandoned.length === 0) return [];
-    const closed = await this.transaction(async (tx) => {
-      const ids = await this.database.lockFree(
-        tx,
-        'bill',
-        abandoned.map(({ id }) => id),
-        sql`t.state = 'CREATING' AND t.lease_until < ${this.now()}`,
-      );
-      await this.database.change(
-        sql`UPDATE payment_acceptance.bill
-         SET state = 'UNKNOWN', failure = ${ABANDONED}, lease_until = NULL,
-           ended_at = ${this.now()} WHERE intent_id ${this.database.dialect.oneOf(ids, 'uuid')}`,
-        tx,
-      );
-      return ids;
-    });
-    const bills = await Promise.all(closed.map((id) => this.byId(id)));
-    return bills.flatMap((bill) => bill ?? []);
+  protected override isAbandoned(now: Statement): Statement {
+    return sql`creating_until < ${now}`;
   }
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { BillRecord } from '../../../domain/bill.js';
-import { ABANDONED, BILL, billColumns, BillStore, INTENT, type CreatedBill, type NewBill } from '../bill.store.js';
-import { sql } from '../../../database/statement.js';
+import { BILL, billColumns, BillStore, INTENT, type CreatedBill, type NewBill } from '../bill.store.js';
+import { sql, type Statement } from '../../../database/statement.js';
 import { postgres } from '../../../database/postgres/dialect.js';
 import { later } from '../../../database/postgres/planner.js';
 import type { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
@@ -71,13 +71,7 @@ export class PostgresBillStore extends BillStore {
     return opened;
   }
 
-  override async closeAbandoned(): Promise<BillRecord[]> {
-    return this.read(
-      sql`UPDATE payment_acceptance.bill
-       SET state = 'UNKNOWN', failure = ${ABANDONED}, lease_until = NULL,
-         ended_at = ${this.now()}
-       WHERE intent_id IN (SELECT intent_id FROM payment_acceptance.bill WHERE state = 'CREATING' AND lease_until < ${this.now()}
-         LIMIT 100 FOR UPDATE SKIP LOCKED) RETURNING ${this.columns()}`,
-    );
+  protected override isAbandoned(now: Statement): Statement {
+    return sql`state = 'CREATING' AND lease_until < ${now}`;
   }
 }

@@ -1,5 +1,4 @@
-import type { BillId, IntentId, OrderId } from '../../../domain/ids.js';
-import type { DecimalAmount } from '../../../domain/money.js';
+import type { BillRecord } from '../../../domain/bill.js';
 import type { NewCallback } from '../callback.store.js';
 import { flag } from '../../../database/reading.js';
 import { join, sql, type Statement } from '../../../database/statement.js';
@@ -7,15 +6,10 @@ import type { MariaDatabase } from '../../../database/mariadb/maria.database.js'
 import type { OwnTransaction } from '../../../database/own-transaction.js';
 
 /** The bill with which a callback is compared. */
-export interface OwnBill {
-  readonly intentId: IntentId;
-  readonly shop: string;
-  readonly billId: BillId | null;
-  readonly orderId: OrderId;
-  readonly amount: DecimalAmount;
-  readonly currency: string;
-  readonly custom: string;
-  readonly customGiven: boolean;
+export interface OwnBill extends Pick<
+  BillRecord,
+  'intentId' | 'shop' | 'billId' | 'orderId' | 'amount' | 'currency' | 'custom' | 'customGiven'
+> {
   /** Whether its personal data is removed, so that none may be stored again. */
   readonly redacted: boolean;
 }

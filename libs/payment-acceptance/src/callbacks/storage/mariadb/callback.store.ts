@@ -6,7 +6,6 @@ import {
   type OpenedBill,
   type Recorded,
   type RecordLimits,
-  type WaitingLimits,
 } from '../callback.store.js';
 import { integer } from '../../../database/reading.js';
 import { sql, type Statement } from '../../../database/statement.js';
@@ -48,41 +47,6 @@ export class MariaCallbackStore extends CallbackStore {
     );
   }
 
-  override async retireWaiting({ unmatchedMs, unnamedMs }: WaitingLimits): Promise<void> {
-    const { dialect, offsetMs } = this.database;
-    for (const [waiting, state, afterMs] of [
-      [
-        sql`payment_acceptance.callback c WHERE c.pending = 1 AND c.intent_id IS NULL`,
-        sql`t.intent_id IS NULL`,
-        unmatchedMs,
-      ],
-      [
-        sql`payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id
-         WHERE c.pending = 1 AND b.bill_id IS NULL`,
-        sql`t.intent_id IS NOT NULL`,
-        unnamedMs,
-      ],
-    ] as const) {
-      const found = await this.database.rows<{ id: string }>(
-        sql`SELECT c.id FROM ${waiting} AND c.received_at < ${dialect.now(offsetMs - afterMs)} LIMIT 1000`,
-        {},
-      );
-      if (found.length === 0) continue;
-      await this.database.transaction(async (tx) => {
-        const ids = await this.database.lockFree(
-          tx,
-          'callback',
-          found.map(({ id }) => id),
-          sql`t.pending = 1 AND ${state}`,
-        );
-        await this.database.change(
-          sql`UPDATE payment_acceptance.callback SET pending = false, consumed_at = ${this.now()} WHERE id IN (${ids})`,
-          tx,
-        );
-      });
-    }
-  }
-
   /** Whether a pending callback requests the same check; if not, makes room if the bill has enough callbacks. */
   private async repeats(tx: OwnTransaction, bill: string, told: NewCallback, most: number): Promise<boolean> {
     const [kept] = await this.database.rows<{ count: number }>(
@@ -109,7 +73,7 @@ export class MariaCallbackStore extends CallbackStore {
       {},
       tx,
     );
-    await this.database.remove(
+    await this.database.delete(
       tx,
       'callback',
       replaced.map(({ id }) => id),

@@ -8,7 +8,6 @@ import {
   type OpenedBill,
   type Recorded,
   type RecordLimits,
-  type WaitingLimits,
 } from '../callback.store.js';
 import { flag, type Reading } from '../../../database/reading.js';
 import { toSql, sql, type Expression, type Statement } from '../../../database/statement.js';
@@ -156,24 +155,6 @@ export class PostgresCallbackStore extends CallbackStore {
 
   override async linkWaiting({ intentId, shop, billId }: OpenedBill): Promise<void> {
     await this.database.execute(LINK_WAITING, { intentId, shop, billId }, {});
-  }
-
-  override async retireWaiting({ unmatchedMs, unnamedMs }: WaitingLimits): Promise<void> {
-    const { offsetMs } = this.database;
-    for (const [waiting, afterMs] of [
-      [sql`payment_acceptance.callback c WHERE c.pending AND c.intent_id IS NULL`, unmatchedMs],
-      [
-        sql`payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id
-         WHERE c.pending AND c.intent_id IS NOT NULL AND b.bill_id IS NULL`,
-        unnamedMs,
-      ],
-    ] as const) {
-      await this.database.change(
-        sql`UPDATE payment_acceptance.callback SET pending = false, consumed_at = ${postgres.now(offsetMs)}
-         WHERE id IN (SELECT c.id FROM ${waiting} AND c.received_at < ${postgres.now(offsetMs - afterMs)}
-           LIMIT 1000 FOR UPDATE OF c SKIP LOCKED)`,
-      );
-    }
   }
 
   /**

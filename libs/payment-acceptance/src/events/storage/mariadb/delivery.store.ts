@@ -5,7 +5,6 @@ import {
   mostAttempts,
   ORDER_NOT_FOUND,
   withDeliveryId,
-  type AbsentConsumer,
   ABSENT_MS,
   EXHAUSTED_AMONG,
   type ClaimedDeliveries,
@@ -20,7 +19,7 @@ import {
 import { HandlerTransactionEndedError } from '../../../database/database.errors.js';
 import { isMissingSavepoint } from '../../../database/query-errors.js';
 import { flag, instant, integer } from '../../../database/reading.js';
-import { counted, join, rawSql, toSql, sql, type Expression, type Statement } from '../../../database/statement.js';
+import { join, rawSql, toSql, sql, type Expression, type Statement } from '../../../database/statement.js';
 import { holdsBack, isOf, LATE, nextOfEach } from './delivery-conditions.js';
 import { mariadb } from '../../../database/mariadb/dialect.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
@@ -264,23 +263,5 @@ export class MariaDeliveryStore extends DeliveryStore {
 
   private done(): Statement {
     return sql`state = 'DONE', ended_at = ${this.now()}, lease_token = NULL, lease_until = NULL, last_error = NULL`;
-  }
-
-  override async absentConsumers(): Promise<AbsentConsumer[]> {
-    const absent = await this.database.rows<Omit<AbsentConsumer, 'waiting'>>(
-      sql`SELECT name, event_name AS event FROM payment_acceptance.consumer
-       WHERE last_seen_at < ${this.now(-ABSENT_MS)} ORDER BY 1, 2`,
-      {},
-    );
-    const found: AbsentConsumer[] = [];
-    for (const { name, event } of absent) {
-      const [row] = await this.database.rows<{ waiting: number }>(
-        sql`SELECT ${counted(sql`payment_acceptance.delivery WHERE state = 'PENDING' AND behind IN (0, 1)
-           AND consumer = ${name} AND event_name = ${event}`)} AS waiting`,
-        { waiting: integer },
-      );
-      found.push({ name, event, waiting: row?.waiting ?? 0 });
-    }
-    return found;
   }
 }

@@ -5,7 +5,6 @@ import {
   mostAttempts,
   ORDER_NOT_FOUND,
   withDeliveryId,
-  type AbsentConsumer,
   ABSENT_MS,
   EXHAUSTED_AMONG,
   HOLDING_ATTEMPTS,
@@ -22,7 +21,7 @@ import { HandlerTransactionEndedError } from '../../../database/database.errors.
 import { isInFailedTransaction } from '../../../database/query-errors.js';
 import { STATEMENT_FAILED } from '../../../database/transaction.js';
 import { flag, instant, integer, json, type Reading } from '../../../database/reading.js';
-import { counted, rawSql, toSql, sql, type Expression, type Statement } from '../../../database/statement.js';
+import { rawSql, toSql, sql, type Expression, type Statement } from '../../../database/statement.js';
 import { postgres } from '../../../database/postgres/dialect.js';
 import { IN_ORDER, ROW_BY_ROW, givenRows, later, opaque } from '../../../database/postgres/planner.js';
 import { MAX_UNATTENDED_MS, type PostgresDatabase } from '../../../database/postgres/postgres.database.js';
@@ -304,14 +303,5 @@ export class PostgresDeliveryStore extends DeliveryStore {
 
   private held({ id, token }: ClaimedDelivery) {
     return { offsetMs: this.database.offsetMs, id, token };
-  }
-
-  override absentConsumers(): Promise<AbsentConsumer[]> {
-    return this.database.rows<AbsentConsumer>(
-      sql`SELECT c.name, c.event_name AS event, ${counted(sql`payment_acceptance.delivery d
-         WHERE d.state = 'PENDING' AND d.consumer = c.name AND d.event_name = c.event_name`)} AS waiting
-       FROM payment_acceptance.consumer c WHERE c.last_seen_at < ${this.now(-ABSENT_MS)} ORDER BY 1, 2`,
-      { waiting: integer },
-    );
   }
 }

@@ -1,0 +1,32 @@
+import { describe, expect, test } from '@jest/globals';
+import { describeError, errorType, isMarked } from './errors.js';
+
+class Unreadable extends Error {
+  override get message(): string {
+    throw new Error('no message');
+  }
+}
+
+describe('anything that can be thrown is described', () => {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  test.each<[string, unknown]>([
+    ['an object without a prototype', Object.create(null)],
+    ['a revoked proxy', proxy],
+    ['an error that cannot be read', Object.create(Unreadable.prototype)],
+  ])('%s', (_what, thrown) => {
+    expect(describeError(thrown)).toBe('A value that cannot be described was thrown.');
+    expect(errorType(thrown)).toEqual(expect.any(String));
+    expect(isMarked(thrown, Symbol('mark'))).toBe(false);
+  });
+
+  test.each([
+    [null, 'null', 'unknown'],
+    [undefined, 'undefined', 'unknown'],
+    ['text', 'text', 'unknown'],
+    [new TypeError('no'), 'TypeError: no', 'TypeError'],
+    [Object.assign(new Error('no'), { code: 'E_NO' }), 'Error: no', 'E_NO'],
+  ])('%s', (thrown, text, type) => {
+    expect([describeError(thrown), errorType(thrown)]).toEqual([text, type]);
+  });
+});
