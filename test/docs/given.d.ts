@@ -45,6 +45,7 @@ declare module '*/generated/prisma/client.js' {
     }
   }
   class PrismaClient {
+    constructor(options?: { readonly adapter: object });
     $transaction<T>(work: (tx: Prisma.TransactionClient) => Promise<T>, options?: object): Promise<T>;
   }
 }

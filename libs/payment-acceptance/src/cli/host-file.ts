@@ -41,9 +41,9 @@ function isModule(file: string): boolean {
  */
 export async function importDataSource(file: string): Promise<DataSource> {
   const exported = await importHostFile('--data-source', file);
-  const { InstanceChecker } = await import('typeorm/util/InstanceChecker.js');
-  // By its mark: the host's file may have another copy of TypeORM.
-  const isDataSource = (value: unknown): value is DataSource => InstanceChecker.isDataSource(value);
+  // By its mark: the host's file may have another copy of TypeORM, and there may be none here.
+  const isDataSource = (value: unknown): value is DataSource =>
+    isObject(value) && (value as Record<string, unknown>)['@instanceof'] === Symbol.for('DataSource');
   const candidates = isObject(exported) && !isDataSource(exported) ? Object.values(exported) : [exported];
   // Many files export the same data source by name and by default.
   const found = new Set((await settled(candidates)).filter(isDataSource));

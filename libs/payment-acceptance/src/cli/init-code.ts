@@ -229,7 +229,7 @@ export function moduleCode({ needs, transactions }: PrintedLayer): string {
     ...(needs?.lines ?? []),
     `useFactory: (${needs?.parameters ?? ''}) => ({`,
     '  ...paymentAcceptanceOptionsFromEnv(),',
-    '  storage: { url: process.env.DATABASE_URL }, // the database of your orders',
+    '  storage: { url: process.env.DATABASE_URL! }, // the database of your orders',
     `  transactions: ${transactions},`,
     '}),',
   ];

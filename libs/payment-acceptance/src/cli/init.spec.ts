@@ -119,7 +119,7 @@ describe('init', () => {
     const code = edits.map((edit) => edit.code).join('\n');
     expect(code).toContain(transactions);
     expect(code).toContain(statement);
-    expect(code).toContain('storage: { url: process.env.DATABASE_URL }');
+    expect(code).toContain('storage: { url: process.env.DATABASE_URL! }');
     expect(`${install.join(' ')}\n${code}`).not.toMatch(/typeorm|\bmanager\b|\.js'/);
   });
 

@@ -62,8 +62,8 @@ export function init({ values }: Arguments, folder: string, output: Output): num
       `1. Install what is missing; nothing already installed changes:\n\n${indented(install.join('\n'))}\n` +
         `2. Add these lines. The values for .env are those of the sandbox of step 3:\n\n${edits.map(textOf).join('')}` +
         `3. In development, start the sandbox (with the port of your application, and its global prefix, if any):\n\n${indented(sandbox)}\n` +
-        `4. In production, before the application starts (elsewhere it creates its tables itself), with DATABASE_URL set, or with\n` +
-        `   --data-source FILE, a file that exports the DataSource:\n\n${indented(migrate)}\n` +
+        `4. In production, before the application starts (elsewhere it creates its tables itself), with DATABASE_URL set` +
+        `${layerOf(declared) ? '' : ', or with\n   --data-source FILE, a file that exports the DataSource'}:\n\n${indented(migrate)}\n` +
         'At startup, the application logs the addresses to enter at the service.\n',
     );
   }
@@ -143,6 +143,9 @@ function layerOf(declared: Ranges): PrintedLayer | undefined {
   return LAYERS.find((layer) => declared[layer.package] !== undefined);
 }
 
+/** A pool is made when its file is imported, which is before. */
+const LATER = ', after the imports: a pool of yours that reads it needs node --env-file=.env';
+
 function editsFor({ type }: Manifest, declared: Ranges): Edit[] {
   const layer = layerOf(declared);
   const isNew = !layer && declared['typeorm'] === undefined;
@@ -156,13 +159,17 @@ function editsFor({ type }: Manifest, declared: Ranges): Edit[] {
     `import { OrderPayments } from './order-payments.js';`,
   ];
   const imports = [
-    ...(hasConfig ? [] : ['ConfigModule.forRoot(), // reads .env']),
+    ...(hasConfig ? [] : [`ConfigModule.forRoot(), // reads .env${layer ? LATER : ''}`]),
     ...(isNew ? [TYPEORM_CODE] : []),
     layer
       ? moduleCode(layer)
       : 'PaymentAcceptanceModule.forRootAsync({ useFactory: () => paymentAcceptanceOptionsFromEnv() }),',
   ];
-  const env = [...(isNew ? ['DATABASE_URL=postgres://user:password@127.0.0.1:5432/database'] : []), ENV];
+  const env = [
+    ...(isNew ? ['DATABASE_URL=postgres://user:password@127.0.0.1:5432/database'] : []),
+    ...(layer ? ['# and DATABASE_URL, if it does not name the database of your orders yet'] : []),
+    ENV,
+  ];
   const code = (lines: readonly string[]): string => {
     const text = lines.join('\n');
     return type === 'module' ? text : text.replace(/(from '\.[^']*)\.js'/g, "$1'");

@@ -26,6 +26,13 @@ describe('anything that can be thrown is described', () => {
     ['text', 'text', 'unknown'],
     [new TypeError('no'), 'TypeError: no', 'TypeError'],
     [Object.assign(new Error('no'), { code: 'E_NO' }), 'Error: no', 'E_NO'],
+    [new Error('not stored', { cause: new TypeError('full') }), 'Error: not stored (TypeError: full)', 'Error'],
+    [new Error('not stored: full', { cause: new TypeError('full') }), 'Error: not stored: full', 'Error'],
+    [
+      new Error('Failed query: insert\nparams: A Name,7', { cause: new Error('duplicate key') }),
+      'Error: Failed query: insert (Error: duplicate key)',
+      'Error',
+    ],
   ])('%s', (thrown, text, type) => {
     expect([describeError(thrown), errorType(thrown)]).toEqual([text, type]);
   });

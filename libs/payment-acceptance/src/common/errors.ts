@@ -37,10 +37,17 @@ export function errorType(error: unknown): string {
   }, 'unknown');
 }
 
+/** What is behind it is told, too. Drizzle writes a statement and its values instead, which may be personal data. */
+function textOf({ name, message, cause }: Error): string {
+  const text = `${name}: ${message.replace(/\nparams: [^]*/, '')}`;
+  if (!(cause instanceof Error) || message.includes(cause.message)) return text;
+  return `${text.slice(0, 200)} (${cause.name}: ${cause.message})`;
+}
+
 /** The message of any thrown value, fit for a log line or a column: one line, limited length, card numbers masked. */
 export function describeError(error: unknown, limit = 500): string {
   const text = readable(
-    () => (error instanceof Error ? `${error.name}: ${error.message}` : String(error)),
+    () => (error instanceof Error ? textOf(error) : String(error)),
     'A value that cannot be described was thrown.',
   );
   const line = maskCards(cleanLine(text));

@@ -131,8 +131,8 @@ export class PaymentTransactionsError extends PaymentAcceptanceError {
   /** @internal */
   static unusable(reason: unknown): PaymentTransactionsError {
     return new PaymentTransactionsError(
-      `A transaction of the option "transactions" cannot be used. ${describeError(reason)} Its user needs SELECT and UPDATE on the ` +
-        'tables of PaymentAcceptanceModule.',
+      `A transaction of the option "transactions" cannot be used. ${describeError(reason).replace(/\.?$/, '.')} It must lead to the ` +
+        'database of the option "storage", and its user needs SELECT and UPDATE on the tables of PaymentAcceptanceModule.',
     );
   }
 
