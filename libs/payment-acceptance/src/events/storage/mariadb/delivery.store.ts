@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { describeError } from '../../../common/errors.js';
 import {
   DeliveryStore,
   isPending,
@@ -24,7 +25,6 @@ import { holdsBack, isOf, LATE, nextOfEach } from './delivery-conditions.js';
 import { mariadb } from '../../../database/mariadb/dialect.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
 import type { Within } from '../../../database/database.js';
-import { HostTransaction } from '../../../database/host-transaction.js';
 import type { OwnTransaction } from '../../../database/own-transaction.js';
 
 /** How many of a consumer's next deliveries are read to find out when one is due. */
@@ -240,8 +240,8 @@ export class MariaDeliveryStore extends DeliveryStore {
     try {
       await this.database.change(sql`RELEASE SAVEPOINT ${HANDLER}`, within);
     } catch (error) {
-      // Other layers put the driver's error into one of their own.
-      const isMissing = within instanceof HostTransaction || isMissingSavepoint(error);
+      // Other layers put the driver's error into one of their own; and what a handler has persisted may fail only now.
+      const isMissing = isMissingSavepoint(error) || /SAVEPOINT \S+ does not exist/.test(describeError(error));
       throw isMissing ? new HandlerTransactionEndedError() : error;
     }
     const done = await this.database.change(
