@@ -97,9 +97,9 @@ export class PaymentReviewEvent extends PaymentEvent {
   readonly paymentId!: string | null;
   readonly amount!: DecimalAmount | null;
   readonly amountReceived!: DecimalAmount | null;
+  readonly fromCard!: string | null;
   /** Currency of these amounts, only if it is not that of the bill. */
   readonly paymentCurrency?: string;
-  readonly fromCard!: string | null;
 }
 
 /** A bill was not paid within its lifetime. It is still checked daily: a late payment becomes `payment.succeeded`. */

@@ -14,6 +14,20 @@ async function explore(providers: Type[], controllers: Type[] = []): Promise<Eve
   return module.get(HandlerExplorer).consumers();
 }
 
+/** Calls a durable handler that returns this. */
+async function handled(take: () => unknown): Promise<void> {
+  @Injectable()
+  class Orders {
+    @OnPaymentSucceeded({ consumer: 'orders' })
+    take(): unknown {
+      return take();
+    }
+  }
+  const [consumer] = await explore([Orders]);
+  if (consumer?.kind !== 'transaction') throw new Error('No durable handler was found.');
+  await consumer.handle(succeeded(), { attempt: 1 } as PaymentEventContext);
+}
+
 describe('handlers are found', () => {
   test('in providers and controllers, several events on one method, several methods in one class', async () => {
     @Injectable()
@@ -118,17 +132,7 @@ describe('handlers are found', () => {
       },
     ],
   ])('a handler that returns %s has done nothing', async (_what, take) => {
-    @Injectable()
-    class Orders {
-      @OnPaymentSucceeded({ consumer: 'orders' })
-      take(): unknown {
-        return take();
-      }
-    }
-    const [consumer] = await explore([Orders]);
-    if (consumer?.kind !== 'transaction') throw new Error('No durable handler was found.');
-    const handling = consumer.handle(succeeded(), { attempt: 1 } as PaymentEventContext);
-    await expect(handling).rejects.toThrow(
+    await expect(handled(take)).rejects.toThrow(
       'Orders.take: returned an Observable or a generator, of which nothing has run',
     );
   });
@@ -138,16 +142,7 @@ describe('handlers are found', () => {
     ['a row with a column of that name', () => ({ subscribe: true, next: 7 })],
     ['an iterator', () => new Map([[1, 2]]).values()],
   ])('a handler that returns %s has done its work', async (_what, take) => {
-    @Injectable()
-    class Orders {
-      @OnPaymentSucceeded({ consumer: 'orders' })
-      take(): unknown {
-        return take();
-      }
-    }
-    const [consumer] = await explore([Orders]);
-    if (consumer?.kind !== 'transaction') throw new Error('No durable handler was found.');
-    await consumer.handle(succeeded(), { attempt: 1 } as PaymentEventContext);
+    await handled(take);
   });
 
   test('a handler that throws at once is a rejection, like any other', async () => {

@@ -88,7 +88,7 @@ export interface PaymentHealth<Status extends string = 'up' | 'down'> {
 
 const MINUTE = 60_000;
 
-const DEFAULTS: { -readonly [Name in keyof PaymentHealthThresholds]-?: number } = {
+const DEFAULTS: Record<keyof PaymentHealthThresholds, number> = {
   timeoutMs: 2_000,
   overdueCheckMs: 5 * MINUTE,
   failingBills: 1,

@@ -14,12 +14,16 @@ import { PreparedStatements, PreparedStatementsUnavailableError } from './prepar
 import type { OwnTransaction } from '../own-transaction.js';
 
 /** The maximum that PostgreSQL accepts. */
-export const MAX_UNATTENDED_MS = 2 ** 31 - 1;
+const MAX_UNATTENDED_MS = 2 ** 31 - 1;
+
+/** A value of `idle_in_transaction_session_timeout`. */
+export function idleTimeout(unattendedMs: number): number {
+  return Math.min(Math.ceil(unattendedMs), MAX_UNATTENDED_MS);
+}
 
 /** Lets the server end the transaction if it idles for this long. */
 function endedAfter(unattendedMs: number): string {
-  const ms = Math.min(Math.ceil(unattendedMs), MAX_UNATTENDED_MS);
-  return `SET LOCAL idle_in_transaction_session_timeout = ${ms}`;
+  return `SET LOCAL idle_in_transaction_session_timeout = ${idleTimeout(unattendedMs)}`;
 }
 
 /** PostgreSQL, through the driver `pg`. */

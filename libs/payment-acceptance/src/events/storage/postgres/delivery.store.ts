@@ -24,7 +24,7 @@ import { flag, instant, integer, json, type Reading } from '../../../database/re
 import { rawSql, toSql, sql, type Expression, type Statement } from '../../../database/statement.js';
 import { postgres } from '../../../database/postgres/dialect.js';
 import { IN_ORDER, ROW_BY_ROW, givenRows, later, opaque } from '../../../database/postgres/planner.js';
-import { MAX_UNATTENDED_MS, type PostgresDatabase } from '../../../database/postgres/postgres.database.js';
+import { idleTimeout, type PostgresDatabase } from '../../../database/postgres/postgres.database.js';
 import type { Within } from '../../../database/database.js';
 import { prepare } from '../../../database/postgres/prepare.js';
 import type { OwnTransaction } from '../../../database/own-transaction.js';
@@ -269,7 +269,7 @@ export class PostgresDeliveryStore extends DeliveryStore {
     unattendedMs: number,
   ): Promise<DeliveryLock | undefined> {
     const { id, token } = delivery;
-    const idle = String(Math.min(Math.ceil(unattendedMs), MAX_UNATTENDED_MS));
+    const idle = String(idleTimeout(unattendedMs));
     if (delivery.alone) {
       const given = { id, token, unattendedMs: idle };
       const [own] = await this.database.execute<{ transaction: string }, keyof typeof given>(LOCK, given, {}, within);
