@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { PaymentHealthIndicator } from 'nestjs-payment-acceptance/operations';
+import { BillInquiry } from '../../libs/payment-acceptance/src/settlement/bill-inquiry.js';
 import { postbackFields, postJson } from '../support/http.js';
 import { until } from '../support/until.js';
 import { startWithOneBill, type RecordedHarness } from '../support/recorded-harness.js';
@@ -10,7 +11,7 @@ const PAID = { id: 'p-1', bill_id: 'bill-1', status: 'SUCCESS', amount: '10.00',
 describe('an answer of the service that cannot be read as a whole', () => {
   let recorded: RecordedHarness;
   beforeEach(async () => {
-    recorded = await startWithOneBill();
+    recorded = await startWithOneBill({}, { callbacks: { maxUnmatched: 4, inquiriesPerHour: 3_600 } });
   });
   afterEach(() => recorded.close());
 
@@ -53,6 +54,43 @@ describe('an answer of the service that cannot be read as a whole', () => {
     for (let minute = 0; minute < 40; minute += 1) await lists({ payments: [PAID] });
     const { payments } = await recorded.harness.host.app.get(PaymentHealthIndicator).isHealthy('payments');
     expect(payments.degraded).toContain('checks-overdue');
+  });
+
+  test("a gateway's refusals never end the hint of a bill that is no longer scheduled", async () => {
+    await lists({ data: [PAID] });
+    for (let day = 0; day < 9; day += 1) {
+      recorded.harness.clock.advance(24 * 60 * MINUTE);
+      await recorded.harness.host.confirmer.runOnce();
+    }
+    const fields = postbackFields({ InvId: 'order-1', OutSum: '10.00', TrsId: 'bill-1' });
+    expect((await postJson(`${recorded.harness.host.url}/postback/payment`, fields)).status).toBe(200);
+    recorded.recorder.answer({ status: 403, body: '<html>Forbidden</html>' });
+    for (let minute = 0; minute < 120; minute += 1) {
+      recorded.harness.clock.advance(MINUTE);
+      await recorded.harness.host.confirmer.runOnce();
+    }
+    for (let minute = 0; minute < 30; minute += 1) await lists({ data: [PAID, { ...PAID, id: 'p-2' }] });
+    const { events } = await recorded.harness.host.ledger();
+    expect(events.filter(({ name }) => name === 'payment.succeeded')).toHaveLength(2);
+  });
+
+  test("a gateway's refusals never delete the postback of an unknown bill, however many wait", async () => {
+    const { host, clock } = recorded.harness;
+    for (const TrsId of ['lost-1', 'lost-2', 'lost-3']) {
+      const fields = postbackFields({ InvId: `order of ${TrsId}`, OutSum: '10.00', TrsId });
+      expect((await postJson(`${host.url}/postback/payment`, fields)).status).toBe(200);
+    }
+    clock.advance(2 * MINUTE);
+    recorded.recorder.answer({ status: 403, body: '<html>Forbidden</html>' });
+    for (let second = 0; second < 10; second += 1) {
+      clock.advance(1_000);
+      await host.app.get(BillInquiry).runOnce();
+    }
+    expect(recorded.recorder.requests.length).toBeGreaterThan(1);
+    const [waiting] = await host.dataSource.query<[{ n: string }]>(
+      "SELECT count(*) AS n FROM payment_acceptance.callback WHERE bill_id LIKE 'lost-%'",
+    );
+    expect(Number(waiting.n)).toBe(3);
   });
 
   test('shows in health where a gateway redirects every request', async () => {

@@ -55,8 +55,11 @@ export const createdBill = (billId: string, more: object = {}) => ({
 });
 
 /** The same, with one bill: `bill-1` of `order-1`, over 10. */
-export async function startWithOneBill(http: TestedOptions['http'] = {}): Promise<RecordedHarness> {
-  const recorded = await startRecordedHarness({}, http);
+export async function startWithOneBill(
+  http: TestedOptions['http'] = {},
+  options: TestedOptions = {},
+): Promise<RecordedHarness> {
+  const recorded = await startRecordedHarness({}, http, options);
   recorded.recorder.answer(createdBill('bill-1'));
   await recorded.harness.host.payments.createBill({ orderId: 'order-1', amount: '10' });
   return recorded;

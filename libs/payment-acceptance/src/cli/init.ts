@@ -59,7 +59,9 @@ export function init({ values }: Arguments, folder: string, output: Output): num
   if (values.json) printJson(output, { install, edits, sandbox, migrate });
   else {
     output.out(
-      `1. Install what is missing; nothing already installed changes:\n\n${indented(install.join('\n'))}\n` +
+      (install.length > 0
+        ? `1. Install what is missing; nothing already installed changes:\n\n${indented(install.join('\n'))}\n`
+        : '1. Every package is installed.\n\n') +
         `2. Add these lines. The values for .env are those of the sandbox of step 3:\n\n${edits.map(textOf).join('')}` +
         `3. In development, start the sandbox (with the port of your application, and its global prefix, if any):\n\n${indented(sandbox)}\n` +
         `4. In production, before the application starts (elsewhere it creates its tables itself), with DATABASE_URL set` +
@@ -144,22 +146,21 @@ function layerOf(declared: Ranges): PrintedLayer | undefined {
 }
 
 /** A pool is made when its file is imported, which is before. */
-const LATER = ', after the imports: a pool of yours that reads it needs node --env-file=.env';
+const LATER = '. A pool of yours that reads it needs node --env-file=.env: it is made before';
 
 function editsFor({ type }: Manifest, declared: Ranges): Edit[] {
   const layer = layerOf(declared);
   const isNew = !layer && declared['typeorm'] === undefined;
-  const hasConfig = declared['@nestjs/config'] !== undefined || declared['dotenv'] !== undefined;
   const file = 'src/app.module.ts';
   const top = [
-    ...(hasConfig ? [] : [`import { ConfigModule } from '@nestjs/config';`]),
+    `import { ConfigModule } from '@nestjs/config';`,
     ...(isNew ? [`import { TypeOrmModule } from '@nestjs/typeorm';`] : []),
     `import { PaymentAcceptanceModule, paymentAcceptanceOptionsFromEnv } from 'nestjs-payment-acceptance';`,
     ...(layer?.top ?? []),
     `import { OrderPayments } from './order-payments.js';`,
   ];
   const imports = [
-    ...(hasConfig ? [] : [`ConfigModule.forRoot(), // reads .env${layer ? LATER : ''}`]),
+    `ConfigModule.forRoot(), // reads .env; leave it out where something does already${layer ? LATER : ''}`,
     ...(isNew ? [TYPEORM_CODE] : []),
     layer
       ? moduleCode(layer)

@@ -33,7 +33,7 @@ export function readAnswer<T>(
   if (!isSuccess(fields)) {
     const messageKey = messageOf(shop, answer);
     // A refusal that names a bill cannot be relied on.
-    if (isRefusal(fields) && !namesBill(fields)) throw new PaymentRequestRefusedError({ ...details, messageKey });
+    if (isRefusal(fields) && !namesBill(fields)) throw new PaymentRequestRefusedError({ ...details, messageKey }, true);
     throw new PaymentAnswerNotUnderstoodError({ ...details, messageKey }, 'it does not report success');
   }
   try {
@@ -64,8 +64,10 @@ export function errorOf(
   if (status === 403 && says('bill_not_found')) return new PaymentBillNotFoundError(details);
   if (isUnavailable(status)) return new PaymentServiceUnavailableError(details, retryAfterMs(answer.retryAfter, now));
   const isLong = text.length > MAX_ERROR_TEXT;
-  const mayNameBill = isLong ? text.includes('bill_id') : namesBill(parseAnswer(text));
-  if (status >= 400 && !mayNameBill) return new PaymentRequestRefusedError(details);
+  const fields = isLong ? undefined : parseAnswer(text);
+  const mayNameBill = isLong ? text.includes('bill_id') : namesBill(fields);
+  const isFromService = isRefusal(fields) || beginning.includes('api:error.');
+  if (status >= 400 && !mayNameBill) return new PaymentRequestRefusedError(details, isFromService);
   return new PaymentAnswerNotUnderstoodError(details, status < 400 ? 'redirects are not followed' : 'it names a bill');
 }
 
@@ -86,8 +88,8 @@ function messageOf(shop: Shop, answer: TransportAnswer): string | undefined {
   return readMessage(answer.text, (line) => withoutTokens(shop, line));
 }
 
-function isRefusal(fields: Fields): boolean {
-  return fields.success === false || (typeof fields.success === 'string' && /^(false|0)$/i.test(fields.success));
+function isRefusal({ success }: Fields = {}): boolean {
+  return success === false || (typeof success === 'string' && /^(false|0)$/i.test(success));
 }
 
 /** `null` and an empty text name none. Anything else may be the id of a bill that was created after all. */

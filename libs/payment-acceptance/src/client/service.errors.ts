@@ -97,7 +97,11 @@ export class PaymentBillNotFoundError extends PaymentServiceError {
 export class PaymentRequestRefusedError extends PaymentServiceError {
   readonly code = 'request-refused';
   override readonly mayHaveMadeABill = false;
-  constructor(details: ServiceErrorDetails) {
+  constructor(
+    details: ServiceErrorDetails,
+    /** Whether the answer says `success: false` or names an `api:error`. Any other 4xx may be that of a gateway before the service. */
+    readonly isFromService: boolean,
+  ) {
     super(
       'the service refused the request',
       'Correct what its message names; repeating the same request will fail again.',

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { PaymentServiceClient } from '../client/payment-service.client.js';
-import { PaymentTooManyPaymentsError } from '../client/service.errors.js';
+import { PaymentRequestRefusedError, PaymentTooManyPaymentsError } from '../client/service.errors.js';
 import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
 import { LeasedWorker, type Claimed, type LeasedWork } from '../common/leased-worker.js';
@@ -28,8 +28,8 @@ interface Inquiries {
   readonly isCrowded: boolean;
 }
 
-/** What is known once a request has ended. */
-type Answer = 'known' | 'unknown' | 'none';
+/** Whether the service says that it does not know the bill; `kept` if it may know it; `none` if it cannot be asked now. */
+type Answer = 'kept' | 'unknown' | 'none';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -174,15 +174,17 @@ export class BillInquiry implements LeasedWork<Inquiries> {
       list = await this.client.readPaymentList(shop, billId, { signal: stopping, attempts: 1 });
     } catch (error) {
       if (isRefusalOfBill(error)) return 'unknown';
+      // A gateway's refusal says nothing of the bill; as strangers choose what it sees, it is no reason for a pause either.
+      if (error instanceof PaymentRequestRefusedError) return 'kept';
       if (error instanceof PaymentTooManyPaymentsError) await this.report(shop, billId, []);
       else if (!stopping.aborted) return this.noteFailure(shop, billId, error);
-      return 'known';
+      return 'kept';
     }
     const ofBill = list.payments.filter((payment) => payment.billId === null || payment.billId === billId);
     // Unreadable entries count, too: they show that the service knows the bill.
     const isKnown = ofBill.length > 0 || (list.payments.length === 0 && list.problems.length > 0);
     if (isKnown) await this.report(shop, billId, ofBill);
-    return isKnown ? 'known' : 'unknown';
+    return isKnown ? 'kept' : 'unknown';
   }
 
   /** Takes no more than leaves a further request for a bill that becomes due meanwhile. */

@@ -11,7 +11,8 @@ import {
 
 /** The service's answer about this very bill: it does not know it, or refuses to list its payments. */
 export function isRefusalOfBill(error: unknown): boolean {
-  return error instanceof PaymentBillNotFoundError || error instanceof PaymentRequestRefusedError;
+  if (error instanceof PaymentBillNotFoundError) return true;
+  return error instanceof PaymentRequestRefusedError && error.isFromService;
 }
 
 /** The service is down, or says that it cannot answer now. */
