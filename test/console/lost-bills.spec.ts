@@ -49,6 +49,11 @@ describe('lost bills in the console', () => {
     expect(text).not.toContain('different orders');
   });
 
+  test('one is taken in for exactly the order that was typed, spaces included', async () => {
+    await operator.confirm(`actions/take-in-bill/${id}`, { orderId: 'A  7', amount: '100.05' });
+    expect((await harness.host.ledger()).bills).toMatchObject([{ orderId: 'A  7' }]);
+  });
+
   test('one is taken in for the order that a person writes down, and settles', async () => {
     const asked = await operator.open(`actions/take-in-bill/${id}`);
     expect(asked.html).not.toContain('value="mug-7"');

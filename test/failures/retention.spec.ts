@@ -52,6 +52,20 @@ describe('retention', () => {
       expect(await count('callback', `pending AND fields ->> 'InvId' = 'A-1'`)).toBe(2);
     });
 
+    onPostgres(test)('that cannot be deleted keep nothing else from being removed', async () => {
+      await open({ redactCallbacksAfterMs: 1, deleteCallbacksAfterMs: 30 * DAY });
+      await paid('A-1');
+      await seed(1, 40);
+      const { dataSource } = harness.host;
+      await dataSource.query(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION 'no right to delete'; END $$`);
+      await dataSource.query(`CREATE TRIGGER refused BEFORE DELETE ON payment_acceptance.callback
+        FOR EACH ROW EXECUTE FUNCTION refuse()`);
+      harness.clock.advance(60_000);
+      await expect(worker.runOnce()).rejects.toThrow('no right to delete');
+      expect((await rows<{ fields: object }>('callback')).map(({ fields }) => fields)).toEqual([{}, {}]);
+    });
+
     test('of a bill with an open review stay, raw, until somebody has decided', async () => {
       await open(undefined);
       const { billId } = await harness.host.payments.createBill({ orderId: 'A-1', amount: '10' });

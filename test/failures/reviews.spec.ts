@@ -108,7 +108,10 @@ describe('operators', () => {
       expect(await reviewOf('dollars')).toMatchObject({ state: 'OPEN' });
       await reviews.accept(id, { operator: 'ann', amount: '10.00' });
       await harness.settle();
-      expect(eventsOf('dollars')).toMatchObject([{ amount: '10.00', currency: 'RUB', acceptedBy: 'ann' }]);
+      expect(eventsOf('dollars')).toMatchObject([
+        { amount: '10.00', amountReceived: null, currency: 'RUB', acceptedBy: 'ann' },
+      ]);
+      expect(eventsOf('dollars')[0]).not.toHaveProperty('paymentCurrency');
     });
 
     test('of a whole bill: a payment of another order is not accepted, and what was open stays open', async () => {

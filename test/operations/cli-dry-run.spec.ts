@@ -6,7 +6,7 @@ import {
   PaymentOrderNotFoundError,
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
-import { commandsOf, runCommand, type Commands } from '../support/commands.js';
+import { commandsOf, environmentOf, runCommand, type Commands } from '../support/commands.js';
 import { createTestDatabase } from '../support/database.js';
 import { startHarness, type Harness } from '../support/harness.js';
 
@@ -71,6 +71,22 @@ describe('cli --dry-run', () => {
     const before = await tables();
     expect(Object.values(before).flat().length).toBeGreaterThan(10);
     expect(await commands.json(...args, '--dry-run')).toEqual({ code: 0, document });
+    expect(await tables()).toEqual(before);
+  });
+
+  test.each([
+    [
+      'a shop and an address that the application does not have',
+      { SHOPS: 'main,eu,typo', API_BASE_URL: 'https://sandbox.example' },
+      '"database": "reachable"',
+    ],
+    ["a shopId other than the application's", { MAIN_SHOP_ID: 'typo' }, 'shops.main.shopId: the tables have'],
+  ])('and every command leaves %s out of the tables', async (_what, settings, said) => {
+    const typo = { TYPO_SHOP_ID: 'typo', TYPO_API_TOKEN: 'typo', ...settings };
+    const more = Object.entries(typo).map(([name, value]) => [`PAYMENT_ACCEPTANCE_${name}`, value]);
+    const before = await tables();
+    const ran = await runCommand(['status', '--json'], { ...environmentOf(harness), ...Object.fromEntries(more) });
+    expect(ran.out + ran.err).toContain(said);
     expect(await tables()).toEqual(before);
   });
 

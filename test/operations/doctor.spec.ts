@@ -146,6 +146,17 @@ describe('doctor', () => {
       );
     });
 
+    test('and a gateway before it, whose answer does not tell whether the token is accepted', async () => {
+      const recorder = await new Recorder().open();
+      closeLater(() => recorder.close());
+      const other = await harness.start({ options: { shops: { main: moduleOptions(recorder.url).shops.main! } } });
+      for (const status of [302, 403, 503]) {
+        recorder.answer({ status, body: '<html>gateway</html>' });
+        const { token } = await examine(other.app.get(PaymentDoctor));
+        expect([status, token!.verdict]).toEqual([status, 'not-probeable']);
+      }
+    });
+
     test('and is unreachable is the only finding; the rest is not probeable', async () => {
       const gone = await harness.start({
         options: {

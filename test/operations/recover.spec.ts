@@ -143,6 +143,7 @@ describe('recovering what a database has lost', () => {
     for (const billId of [gone, half]) await harness.sandbox.pay(billId);
     await harness.settle();
     const file = commands.file('app.log', log.join('\n'));
+    const twice = commands.file('twice.log', [...log, ...log].join('\n'));
     const imported = (...more: string[]) => commands.json('import', file, '--from-log', ...more);
     const bills = [
       { shop: 'main', orderId: 'gone', billId: gone, amount: '10.00', currency: 'RUB' },
@@ -152,12 +153,25 @@ describe('recovering what a database has lost', () => {
       code: 0,
       document: { dryRun: true, imported: 2, present: 1, bills },
     });
+    expect((await commands.json('import', twice, '--from-log', '--dry-run')).document).toMatchObject({
+      imported: 2,
+      bills,
+    });
     expect(await imported('--shop', 'eu')).toMatchObject({ code: 0, document: { imported: 0, present: 0, bills: [] } });
     expect(await imported()).toMatchObject({ code: 0, document: { imported: 2, present: 1, refused: [], bills } });
     expect(await imported()).toMatchObject({ code: 0, document: { imported: 0, present: 3, bills: [] } });
     expect((await recover()).document).toMatchObject({ bills: [], unknownOutcomes: 0 });
     await harness.settle();
     expect(await paidOrders()).toEqual(['gone', 'half']);
+    // The service knows a bill by the intent's id of its creation.
+    const intents = (await sql('SELECT intent_id, custom FROM payment_acceptance.bill')) as Record<string, string>[];
+    expect(intents.every(({ intent_id: intentId, custom }) => custom === intentId)).toBe(true);
+    expect(intents.map(({ custom }) => custom).sort()).toEqual(
+      harness.sandbox
+        .bills()
+        .map(({ custom }) => custom)
+        .sort(),
+    );
     // The found bill keeps its payment page, so createBill returns it for the order.
     expect((await harness.host.payments.createBill({ orderId: 'kept', amount: '10' })).attempt).toBe(1);
   });

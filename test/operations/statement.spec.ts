@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { PaymentReconciliation, PaymentReviews } from 'nestjs-payment-acceptance/operations';
 import { commandsOf, type Commands } from '../support/commands.js';
 import { MAIN_TOKEN, startHarness, type Harness } from '../support/harness.js';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
 
 let harness: Harness;
 let commands: Commands;
@@ -9,6 +13,7 @@ interface Row {
   paymentId: string;
   orderId: string | null;
   billState: string | null;
+  verdict: string | null;
   differences: string[];
 }
 
@@ -138,6 +143,27 @@ describe('a statement of the account against the ledger', () => {
     ]);
   });
 
+  test('lacks a payment that an operator accepted under an id that the service does not have', async () => {
+    const bounds = [await paid('before')];
+    const { billId } = await harness.host.payments.createBill({ orderId: 'mistyped', amount: '10' });
+    await harness.sandbox.setFaults({ requests: { tooManyPayments: 1 } });
+    harness.clock.advance(60_000);
+    await harness.settle();
+    await harness.sandbox.clearFaults();
+    const reviews = harness.host.app.get(PaymentReviews);
+    const { id } = (await reviews.list()).find((review) => review.billId === billId)!;
+    await reviews.accept(id, { operator: 'ann', paymentId: 'mistyped-id', amount: '10.00' });
+    const later = await paid('after');
+    bounds.push({ ...later, created_at: new Date(Date.now() + 86_400_000).toISOString() });
+    const { document } = await against(commands.file('accepted.csv', csv(bounds)));
+    expect(document.rows.find(({ orderId }) => orderId === 'mistyped')).toMatchObject({
+      paymentId: 'mistyped-id',
+      differences: ['missing-in-statement'],
+    });
+    const succeeded = document.rows.filter(({ verdict }) => verdict === 'succeeded');
+    expect(document.totals).toMatchObject([{ servicePayments: 2, ledgerPayments: succeeded.length }]);
+  });
+
   test('reports an empty file, another shop and options of other commands', async () => {
     const file = commands.file('one.csv', csv([await paid('of-main')]));
     expect((await against(file, '--shop', 'eu')).document).toMatchObject({
@@ -153,5 +179,25 @@ describe('a statement of the account against the ledger', () => {
     });
     const plain = await commands.command('reconcile', '--day', '2026-01-01');
     expect(plain.err).toMatch(/Payments of unknown bills are found only in a statement .* --against FILE\.\n$/);
+  });
+
+  test('a day has each payment that was made then, also one that became known after it', async () => {
+    const { billId } = await harness.host.payments.createBill({ orderId: 'twice', amount: '10' });
+    await harness.sandbox.pay(billId);
+    await harness.settle();
+    harness.clock.advance(2 * DAY);
+    await harness.sandbox.advanceClock('2d');
+    await harness.sandbox.setFaults({ postbacks: { drop: 1 } });
+    const { payment } = await harness.sandbox.pay(billId);
+    await harness.sandbox.settled();
+    harness.clock.advance(DAY + 2 * HOUR);
+    await harness.settle();
+    const rows = [];
+    const day = String(payment.createdAt).slice(0, 10);
+    for await (const row of harness.host.app.get(PaymentReconciliation).reconcile({ day, shop: 'main' }))
+      rows.push(row);
+    expect(rows.filter(({ orderId }) => orderId === 'twice')).toMatchObject([
+      { paymentId: payment.id, differences: [] },
+    ]);
   });
 });

@@ -168,7 +168,13 @@ describe('stores that both databases share', () => {
     const ended = await records.bill('D', { state: 'EXPIRED' });
     await records.payment(ids[0]!, 'p-1');
     const store = new ReconciliationStore(records.database);
-    const span = { shop: 'main', from: new Date(0), to: new Date(Date.now() + 60_000), followedSince: null };
+    const span = {
+      shop: 'main',
+      from: new Date(0),
+      to: new Date(Date.now() + 60_000),
+      day: '1970-01-01',
+      followedSince: null,
+    };
     const first = await store.bills(span, undefined, 2);
     const rest = await store.bills(span, first.at(-1), 9);
     expect([...first, ...rest].map(({ intentId }) => intentId).sort()).toEqual([...ids].sort());

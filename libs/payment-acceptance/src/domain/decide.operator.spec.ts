@@ -56,13 +56,15 @@ describe('a payment that an operator had accepted before the service said SUCCES
 });
 
 describe('accepting a payment', () => {
-  test('of another currency gives no surplus, which would be of neither', () => {
+  test("of another currency says what counts in the bill's, and nothing in the other", () => {
     const bill = lockedBill();
-    const known = [{ ...kept(reported({ currency: 'USD' })), verdict: 'review' as const }];
-    const given = { paymentId: 'p-1', amount: '500.00', operator: 'anna' } as Parameters<typeof decideAccepted>[3];
-    const { events } = decideAccepted(bill, null, known, given);
-    expect(events[0]!.payload).toMatchObject({ amount: '500.00', paymentCurrency: 'USD' });
-    expect(events[0]!.payload).not.toHaveProperty('surplus');
+    const known = [{ ...kept(reported({ currency: 'USD', commission: '2.00' })), verdict: 'review' as const }];
+    const given = { paymentId: 'p-1', amount: '99.00', operator: 'anna' } as Parameters<typeof decideAccepted>[3];
+    const { events, payments } = decideAccepted(bill, null, known, given);
+    expect(events[0]!.payload).toMatchObject({ amount: '99.00', amountReceived: null, currency: bill.currency });
+    expect(events[0]!.payload).not.toHaveProperty('paymentCurrency');
+    expect(events[0]!.payload).not.toHaveProperty('commission');
+    expect(payments).toMatchObject([{ currency: 'USD' }]);
   });
 
   const accept = (known: LedgerPayment[], firstPaymentId: string | null = null, bill = lockedBill()) =>

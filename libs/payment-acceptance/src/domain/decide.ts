@@ -134,7 +134,11 @@ export function decideAccepted(
     ...(isCorrected && { amount: listed.amount, currency: listed.currency, contradiction: null }),
     verdict: 'succeeded',
   });
-  builder.accept({ ...row, billId: bill.billId, createdAt: null, amount: accepted.amount }, accepted.operator);
+  const counted = { amount, currency: bill.currency };
+  const isForeign = row.currency !== null && row.currency !== bill.currency;
+  // What was received and taken is of the payment's currency, which the event does not name.
+  const unknown = isForeign && { amountReceived: null, commission: null };
+  builder.accept({ ...row, billId: bill.billId, createdAt: null, ...counted, ...unknown }, accepted.operator);
   return builder.decision();
 }
 

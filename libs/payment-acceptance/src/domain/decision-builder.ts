@@ -165,8 +165,7 @@ export class DecisionBuilder {
 
   accept(payment: ReportedPayment, operator: string): void {
     const { amount } = payment;
-    const isComparable = (payment.currency ?? this.bill.currency) === this.bill.currency;
-    const isMore = amount !== null && isComparable && compareAmounts(amount, this.bill.amount) > 0;
+    const isMore = amount !== null && compareAmounts(amount, this.bill.amount) > 0;
     const surplus = isMore ? { surplus: subtractAmounts(amount, this.bill.amount) } : {};
     this.succeed(payment, surplus, { acceptedBy: operator });
   }

@@ -66,7 +66,8 @@ export class PaymentAcceptanceRuntime
 
   onApplicationBootstrap(): Promise<void> {
     return this.starting(async () => {
-      await this.identities.verify();
+      if (this.role === 'callbacks' && !this.options.autoStart) await this.identities.compare();
+      else await this.identities.verify();
       if (this.role !== 'callbacks') {
         await this.confirmer.prepare();
         const handlers = this.explorer.consumers();

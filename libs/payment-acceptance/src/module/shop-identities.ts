@@ -19,6 +19,19 @@ export class ShopIdentities {
   ) {}
 
   /**
+   * Only compares, for a program that does no work: a mistake in its options must not count for the application.
+   * @throws PaymentConfigurationError if a name belongs to another shop
+   */
+  async compare(): Promise<void> {
+    const stored = await this.store.identitiesOf([...this.options.shops.values()]);
+    const problems = stored.flatMap(({ name, shopId: before }) => {
+      const { shopId = null } = this.options.shops.get(name) ?? {};
+      return shopId === null || before === null || before === shopId ? [] : [taken(name, shopId, before)];
+    });
+    if (problems.length > 0) throw new PaymentConfigurationError(problems);
+  }
+
+  /**
    * Stores new shops. A changed address is stored with a warning, because a service may move.
    * @throws PaymentConfigurationError if a name belongs to another shop
    */

@@ -118,7 +118,7 @@ export class PaymentDoctor {
             judge('reachable', true, shown(unknown)),
             tls(unknown, judge),
             clock(unknown, judge),
-            judge('token', unknown.status !== 401, shown(unknown)),
+            judge('token', isAccepted(unknown), shown(unknown)),
             await this.refused(shop, nobody, judge),
             judge('unknown-bill', unknown.status === 403 && unknown.text.includes('bill_not_found'), shown(unknown)),
             ...(await this.listed(shop, judge)),
@@ -228,6 +228,12 @@ function clock({ aheadMs }: RawAnswer, judge: Judge): DoctorFinding {
 }
 
 /** The answer's status and message. */
+/** Whether the service, and nothing before it, has taken the token: an answer of a gateway does not tell. */
+function isAccepted({ status, text }: RawAnswer): boolean | undefined {
+  if (status === 401) return false;
+  return ((status === 200 || status === 403) && /"success"|api:error\./.test(text)) || undefined;
+}
+
 function shown({ status, text }: RawAnswer): string {
   return `${status} ${readMessage(text) ?? 'without a message'}`;
 }

@@ -10,7 +10,7 @@ import { BillStore } from '../bills/storage/bill.store.js';
 import { isUniqueViolation } from '../database/query-errors.js';
 import { ImportStore, type ForeignBill, type KnownBill } from './storage/import.store.js';
 import { OperatorStore } from './storage/operator.store.js';
-import type { BillId, OrderId } from '../domain/ids.js';
+import type { BillId, IntentId, OrderId } from '../domain/ids.js';
 import type { DecimalAmount } from '../domain/money.js';
 import type { ShopScope } from '../domain/shop-scope.js';
 import { attachBill } from './attach-bill.js';
@@ -170,13 +170,14 @@ export class PaymentImport {
   ): Promise<Outcome> {
     const { intentId, shop, billId, linkPageUrl = null } = record;
     const intent = await this.bills.byId(intentId, shop);
-    if (!intent || intent.billId === billId) return this.importOne(scope, record, how, planned);
-    const known = await this.store.known(shop, billId);
+    // With the id that the service may know it by.
+    if (!intent) return this.importOne(scope, record, how, planned, intentId);
+    const known = planned?.get(keyOf(record)) ?? (await this.store.known(shop, billId));
     if (known) return compare(known, record);
     if (intent.state === 'CREATING') return ['It is still being created: import the log again in a few minutes.'];
     if (intent.state !== 'UNKNOWN')
       return [`Its intent ${intentId} is ${intent.state} here: look it up in the account.`];
-    if (planned) return 'imported';
+    if (planned) return plan(planned, record);
     const found = { note: 'Found in the log.', ...how, billId, linkPageUrl };
     try {
       await attachBill(this.operator, this.callbacks, intent, found);
@@ -226,6 +227,7 @@ export class PaymentImport {
     given: BillToImport,
     how: Importing,
     planned: Map<string, KnownBill> | undefined,
+    intentId?: IntentId,
   ): Promise<Outcome> {
     if (typeof given !== 'object' || (given as object | null) === null) return ['It is not an object.'];
     const shop = await this.shopOf(scope, given.shop);
@@ -233,17 +235,14 @@ export class PaymentImport {
     const now = this.clock.now();
     const bill = readBillToImport(given, {
       shop,
-      intentId: timeOrderedUuid(this.random, now),
+      intentId: intentId ?? timeOrderedUuid(this.random, now),
       now,
       production: this.options.production,
     });
     if (Array.isArray(bill)) return bill;
     const known = planned?.get(keyOf(bill)) ?? (await this.store.known(bill.shop, bill.billId));
     if (known) return compare(known, bill);
-    if (planned) {
-      planned.set(keyOf(bill), { ...bill, state: 'OPEN' });
-      return 'imported';
-    }
+    if (planned) return plan(planned, bill);
     try {
       await this.insert(bill, how);
     } catch (error) {
@@ -278,7 +277,15 @@ function compare(known: KnownBill, bill: Pick<ForeignBill, 'orderId' | 'amount' 
   return [`A bill with this billId already exists here: order "${orderId}", ${amount} ${currency}, ${state}.`];
 }
 
-function keyOf({ shop, billId }: ForeignBill): string {
+function plan(
+  planned: Map<string, KnownBill>,
+  bill: Omit<KnownBill, 'state'> & Pick<ForeignBill, 'shop' | 'billId'>,
+): 'imported' {
+  planned.set(keyOf(bill), { ...bill, state: 'OPEN' });
+  return 'imported';
+}
+
+function keyOf({ shop, billId }: Pick<ForeignBill, 'shop' | 'billId'>): string {
   return `${shop} ${billId}`;
 }
 

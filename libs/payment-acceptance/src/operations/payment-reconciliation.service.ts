@@ -90,7 +90,7 @@ export class PaymentReconciliation {
   /**
    * Asks the service about each bill that was active that day, at no more than half of the shop's rate limit. Yields a row
    * for each payment made that day by the service's `created_at`, and one for each bill without an answer. A bill was active
-   * if it was open at some time of the day, or if one of its payments or callbacks became known then.
+   * if it was open at some time of the day, or if one of its payments was made, or one of its payments or callbacks became known, then.
    * @throws PaymentOperatorActionError if `day` is not a date
    * @throws PaymentUnknownShopError
    * @throws PaymentServiceError if the service does not answer for many bills in a row
@@ -112,6 +112,7 @@ export class PaymentReconciliation {
       shop: shop.name,
       from: new Date(from.getTime() - SKEW_MS),
       to: new Date(to.getTime() + SKEW_MS),
+      day,
       followedSince: followed ? new Date(from.getTime() - Math.max(paidForMs, expiredForMs)) : null,
     };
     const pauseMs = 2_000 / shop.requestsPerSecond;

@@ -63,7 +63,7 @@ export interface StatementComparison extends Omit<ReconciledPayment, 'orderId' |
   readonly billState: BillState | null;
 }
 
-/** Exact sums of SUCCESS payments in one currency. */
+/** Exact sums of SUCCESS payments in one currency; in the ledger, also of those that an operator accepted. */
 export interface ReconciliationTotal {
   readonly currency: string;
   readonly servicePayments: number;
@@ -144,7 +144,8 @@ export function addToTotals(
     const serviceAmount = addAmounts(total.serviceAmount, row.serviceAmount);
     totals.set(total.currency, { ...total, servicePayments: total.servicePayments + 1, serviceAmount });
   }
-  if (row.ledgerStatus === 'SUCCESS' && row.ledgerAmount !== null && !row.differences.includes('listed-twice')) {
+  const isPaid = row.ledgerStatus === 'SUCCESS' || row.verdict === 'succeeded';
+  if (isPaid && row.ledgerAmount !== null && !row.differences.includes('listed-twice')) {
     const total = of(row.ledgerCurrency ?? '');
     const ledgerAmount = addAmounts(total.ledgerAmount, row.ledgerAmount);
     totals.set(total.currency, { ...total, ledgerPayments: total.ledgerPayments + 1, ledgerAmount });

@@ -49,17 +49,18 @@ class StatementSpan {
   }
 
   /** Whether a complete statement would list this payment of the ledger. */
-  covers({ status, createdAtText, firstSeenAt }: LedgerPaymentOfBill, timeZone: string): boolean {
+  covers({ status, verdict, createdAtText, firstSeenAt }: LedgerPaymentOfBill, timeZone: string): boolean {
     const created = createdAtText === null ? undefined : statementInstant(createdAtText, timeZone);
     const at = (created ?? firstSeenAt).getTime();
-    return this.statuses.has(status) && at >= this.from && at <= this.to;
+    return (this.statuses.has(status) || verdict === 'succeeded') && at >= this.from && at <= this.to;
   }
 }
 
 /**
  * Compares a statement of the merchant's account with the ledger, in both directions: first a row for each payment that the
  * statement lists, then one for each payment in the ledger that it should list but does not. It should list the SUCCESS
- * payments made within the time that its own payments span, and those of another status if it lists any of that status.
+ * payments made within the time that its own payments span, those that an operator accepted, and those of another status if it lists
+ * any of that status.
  * Changes nothing.
  */
 export async function* compareStatement(

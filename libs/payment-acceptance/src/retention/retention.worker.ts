@@ -1,8 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentRandom } from '../common/random.js';
+import { RateLimitedLog } from '../common/rate-limited-log.js';
 import { withTimeout } from '../common/timeout.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { RetentionStore } from './storage/retention.store.js';
@@ -10,32 +12,34 @@ import { RetentionStore } from './storage/retention.store.js';
 /** About how many rows record one bill: itself, payments, callbacks, events, deliveries. */
 const ROWS_OF_A_BILL = 10;
 
+/** How often the same failure is logged. */
+const LOG_EVERY_MS = 600_000;
+
 /** Removes old records in small batches, with pauses between them. */
 @Injectable()
 export class RetentionWorker {
   private readonly logger = new PaymentLogger('PaymentRetention');
   private readonly stopping = new AbortController();
+  private readonly rateLimited: RateLimitedLog;
   private loop: Promise<void> | undefined;
 
   constructor(
     private readonly store: RetentionStore,
     private readonly random: PaymentRandom,
+    clock: PaymentClock,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
-  ) {}
+  ) {
+    this.rateLimited = new RateLimitedLog(this.logger, clock, LOG_EVERY_MS);
+  }
 
-  /** Processes one batch of each kind. @returns how many rows were redacted or deleted, a bill counting as one */
+  /**
+   * Processes one batch of each kind, whether or not another kind fails.
+   * @returns how many rows were redacted or deleted, a bill counting as one
+   * @throws what the database throws, of the first kind that failed
+   */
   async runOnce(): Promise<number> {
-    const { retention } = this.options;
-    if (retention === false) return 0;
-    const { redactCallbacksAfterMs, deleteCallbacksAfterMs, redactBillsAfterMs, batchSize } = retention;
-    let rows = 0;
-    if (deleteCallbacksAfterMs !== null) rows += await this.store.deleteCallbacks(deleteCallbacksAfterMs, batchSize);
-    if (redactCallbacksAfterMs !== null) rows += await this.store.redactCallbacks(redactCallbacksAfterMs, batchSize);
-    if (redactBillsAfterMs !== null) {
-      rows += await this.store.redactBills(redactBillsAfterMs, Math.ceil(batchSize / ROWS_OF_A_BILL));
-      rows += await this.store.redactNotes(redactBillsAfterMs, batchSize);
-      rows += await this.store.redactLostBills(redactBillsAfterMs, batchSize);
-    }
+    const { rows, failures } = await this.removeEachKind();
+    if (failures.length > 0) throw failures[0];
     return rows;
   }
 
@@ -62,13 +66,37 @@ export class RetentionWorker {
   }
 
   private async batch(): Promise<number> {
-    try {
-      return await this.runOnce();
-    } catch (error) {
-      const line = `Could not remove old records; retrying later. ${describeError(error)}`;
-      this.logger.write('removal-failed', line, { error: errorType(error) });
-      return 0;
+    const { rows, failures } = await this.removeEachKind();
+    for (const error of failures) {
+      const line = (): string => `Could not remove old records; retrying later. ${describeError(error)}`;
+      this.rateLimited.write('removal-failed', errorType(error), line, { error: errorType(error) });
     }
+    return rows;
+  }
+
+  private async removeEachKind(): Promise<{ rows: number; failures: unknown[] }> {
+    const { store } = this;
+    const { retention } = this.options;
+    if (retention === false) return { rows: 0, failures: [] };
+    const { redactCallbacksAfterMs, deleteCallbacksAfterMs, redactBillsAfterMs, batchSize } = retention;
+    const billsAtOnce = Math.ceil(batchSize / ROWS_OF_A_BILL);
+    const kinds: [number | null, (afterMs: number) => Promise<number>][] = [
+      [deleteCallbacksAfterMs, (afterMs) => store.deleteCallbacks(afterMs, batchSize)],
+      [redactCallbacksAfterMs, (afterMs) => store.redactCallbacks(afterMs, batchSize)],
+      [redactBillsAfterMs, (afterMs) => store.redactBills(afterMs, billsAtOnce)],
+      [redactBillsAfterMs, (afterMs) => store.redactNotes(afterMs, batchSize)],
+      [redactBillsAfterMs, (afterMs) => store.redactLostBills(afterMs, batchSize)],
+    ];
+    const done = { rows: 0, failures: [] as unknown[] };
+    for (const [afterMs, remove] of kinds) {
+      if (afterMs === null) continue;
+      try {
+        done.rows += await remove(afterMs);
+      } catch (error) {
+        done.failures.push(error);
+      }
+    }
+    return done;
   }
 
   private async pause(ms: number): Promise<void> {

@@ -39,7 +39,7 @@ export function takeInBill(context: PageContext, lost: LostBill): OperatorAction
       </p>`,
     async perform(operator, input) {
       const [orderId, amount, currency] = [input('orderId'), input('amount'), input('currency')];
-      if (orderId === '') throw new InputError('Specify the order that the bill was created for.');
+      if (orderId.trim() === '') throw new InputError('Specify the order that the bill was created for.');
       if (parseAmount(amount) === null) {
         throw new InputError(`"${amount}" is not an amount. Enter one such as 100.05, with at most two decimals.`);
       }

@@ -35,7 +35,7 @@ export interface Field {
   readonly inputMode?: 'decimal' | 'url';
 }
 
-/** Reads a field of the form: one line, empty if it was left out. */
+/** Reads a field of the form: one line, empty if it was left out; the order's id as it was sent. */
 export type Input = (name: string) => string;
 
 /** A field that was filled in wrongly. */

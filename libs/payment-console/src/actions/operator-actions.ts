@@ -159,5 +159,8 @@ function csrfTarget({ query }: PageContext, target: string): string {
 function fieldOf(body: unknown, name: string): string {
   if (typeof body !== 'object' || body === null || !Object.hasOwn(body, name)) return '';
   const value = (body as Readonly<Record<string, unknown>>)[name];
-  return typeof value === 'string' ? cleanLine(value.slice(0, MAX_TEXT_LENGTH)) : '';
+  if (typeof value !== 'string') return '';
+  const text = value.slice(0, MAX_TEXT_LENGTH);
+  // An order's id counts to the character: another number of spaces is another order.
+  return name === 'orderId' ? text : cleanLine(text);
 }

@@ -45,6 +45,8 @@ export interface ReconciliationSpan {
   readonly from: Date;
   /** Exclusive. */
   readonly to: Date;
+  /** The same day on the service's clock, as `YYYY-MM-DD`: a payment made then may have become known later. */
+  readonly day: string;
   /** Also includes bills that ended since then: they are still checked, because a payment may come late. */
   readonly followedSince: Date | null;
 }
@@ -57,8 +59,8 @@ export class ReconciliationStore {
   constructor(private readonly database: Database) {}
 
   /**
-   * Bills that were open during the period, or had a payment or a callback then; at most `limit`, in the order of their
-   * opening, after the given one.
+   * Bills that were open during the period, or have a payment that was made, seen or changed then, or a callback; at most `limit`,
+   * in the order of their opening, after the given one.
    */
   bills(span: ReconciliationSpan, after: BillToReconcile | undefined, limit: number): Promise<BillToReconcile[]> {
     const { dialect } = this.database;
@@ -77,7 +79,8 @@ export class ReconciliationStore {
          AND (${openedAt} > ${afterMs} OR ${openedAt} = ${afterMs} AND b.intent_id > ${after?.intentId ?? FIRST_UUID})
          AND (b.state = 'OPEN' OR b.ended_at >= ${from} ${followed}
            OR EXISTS (SELECT 1 FROM payment_acceptance.payment p WHERE p.intent_id = b.intent_id
-             AND (${within('p.first_seen_at')} OR ${within('p.changed_at')}))
+             AND (${within('p.first_seen_at')} OR ${within('p.changed_at')}
+               OR p.service_created_at LIKE ${`${span.day}%`}))
            OR EXISTS (SELECT 1 FROM payment_acceptance.callback c WHERE c.intent_id = b.intent_id AND ${within('c.received_at')}))
        ORDER BY ${openedAt}, b.intent_id LIMIT ${limit}`.withTimeout(LONG_STATEMENT_TIMEOUT_MS),
       { openedAt: instant },
