@@ -9,6 +9,7 @@ import {
 import { PaymentProbe } from 'nestjs-payment-acceptance/testing';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { BillService } from '../../libs/payment-acceptance/src/bills/bill.service.js';
 import { BillStore } from '../../libs/payment-acceptance/src/bills/storage/bill.store.js';
 import { ON_MARIADB, onPostgres } from '../support/database.js';
 import { moduleOptions, startHarness, type Harness, type Instance } from '../support/harness.js';
@@ -88,6 +89,54 @@ describe('creating a bill while things fail', () => {
     expect((await create(harness.host, 'unsent')).attempt).toBe(2);
   });
 
+  test('an intent whose process was suspended until its lease had ended is not sent any more', async () => {
+    const stored = ON_MARIADB ? 'after COMMIT' : 'after INSERT payment_acceptance.shop_order';
+    let isSuspended = false;
+    const probe = harness.host.app.get(PaymentProbe);
+    probe.reached = (point) => {
+      if (isSuspended || point !== stored) return;
+      isSuspended = true;
+      harness.clock.advance(180_000);
+    };
+    const before = harness.sandbox.bills().length;
+    const error = await failing(harness.host, 'suspended');
+    probe.reached = () => undefined;
+    expect(error).toMatchObject({ code: 'network', mayHaveLeft: false });
+    expect(harness.sandbox.bills()).toHaveLength(before);
+    expect(await billsOf('suspended')).toMatchObject([{ state: 'REJECTED' }]);
+  });
+
+  test('creations that a crash has left behind are all closed at once, however many they are', async () => {
+    const logged = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+    await harness.host.dataSource.query(
+      `INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES ('main', 'crashed')`,
+    );
+    const rows = Array.from(
+      { length: 250 },
+      (_each, index) =>
+        `('00000000-0000-4000-8000-000000000${String(index + 100)}', 'main', 'shop-main', 'crashed', ${index + 1}, 'CREATING', 10,
+          'RUB', false, 'normal', '', false, '2026-01-01', '2026-01-01', '2026-01-01')`,
+    );
+    await harness.host.dataSource
+      .query(`INSERT INTO payment_acceptance.bill (intent_id, shop, shop_id, order_id, attempt,
+      state, amount, currency, payer_pays_commission, type, custom, custom_given, created_at, lease_until, check_after)
+      VALUES ${rows.join(', ')}`);
+    await harness.host.app.get(BillService, { strict: false }).closeAbandoned();
+    logged.mockRestore();
+    const [left] = await harness.host.dataSource.query<[{ n: string }]>(
+      `SELECT count(*) AS n FROM payment_acceptance.bill WHERE order_id = 'crashed' AND state = 'CREATING'`,
+    );
+    expect(Number(left.n)).toBe(0);
+  });
+
+  test('a bill whose lifetime ends before its first check is checked at its end', async () => {
+    const schedule = { openMs: [3_600_000], lifetimeMs: 1_800_000 };
+    const brief = await harness.start({ options: { schedule } });
+    await create(brief, 'brief');
+    const [bill] = await billsOf('brief');
+    expect(Date.parse(bill!.nextCheckAt!) - Date.parse(bill!.createdAt)).toBeLessThan(1_900_000);
+  });
+
   test('a refusal that is stored after the lease is a refusal, and leaves nothing unknown', async () => {
     const store = harness.host.app.get(BillStore, { strict: false });
     const hold = harness.sandbox.holdAnswers('create');
@@ -95,7 +144,7 @@ describe('creating a bill while things fail', () => {
     const creating = failing(harness.host, 'late-refusal');
     await hold.reached();
     harness.clock.advance(600_000);
-    expect(await store.closeAbandoned()).toMatchObject([{ orderId: 'late-refusal' }]);
+    expect(await store.closeAbandoned(9)).toMatchObject([{ orderId: 'late-refusal' }]);
     hold.release();
     expect(await creating).toMatchObject({ code: 'unauthenticated' });
     await harness.sandbox.clearFaults();

@@ -68,11 +68,11 @@ describe('inquiries about bills that only postbacks name', () => {
     expect([bill?.state, ended]).toEqual(['PAID', false]);
     await other.stop();
     await inquiring;
-    // An inquiry is counted before it is sent, so stopping it does not cause another one at once.
+    // The request takes its turn before it is sent, so stopping it does not cause another one at once.
     expect(world.asked.filter((id) => id === 'slow-one')).toHaveLength(1);
     await world.inquireFor(9 * MINUTE, 3 * MINUTE);
-    expect(world.asked.filter((id) => id === 'slow-one')).toHaveLength(1);
-    await world.inquireFor(6 * MINUTE, 3 * MINUTE);
+    expect(world.asked.filter((id) => id === 'slow-one')).toHaveLength(2);
+    await world.inquireFor(3 * MINUTE, 3 * MINUTE);
     expect(world.asked.filter((id) => id === 'slow-one')).toHaveLength(2);
   });
 
@@ -103,6 +103,16 @@ describe('inquiries about bills that only postbacks name', () => {
     await world.inquireFor(HOUR);
     expect(world.asked).toEqual([]);
     await world.query(`UPDATE payment_acceptance.shop_state SET refused_since = NULL`);
+  });
+
+  test('an outage of days uses up none of the requests for a bill', async () => {
+    const billId = await world.lose('during an outage');
+    world.harness.clock.advance(CREATION);
+    await world.harness.sandbox.setFaults({ requests: { status500: 1 } });
+    await world.inquireFor(5 * DAY, 6 * HOUR);
+    await world.harness.sandbox.clearFaults();
+    await world.inquireFor(15 * MINUTE);
+    expect(await world.operations.lostBills()).toMatchObject([{ billId }]);
   });
 
   test('postbacks wait for thirty days, and no longer', async () => {

@@ -83,9 +83,10 @@ describe('cli --dry-run', () => {
     ["a shopId other than the application's", { MAIN_SHOP_ID: 'typo' }, 'shops.main.shopId: the tables have'],
   ])('and every command leaves %s out of the tables', async (_what, settings, said) => {
     const typo = { TYPO_SHOP_ID: 'typo', TYPO_API_TOKEN: 'typo', ...settings };
-    const more = Object.entries(typo).map(([name, value]) => [`PAYMENT_ACCEPTANCE_${name}`, value]);
+    const env = environmentOf(harness);
+    for (const [name, value] of Object.entries(typo)) env[`PAYMENT_ACCEPTANCE_${name}`] = value;
     const before = await tables();
-    const ran = await runCommand(['status', '--json'], { ...environmentOf(harness), ...Object.fromEntries(more) });
+    const ran = await runCommand(['status', '--json'], env);
     expect(ran.out + ran.err).toContain(said);
     expect(await tables()).toEqual(before);
   });

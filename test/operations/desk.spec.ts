@@ -201,8 +201,8 @@ describe('desk', () => {
        WHERE order_id = 'unseen'`,
       );
       await harness.host.dataSource.query(
-        `UPDATE payment_acceptance.payment SET first_seen_at = now() - interval '9 days', changed_at = now() - interval '9 days'
-       WHERE payment_id = $1`,
+        `UPDATE payment_acceptance.payment SET first_seen_at = now() - interval '9 days', changed_at = now() - interval '9 days',
+         service_created_at = '2020-01-01 12:00:00' WHERE payment_id = $1`,
         [row!.paymentId],
       );
       expect(of(await reconcile(), 'unseen')).toEqual([]);

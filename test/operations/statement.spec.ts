@@ -193,7 +193,7 @@ describe('a statement of the account against the ledger', () => {
     harness.clock.advance(DAY + 2 * HOUR);
     await harness.settle();
     const rows = [];
-    const day = String(payment.createdAt).slice(0, 10);
+    const day = payment.createdAt.slice(0, 10);
     for await (const row of harness.host.app.get(PaymentReconciliation).reconcile({ day, shop: 'main' }))
       rows.push(row);
     expect(rows.filter(({ orderId }) => orderId === 'twice')).toMatchObject([

@@ -1,7 +1,7 @@
 import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CreatedBill } from '../client/answers.js';
-import { PaymentServiceClient, type BillFields } from '../client/payment-service.client.js';
+import { PaymentServiceClient, type BillFields, type RequestControl } from '../client/payment-service.client.js';
 import { PaymentServiceError } from '../client/service.errors.js';
 import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType, PaymentAcceptanceError } from '../common/errors.js';
@@ -47,6 +47,9 @@ export interface CreateBillOptions {
 
 /** Pauses between looks at a creation of another instance's. */
 const POLL_MS = { first: 50, most: 500 };
+
+/** How many abandoned creations one statement closes. */
+const CLOSED_AT_ONCE = 100;
 
 /** Of each shop, one line about refused creations in this time. */
 const REFUSALS_MS = 60_000;
@@ -130,7 +133,11 @@ export class BillService implements BeforeApplicationShutdown {
 
   /** Marks creations whose outcome was not stored within their lease as unknown, and logs them. */
   async closeAbandoned(): Promise<void> {
-    for (const bill of await this.store.closeAbandoned()) this.reportUnknown(bill);
+    let closed: readonly BillRecord[];
+    do {
+      closed = await this.store.closeAbandoned(CLOSED_AT_ONCE);
+      closed.forEach((bill) => this.reportUnknown(bill));
+    } while (closed.length === CLOSED_AT_ONCE);
   }
 
   private reportUnknown({ shop, orderId, intentId }: BillRecord): void {
@@ -165,13 +172,15 @@ export class BillService implements BeforeApplicationShutdown {
     for (let pauseMs = POLL_MS.first; ; pauseMs = Math.min(2 * pauseMs, POLL_MS.most)) {
       if (this.stopping) throw new PaymentApplicationStoppingError(shop.name, fields.orderId);
       await this.ends.storeNow(shop.name, fields.orderId);
+      // Half of the lease, in which every attempt begins unless the process was suspended: by then another may have taken its place.
+      const beginBefore = this.clock.elapsed() + this.options.leases.creationMs / 2;
       const begun = await this.begin(intent, orderedAt, newAttempt).catch((error: unknown) => {
         // Without a connection nothing was sent, and another statement would only wait for one, too.
         const mayBeStored = !(error instanceof PaymentBillError || error instanceof PaymentPoolExhaustedError);
         if (mayBeStored) this.endUnsent(intent, error);
         return throwTyped(error);
       });
-      if (begun === 'stored') return payable(await this.request(shop, fields, intent, signal));
+      if (begun === 'stored') return payable(await this.request(shop, fields, intent, { signal, beginBefore }));
       if (begun !== 'busy') return payable(begun);
       if (performance.now() >= deadline || signal?.aborted)
         throw new PaymentCreationInProgressError(shop.name, fields.orderId);
@@ -242,10 +251,10 @@ export class BillService implements BeforeApplicationShutdown {
   }
 
   /** Sends the request of a stored intent and moves the intent to the state that the answer implies. */
-  private async request(shop: Shop, fields: BillFields, intent: Intent, signal?: AbortSignal): Promise<BillRecord> {
+  private async request(shop: Shop, fields: BillFields, intent: Intent, control: RequestControl): Promise<BillRecord> {
     let answer: CreatedBill;
     try {
-      answer = await this.client.createBill(shop, fields, { signal });
+      answer = await this.client.createBill(shop, fields, control);
     } catch (error) {
       const unknown = !(error instanceof PaymentServiceError) || error.mayHaveMadeABill;
       await this.ends.close(intent, unknown ? 'UNKNOWN' : 'REJECTED', error);

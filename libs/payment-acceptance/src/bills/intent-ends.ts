@@ -49,8 +49,9 @@ export class IntentEnds {
    */
   open(intent: Intent, answer: CreatedBill): Promise<BillRecord> {
     const { shop, orderId, intentId } = intent;
-    const { openMs, jitterPercent } = this.options.schedule;
-    const firstCheckMs = (openMs[0] ?? 60_000) * (1 + (this.random.fraction() * jitterPercent) / 100);
+    const { openMs, jitterPercent, lifetimeMs } = this.options.schedule;
+    const pauseMs = (openMs[0] ?? 60_000) * (1 + (this.random.fraction() * jitterPercent) / 100);
+    const firstCheckMs = Math.min(pauseMs, lifetimeMs);
     const { billId } = answer;
     const unknown = (problem: string): PaymentUnknownOutcomeError => {
       const error = new PaymentAnswerNotUnderstoodError({ shop, operation: 'createBill' }, problem);

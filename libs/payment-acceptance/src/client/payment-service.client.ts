@@ -40,6 +40,8 @@ export interface RequestControl {
   readonly signal?: AbortSignal;
   /** Total number of attempts. Default: the option `http.attempts`. */
   readonly attempts?: number;
+  /** After this reading of the clock's `elapsed()`, no attempt begins. Default: none. */
+  readonly beginBefore?: number;
 }
 
 /** One operation. Its request is built for each attempt, since a token rotation may change the shop in between. */
@@ -198,15 +200,15 @@ export class PaymentServiceClient implements OnApplicationShutdown {
       fraction: () => this.random.fraction(),
       signal: control.signal,
     };
-    return retry(policy, () => this.withTokens(shop, exchange, control.signal), exchange.mayRetry);
+    return retry(policy, () => this.withTokens(shop, exchange, control), exchange.mayRetry);
   }
 
   /** A request refused for its token had no effect, so it is repeated with the shop's other tokens in turn. */
-  private async withTokens<T>(shop: Shop, exchange: Exchange<T>, signal?: AbortSignal): Promise<T> {
+  private async withTokens<T>(shop: Shop, exchange: Exchange<T>, control: RequestControl): Promise<T> {
     let refusal: PaymentUnauthenticatedError | undefined;
     for await (const credential of this.shops.credentials(shop)) {
       try {
-        return await this.attempt(credential, exchange, signal);
+        return await this.attempt(credential, exchange, control);
       } catch (error) {
         if (!(error instanceof PaymentUnauthenticatedError)) throw error;
         refusal ??= error;
@@ -215,9 +217,15 @@ export class PaymentServiceClient implements OnApplicationShutdown {
     throw refusal ?? new Error(`Shop "${shop.name}" has no token.`);
   }
 
-  private async attempt<T>({ shop, token }: Credential, exchange: Exchange<T>, signal?: AbortSignal): Promise<T> {
+  private async attempt<T>(
+    { shop, token }: Credential,
+    exchange: Exchange<T>,
+    { signal, beginBefore = Infinity }: RequestControl,
+  ): Promise<T> {
     const { operation } = exchange;
-    if (signal?.aborted) throw new PaymentRequestAbortedError({ shop: shop.name, operation }, false);
+    const details = { shop: shop.name, operation };
+    if (signal?.aborted) throw new PaymentRequestAbortedError(details, false);
+    if (this.clock.elapsed() > beginBefore) throw new PaymentServiceNetworkError(details, 'too late to send', false);
     const request = exchange.request(shop);
     const begun = performance.now();
     const measure = (outcome: string): void =>

@@ -35,7 +35,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Pauses between requests for the same bill; after the last one it is not asked for again. */
+/** Pauses between answered requests for the same bill; after the last one it is not asked for again. */
 const PAUSES_MS: readonly number[] = [10 * MINUTE, HOUR, 6 * HOUR, DAY, 3 * DAY];
 
 /** Pause between polls for bills to ask for; shorter while there are more than one turn takes. */
@@ -142,9 +142,10 @@ export class BillInquiry implements LeasedWork<Inquiries> {
     const unknown: SoughtBill[] = [];
     const askOneByOne = async (): Promise<void> => {
       for (let bill = left.shift(); bill && !stopping.aborted; bill = left.shift()) {
-        asked.push(bill);
         const answer = await this.ask(shop, bill.billId, stopping);
+        // The bill is asked for again once its lease ends: an outage uses up none of its requests.
         if (answer === 'none') left.length = 0;
+        else asked.push(bill);
         if (answer === 'unknown') unknown.push(bill);
       }
     };
@@ -176,8 +177,11 @@ export class BillInquiry implements LeasedWork<Inquiries> {
       if (isRefusalOfBill(error)) return 'unknown';
       // A gateway's refusal says nothing of the bill; as strangers choose what it sees, it is no reason for a pause either.
       if (error instanceof PaymentRequestRefusedError) return 'kept';
-      if (error instanceof PaymentTooManyPaymentsError) await this.report(shop, billId, []);
-      else if (!stopping.aborted) return this.noteFailure(shop, billId, error);
+      if (!(error instanceof PaymentTooManyPaymentsError)) {
+        if (!stopping.aborted) await this.noteFailure(shop, billId, error);
+        return 'none';
+      }
+      await this.report(shop, billId, []);
       return 'kept';
     }
     const ofBill = list.payments.filter((payment) => payment.billId === null || payment.billId === billId);
@@ -227,13 +231,12 @@ export class BillInquiry implements LeasedWork<Inquiries> {
   }
 
   /** Rate-limited, since strangers choose what is asked for. */
-  private async noteFailure(shop: Shop, billId: BillId, error: unknown): Promise<'none'> {
+  private async noteFailure(shop: Shop, billId: BillId, error: unknown): Promise<void> {
     const pauseMs = Math.max(FAILED_MS, retryAfter(error));
     if (pauseMs > this.gapMs) await this.store.postpone(shop.name, pauseMs);
     const what = `Could not ask the service of shop "${shop.name}" about a bill that a postback names.`;
     const fields = { shop: shop.name, billId: cleanLine(maskCards(billId)), error: errorType(error) };
     this.rateLimited.write('inquiry-failed', shop.name, () => `${what} ${describeError(error)}`, fields);
-    return 'none';
   }
 
   private isQuiet(shop: string): boolean {

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
+import { PaymentUnknownShopError } from '../config/configuration.error.js';
 import type { Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { PaymentShopError, PaymentShopResolverError } from '../config/shop.errors.js';
@@ -11,8 +12,14 @@ import { ShopStore } from './storage/shop.store.js';
 /** How often the shops are listed and registered again. */
 const PREPARE_MS = 60_000;
 
-/** How long checks do not call a shop resolver that has failed, so that it does not delay the shops of the options. */
+/** How long checks do not call a shop resolver that has failed, or look up a shop that it does not have. */
 const REST_MS = 5_000;
+
+/** How long checks wait for the host's shop resolver. What it answers later serves the next poll: no shop waits for another's. */
+const PATIENCE_MS = 100;
+
+/** How many shops are looked up at once. */
+const AT_ONCE = 8;
 
 /**
  * The shops whose bills this instance checks: those of the options, and those that the shop resolver lists. While the
@@ -23,12 +30,14 @@ export class FollowedShops {
   private readonly logger = new PaymentLogger('PaymentChecks');
   private names: readonly string[] = [];
   private preparedAt = -Infinity;
+  private preparing: Promise<void> | undefined;
   private failedAt = -Infinity;
   /** Index of the shop that comes first; rotates with each poll, so that none always comes last. */
   private first = 0;
   /** Shops already reported. */
   private readonly removed = new Set<string>();
-  private readonly invalid = new Set<string>();
+  /** When each shop was last looked up in vain. */
+  private readonly unusable = new Map<string, number>();
 
   constructor(
     private readonly store: DueStore,
@@ -39,10 +48,10 @@ export class FollowedShops {
 
   /** Registers the shops for all instances: without its row, no bill of a shop is checked. */
   async prepare(): Promise<void> {
-    this.preparedAt = this.now();
     const listed = await this.list();
     this.names = listed ?? (this.names.length > 0 ? this.names : this.shops.configured);
     await this.rows.register(this.names);
+    this.preparedAt = listed ? this.now() : this.now() - PREPARE_MS + REST_MS;
     if (listed) await this.reportRemoved();
   }
 
@@ -60,17 +69,22 @@ export class FollowedShops {
   async findDue(probeMs: number): Promise<Due> {
     const age = this.now() - this.preparedAt;
     // A shop that has just created its first bill must not wait for the next minute.
-    if (age >= PREPARE_MS || this.shops.discovered) await this.prepare();
-    return this.store.look(this.names, probeMs);
+    if (age >= PREPARE_MS || this.shops.discovered) {
+      this.preparing ??= this.prepare().finally(() => (this.preparing = undefined));
+      await withPatience(this.preparing);
+    }
+    const usable = this.names.filter((name) => !this.rests(name));
+    return this.store.look(usable, probeMs);
   }
 
-  /** The settings of these shops, in rotating order. */
+  /** The settings of these shops, in rotating order, as far as the host's resolver gives them in time. */
   async *settingsOf(names: readonly string[]): AsyncGenerator<Shop> {
     this.first += 1;
-    for (let turn = 0; turn < names.length; turn += 1) {
-      const name = names[(this.first + turn) % names.length];
-      const shop = name === undefined ? undefined : await this.usable(name);
-      if (shop) yield shop;
+    const start = this.first % Math.max(1, names.length);
+    const rotated = [...names.slice(start), ...names.slice(0, start)];
+    for (let first = 0; first < rotated.length; first += AT_ONCE) {
+      const some = rotated.slice(first, first + AT_ONCE);
+      for (const shop of await Promise.all(some.map((name) => withPatience(this.usable(name))))) if (shop) yield shop;
     }
   }
 
@@ -79,26 +93,29 @@ export class FollowedShops {
       return await this.shops.list();
     } catch (error) {
       if (!(error instanceof PaymentShopError)) throw error;
-      this.preparedAt -= PREPARE_MS - REST_MS;
       const line = `New and removed shops go unnoticed for now. ${describeError(error)}`;
       this.logger.write('shops-not-listed', line, { error: errorType(error) });
       return undefined;
     }
   }
 
+  private rests(name: string): boolean {
+    if (this.shops.isConfigured(name)) return false;
+    return this.now() - Math.max(this.failedAt, this.unusable.get(name) ?? -Infinity) < REST_MS;
+  }
+
   private async usable(name: string): Promise<Shop | undefined> {
-    const now = this.now();
-    const resting = now - this.failedAt < REST_MS;
-    if (resting && !this.shops.isConfigured(name)) return undefined;
+    if (this.rests(name)) return undefined;
     try {
-      const shop = await this.shops.find(name);
-      this.invalid.delete(name);
+      const shop = await this.shops.get(name);
+      this.unusable.delete(name);
       return shop;
     } catch (error) {
-      if (!(error instanceof PaymentShopError)) throw error;
-      if (error instanceof PaymentShopResolverError) this.failedAt = now;
-      else if (this.invalid.has(name)) return undefined;
-      else this.invalid.add(name);
+      if (!(error instanceof PaymentShopError || error instanceof PaymentUnknownShopError)) throw error;
+      const isReported = this.unusable.has(name);
+      if (error instanceof PaymentShopResolverError) this.failedAt = this.now();
+      else this.unusable.set(name, this.now());
+      if (isReported) return undefined;
       const line = `Bills of shop "${name}" are waiting. ${describeError(error)}`;
       this.logger.write('shop-unusable', line, { shop: name, error: errorType(error) });
       return undefined;
@@ -124,4 +141,13 @@ export class FollowedShops {
   private now(): number {
     return this.clock.elapsed();
   }
+}
+
+/** Resolves with nothing if the work takes longer; it goes on. */
+async function withPatience<T>(work: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), PATIENCE_MS);
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }

@@ -80,13 +80,13 @@ export abstract class BillStore {
   /** Finds creations whose lease has expired, by an index. */
   protected abstract isAbandoned(now: Statement): Statement;
 
-  /** Closes creations whose lease expired as `UNKNOWN`; returns them. */
-  async closeAbandoned(): Promise<BillRecord[]> {
+  /** Closes up to `limit` creations whose lease expired as `UNKNOWN`; returns them. */
+  async closeAbandoned(limit: number): Promise<BillRecord[]> {
     const { database } = this;
     const { oneOf, text } = database.dialect;
     const now = this.now();
     const abandoned = await database.rows<{ id: string }>(
-      sql`SELECT ${text('intent_id')} AS id FROM payment_acceptance.bill WHERE ${this.isAbandoned(now)} LIMIT 100`,
+      sql`SELECT ${text('intent_id')} AS id FROM payment_acceptance.bill WHERE ${this.isAbandoned(now)} LIMIT ${limit}`,
       {},
     );
     if (abandoned.length === 0) return [];
