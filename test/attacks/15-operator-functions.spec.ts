@@ -136,9 +136,13 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
       [
         'attach',
         ({ intentId, billId }) => ['attach', { intentId, billId }],
-        'Intent ? is not an unknown outcome, or is no longer one.',
+        'Intent ? does not have an unknown outcome, or no longer has one.',
       ],
-      ['void', ({ intentId }) => ['void', { intentId }], 'Intent ? is not an unknown outcome, or is no longer one.'],
+      [
+        'void',
+        ({ intentId }) => ['void', { intentId }],
+        'Intent ? does not have an unknown outcome, or no longer has one.',
+      ],
       [
         'accept',
         ({ reviewId }) => ['accept', { reviewId }],

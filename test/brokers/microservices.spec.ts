@@ -185,9 +185,9 @@ describe('microservices', () => {
 
     test.each<[Partial<PaymentMicroservicesOptions>, string]>([
       [{ client: {} as ClientProxy }, 'client: must be a ClientProxy'],
-      [{ events: [] }, 'events: some of payment.succeeded'],
+      [{ events: [] }, 'events: must list one or more of payment.succeeded'],
       [{ events: ['payment.succeeded', 'payment.succeeded'] }, 'events: lists one twice'],
-      [{ shops: [] }, 'shops: must be names of shops, or omit it for all.'],
+      [{ shops: [] }, 'shops: must be a list of shop names; omit it for all.'],
       [{ shop: ['eu'] } as object, 'shop: there is no such option.'],
       [{ source: 'two words' }, 'source: must be a URI reference'],
       [{ connectTimeoutMs: 0 }, 'connectTimeoutMs: must be a whole number'],

@@ -50,6 +50,14 @@ describe('silent broker', () => {
       expect(await only()).toMatchObject({ attempts: 1, lastError: null });
     });
 
+    test('nor does one that it closes the channel for, to those that were in flight beside it', async () => {
+      const { harness } = await startBeside('rejected once');
+      await pay(harness, 3);
+      const all = () => deliveriesTo(harness, 'rabbitmq');
+      await until(passing(harness, all), (deliveries) => deliveries.every(({ state }) => state === 'DONE'));
+      expect((await all()).map(({ attempts }) => attempts)).toEqual([1, 1, 1]);
+    });
+
     test('while what it closes its channel for is a refusal, which counts', async () => {
       const { broker, harness } = await startBeside('rejected');
       await pay(harness, 1);

@@ -129,7 +129,10 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
     };
     const { status, text } = await desk.operator.submit(await desk.operator.open('actions/replay/all'), {});
     probe.reached = () => undefined;
-    expect([status, text]).toEqual([503, expect.stringContaining('The action stopped after 20, which remain done.')]);
+    expect([status, text]).toEqual([
+      503,
+      expect.stringContaining('The action stopped after 20 records, which stay done.'),
+    ]);
     expect((await desk.operator.confirm('actions/replay/all')).text).toContain('581 dead letters are being retried.');
   });
 

@@ -172,7 +172,10 @@ describe('the connection of a handler', () => {
         state: 'PENDING',
         attempts: 1,
         lastError: expect.stringMatching(
-          new RegExp(`did not end within 400 ms. ${TOLD}.*write through what the handler is given`, 's'),
+          new RegExp(
+            `did not end within 400 ms. ${TOLD}.*write through the manager or tx that the handler is given`,
+            's',
+          ),
         ),
       });
     });

@@ -183,4 +183,39 @@ describe('the deliveries of one bill to one consumer', () => {
     await harness.settle();
     expect(calls.filter((call) => call.startsWith('again'))).toEqual(expected('again', 6));
   });
+
+  test('whose earlier one holds back the later no longer are claimed one after the other all the same', async () => {
+    await cardTested('both', 1);
+    await query(`UPDATE payment_acceptance.delivery SET attempts = 12, behind = FALSE`);
+    const { items } = await harness.host.deliveries.claim(4);
+    expect(items).toMatchObject([{ eventName: 'payment.failed' }]);
+  });
+});
+
+@Injectable()
+class Mail {
+  @OnPaymentSucceeded({ consumer: 'mail' })
+  send(): void {
+    calls.push('mail');
+  }
+}
+
+describe('consumers of which one has a long backlog', () => {
+  let harness: Harness;
+  beforeEach(async () => {
+    fails = () => false;
+    harness = await startHarness({ providers: [Orders, Mail], options: { deliveries: { concurrency: 4 } } });
+  });
+  afterEach(() => harness.close());
+
+  test('take turns: the newest delivery of another waits for none of it', async () => {
+    for (let index = 0; index < 6; index += 1) await pay(harness, `order-${index}`);
+    await harness.sandbox.settled();
+    while ((await harness.host.confirmer.runOnce()) > 0);
+    await harness.host.dataSource.query(
+      `UPDATE payment_acceptance.delivery SET due_at = '2026-01-01' WHERE consumer = 'mail'`,
+    );
+    const { items } = await harness.host.deliveries.claim(2);
+    expect(items.map(({ consumer }) => consumer).sort()).toEqual(['mail', 'orders']);
+  });
 });

@@ -143,7 +143,7 @@ describe('requests to callbacks', () => {
     test('or answered 503, with a line, where something has read them and left nothing', async () => {
       expect(await answersOf({ adapter: behind(losingBodies) })).toEqual([503, 503, 503]);
       expect(log.filter((line) => line.includes('body-parser-off'))).toEqual([
-        expect.stringContaining("putting it neither into the request's body nor its rawBody"),
+        expect.stringContaining("left it in neither the request's body nor its rawBody"),
       ]);
     });
   });
@@ -157,8 +157,8 @@ describe('requests to callbacks', () => {
       const prepare = (app: INestApplication) => app.useGlobalGuards({ canActivate: () => !closed.is });
       expect(await answersOf({ adapter, prepare })).toEqual([403, 403, 403]);
       expect(log.filter((line) => line.includes('callback-refused'))).toEqual([
-        expect.stringMatching(/A callback to \/postback\/payment was answered 403 by the application itself/),
-        expect.stringMatching(/A callback to \/redirect\/payment\/success was answered 403/),
+        expect.stringMatching(/The application itself answered a callback to \/postback\/payment with 403/),
+        expect.stringMatching(/callback to \/redirect\/payment\/success with 403/),
       ]);
       expect(await unseen()).toBe(3);
       const degraded = async () => (await harness!.host.app.get(PaymentHealthIndicator).isHealthy('p')).p.degraded;

@@ -50,8 +50,10 @@ describe('doctor', () => {
         ),
       );
       expect(findings.limits!.detail).toMatch(/^\d+ bytes in \d+ ms$/);
-      expect(findings['postback-digest']!.detail).toBe('of 2 confirmed postbacks 2 match, 0 have no digest');
-      expect(findings.postbacks!.detail).toBe('1 of the latest 1 payments in a day had one');
+      expect(findings['postback-digest']!.detail).toBe(
+        'of 2 confirmed postbacks, 2 have a matching digest and 0 have none',
+      );
+      expect(findings.postbacks!.detail).toBe('1 of the latest 1 payments within a day came with a postback');
     });
 
     test('payments of a shop whose postbacks do not arrive are seen', async () => {
@@ -63,7 +65,7 @@ describe('doctor', () => {
       await harness.settle();
       const { postbacks } = await examine(undefined, 'eu');
       expect(postbacks).toMatchObject({ verdict: 'different' });
-      expect(postbacks!.detail).toContain('none of the latest 1 payments in a day had one');
+      expect(postbacks!.detail).toContain('none of the latest 1 payments within a day came with a postback');
     });
 
     test("a user without a right on the module's tables is named", async () => {

@@ -115,7 +115,7 @@ describe('erase', () => {
 
   test.each([
     ['CREATING', 'has a bill being created. Try again'],
-    ['UNKNOWN', 'Attach it or void it first'],
+    ['UNKNOWN', 'Attach or void it first'],
   ])('waits for the end of a creation that is %s', async (state, sentence) => {
     await billOf(harness, 'A-1');
     await harness.host.dataSource.query(`UPDATE payment_acceptance.bill SET state = '${state}'`);

@@ -108,7 +108,7 @@ describe('importing open bills of an older integration', () => {
     ]);
     expect(imported).toBe(1);
     expect(refused.map(({ index, problems }) => [index, problems.join(' ')])).toEqual([
-      [0, expect.stringMatching(/amount must be.*orderId must be a string of 1 to 255 characters/)],
+      [0, expect.stringMatching(/amount must be.*orderId must be a single-line string of 1 to 255 characters/)],
       [1, expect.stringMatching(/amount must be a decimal string/)],
       [2, expect.stringMatching(/amount must be/)],
       [3, 'There is no shop "nobody".'],

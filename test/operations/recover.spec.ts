@@ -178,7 +178,11 @@ describe('recovering what a database has lost', () => {
 
   test.each([
     ['attached meanwhile', `state = 'OPEN', bill_id = '$'`, { present: 1 }],
-    ['voided meanwhile', `state = 'VOIDED'`, { refused: [{ problems: [expect.stringContaining('no longer one')] }] }],
+    [
+      'voided meanwhile',
+      `state = 'VOIDED'`,
+      { refused: [{ problems: [expect.stringContaining('no longer has one')] }] },
+    ],
   ])(
     'an unknown outcome that is %s is not said to be imported, and the bills after it are',
     async (_how, change, said) => {
@@ -272,9 +276,9 @@ describe('recovering what a database has lost', () => {
     expect(out).toBe(
       'main: 0 known bills would be rechecked within 0 s\n' +
         '1 bills named by postbacks are not known here: confirm them\n\nNext:\n' +
-        '1. Run it without --dry-run, with --out FILE.\n' +
-        '2. Look up each bill in FILE, in the account and among the orders. Correct it and set "verified" to true, or remove it.\n' +
-        '3. Restore the orders. Then payment-acceptance import FILE.\n' +
+        '1. Run this command again without --dry-run, with --out FILE.\n' +
+        '2. Look up each bill listed in FILE in the merchant\'s account and among the orders. Correct its line and set "verified" to true, or remove the line.\n' +
+        '3. Restore the orders, then run payment-acceptance import FILE.\n' +
         '4. This does not find bills that are in neither a log nor a postback. ' +
         "The merchant's account shows them: export its payments since then, and compare them with the ledger: " +
         'payment-acceptance reconcile --against FILE.\n',
@@ -284,6 +288,6 @@ describe('recovering what a database has lost', () => {
     const recovery = harness.host.app.get(PaymentRecovery);
     const ofEu = await recovery.forShop('eu').recover({ since: new Date(), operator: 'ann' });
     expect(ofEu).toMatchObject({ bills: [], shops: [{ shop: 'eu' }] });
-    await expect(recovery.recover({ since: new Date(), operator: ' ' })).rejects.toThrow('Specify who recovers');
+    await expect(recovery.recover({ since: new Date(), operator: ' ' })).rejects.toThrow('who is running the recovery');
   });
 });

@@ -52,7 +52,7 @@ describe('the sandbox says what is wrong with a shop when it checks the shop', (
     ['fails', answer(500), 'bad', 'the shop failed'],
     ['redirects', answer(302, '', { location: '/login' }), 'bad', 'leads to a login'],
     ['answers a page', answer(200, '<html>', { 'content-type': 'text/html' }), 'warn', 'the answer is a page'],
-    ['answers 404 everywhere', answer(404), 'warn', 'or it answers so for an unknown order'],
+    ['answers 404 everywhere', answer(404), 'warn', 'or this is how it answers for an unknown order'],
     ['is down', 'down', 'bad', 'nothing is listening'],
   ])('one that %s', async (_what, shop, verdict, says) => {
     const [result] = await checked(shop);

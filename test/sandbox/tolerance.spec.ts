@@ -23,7 +23,7 @@ describe('the sandbox serves', () => {
   const raw = (method: string, path: string, headers: Record<string, string>, body = '') =>
     new Promise<{ status: number; text: string }>((resolve, reject) => {
       const length = body === '' ? {} : { 'content-length': String(Buffer.byteLength(body)) };
-      request(`${fixture.url}${path}`, { method, headers: { authorization: `Bearer ${TOKEN}`, ...headers, ...length } })
+      request(fixture.url, { method, path, headers: { authorization: `Bearer ${TOKEN}`, ...headers, ...length } })
         .on('response', (response) => {
           let text = '';
           response.on('data', (chunk: Buffer) => (text += chunk.toString()));
@@ -42,6 +42,33 @@ describe('the sandbox serves', () => {
     test('as a form with an object as custom, as PHP and axios spell it', async () => {
       const body = new URLSearchParams({ amount: '5', order_id: '1', 'custom[order]': '7', 'custom[user]': 'ü' });
       expect(await made({ body })).toMatchObject({ custom: '{"order":"7","user":"ü"}' });
+    });
+
+    test.each([
+      [
+        'custom[u]=1&custom[cart][id]=5&custom[cart][tags][]=a&custom[cart][tags][]=b',
+        '{"u":"1","cart":{"id":"5","tags":["a","b"]}}',
+      ],
+      ['custom[]=a&custom[]=b', '["a","b"]'],
+      ['custom[0][id]=1&custom[1][id]=2', '[{"id":"1"},{"id":"2"}]'],
+      ['custom[__proto__][x]=1', '{"__proto__":{"x":"1"}}'],
+    ])('as a form with objects and lists as custom: %s', async (fields, custom) => {
+      const body = new URLSearchParams(`amount=5&order_id=1&${fields}`);
+      expect(await made({ body })).toMatchObject({ custom });
+    });
+
+    test.each([
+      ['0.30000000000000004', '0.30'],
+      ['19.989999999999998', '19.99'],
+      ['100.05000000000001', '100.05'],
+    ])('with the amount %s, as programs print what they have computed in floating point', async (sent, amount) => {
+      expect((await made(json(`{"amount":${sent},"order_id":"1"}`))).amount).toBe(amount);
+      expect((await made({ body: new URLSearchParams({ amount: sent }) })).amount).toBe(amount);
+    });
+
+    test('with the whole address, as to a proxy', async () => {
+      const { status } = await raw('POST', `${fixture.url}/api/v1/bill/create?amount=5&order_id=whole`, {});
+      expect(status).toBe(200);
     });
 
     test('as a form that a line end follows', async () => {

@@ -57,6 +57,30 @@ describe('the sample shop, two processes on one database', () => {
     const { reviews } = await until(shop.ledger, (ledger) => ledger.reviews.some(({ orderId }) => orderId === id));
     expect(reviews[0]).toMatchObject({ orderId: id, reason: 'underpaid', state: 'OPEN' });
     expect(await shop.order(id)).toMatchObject({ status: 'pending', events: [] });
+    const page = await until(
+      async () => (await fetch(`${shop.urls[0]!}/orders/${id}`)).text(),
+      (text) => text.includes('We are checking your payment of 49.99 RUB'),
+    );
+    expect(page).not.toContain('Pay now');
+    await shop.sandbox.pay(billId, { card: '4000 0000 0000 0002' });
+    await until(
+      () => shop.order(id),
+      ({ status }) => status === 'not_paid',
+    );
+    const after = await (await fetch(`${shop.urls[0]!}/orders/${id}`)).text();
+    expect(after).toContain('We are checking your payment of 49.99 RUB');
+    expect(after).not.toContain('nothing was taken');
+  });
+
+  test('an overpaid bill: the page says what was paid, and what it cost', async () => {
+    const { id, billId } = await shop.buy({ amount: '60.00' });
+    await shop.sandbox.pay(billId, { amount: '75.50' });
+    await until(
+      () => shop.order(id),
+      ({ status }) => status === 'paid',
+    );
+    const page = await (await fetch(`${shop.urls[0]!}/orders/${id}`)).text();
+    expect([page.includes('75.50'), page.includes('60.00')]).toEqual([true, true]);
   });
 
   test('a cancelled order: no way to pay it, and money that comes all the same waits for a person', async () => {

@@ -54,6 +54,7 @@ export { migratePaymentAcceptance } from './database/migrate.js';
 export {
   PaymentPoolExhaustedError,
   PaymentDatabaseError,
+  PaymentReadOnlyDatabaseError,
   PaymentStatementTimeoutError,
   PaymentTransactionsError,
 } from './database/database.errors.js';

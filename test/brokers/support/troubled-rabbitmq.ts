@@ -17,9 +17,9 @@ const HEADER_BYTES = 'AMQP0091'.length;
 /**
  * What happens to a publisher. Under an alarm (`blocked` announces it, `silent` does not) RabbitMQ accepts connections
  * but stops reading from one that has published; `lost` ends the connection, `rejected` its channel, as for an
- * oversized message.
+ * oversized message, and `rejected once` only the first.
  */
-export type Trouble = 'blocked' | 'silent' | 'lost' | 'rejected';
+export type Trouble = 'blocked' | 'silent' | 'lost' | 'rejected' | 'rejected once';
 
 /** A RabbitMQ in trouble. When the trouble ends, all that was sent meanwhile is confirmed. */
 export async function startTroubledRabbitMq(trouble: Trouble) {
@@ -76,7 +76,7 @@ class Connection {
     socket.on('error', () => undefined);
     socket.on('data', (data) => {
       this.unread = Buffer.concat([this.unread, data]);
-      if (broker.troubled && this.tag > 0 && broker.trouble !== 'rejected') broker.held.add(read);
+      if (broker.troubled && this.tag > 0 && !broker.trouble.startsWith('rejected')) broker.held.add(read);
       else read();
     });
   }
@@ -93,7 +93,8 @@ class Connection {
     const confirm = (): void => this.say('BasicAck', channel, { deliveryTag, multiple: false });
     if (!troubled) return confirm();
     if (trouble === 'lost') return void this.socket.destroy();
-    if (trouble === 'rejected') {
+    if (trouble === 'rejected once') this.broker.troubled = false;
+    if (trouble.startsWith('rejected')) {
       const cause = { replyCode: 406, replyText: 'PRECONDITION_FAILED - too large', classId: 60, methodId: 40 };
       return this.say('ChannelClose', channel, cause);
     }

@@ -37,7 +37,7 @@ export class OrdersService {
     const { orderId: id, billedAmount: amount, currency, paymentId } = event;
     const order = { id, amount, currency };
     const { affected } = await manager.update(Order, { ...order, status: 'pending' }, { status: 'paid' });
-    // E.g. cancelled or already paid: it stays as it is, and a person reads the note. If there is none, this throws.
+    // E.g. the order is cancelled or already paid: it stays as it is, and a person reads the note. If there is no such order, this throws.
     if (!affected) requireOrder(event, await manager.update(Order, order, { note: `Payment ${paymentId}` }));
   }
 }

@@ -2,10 +2,13 @@ import { Injectable } from '@nestjs/common';
 import {
   compareAmounts,
   OnPaymentFailed,
+  OnPaymentReview,
   OnPaymentSucceeded,
   requireOrder,
+  type PaymentEvent,
   type PaymentEventContext,
   type PaymentFailedEvent,
+  type PaymentReviewEvent,
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
 import type { EntityManager } from 'typeorm';
@@ -33,6 +36,7 @@ export class OrderPayments {
     } else {
       order.status = 'paid';
       order.paidAmount = event.amount;
+      order.note = null;
     }
     await manager.save(order);
   }
@@ -46,11 +50,25 @@ export class OrderPayments {
     await manager.save(order);
   }
 
-  /** Locks the order, so that two events never start from the same state, and records the event. */
-  private async record(event: PaymentSucceededEvent | PaymentFailedEvent, manager: EntityManager): Promise<Order> {
+  /** Money may have come, less than the price or in another currency, say: the buyer must not pay again before a person has decided. */
+  @OnPaymentReview({ consumer: 'orders' })
+  async markChecked(event: PaymentReviewEvent, { manager }: PaymentEventContext<EntityManager>): Promise<void> {
+    const order = await this.lock(event, manager);
+    if (order.status === 'paid') return;
+    const sum = event.amount === null ? '' : ` of ${event.amount} ${event.paymentCurrency ?? event.currency}`;
+    order.note = `We are checking your payment${sum}, and write to you.`;
+    await manager.save(order);
+  }
+
+  /** Locks the order, so that two events never start from the same state. */
+  private async lock(event: PaymentEvent, manager: EntityManager): Promise<Order> {
     const where = { id: event.orderId };
     // After a restore an order may reappear later than its payments: the event waits for it.
-    const order = requireOrder(event, await manager.findOne(Order, { where, lock: { mode: 'pessimistic_write' } }));
+    return requireOrder(event, await manager.findOne(Order, { where, lock: { mode: 'pessimistic_write' } }));
+  }
+
+  private async record(event: PaymentSucceededEvent | PaymentFailedEvent, manager: EntityManager): Promise<Order> {
+    const order = await this.lock(event, manager);
     await manager.insert(OrderEvent, { order, name: event.name, paymentId: event.paymentId, at: event.occurredAt });
     return order;
   }

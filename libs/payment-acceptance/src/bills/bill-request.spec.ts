@@ -97,7 +97,8 @@ describe('texts', () => {
     ['a'],
   ];
   test.each(NO_ORDER_IDS)('orderId %j is refused', (orderId) => {
-    const sentence = 'orderId must be a string of 1 to 255 characters on one line, well-formed and without a NUL.';
+    const sentence =
+      'orderId must be a single-line string of 1 to 255 characters, in well-formed Unicode and without NUL characters.';
     expect(problems({ orderId })).toEqual([sentence]);
   });
 

@@ -49,7 +49,8 @@ export function isOfEarlierOrder(knownAt: Date, orderedAt: Date): boolean {
   return knownAt.getTime() < orderedAt.getTime() - CLOCKS_APART_MS;
 }
 
-const ORDER_ID = 'orderId must be a string of 1 to 255 characters on one line, well-formed and without a NUL.';
+const ORDER_ID =
+  'orderId must be a single-line string of 1 to 255 characters, in well-formed Unicode and without NUL characters.';
 
 /** @throws PaymentInvalidBillRequestError if no order can have this id. */
 export function requireOrderId(shop: string, orderId: unknown): asserts orderId is OrderId {

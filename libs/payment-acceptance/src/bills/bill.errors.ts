@@ -1,7 +1,7 @@
 import { PaymentAcceptanceError } from '../common/errors.js';
 import type { PaymentServiceError } from '../client/service.errors.js';
 
-/** Base class of the `createBill` errors that concern the order and its bills. */
+/** Base class of the errors that `createBill` and `cancelOrder` throw about an order and its bills. */
 export abstract class PaymentBillError extends PaymentAcceptanceError {
   constructor(
     readonly shop: string,
@@ -59,13 +59,13 @@ export class PaymentOrderCancelledError extends PaymentBillError {
   }
 }
 
-/** The order id was given to another order before, which the ledger knows. */
+/** The ledger shows that this order id already belonged to an earlier order. */
 export class PaymentOrderIdReusedError extends PaymentBillError {
   readonly code = 'order-id-reused';
   constructor(
     shop: string,
     orderId: string,
-    /** When a bill of the other order was made, or that order was cancelled. */
+    /** When a bill of the earlier order was created, or when that order was cancelled. */
     readonly knownAt: Date,
     /** When this order was made: `orderedAt` of the request. */
     readonly orderedAt: Date,
@@ -73,7 +73,7 @@ export class PaymentOrderIdReusedError extends PaymentBillError {
     super(
       shop,
       orderId,
-      `the ledger knows an order with this id of ${knownAt.toISOString()}, from before this order was made ` +
+      `the ledger already has an order with this id from ${knownAt.toISOString()}, before this order was placed ` +
         `(${orderedAt.toISOString()}). Order ids must never be reused: if numbering has restarted, add a prefix that ` +
         'was not used before.',
     );
@@ -87,7 +87,7 @@ export interface PaymentBillTerms {
   readonly payerPaysCommission: boolean;
 }
 
-/** The order has an open bill for another amount or currency, or with the commission on the other side. */
+/** The order has an open bill that differs in amount, in currency or in who pays the commission. */
 export class PaymentBillMismatchError extends PaymentBillError {
   readonly code = 'bill-mismatch';
   constructor(
@@ -127,7 +127,7 @@ export class PaymentUnknownOutcomeError extends PaymentBillError {
     super(
       shop,
       orderId,
-      `whether it was created is unknown (intent ${intentId}). Look it up at the service before asking the payer again, ` +
+      `whether it was created is unknown (intent ${intentId}). Look it up at the service before asking the payer to pay again, ` +
         'or call createBill again for a new attempt.',
       { cause },
     );
@@ -153,7 +153,7 @@ export class PaymentBillNotStoredError extends PaymentBillError {
     super(
       shop,
       orderId,
-      `the service created bill ${billId} (intent ${intentId}), but it is not stored yet. Storing it is being retried. ` +
+      `the service created bill ${billId} (intent ${intentId}), but it is not stored yet; the module is still trying to store it. ` +
         'Call createBill again in a few seconds; it returns this bill and creates no other.',
     );
   }

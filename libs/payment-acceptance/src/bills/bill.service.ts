@@ -1,7 +1,7 @@
 import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CreatedBill } from '../client/answers.js';
-import { PaymentServiceClient, type BillFields, type RequestControl } from '../client/payment-service.client.js';
+import { PaymentServiceClient, type BillFields, type CreationControl } from '../client/payment-service.client.js';
 import { PaymentServiceError } from '../client/service.errors.js';
 import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType, PaymentAcceptanceError } from '../common/errors.js';
@@ -143,8 +143,9 @@ export class BillService implements BeforeApplicationShutdown {
   private reportUnknown({ shop, orderId, intentId }: BillRecord): void {
     this.logger.write(
       'creation-unknown',
-      `Bill of order "${orderId}" of shop "${shop}": the outcome of its creation was not stored within its lease, because the ` +
-        `process ended or the database was unavailable; whether it exists is unknown (intent ${intentId}).`,
+      `It is unknown whether a bill for order "${orderId}" of shop "${shop}" was created (intent ` +
+        `${intentId}): the outcome was not stored within its lease, because the process ended or the database ` +
+        `was unavailable. Look it up at the service, then attach the bill or void the intent.`,
       { shop, orderId, intentId },
     );
   }
@@ -251,7 +252,7 @@ export class BillService implements BeforeApplicationShutdown {
   }
 
   /** Sends the request of a stored intent and moves the intent to the state that the answer implies. */
-  private async request(shop: Shop, fields: BillFields, intent: Intent, control: RequestControl): Promise<BillRecord> {
+  private async request(shop: Shop, fields: BillFields, intent: Intent, control: CreationControl): Promise<BillRecord> {
     let answer: CreatedBill;
     try {
       answer = await this.client.createBill(shop, fields, control);

@@ -129,7 +129,7 @@ export class CreationOutcomes {
       if (!(error instanceof TimeoutError)) throw error;
       const cause = storing.lastError === undefined ? error : storing.lastError;
       if (!storing.isLogged) {
-        const problem = 'is not stored yet; storing is retried until the application stops.';
+        const problem = 'is not stored yet; the module keeps retrying until the application stops.';
         const line = `${subject(storing)} ${problem} ${describeError(cause)}`;
         this.logger.write('outcome-not-stored', line, fieldsOf(storing));
       }
@@ -165,14 +165,14 @@ export class CreationOutcomes {
 function subject({ outcome: { made, shop, orderId, intentId } }: Storing): string {
   const order = `order "${orderId}" of shop "${shop}"`;
   return typeof made === 'string'
-    ? `The outcome of the creation for ${order} (intent ${intentId}: ${made})`
+    ? `The outcome of creating a bill for ${order} (intent ${intentId}: ${made})`
     : `Bill ${made.billId} of ${order}, which exists at the service (intent ${intentId}),`;
 }
 
 /** Everything needed to record the outcome by hand. */
 function recoveryMessage(storing: Storing): string {
   const { made, intentId } = storing.outcome;
-  const meaning = { REJECTED: 'no bill was created: void it', UNKNOWN: 'look up its bill at the service' };
+  const meaning = { REJECTED: 'no bill was created, so void the intent', UNKNOWN: 'look up its bill at the service' };
   const byHand =
     typeof made === 'string'
       ? meaning[made]

@@ -117,7 +117,7 @@ export class IntentEnds {
       this.logger.write(
         'commit-lost',
         `The database lost the intent ${intentId} of order "${orderId}" of shop "${shop}" after its commit, so it was stored ` +
-          'again. Other commits from that time may be lost, too: payment-acceptance recover finds what can be recovered.',
+          'again. Other commits from that time may be lost, too: run payment-acceptance recover to find what can be recovered.',
         { shop, orderId, intentId, ...(billId !== undefined && { billId }) },
       );
     }

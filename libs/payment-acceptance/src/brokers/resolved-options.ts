@@ -39,9 +39,9 @@ export function resolveBrokerOptions(
   for (const name of Object.keys(given)) {
     if (!(name in resolved || name in further)) problems.push(`${name}: there is no such option.`);
   }
-  if (resolved.shops && !isList(resolved.shops)) problems.push('shops: must be names of shops, or omit it for all.');
+  if (resolved.shops && !isList(resolved.shops)) problems.push('shops: must be a list of shop names; omit it for all.');
   if (!isList(resolved.events) || !resolved.events.every(isPaymentEventName)) {
-    problems.push(`events: some of ${PAYMENT_EVENT_NAMES.join(', ')}, or omit it for all.`);
+    problems.push(`events: must list one or more of ${PAYMENT_EVENT_NAMES.join(', ')}; omit it for all.`);
   }
   if (new Set(resolved.events).size !== resolved.events.length) problems.push('events: lists one twice.');
   if (/[^!-~]|[<>"{}|\\^`]/.test(resolved.source)) {

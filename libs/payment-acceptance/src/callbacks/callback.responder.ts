@@ -144,8 +144,8 @@ export class CallbackResponder {
     const taken = await this.bodies.take(request);
     if (!taken) {
       const line = (): string =>
-        'A callback arrived whose body something in or before the application had already read, putting it neither into the ' +
-        "request's body nor its rawBody. Exempt callbacks from it, or put the bytes there.";
+        'Something in or before the application had already read the body of a callback, and left it in neither the ' +
+        "request's body nor its rawBody. Exempt callbacks from whatever reads it, or have it put the bytes there.";
       this.log.write('body-parser-off', 'callback', line, {});
     }
     return taken;

@@ -44,7 +44,7 @@ import { checkSignature } from './signature.js';
 /**
  * Receives redirects and postbacks from the callback routes, or from the host's own controllers if those routes are
  * disabled. A callback is only a hint: it becomes a row that requests a check of its bill, and changes no payment, bill
- * or order. Nothing here throws: each answer has its status.
+ * or order. Its methods do not throw, except `isOurs`: each response carries the status to send.
  */
 @Injectable()
 export class PaymentCallbacks {

@@ -6,7 +6,7 @@ import type { CallbackKind } from '../domain/callback.js';
 import type { FieldError } from './parse-body.js';
 import { UnreadableBody } from './read-body.js';
 
-/** What this instance has dropped since its start to bound floods. All of it is sent again or is not needed. */
+/** Callbacks that this instance has rejected or not recorded since it started, and result pages that did not wait, by cause. */
 export interface DroppedCounts {
   /** Callbacks answered 503 without being stored, because 5,000 callbacks wait for the database. */
   readonly delayedCallbacks: number;
@@ -14,9 +14,9 @@ export interface DroppedCounts {
   readonly repeatedCallbacks: number;
   /** Postbacks for unknown bills answered 503, because 20,000 of them wait. */
   readonly unmatchedPostbacks: number;
-  /** Callbacks answered by the application before they reached the module, by a guard or a rate limit, say. Counted for no shop. */
+  /** Callbacks answered by the application before they reached the module, for example by a guard or a rate limit. Not counted for any shop. */
   readonly unseenCallbacks: number;
-  /** Callbacks answered 400, since they are not what the specification says. The log shows what they look like. */
+  /** Callbacks answered 400 because they do not match the specification. The log shows what they look like. */
   readonly malformedCallbacks: number;
   /** Postbacks refused for their digest because of `callbacks.requirePostbackDigest`. */
   readonly refusedPostbacks: number;
@@ -83,8 +83,8 @@ export class DroppedCallbacks {
   count(what: Counted, shop: string | null): void {
     const key = shop ?? NO_SHOP;
     const counts = this.add(what, key);
-    const whose = shop === null ? '' : `Shop "${shop}", `;
-    const line = (): string => `${SENTENCES[what]} ${whose}${counts[what]} since the start.`;
+    const whose = shop === null ? '' : `For shop "${shop}": `;
+    const line = (): string => `${SENTENCES[what]} ${whose}${counts[what]} since startup.`;
     const fields = { dropped: what, ...(shop !== null && { shop }) };
     this.log.write('callbacks-bounded', `${what} ${key}`, line, fields);
   }
@@ -105,8 +105,8 @@ export class DroppedCallbacks {
     this.add('unseenCallbacks', NO_SHOP);
     this.remember(NO_SHOP);
     const line = (): string =>
-      `A callback to /${path} was answered ${status} by the application itself, before it reached the module: by a guard, a ` +
-      'middleware or a filter, such as a login, CSRF protection or a rate limit. Exempt the ' +
+      `The application itself answered a callback to /${path} with ${status} before it reached the module: a ` +
+      'guard, middleware or filter did so, such as a login, CSRF protection or a rate limit. Exempt ' +
       'callbacks from it. Their bills will be checked later, on schedule.';
     this.log.write('callback-refused', `${status} ${path}`, line, { dropped: 'unseenCallbacks' });
   }

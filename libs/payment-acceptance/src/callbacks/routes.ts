@@ -33,7 +33,9 @@ export function resolveRoutes(options: PaymentRoutesOptions): CallbackRoutes {
     const own = segments(path);
     const name = `routes.${option}`;
     if (own.length === 0 || !own.every((segment) => SEGMENT.test(segment))) {
-      problems.push(`${name}: must be one or more of letters, digits, ".", "_", "~" and "-", with "/" between them.`);
+      problems.push(
+        `${name}: must be one or more path segments of letters, digits, ".", "_", "~" and "-", separated by "/".`,
+      );
     }
     const full = [...segments(all.path), ...own].join('/');
     const other = taken.get(full);

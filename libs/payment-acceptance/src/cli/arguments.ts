@@ -7,8 +7,8 @@ export const HELP = `Usage: payment-acceptance <command> [options]
                            its package.json and the name of its lockfile in the current folder, changes nothing
   migrate                  brings the module's tables up to date
       --dry-run            only lists the pending migrations
-  forget-shop              lets a shop change its id at the service, as long as it has no bill: for a first start with a
-                           wrong shopId, after which the correct one is refused
+  forget-shop              lets a shop's id at the service be changed, as long as the shop has no bill: for a first
+                           start with a wrong shopId, after which the correct one is refused
       -s, --shop NAME      which shop
       --dry-run            only reports whether it would
   status                   shows health and backlog; exit code 1 unless healthy
@@ -16,17 +16,18 @@ export const HELP = `Usage: payment-acceptance <command> [options]
                            BILL is the service's bill_id, or our intent id; there is no dry run:
                            use reconcile to ask without settling
       -s, --shop NAME      the bill's shop; default: the default shop
-  replay                   retries now: dead letters, and deliveries that found no order; those that match, or --all
+  replay                   immediately retries dead letters, and deliveries that found no order: those that match the
+                           filters, or --all
       --delivery ID  --consumer NAME  --event NAME  --order ID  --shop NAME
-      --operator NAME      who does it, for the record; default: the user's name
+      --operator NAME      who is doing this, for the record; default: the system user's name
       --dry-run            only reports how many
   deliver                  delivers past events to a consumer that did not exist when they were settled
       --consumer NAME  --event NAME  --order ID  --shop NAME
       --from TIME  --to TIME   settled from (inclusive), to (exclusive), such as 2026-11-21T00:00:00Z
-      --operator NAME      who does it, for the record; default: the user's name
+      --operator NAME      who is doing this, for the record; default: the system user's name
       --dry-run            only reports how many
-  reconcile --day DAY      compares a day's payments, service against ledger, as CSV; DAY as in 2026-11-21,
-                           on the service's wall clock; exit code 1 on a difference
+  reconcile --day DAY      compares a day's payments at the service with the ledger, as CSV; DAY such as 2026-11-21,
+                           by the service's wall clock; exit code 1 if they differ
       -s, --shop NAME      only this shop; default: every shop; with --against: the default shop
       --followed           also bills that ended on an earlier day and are still being checked
       --against FILE       instead of --day: a merchant account statement for one shop, as CSV with the
@@ -37,22 +38,22 @@ export const HELP = `Usage: payment-acceptance <command> [options]
   import FILE              imports open bills of an older integration: a JSON array, or one JSON object per line
       -s, --shop NAME      the shop of bills that name none; default: the default shop; for a log: only this shop
       --from-log           the file is an application log, whose lines of created bills are imported
-      --operator NAME      who does it, for the record; default: the user's name
+      --operator NAME      who is doing this, for the record; default: the system user's name
       --dry-run            only reports what would happen
   erase --order ID         removes the personal data recorded about an order; ids, amounts and states stay
       -s, --shop NAME      the order's shop; default: the default shop
-      --operator NAME      who does it, for the record; default: the user's name
+      --operator NAME      who is doing this, for the record; default: the system user's name
   recover --since TIME     after a restore, or a failover that lost commits: schedules new checks of known bills, and
                            searches for bills that the tables have lost; TIME as in 2026-11-21T00:00:00Z
       -s, --shop NAME      only this shop; default: every shop
       --out FILE           writes the bills that are not known here to a new file, in the format of import
-      --operator NAME      who does it, for the record; default: the user's name
+      --operator NAME      who is doing this, for the record; default: the system user's name
       --dry-run            only reports what would happen; writes no file
 
 Options for all commands; init takes only --json:
   -d, --data-source FILE   module that exports the TypeORM DataSource, as for TypeORM's own commands
                            default: PostgreSQL, or MariaDB (mariadb://…), at DATABASE_URL
-                           compiled, like that of --config
+                           must be compiled, like the --config module
   -c, --config FILE        module that exports the options of PaymentAcceptanceModule, or a function that returns them
                            default: the environment, PAYMENT_ACCEPTANCE_*
       --env-file FILE      sets variables missing from the environment; can be repeated: the first wins

@@ -81,6 +81,6 @@ function printCallbacks({ publicUrl = '' }: ResolvedOptions, routes: CallbackRou
   if (paths.length === 0) return;
   for (const path of paths) out(`callbacks      POST ${publicUrl}/${path}[/SHOP]\n`);
   out(
-    "               The application's global prefix, if any, comes before these paths: it logs the full paths at startup.\n",
+    "               The application's global prefix, if any, comes before these paths; the application logs the full paths at startup.\n",
   );
 }

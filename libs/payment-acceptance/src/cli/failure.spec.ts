@@ -66,7 +66,7 @@ const TABLE: readonly [error: Error, code: string, next: string, exitCode: numbe
   [
     new PaymentUnknownShopError('eu', [], false),
     'unknown-shop',
-    `Specify another shop, or add it in a.cjs: ${AGAIN}`,
+    `Specify another shop, or add this one in a.cjs, then: ${AGAIN}`,
     2,
   ],
   [

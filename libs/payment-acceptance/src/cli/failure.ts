@@ -85,7 +85,7 @@ const STEPS: readonly Step[] = [
   step(PaymentConfigurationError, (_error, said) => `Correct it in ${sourceOf(said)}, then: ${again(said)}`),
   step(
     PaymentUnknownShopError,
-    (_error, said) => `Specify another shop, or add it in ${sourceOf(said)}: ${again(said)}`,
+    (_error, said) => `Specify another shop, or add this one in ${sourceOf(said)}, then: ${again(said)}`,
   ),
   step(
     PaymentInvalidShopError,

@@ -16,7 +16,7 @@ export interface PrintedLayer {
 }
 
 const NOTED =
-  '// E.g. cancelled or already paid: it stays as it is, and a person reads the note. If there is none, this throws.';
+  '// E.g. the order is cancelled or already paid: it stays as it is, and a person reads the note. If there is no such order, this throws.';
 const WHERE = 'WHERE id = $1 AND amount = $2 AND currency = $3';
 const PAID = `UPDATE orders SET status = 'paid' ${WHERE} AND status = 'pending'`;
 const NOTE = `UPDATE orders SET note = $4 ${WHERE}`;
@@ -190,7 +190,7 @@ const WITH_TYPEORM = `// 'Order' is the name of your entity, 'pending' the state
     const { orderId: id, billedAmount: amount, currency, paymentId } = event;
     const order = { id, amount, currency };
     const { affected } = await manager.update('Order', { ...order, status: 'pending' }, { status: 'paid' });
-    // E.g. cancelled or already paid: it stays as it is, and a person reads the note. If there is none, this throws.
+    // E.g. the order is cancelled or already paid: it stays as it is, and a person reads the note. If there is no such order, this throws.
     if (!affected) requireOrder(event, await manager.update('Order', order, { note: \`Payment \${paymentId}\` }));
   }`;
 

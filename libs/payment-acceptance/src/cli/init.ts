@@ -64,7 +64,7 @@ export function init({ values }: Arguments, folder: string, output: Output): num
         : '1. Every package is installed.\n\n') +
         `2. Add these lines. The values for .env are those of the sandbox of step 3:\n\n${edits.map(textOf).join('')}` +
         `3. In development, start the sandbox (with the port of your application, and its global prefix, if any):\n\n${indented(sandbox)}\n` +
-        `4. In production, before the application starts (elsewhere it creates its tables itself), with DATABASE_URL set` +
+        `4. In production, run this before the application starts (elsewhere it creates its tables itself), with DATABASE_URL set` +
         `${layerOf(declared) ? '' : ', or with\n   --data-source FILE, a file that exports the DataSource'}:\n\n${indented(migrate)}\n` +
         'At startup, the application logs the addresses to enter at the service.\n',
     );
@@ -146,7 +146,7 @@ function layerOf(declared: Ranges): PrintedLayer | undefined {
 }
 
 /** A pool is made when its file is imported, which is before. */
-const LATER = '. A pool of yours that reads it needs node --env-file=.env: it is made before';
+const LATER = '. A pool of your own that reads it needs node --env-file=.env, because the pool is created earlier';
 
 function editsFor({ type }: Manifest, declared: Ranges): Edit[] {
   const layer = layerOf(declared);
@@ -168,7 +168,7 @@ function editsFor({ type }: Manifest, declared: Ranges): Edit[] {
   ];
   const env = [
     ...(isNew ? ['DATABASE_URL=postgres://user:password@127.0.0.1:5432/database'] : []),
-    ...(layer ? ['# and DATABASE_URL, if it does not name the database of your orders yet'] : []),
+    ...(layer ? ['# also set DATABASE_URL, if it does not yet name the database of your orders'] : []),
     ENV,
   ];
   const code = (lines: readonly string[]): string => {

@@ -51,11 +51,11 @@ function printNext({ bills, dryRun }: RecoveryReport, written: string | null, { 
   const steps: string[] = [];
   if (bills.length > 0) {
     const file = written ?? 'FILE';
-    if (written === null) steps.push(`Run it${dryRun ? ' without --dry-run,' : ''} with --out FILE.`);
+    if (written === null) steps.push(`Run this command again${dryRun ? ' without --dry-run,' : ''} with --out FILE.`);
     steps.push(
-      `Look up each bill in ${file}, in the account and among the orders. Correct it and set "verified" to true, or remove it.`,
+      `Look up each bill listed in ${file} in the merchant's account and among the orders. Correct its line and set "verified" to true, or remove the line.`,
     );
-    steps.push(`Restore the orders. Then payment-acceptance import ${file}.`);
+    steps.push(`Restore the orders, then run payment-acceptance import ${file}.`);
   }
   steps.push(
     "This does not find bills that are in neither a log nor a postback. The merchant's account shows them: export its " +

@@ -65,6 +65,7 @@ describe('a payment', () => {
   test.each([
     [{ success: true }, 'data is not a list'],
     [{ data: {} }, 'data is not a list'],
+    [{ data: { first: { id: 'p-1' } } }, 'data is not a list'],
     [{ data: [{ id: 'p-1' }, '7'] }, 'data[1] is not an object'],
     [{ data: [[]] }, 'data[0] is not an object'],
     [{ data: [{ id: 'p-1' }, { status: 'NEW' }] }, 'data[1].id is missing'],
@@ -72,6 +73,13 @@ describe('a payment', () => {
     [{ data: [{ id: 'p-1', bill_id: { id: 'b-2' } }] }, 'data[0].bill_id is not an id'],
   ])('cannot be read from %j, and the problem says where', (answer, problem) => {
     expect(() => readPayments(answer, 'UTC')).toThrow(new AnswerProblem(problem));
+  });
+
+  test('is read from a list that PHP has filtered and then written as an object', () => {
+    expect(readPayments({ data: { 1: { id: 'p-1' }, 3: { id: 'p-2' } } }, 'UTC')).toMatchObject([
+      { paymentId: 'p-1' },
+      { paymentId: 'p-2' },
+    ]);
   });
 
   test.each(['!', '~', 'x'.repeat(128)])('may have the id %.40j', (id) => {

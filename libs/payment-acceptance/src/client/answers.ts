@@ -57,8 +57,7 @@ export function readPayments(fields: Fields, timeZone: string): ReportedPayment[
 
 /** Reads every payment that can be read: an unreadable entry does not hide the others. */
 export function readPaymentList(fields: Fields, timeZone: string): PaymentList {
-  // Some serializers write an empty list so.
-  const data = fields.data === null ? [] : fields.data;
+  const data = listOf(fields.data);
   if (!Array.isArray(data)) throw new AnswerProblem('data is not a list');
   const payments: ReportedPayment[] = [];
   const problems: string[] = [];
@@ -70,6 +69,13 @@ export function readPaymentList(fields: Fields, timeZone: string): PaymentList {
     else payments.push(readPayment(paymentId, item, timeZone));
   }
   return { payments, problems };
+}
+
+/** Some serializers write an empty list as `null`, and PHP one with gaps as an object with numbers for names (assumed). */
+function listOf(data: unknown): unknown {
+  if (data === null) return [];
+  const names = isRecord(data) ? Object.keys(data) : [];
+  return names.length > 0 && names.every((name) => /^\d+$/.test(name)) ? Object.values(data as object) : data;
 }
 
 /** Whether it names a bill, but not so that it can be told whether that is another one. */

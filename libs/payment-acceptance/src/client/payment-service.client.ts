@@ -40,6 +40,9 @@ export interface RequestControl {
   readonly signal?: AbortSignal;
   /** Total number of attempts. Default: the option `http.attempts`. */
   readonly attempts?: number;
+}
+
+export interface CreationControl extends RequestControl {
   /** After this reading of the clock's `elapsed()`, no attempt begins. Default: none. */
   readonly beginBefore?: number;
 }
@@ -92,7 +95,7 @@ export class PaymentServiceClient implements OnApplicationShutdown {
    * `POST {base_url}/api/v1/bill/create` (section 4.1). Retried only while the request provably never left.
    * @throws PaymentServiceError
    */
-  createBill(shop: Shop, fields: BillFields, control: RequestControl = {}): Promise<CreatedBill> {
+  createBill(shop: Shop, fields: BillFields, control: CreationControl = {}): Promise<CreatedBill> {
     return this.exchange(shop, control, {
       operation: 'createBill',
       request: (as) => ({
@@ -191,7 +194,7 @@ export class PaymentServiceClient implements OnApplicationShutdown {
     });
   }
 
-  private exchange<T>(shop: Shop, control: RequestControl, exchange: Exchange<T>): Promise<T> {
+  private exchange<T>(shop: Shop, control: CreationControl, exchange: Exchange<T>): Promise<T> {
     const { attempts, retryBaseMs: baseMs, retryCapMs: capMs } = this.options.http;
     const policy = {
       attempts: control.attempts ?? attempts,
@@ -204,7 +207,7 @@ export class PaymentServiceClient implements OnApplicationShutdown {
   }
 
   /** A request refused for its token had no effect, so it is repeated with the shop's other tokens in turn. */
-  private async withTokens<T>(shop: Shop, exchange: Exchange<T>, control: RequestControl): Promise<T> {
+  private async withTokens<T>(shop: Shop, exchange: Exchange<T>, control: CreationControl): Promise<T> {
     let refusal: PaymentUnauthenticatedError | undefined;
     for await (const credential of this.shops.credentials(shop)) {
       try {
@@ -220,7 +223,7 @@ export class PaymentServiceClient implements OnApplicationShutdown {
   private async attempt<T>(
     { shop, token }: Credential,
     exchange: Exchange<T>,
-    { signal, beginBefore = Infinity }: RequestControl,
+    { signal, beginBefore = Infinity }: CreationControl,
   ): Promise<T> {
     const { operation } = exchange;
     const details = { shop: shop.name, operation };

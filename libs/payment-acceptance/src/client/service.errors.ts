@@ -21,8 +21,8 @@ export abstract class PaymentServiceError extends PaymentAcceptanceError impleme
   /** What the developer or the operator can do about it. */
   readonly advice: string;
   /**
-   * Whether a creation that failed with it may have made a bill all the same. It has not only if the service has refused it,
-   * or the request provably never left (section 7, documented; the rest assumed).
+   * Whether a bill may have been created although the call failed with this error. `false` only if the service refused the request, or
+   * it provably never left this machine (section 7, documented; the rest assumed).
    */
   readonly mayHaveMadeABill: boolean = true;
 
@@ -48,8 +48,7 @@ export class PaymentUnauthenticatedError extends PaymentServiceError {
 
 /**
  * 400 `api:error.too_many_payments` (sections 7 and 8.2, documented): the bill has more payments than a list can hold; or its
- * list is larger than the option `http.maxAnswerBytes`, has more than 5,000 payments or 20 pages, or says that it goes on, but
- * nothing leads to its next page (assumed).
+ * list exceeds the option `http.maxAnswerBytes`, 5,000 payments or 20 pages, or claims to continue but does not say where (assumed).
  */
 export class PaymentTooManyPaymentsError extends PaymentServiceError {
   readonly code = 'too-many-payments';

@@ -35,7 +35,7 @@ export class ManualPaymentClock extends PaymentClock {
     this.ahead += ms;
   }
 
-  /** Sets the machine's clock, as NTP or a resumed virtual machine does: neither the database's clock nor durations change. */
+  /** Simulates a step of the machine's clock, as by NTP or a resumed virtual machine: the database's clock and durations stay. */
   step(ms: number): void {
     this.steppedMs += ms;
   }

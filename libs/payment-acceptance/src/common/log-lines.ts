@@ -84,7 +84,7 @@ export const LOG_LINES = {
   ),
 
   'checkout-failed': error(
-    'A checkout call failed through no fault of its own, and `PaymentExceptionFilter` answered it.',
+    'A checkout call failed for a reason that its caller did not cause, and `PaymentExceptionFilter` answered it.',
     'Look up `error`, an error code.',
   ),
 
@@ -113,7 +113,7 @@ export const LOG_LINES = {
   ),
   'check-given-up': warn(
     'The service permanently refuses a bill, which is no longer checked. If it was unpaid, a review is open.',
-    'Decide the review.',
+    'Accept or dismiss the review.',
   ),
   'check-stale': debug('A later check of the bill made an answer stale.', NOTHING),
   'checks-not-retried': warn(
@@ -123,17 +123,17 @@ export const LOG_LINES = {
   'claim-incomplete': error('The bills of some shops could not be claimed.', 'Check the database.'),
   'payments-unreadable': warn(
     'The service lists payments that cannot be read. The others are settled, and a review is open.',
-    'Decide the review; ask the service.',
+    'Accept or dismiss the review, and ask the service.',
   ),
   'unknown-status': error(
     'The service lists a payment with a status that is not in the specification. A review is open.',
-    'Ask the service what it means, decide the review, and set the option `judge` if more are to come.',
+    'Ask the service what it means, accept or dismiss the review, and set the option `judge` if more are expected.',
   ),
   'settlement-timed-out': error(
     'A settlement did not finish in time. The bill will be checked again.',
     'Check for locks, and check the pool.',
   ),
-  'inquiry-failed': warn('The service could not be asked for a bill that only a postback names.', NOTHING),
+  'inquiry-failed': warn('The service could not be asked about a bill that only a postback names.', NOTHING),
   'lost-bill-found': error(
     'The service has a bill, with payments, that the ledger does not have.',
     'Find its order, and take it in: [lost bills](#lost-bills).',
@@ -178,7 +178,7 @@ export const LOG_LINES = {
     'If there are many, check the pool or the broker.',
   ),
   'delivery-taken-over': warn(
-    'A failed attempt had already been completed or taken over.',
+    'An attempt failed, but its delivery had already been completed or taken over.',
     'If there are many, handlers run longer than `deliveries.timeoutMs`.',
   ),
   'deliveries-not-freed': warn(
@@ -207,7 +207,7 @@ export const LOG_LINES = {
   ),
   'wake-ups-restored': log('Listening to other instances again.', NOTHING),
   'wake-ups-unheard': warn(
-    'Signals of other instances do not arrive, as behind a PgBouncer in transaction mode.',
+    'Signals from other instances do not arrive, as happens behind PgBouncer in transaction mode.',
     'Set `wakeUps: "poll"`, or poll more often.',
   ),
   'statements-unprepared': warn(

@@ -5,8 +5,8 @@ import { resolveOptions } from './resolve-options.js';
 const TRANSACTIONS = 'transactions: must have the methods run() and query(), and placeholders: "$1" or "?".';
 const JUDGE = 'judge: must be a synchronous function that returns the verdicts: neither async nor returning a promise.';
 const SCHEMA =
-  'schema: must be 1 to 40 lower-case letters, digits and "_", starting with a letter, such as "payment_acceptance", and none of the ' +
-  "database's own (pg_…, information_schema).";
+  'schema: must be 1 to 40 lower-case letters, digits and "_", starting with a letter, such as "payment_acceptance", and not one of the ' +
+  "database's own names (pg_…, information_schema).";
 
 describe('the groups of options', () => {
   const MS = 'a whole number of milliseconds from 1 to 2147483647';

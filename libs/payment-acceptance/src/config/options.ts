@@ -111,8 +111,8 @@ export interface PaymentAcceptanceOptions {
   deliveries?: DeliveryOptions;
   callbacks?: CallbackOptions;
   /**
-   * What is removed once it is old enough: consumed callbacks and, if you say so, completed deliveries and the personal data of
-   * bills. Bills, payments, events and reviews themselves are kept. `false` removes nothing.
+   * Removes records that are old enough: consumed callbacks and, if you enable it, the personal data of bills. Bills, payments,
+   * events and reviews themselves are kept. `false` removes nothing.
    */
   retention?: RetentionOptions | false;
   /** Decides what a SUCCESS payment means for its bill. Default: `defaultJudge`. */
@@ -129,10 +129,10 @@ export interface PaymentAcceptanceOptions {
    */
   transactions?: PaymentTransactions;
   /**
-   * How often a handler's work may be done. `once`: handlers write through a transaction that also marks their delivery as done.
-   * `at-least-once`: for orders in another database than the module's tables. Handlers then get no transaction, and are called again
-   * if the process ends between their work and the mark: store `deliveryId` beside the order, and do nothing if it is there. Applies to
-   * all handlers. Default `once`.
+   * How often a handler's work can take effect. `once`: handlers write through a transaction that also marks their delivery as done.
+   * `at-least-once`: for orders in a different database from the module's tables. Handlers then get no transaction, and are called
+   * again if the process ends after their work but before the mark: store `deliveryId` with the order, and do nothing if it is already
+   * there. Applies to all handlers. Default `once`.
    */
   handlers?: 'once' | 'at-least-once';
   /** Renders the page that the payer sees after the redirect, or redirects the payer further. Default: a plain page. */

@@ -35,13 +35,12 @@ export interface PaymentShopOptions {
 }
 
 /**
- * Finds shops that are not in the options, for example in your own database. Its answers are kept for 30 seconds: a changed token or a
- * removed shop is noticed after that, and earlier, though at most every five seconds, upon a refused token or a digest that does not
- * match. A name that it does not know is asked about again after five seconds; each instance looks up at most 20 such names a second,
- * and answers callbacks of the others 503.
- * Both methods may be called at any time, also
- * concurrently. An error, or no answer within five seconds, never counts as "no such shop": callbacks are answered
- * 503, so that they are sent again, and checks are postponed.
+ * Finds shops that are not in the options, for example in your own database. Results are cached for 30 seconds. A changed token or a
+ * removed shop is noticed when that time is up, or earlier, but at most once every five seconds, when the service refuses a token or a
+ * digest does not match. An unknown name is looked up again after five seconds; each instance looks up at most 20 unknown names a
+ * second, and answers callbacks for any others with 503. Both methods may be called at any time, also concurrently. An error, or no
+ * result within five seconds, never counts as "no such shop": callbacks get 503, so that they are sent again, and checks are postponed.
+ * Checks of other shops do not wait for a slow result.
  */
 export interface PaymentShopResolver {
   /** The shop's settings, validated like those in the option `shops`; `undefined` or `null` if there is no such shop. */

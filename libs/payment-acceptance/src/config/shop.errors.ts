@@ -31,7 +31,7 @@ export class PaymentInvalidShopError extends PaymentShopError {
   }
 }
 
-/** A shop's setting was read before the shop resolver was asked for the shop. */
+/** A shop's setting was read before the shop had been loaded from the shop resolver. */
 export class PaymentShopNotReadError extends PaymentShopError {
   readonly code = 'shop-not-read';
 

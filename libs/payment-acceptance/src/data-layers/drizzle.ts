@@ -12,8 +12,8 @@ export interface DrizzleDatabase<Tx> {
 /**
  * Transactions of Drizzle on `pg` or `mysql2`: handlers get its transaction.
  * @param pool the pool that the host's Drizzle database is made on
- * @param make makes such a database on one client of it, which Drizzle takes in place of a pool:
- * `(client) => drizzle(client, { schema })`. So what a handler has not awaited cannot commit by itself
+ * @param make creates such a database on a single client, which Drizzle accepts in place of a pool:
+ * `(client) => drizzle(client, { schema })`. This keeps statements that a handler did not await from committing on their own
  */
 export function drizzleTransactions<Pool extends PgPool | MysqlPool, Tx extends object>(
   pool: Pool,

@@ -14,9 +14,9 @@ export interface KyselyInstance<Tx> {
 /**
  * Transactions of Kysely on `pg` or `mysql2`: handlers get its `Transaction`.
  * @param pool the pool that the host's Kysely instance is made on
- * @param make makes such an instance on a pool of one connection:
- * `(pool) => new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })`. So what a handler has not awaited cannot commit by
- * itself
+ * @param make creates such an instance on a pool with a single connection:
+ * `(pool) => new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })`. This keeps statements that a handler did not await from
+ * committing on their own
  */
 export function kyselyTransactions<Pool extends PgPool | MysqlPool, Tx extends object>(
   pool: Pool,

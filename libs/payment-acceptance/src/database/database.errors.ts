@@ -169,7 +169,7 @@ export class HandlerIdleError extends PaymentAcceptanceError {
     super(
       `${limit.message} Its connection was idle in its transaction while the limit ran out: the handler was waiting for something else. ` +
         'If that was a write through another connection (a repository of its own, another data layer) to a row that the transaction ' +
-        'has locked, it blocked itself and will on every attempt: write through what the handler is given. A call to another system needs ' +
+        'has locked, the handler blocked itself and will do so on every attempt: write through the manager or tx that the handler is given. A call to another system needs ' +
         'its own timeout; a handler that needs more time needs a longer deliveries.timeoutMs.',
     );
   }

@@ -83,8 +83,9 @@ export class HandlerTransactions {
     }
     if (theirs.user === ours.user) return;
     this.warn(
-      `The transactions of the option "transactions" run as "${theirs.user}", those of the module as "${ours.user}". Unless the ` +
-        'latter may end sessions of the former, a handler past its time limit keeps its connection until its statement ends.',
+      `Transactions from the option "transactions" run as user "${theirs.user}", those of the module as ` +
+        `"${ours.user}". Unless the module's user may end the other user's sessions, a handler that exceeds ` +
+        'its time limit keeps its connection until its statement ends.',
     );
   }
 

@@ -21,7 +21,7 @@ export interface PaymentTransactionsPool {
 export interface PaymentTransactions<Tx = unknown> {
   /** How statements name their parameters. `?` stands for the next value: values that occur twice are given twice. */
   readonly placeholders: '$1' | '?';
-  /** The connections that `run` takes from. At most half of them run handlers at a time. Default: ten, and none is known to be in use. */
+  /** The connections that `run` draws from. At most half of them run handlers at a time. Default: ten are assumed, all of them free. */
   readonly pool?: PaymentTransactionsPool;
   /**
    * Begins a transaction at READ COMMITTED, calls `work` with it, and commits once `work` has resolved; rolls back and rejects if it

@@ -124,7 +124,7 @@ export class Signals {
         await leave(client);
         this.logger.write(
           'wake-ups-unheard',
-          'Wake-ups from other instances do not arrive, as behind a PgBouncer in transaction mode: their work is found by ' +
+          'Wake-ups from other instances do not arrive, as happens behind PgBouncer in transaction mode: their work is found by ' +
             'polling. Set wakeUps: "poll", or lower pollMs.',
         );
         return;

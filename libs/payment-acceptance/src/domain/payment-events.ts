@@ -17,11 +17,11 @@ export abstract class PaymentEvent {
   /** Name of the event. */
   abstract readonly name: PaymentEventName;
   /**
-   * A UUID that follows from the fact itself: the service's ids of shop, bill and payment, the event's name, and for a review its
-   * reason and occasion. The same after a restore or an import, and never that of another application's event.
+   * A deterministic UUID, derived from the service's ids of shop, bill and payment, the event's name and, for a review, its reason and
+   * occasion. It stays the same after a restore or an import, and never equals that of another application's event.
    */
   readonly id!: string;
-  /** Schema version: 1. It changes with what a consumer must know, not when fields are added. */
+  /** Schema version: 1. It changes when consumers must change, not when fields are added. */
   readonly version!: 1;
   /** Name of the shop in the module's options. */
   readonly shop!: string;

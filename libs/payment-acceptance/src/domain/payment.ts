@@ -35,8 +35,9 @@ export interface ReportedPayment {
   readonly currency: string | null;
   /** Masked: first six digits, six asterisks, last four. */
   readonly fromCard: string | null;
-  /** `created_at` as sent, and as an instant in the shop's `timeZone`; `null` if it could not be read. */
+  /** `created_at` as sent; `null` if it could not be read. */
   readonly createdAtText: string | null;
+  /** `created_at` as an instant, read in the shop's `timeZone`; `null` if it could not be read. */
   readonly createdAt: Date | null;
 }
 

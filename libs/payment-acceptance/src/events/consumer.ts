@@ -15,9 +15,9 @@ export interface PaymentEventContext<Tx = unknown> {
   /** 1 for the first attempt. */
   readonly attempt: number;
   /**
-   * A UUID that follows from the event and the consumer: use it as an idempotency key for other systems. The same for every attempt
-   * and replay, and after a restore, an import or a recovery. Two applications on one account of the service need consumers of
-   * different names, where they share such a system.
+   * A deterministic UUID, derived from the event and the consumer: use it as an idempotency key for other systems. It is the same for
+   * every attempt and replay, and after a restore, an import or a recovery. Two applications that use the same account at the service
+   * and share such a system need consumers with different names.
    */
   readonly deliveryId: string;
 }

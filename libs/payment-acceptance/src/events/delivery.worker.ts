@@ -98,7 +98,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
       this.logger.write(
         'consumer-absent',
         `No instance has hosted consumer "${name}" of ${event} for an hour. Its deliveries (${waiting} pending) are kept; ` +
-          'events still create new ones.',
+          'new events still create more.',
         { consumer: name, event },
       );
     }
@@ -203,9 +203,9 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     for (const { name, event, shops } of await this.store.consumersMissingShops(this.consumers)) {
       this.logger.write(
         'consumer-omits-shops',
-        `Consumer "${name}" of ${event} here omits what another release named: ` +
+        `On this instance, consumer "${name}" of ${event} omits what another release named: ` +
           `${shops ? `shops ${shops.map((shop) => `"${shop}"`).join(', ')}` : 'all shops'}. ` +
-          'Deliveries for it are kept for instances that name it; events still create new ones.',
+          'Deliveries for what is omitted are kept for instances that name it; new events still create more.',
         { consumer: name, event },
       );
     }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { Injectable, type Type } from '@nestjs/common';
 import { EventEmitter2, OnEvent } from '@nestjs/event-emitter';
+import { of } from 'rxjs';
 import { handlerModule, succeeded } from '../../../../test/support/handlers.js';
 import { PaymentHandlerError } from './consumer.errors.js';
 import { EventEmitterConsumers } from './event-emitter.consumer.js';
@@ -142,6 +143,21 @@ describe('the consumer', () => {
     }
     await emit([ByHand]);
     expect(heard).toEqual([succeeded(), 'payment.succeeded']);
+  });
+
+  test('fails where a listener has only returned an Observable that nobody subscribes to', async () => {
+    await expect(emit([listener('payment.succeeded', {}, () => of(1))])).rejects.toThrow('returned an Observable');
+  });
+
+  test('takes no listener that removes itself after its first event', async () => {
+    @Injectable()
+    class ByHand {
+      constructor(emitter: EventEmitter2) {
+        emitter.once('payment.succeeded', () => undefined);
+      }
+    }
+    const { consumers } = await host([ByHand]);
+    expect(consumers).toThrow('added with once()');
   });
 
   test('does not take an event when no listener of it is left', async () => {

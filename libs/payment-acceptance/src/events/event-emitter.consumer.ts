@@ -8,7 +8,7 @@ import { PaymentHandlerError } from './consumer.errors.js';
 import { isNonRetryable } from './non-retryable.js';
 import { isOrderNotFound } from './order-not-found.js';
 import type { AnyPaymentEvent, EventConsumer } from './consumer.js';
-import { EVENT_EMITTER_CONSUMER, HandlerExplorer } from './handler.explorer.js';
+import { EVENT_EMITTER_CONSUMER, HandlerExplorer, refuseLazy } from './handler.explorer.js';
 
 type Listener = (...parameters: unknown[]) => unknown;
 
@@ -60,9 +60,9 @@ export class EventEmitterConsumers {
   }
 
   /**
-   * One consumer for each event with a listener. Listeners added by hand must exist when the host's modules are
-   * initialised.
-   * @throws PaymentHandlerError for a listener that the emitter has and that is neither there from the start nor marked
+   * One consumer for each event with a listener. Listeners added by hand must exist before modules are initialized.
+   * @throws PaymentHandlerError for a listener that the emitter has and that is neither there from the start nor marked, or that
+   *   removes itself
    */
   consumers(): EventConsumer[] {
     const emitter = this.find(EventEmitter2);
@@ -76,7 +76,13 @@ export class EventEmitterConsumers {
         throw new PaymentHandlerError(
           'EventEmitter2',
           `has ${there} listeners of ${name}, of which ${known} are known, so the errors of the others would be lost. Add ` +
-            'listeners manually in a constructor or in onModuleInit, or use @OnPaymentEvent.',
+            'listeners manually in a constructor, or use @OnPaymentEvent.',
+        );
+      }
+      if (listenersOf(emitter, name).some(removesItself)) {
+        throw new PaymentHandlerError(
+          'EventEmitter2',
+          `has a listener of ${name} that was added with once() or many(), so it would miss later events and retries. Use on().`,
         );
       }
       return known > 0;
@@ -93,9 +99,9 @@ export class EventEmitterConsumers {
     await this.find(EventEmitterReadinessWatcher)?.waitUntilReady();
     const listeners = listenersOf(emitter, event.name);
     if (listeners.length === 0) throw new Error(`No listener of ${event.name} is left in this process.`);
-    const ends = await Promise.allSettled(
-      listeners.map((listener) => Promise.resolve(event).then((payload) => listener.call(emitter, payload))),
-    );
+    const label = `A listener of ${event.name}`;
+    const call = async (listener: Listener): Promise<void> => refuseLazy(label, await listener.call(emitter, event));
+    const ends = await Promise.allSettled(listeners.map(call));
     const reasons: unknown[] = ends.filter((end) => end.status === 'rejected').map(({ reason }) => reason as unknown);
     const errors = reasons.map((reason) => describeError(reason));
     if (errors.length > 0) {
@@ -160,6 +166,12 @@ function listenersOf(emitter: EventEmitter2, name: PaymentEventName): Listener[]
         (listener as Listener)(name, event),
   );
   return [...(emitter.listeners(name) as Listener[]), ...any];
+}
+
+/** As `once` and `many` make it: around the listener that was given, and not for one of its options, such as `promisify`. */
+function removesItself(listener: Listener): boolean {
+  const { _origin: given, _async: isOptional } = listener as { readonly _origin?: unknown; readonly _async?: boolean };
+  return typeof given === 'function' && isOptional !== true;
 }
 
 function textOf(event: OnEventMetadata['event']): string {

@@ -69,7 +69,7 @@ export class FailedAttempts {
     const pauseMs = backoff(times, retryBaseMs, Math.min(retryCapMs, UNCOUNTED_CAP_MS), this.random.fraction());
     const reason = describeError(error);
     const fields = { ...fieldsOf(delivery), error: errorType(error) };
-    const what = `${delivery.eventName} to "${delivery.consumer}" (delivery ${delivery.deliveryId}) ${UNCOUNTED[why]}`;
+    const what = `Delivery ${delivery.deliveryId} of ${delivery.eventName} to "${delivery.consumer}" ${UNCOUNTED[why]}`;
     if (!(await this.store.releaseUncounted(delivery, reason, why, pauseMs)))
       return this.takenOver(what, reason, fields);
     const again = `${what}, which does not count as an attempt; retrying in ${pauseMs} ms. ${reason}`;

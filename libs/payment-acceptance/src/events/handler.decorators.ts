@@ -19,10 +19,11 @@ export interface PaymentHandlerMetadata extends PaymentHandlerOptions {
 }
 
 /**
- * Marks a method of a provider or controller as a durable handler of an event: `(event, context) => Promise<void>`. Its
- * writes through `context.manager` commit together with the mark that the delivery is done: exactly once. Everything
- * else it does happens at least once. If it throws, it is retried later.
- * @throws PaymentHandlerError on what is no method of the instance, or has a symbol for a name
+ * Marks a method of a provider or controller as a durable handler of an event: `(event, context) => Promise<void>`. What it writes
+ * through `context.tx` commits together with the mark that the delivery is done, so it takes effect exactly once; everything else it
+ * does may happen more than once. With the option `handlers: 'at-least-once'` there is no transaction, and everything may. If it throws,
+ * the delivery is retried later.
+ * @throws PaymentHandlerError if the target is not an instance method, or its name is a symbol
  */
 export function OnPaymentEvent(event: PaymentEventName, options: PaymentHandlerOptions): MethodDecorator {
   return (prototype, name, descriptor?: PropertyDescriptor) => {

@@ -133,7 +133,7 @@ describe('handlers are found', () => {
     ],
   ])('a handler that returns %s has done nothing', async (_what, take) => {
     await expect(handled(take)).rejects.toThrow(
-      'Orders.take: returned an Observable or a generator, of which nothing has run',
+      'Orders.take: returned an Observable or a generator, none of which has run',
     );
   });
 
@@ -143,6 +143,28 @@ describe('handlers are found', () => {
     ['an iterator', () => new Map([[1, 2]]).values()],
   ])('a handler that returns %s has done its work', async (_what, take) => {
     await handled(take);
+  });
+
+  test('a handler is called as its instance has it, with what a library has put in its place', async () => {
+    const called: string[] = [];
+    @Injectable()
+    class Orders {
+      constructor() {
+        const { take } = this;
+        this.take = () => {
+          called.push('wrapper');
+          take.call(this);
+        };
+      }
+      @OnPaymentSucceeded({ consumer: 'orders' })
+      take(): void {
+        called.push('method');
+      }
+    }
+    const [consumer] = await explore([Orders]);
+    if (consumer?.kind !== 'transaction') throw new Error('No durable handler was found.');
+    await consumer.handle(succeeded(), { attempt: 1 } as PaymentEventContext);
+    expect(called).toEqual(['wrapper', 'method']);
   });
 
   test('a handler that throws at once is a rejection, like any other', async () => {

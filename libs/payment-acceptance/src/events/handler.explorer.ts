@@ -45,7 +45,9 @@ export class HandlerExplorer {
         this.check(host, handler, consumers);
         const consumer = { name: handler.consumer, event: handler.event, shops: handler.shops ?? null };
         const handle = async (...given: unknown[]): Promise<void> => {
-          refuseLazy(host.label, await host.method.call(host.instance, ...given));
+          // Under its name, as a caller would: a library may have wrapped the method of the instance.
+          const instance = host.instance as Record<string, HostMethod['method']>;
+          refuseLazy(host.label, await instance[host.name]?.(...given));
         };
         if (this.options.handlers === 'once') consumers.push({ ...consumer, kind: 'transaction', handle });
         else {
@@ -116,14 +118,14 @@ export class HandlerExplorer {
 }
 
 /** Nobody has subscribed to an Observable that a handler returns, nor has a generator begun: its work has not been done. */
-function refuseLazy(label: string, result: unknown): void {
+export function refuseLazy(label: string, result: unknown): void {
   const { subscribe, connect } = (result ?? {}) as { readonly subscribe?: unknown; readonly connect?: unknown };
   // One with `connect` has begun: ClientProxy.emit() gives such.
   const isCold = typeof subscribe === 'function' && typeof connect !== 'function';
   if (isCold || /^\[object (Async)?Generator]$/.test(Object.prototype.toString.call(result))) {
     throw new PaymentHandlerError(
       label,
-      'returned an Observable or a generator, of which nothing has run: return a promise, as of firstValueFrom().',
+      'returned an Observable or a generator, none of which has run: return a promise instead, for example with firstValueFrom().',
     );
   }
 }

@@ -4,8 +4,8 @@ import { isMarked } from '../common/errors.js';
 const ORDER_NOT_FOUND_MARK = Symbol.for('nestjs-payment-acceptance/order-not-found');
 
 /**
- * Throw it from a handler that does not find the event's order, as can happen after a restore that brings back orders
- * and payments one after the other, or where a condition of the handler's, such as the amount, does not hold. The delivery is
+ * Throw it from a handler that cannot find the event's order, for example because a restore brought payments back before orders, or
+ * because the order does not meet a condition of the handler, such as the amount. The delivery is
  * retried with a backoff from 5 seconds to an hour for at least a day, however small `deliveries.maxAttempts` is, and then
  * becomes a dead letter like any other. Health counts these deliveries (`failingConsumers`, `ordersNotFound`), and
  * `PaymentOperations.replay` retries them at once.

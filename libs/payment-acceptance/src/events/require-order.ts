@@ -2,23 +2,23 @@ import type { PaymentEvent } from '../domain/payment-events.js';
 import { PaymentOrderNotFoundError } from './order-not-found.js';
 
 /**
- * Returns what a handler has found of an event's order, and throws if it found nothing, so that a payment whose order is gone
- * never passes silently. Pass the order that you have read, or the result of an update:
+ * Returns the order, or the result of its update, that a handler found for an event, and throws if there is none, so that a payment
+ * whose order is missing never goes unnoticed:
  *
  * ```ts
  * requireOrder(event, await manager.update(Order, { id: event.orderId }, { status: 'paid' }));
  * ```
  *
- * It knows
- * - an order, by one of its values, which is the event's `orderId`; a list that begins with it; `null`, `undefined` and an
- *   empty list as none;
+ * It accepts
+ * - an order, recognized by a value that equals the event's `orderId`, or a list that starts with such an order; `null`, `undefined`
+ *   and an empty list count as not found;
  * - a number of rows (Knex, MikroORM);
  * - the results of TypeORM (`update`, and `query` with an UPDATE), `pg`, `mysql2`, postgres.js, Drizzle, Kysely, Prisma
  *   (`updateMany`), Sequelize and MongoDB, with or without the list that they are returned in. On MariaDB, Sequelize counts only
  *   rows that the update has changed: read the order there.
  *
  * @throws PaymentOrderNotFoundError if nothing was found: the delivery is retried for at least a day
- * @throws TypeError for any other object or list, and for a result without the number of rows
+ * @throws TypeError for any other object or list, and for a result that does not report the number of rows
  */
 export function requireOrder<Found extends object | number | bigint | null | undefined>(
   event: Pick<PaymentEvent, 'orderId'> & Partial<PaymentEvent>,

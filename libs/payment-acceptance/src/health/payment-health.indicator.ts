@@ -123,8 +123,8 @@ const FAILURE_FORGOTTEN_MS = 3_600_000;
  *
  * `down` only if the platform has to act: the database does not answer or takes no writes, so nothing can be stored. What
  * needs a person, or passes by itself, is `degraded`: taking instances out of service would only make it worse. So is a
- * backlog whose figures cannot be read in time (`backlog-unknown`). Never throws. Reads the tables at most once a second,
- * however often it is called.
+ * backlog whose figures cannot be read in time (`backlog-unknown`). No failure of the database or the service makes it throw. Reads
+ * the tables at most once a second, however often it is called.
  */
 @Injectable()
 export class PaymentHealthIndicator {
@@ -144,7 +144,7 @@ export class PaymentHealthIndicator {
    * @param key key of the result
    * @param options thresholds, and the status to report when degraded: every version of Terminus understands `up` (the
    *   default); version 12 also understands `degraded`, reports it for the whole application and still answers 200
-   * @throws PaymentConfigurationError for a threshold that is no number, or negative
+   * @throws PaymentConfigurationError for a threshold that is not a number, or negative
    */
   async isHealthy<Key extends string, Degraded extends 'up' | 'degraded' = 'up'>(
     key: Key,

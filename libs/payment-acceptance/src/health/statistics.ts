@@ -9,8 +9,9 @@ export interface PaymentStats {
   readonly unknownStatuses: number;
   readonly deadLetters: number;
   readonly pendingDeliveries: number;
-  /** Age of the oldest pending delivery, and of the longest overdue check, scheduled or requested by a callback, in milliseconds. */
+  /** Age of the oldest pending delivery, in milliseconds; `null` if there is none. */
   readonly oldestDeliveryMs: number | null;
+  /** How long the longest overdue check has waited, scheduled or requested by a callback, in milliseconds; `null` if there is none. */
   readonly oldestCheckMs: number | null;
   /** Callbacks that name no bill of ours and still wait for one. */
   readonly waitingCallbacks: number;

@@ -58,11 +58,10 @@ export class PaymentShop {
   }
 
   /**
-   * Cancels an order that nobody has paid (ours, assumed: the service has no request that closes a bill). From then on
-   * `createBill` throws PaymentOrderCancelledError. A link that the payer has can still be paid: that is a review
-   * `order-cancelled` and no `payment.succeeded`, unless a person accepts it. Of this call and a payment that is
-   * being settled, one comes first: either the order is paid, or it is cancelled. A `createBill` that is under way still
-   * returns its bill.
+   * Cancels an unpaid order in the ledger only (assumed: the service offers no way to close a bill). From then on `createBill` throws
+   * PaymentOrderCancelledError. The payer can still pay through an existing link; such a payment opens a review `order-cancelled` and
+   * creates no `payment.succeeded`, unless a person accepts it. If a payment is being settled at the same time, the order ends up either
+   * paid or cancelled, never both. A `createBill` call in progress still returns its bill.
    *
    * It commits on its own, and may be called again. Call it before you mark the order as cancelled, with the name of the shop
    * that made its bills. A cancelled order stays cancelled. An order without a bill can be cancelled, too.

@@ -39,6 +39,6 @@ export async function attachBill(
 
 export function notUnknown(intentId: IntentId): PaymentOperatorActionError {
   return new PaymentOperatorActionError(
-    `Intent ${intentId.slice(0, 64)} is not an unknown outcome, or is no longer one.`,
+    `Intent ${intentId.slice(0, 64)} does not have an unknown outcome, or no longer has one.`,
   );
 }

@@ -60,8 +60,8 @@ function assertErasable({ orderId }: OrderKey, bills: readonly ErasedBill[], rev
   const unknown = bills.filter(({ state }) => state === 'UNKNOWN').map(({ intentId }) => intentId);
   if (unknown.length > 0) {
     throw new PaymentOperatorActionError(
-      `${order} has a creation with an unknown outcome (intent ${unknown.join(', ')}), which its "custom" may help to find at the ` +
-        'service. Attach it or void it first, then erase.',
+      `${order} has a bill whose creation has an unknown outcome (intent ${unknown.join(', ')}); its ` +
+        '"custom" may help to find it at the service. Attach or void it first, then erase.',
     );
   }
   if (reviews.length > 0) {

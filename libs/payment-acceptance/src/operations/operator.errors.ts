@@ -16,15 +16,17 @@ export class PaymentOperatorActionError extends PaymentAcceptanceError {
   }
 }
 
-/** An action on many records failed after a part of them; what is done stays done, and to call again does the rest. */
+/** An action on many records failed part-way. What was done stays done; call it again to do the rest. */
 export class PaymentActionInterruptedError extends PaymentAcceptanceError {
   readonly code = 'action-interrupted';
 
   constructor(
-    /** How many are done. */
+    /** Number of records processed before the failure. */
     readonly done: number,
     cause: unknown,
   ) {
-    super(`The action stopped after ${done}, which remain done. Call again for the rest. ${describeError(cause)}`);
+    super(
+      `The action stopped after ${done} records, which stay done. Call again to do the rest. ${describeError(cause)}`,
+    );
   }
 }

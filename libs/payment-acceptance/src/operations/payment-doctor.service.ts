@@ -12,7 +12,7 @@ import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/res
 import { ShopRegistry } from '../config/shop-registry.js';
 import { DoctorStore } from './storage/doctor.store.js';
 
-/** `confirmed`: observed as expected. `different`: observed to differ. `not-probeable`: there is nothing to observe it in yet. */
+/** `confirmed`: behaves as expected. `different`: behaves differently. `not-probeable`: nothing shows it yet. */
 export type DoctorVerdict = 'confirmed' | 'different' | 'not-probeable';
 
 /** One behaviour that the module relies on, and what was observed. */
@@ -169,14 +169,14 @@ export class PaymentDoctor {
       judge(
         'postback-digest',
         confirmed === 0 ? undefined : matching === confirmed,
-        `of ${confirmed} confirmed postbacks ${matching} match, ${absent} have no digest`,
+        `of ${confirmed} confirmed postbacks, ${matching} have a matching digest and ${absent} have none`,
       ),
       judge(
         'postbacks',
         paid === 0 ? undefined : announced > 0,
         announced > 0 || paid === 0
-          ? `${announced} of the latest ${paid} payments in a day had one`
-          : `none of the latest ${paid} payments in a day had one: check the Result URL set at the service, and look for ` +
+          ? `${announced} of the latest ${paid} payments within a day came with a postback`
+          : `none of the latest ${paid} payments within a day came with a postback: check the Result URL set at the service, and look for ` +
               'callback-refused, callback-misaddressed and callback-not-stored in the log',
       ),
       judge('database-rights', refused === undefined, refused ?? 'nothing is refused'),

@@ -203,7 +203,7 @@ export class PaymentImport {
     { operator, note, dryRun = false }: PaymentImportOptions,
   ): Promise<ImportReport> {
     const how = { operator, ...(note !== undefined && { note }) };
-    if (operator.trim() === '') throw new PaymentOperatorActionError('Specify who imports with "operator".');
+    if (operator.trim() === '') throw new PaymentOperatorActionError('Specify in "operator" who is importing.');
     const report = { dryRun, imported: 0, present: 0, refused: [] as RefusedBill[] };
     /** What a dry run would have stored so far. */
     const planned = new Map<string, KnownBill>();

@@ -44,7 +44,7 @@ export class PaymentOperations {
   ) {}
 
   /**
-   * The same for one shop, for an operator who may act for that shop only. That of one shop refuses every other.
+   * Returns a view limited to one shop, for an operator who may act for that shop only. It refuses every other shop.
    * @throws PaymentUnknownShopError
    */
   forShop(name: string): PaymentOperations {
@@ -161,10 +161,10 @@ export class PaymentOperations {
   }
 
   /**
-   * Retries now, with a full set of attempts, what no longer has to wait: dead letters, and deliveries whose handler threw a
-   * `PaymentOrderNotFoundError`, once their orders are there. One (`deliveryId`), those that match the filter, or all with
-   * `{}`. An event that later events of its bill have overtaken says `late: true`. Many are retried in pieces: first those that
-   * wait for their order, then dead letters, each from the oldest event on.
+   * Retries at once, with a full set of attempts, dead letters and deliveries whose handler threw a `PaymentOrderNotFoundError`: call
+   * it once the cause is fixed or the orders are back. Retries one (`deliveryId`), those that match the filter, or all with `{}`. An
+   * event that later events of its bill have overtaken says `late: true`. Large numbers are processed in batches: first the deliveries
+   * that wait for their order, then dead letters, the oldest event first in each group.
    * @returns how many are retried
    * @throws PaymentActionInterruptedError if a piece fails: those before it are retried. Call again for the others
    */
@@ -201,9 +201,9 @@ export class PaymentOperations {
   /**
    * Delivers events to a consumer that did not exist, or did not take their shop, when they were settled: for example to a
    * handler that a release has added. Each event is delivered once, in settlement order within its bill, with a full set of
-   * attempts; one that later events of its bill have overtaken says `late: true`. What the consumer has
-   * had it does not get again, however long ago that was. A consumer of another name is another one. Many are created in
-   * pieces, those of the oldest events first.
+   * attempts; one that later events of its bill have overtaken says `late: true`. Events that the consumer
+   * has already received are not delivered again, however long ago that was. A renamed consumer counts as a new one. Large numbers are
+   * created in batches, those of the oldest events first.
    * @returns how many deliveries were created
    * @throws PaymentOperatorActionError if no instance has ever hosted the consumer: start one first
    * @throws PaymentActionInterruptedError if a piece fails: those before it are created. Call again for the others

@@ -26,7 +26,7 @@ export class PaymentRecords {
   ) {}
 
   /**
-   * The same for one shop, for an operator who may act for that shop only. That of one shop refuses every other.
+   * Returns a view limited to one shop, for an operator who may act for that shop only. It refuses every other shop.
    * @throws PaymentUnknownShopError
    */
   forShop(name: string): PaymentRecords {

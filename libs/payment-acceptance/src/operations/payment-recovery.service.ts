@@ -67,17 +67,17 @@ export class PaymentRecovery {
   }
 
   /**
-   * Schedules a new check for every known bill that is open or has changed since, whatever its state, at no more than half
-   * of the shop's rate limit. Returns the bills that are not known here and that postbacks name, for `PaymentImport`: a person has to
-   * confirm them. Import the log first (`PaymentImport.importLog`): it is our own record.
-   * It imports none by itself. A bill that is in neither shows only in the merchant's account: see
-   * `PaymentReconciliation.against`.
+   * Schedules a new check for every known bill that is open or has changed since then, whatever its state, at no more than half of the
+   * shop's rate limit. Returns the bills that only postbacks name: a person has to confirm them before they are passed to
+   * `PaymentImport`; nothing is imported here. Import the log first (`PaymentImport.importLog`): it is our own record. A bill that
+   * appears neither in the log nor in a postback shows up only in the merchant's account: see `PaymentReconciliation.against`.
    * @throws PaymentOperatorActionError if `operator` is empty
    * @throws PaymentUnknownShopError, PaymentShopResolverError, PaymentInvalidShopError
    */
   async recover(options: PaymentRecoveryOptions): Promise<RecoveryReport> {
     const { operator, shop, dryRun = false } = options;
-    if (operator.trim() === '') throw new PaymentOperatorActionError('Specify who recovers with "operator".');
+    if (operator.trim() === '')
+      throw new PaymentOperatorActionError('Specify in "operator" who is running the recovery.');
     const names = shop === undefined ? await this.shops.list() : [(await this.shops.get(shop)).name];
     const since = new Date(options.since.getTime() - MARGIN_MS);
     const shops: RecoveryReport['shops'][number][] = [];

@@ -36,7 +36,7 @@ export class PaymentReviews {
   ) {}
 
   /**
-   * The same for one shop, for an operator who may act for that shop only. That of one shop refuses every other.
+   * Returns a view limited to one shop, for an operator who may act for that shop only. It refuses every other shop.
    * @throws PaymentUnknownShopError
    */
   forShop(name: string): PaymentReviews {
@@ -114,7 +114,7 @@ function paymentOf(review: ReviewRow, options: PaymentAcceptReviewOptions): stri
   const paymentId = review.paymentId ?? options.paymentId;
   if (paymentId === undefined) {
     throw new PaymentOperatorActionError(
-      'The review is about the whole bill: specify which payment to accept with "paymentId".',
+      'The review is about the whole bill: specify in "paymentId" which payment to accept.',
     );
   }
   if (!isServiceId(paymentId)) {

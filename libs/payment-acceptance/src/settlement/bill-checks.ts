@@ -95,7 +95,7 @@ export class BillChecks {
       await this.checks.retryNow(bills);
       this.wakeUps.tell('hint');
     } catch (error) {
-      const line = `Could not check the postponed bills of shop "${shop}"; they wait for their pause. ${describeError(error)}`;
+      const line = `Could not check the postponed bills of shop "${shop}"; they wait until their pause ends. ${describeError(error)}`;
       this.logger.write('checks-not-retried', line, { shop, error: errorType(error) });
     }
   }

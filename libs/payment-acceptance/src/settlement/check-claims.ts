@@ -152,7 +152,7 @@ export class CheckClaims {
     } catch (error) {
       // Check what is already leased: otherwise it would wait until its lease expires.
       if (claimed.length === 0) throw error;
-      const line = `Could not claim the bills of all shops. ${describeError(error)}`;
+      const line = `Could not claim the bills of some shops. ${describeError(error)}`;
       this.logger.write('claim-incomplete', line, { error: errorType(error) });
       isFull = true;
     }

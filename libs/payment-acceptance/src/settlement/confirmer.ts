@@ -193,7 +193,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     const what = `Bill ${claim.billId} of shop "${claim.shop}" could not be checked`;
     this.logger.write(
       giveUp ? 'check-given-up' : 'check-failed',
-      `${what} and ${giveUp ? 'is no longer checked' : `will be retried in ${pauseMs} ms or later`}. ${reason}`,
+      `${what}; ${giveUp ? 'it is no longer checked' : `the check will be retried after at least ${pauseMs} ms`}. ${reason}`,
       { ...fieldsOf(claim), ...(!giveUp && { againInMs: pauseMs }), error: errorType(error) },
     );
     if (isWithoutAnswer(error)) this.requests.notePostponed(claim);

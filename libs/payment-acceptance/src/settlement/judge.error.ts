@@ -16,7 +16,7 @@ export class PaymentJudgeError extends PaymentAcceptanceError {
   constructor({ shop, orderId, billId }: Pick<LockedBill, 'shop' | 'orderId' | 'billId'>, error: unknown) {
     const problem = error instanceof JudgeContractError ? error.message : `The judge threw ${describeError(error)}.`;
     super(
-      `${problem} The check of bill ${billId} (shop "${shop}", order ${orderId}) will be retried until it returns verdicts.`,
+      `${problem} The check of bill ${billId} (shop "${shop}", order ${orderId}) will be retried until the judge returns verdicts.`,
     );
   }
 }

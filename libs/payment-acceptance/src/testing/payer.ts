@@ -10,8 +10,9 @@ export interface PayOptions extends PayInput {
 
 /** The page that the payer finally sees after returning. */
 export interface PaidPage {
-  /** Its address. Status 0: the address is outside the application and was not requested. */
+  /** Address of the page. */
   readonly url: string;
+  /** HTTP status; 0 if the address is outside the application and was not requested. */
   readonly status: number;
   readonly html: string;
 }

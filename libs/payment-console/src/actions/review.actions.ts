@@ -35,7 +35,7 @@ export function acceptReview(context: PageContext, review: RecordedReview): Oper
       const paymentId = input('paymentId');
       const hadFailed = input('hadFailed').toLowerCase();
       if (hadFailed !== '' && hadFailed !== 'yes') {
-        throw new InputError('For whether it had failed, enter yes or leave the field empty.');
+        throw new InputError('For "Had it failed before?", enter yes or leave the field empty.');
       }
       if (amount !== '' && parseAmount(amount) === null) {
         throw new InputError(`"${amount}" is not an amount. Enter one such as 100.05, with at most two decimals.`);

@@ -27,8 +27,8 @@ export function attachBill(context: PageContext, bill: BillDetails): OperatorAct
         this order.
       </p>
       <p>
-        <strong>What will happen:</strong> the service is asked for the bill. If it has it, the bill is open, is checked
-        at once, and settles like any other; if not, nothing is changed.
+        <strong>What will happen:</strong> the service is asked for the bill. If the service has it, the bill becomes
+        open, is checked at once, and settles like any other; if not, nothing is changed.
       </p>`,
     async perform(operator, input) {
       const billId = input('billId');

@@ -3,8 +3,8 @@ import type { CanActivate, ModuleMetadata, Type } from '@nestjs/common';
 /** Options of `PaymentConsoleModule.register`. */
 export interface PaymentConsoleOptions {
   /**
-   * The host's guards in front of every page and action. Without any, the application refuses to start, unless `NODE_ENV`
-   * says `development` or `test`.
+   * The host's guards, run before every page and action. Without guards, the application starts only if `guardedElsewhere` is set or
+   * `NODE_ENV` is `development` or `test`.
    */
   guards?: (Type<CanActivate> | CanActivate)[];
   /** Modules whose providers the guards and decorators need. Default: none. */
@@ -16,9 +16,9 @@ export interface PaymentConsoleOptions {
   /** Where the console is. Default `payment-console`. */
   path?: string;
   /**
-   * The operator's name, recorded with every action; called with the adapter's request after the guards. An operator
-   * without a name can look but not act. Default: the first of `request.user`'s `email`, `username`, `name`, `sub` and
-   * `id`; if no guard is required, else `developer`.
+   * Returns the operator's name, which is recorded with every action; called after the guards with the adapter's request. An operator
+   * without a name can view but not act. Default: the first of `email`, `username`, `name`, `sub` and `id` of `request.user`; without
+   * guards in development or test, `developer`.
    */
   operator?: (request: ConsoleRequest) => string | undefined;
   /**

@@ -22,8 +22,8 @@ export function lostBillsPage(
 
 const WHAT_TO_DO = html`<p>
   <strong>What to do:</strong> find out at the service, or in your own books, which order the bill was created for and
-  for what amount. Then take it in: it is checked at once, and settles like any other. Dismiss it where another program
-  had created it.
+  for what amount. Then take it in: it is checked at once, and settles like any other. Dismiss it if another program
+  created it.
 </p>`;
 
 function card(context: PageContext, lost: LostBill): Html {

@@ -111,8 +111,9 @@ function refusedShops(refused: readonly ShopState[]): Html {
   return html`<section class="card attention" aria-labelledby="refused">
     <h2 id="refused">The service refuses ${count(refused.length, 'shop')}</h2>
     <p>
-      Its bills can be neither checked nor created. Either its token is wrong, or the service has blocked it: correct
-      the options, or ask the service. Each shop is retried once a minute, and resumes automatically.
+      While a shop is refused, its bills can be neither checked nor created. Either its token is wrong, or the service
+      has blocked it: correct the options, or ask the service. Each shop is retried once a minute, and resumes
+      automatically.
     </p>
     ${facts(
       refused.map(

@@ -89,7 +89,14 @@ export function billTable(context: PageContext, caption: string, bills: readonly
   return table({
     caption,
     flows: true,
-    columns: ['Order', 'State', 'Amount', ...(context.scope === null ? ['Shop'] : []), 'Bill at the service', 'Made'],
+    columns: [
+      'Order',
+      'State',
+      'Amount',
+      ...(context.scope === null ? ['Shop'] : []),
+      'Bill at the service',
+      'Created',
+    ],
     rows: bills.map((bill) => [
       html`${billLink(context, bill)}${bill.attempt > 1 && html` <span class="soft">attempt ${bill.attempt}</span>`}`,
       stateTag(bill.state),

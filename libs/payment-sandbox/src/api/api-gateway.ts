@@ -181,7 +181,7 @@ function refused(call: Call, error: unknown): ApiAnswer {
 
 function problemOf({ entry, why }: Call): string | null {
   const { faults } = entry;
-  const met = faults.length > 0 && `by the fault${faults.length > 1 ? 's' : ''} ${faults.join(', ')}`;
+  const met = faults.length > 0 && `caused by the fault${faults.length > 1 ? 's' : ''} ${faults.join(', ')}`;
   return [met, why].filter(Boolean).join('; ') || null;
 }
 

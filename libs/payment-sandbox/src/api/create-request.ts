@@ -1,4 +1,4 @@
-import { formatMinor, parseMinor, roundToMinor } from '../common/decimal.js';
+import { formatMinor, parseAmount, roundToMinor } from '../common/decimal.js';
 import { isHttpAddress } from '../common/input.js';
 import { type Amount, type BillAddresses, CURRENCIES, type Currency, type Shop } from '../model/entities.js';
 import { LARGEST_MINOR } from '../payments/amounts.js';
@@ -35,7 +35,7 @@ const FLAGS: ReadonlyMap<string, boolean> = new Map([
 export function readCreateRequest(parameters: Parameters, shop: Shop): CreateRequest {
   const addresses = shop.billAddresses ? readAddresses(parameters) : undefined;
   return {
-    amount: readAmount(parameters, shop.roundAmounts ? roundToMinor : parseMinor),
+    amount: readAmount(parameters, shop.roundAmounts ? roundToMinor : parseAmount),
     orderId: parameters.get('order_id') ?? '',
     description: parameters.get('description') ?? '',
     type: parameters.get('type') ?? 'normal',

@@ -13,7 +13,8 @@ const BROWSERS_OWN = /^\/(?:favicon\.ico|robots\.txt|apple-touch-icon[\w-]*\.png
  */
 export function frontDoor(gateway: ApiGateway) {
   return (request: SandboxRequest, response: ServerResponse, next: () => void): void => {
-    const url = request.url ?? '/';
+    // A client that believes to speak to a proxy sends the whole address.
+    const url = request.url?.replace(/^https?:\/\/[^/?]*/i, '') || '/';
     const end = url.includes('?') ? url.indexOf('?') : url.length;
     const path = url.slice(0, end).replace(/\/{2,}/g, '/');
     request.url = path + url.slice(end);

@@ -16,18 +16,42 @@ export async function readParameters(request: SandboxRequest, body: Body): Promi
   const url = request.originalUrl ?? request.url ?? '';
   const query = url.includes('?') ? url.slice(url.indexOf('?') + 1) : '';
   const type = request.headers['content-type'] ?? '';
-  return withCustom(new Map([...new URLSearchParams(query), ...(await pairsOf(body, type))]));
+  return withCustom([...new URLSearchParams(query), ...(await pairsOf(body, type))]);
 }
 
-/** A `custom` that is an object is kept as JSON text, also where a form spells it as fields, as PHP and axios do (assumed). */
-function withCustom(parameters: Parameters): Parameters {
-  const members = [...parameters].flatMap(([name, value]): [string, string][] => {
-    const member = /^custom\[([^[\]]+)\]$/.exec(name)?.[1];
-    return member === undefined ? [] : [[member, value]];
+/** `custom[cart][id]`: the names of the members, empty ones for a list. */
+const MEMBER = /^custom((?:\[[^[\]]*\]){1,9})$/;
+
+/** Objects and lists, as a form spells them. */
+type Tree = Map<string, string | Tree>;
+
+/** A `custom` that is an object or a list is kept as JSON text, also where a form spells it as fields, as PHP and axios do (assumed). */
+function withCustom(pairs: readonly (readonly [string, string])[]): Parameters {
+  const isSpelt = !pairs.some(([name]) => name === 'custom');
+  const members: Tree = new Map();
+  const others = pairs.filter(([name, value]) => {
+    const path = isSpelt ? MEMBER.exec(name)?.[1] : undefined;
+    if (path !== undefined) plant(members, path.slice(1, -1).split(']['), value);
+    return path === undefined;
   });
-  if (members.length === 0 || parameters.has('custom')) return parameters;
-  for (const [member] of members) parameters.delete(`custom[${member}]`);
-  return parameters.set('custom', JSON.stringify(Object.fromEntries(members)));
+  const parameters: Parameters = new Map(others);
+  return members.size === 0 ? parameters : parameters.set('custom', JSON.stringify(grown(members)));
+}
+
+function plant(tree: Tree, [name = '', ...rest]: readonly string[], value: string): void {
+  const key = name === '' ? String(tree.size) : name;
+  if (rest.length === 0) return void tree.set(key, value);
+  const known = tree.get(key);
+  const branch: Tree = known !== undefined && typeof known !== 'string' ? known : new Map();
+  tree.set(key, branch);
+  plant(branch, rest, value);
+}
+
+/** A list where the members are numbered from 0, as in PHP. */
+function grown(tree: Tree): unknown {
+  const members = [...tree].map(([key, value]) => [key, value instanceof Map ? grown(value) : value] as const);
+  const isList = members.every(([key], index) => key === String(index));
+  return isList ? members.map(([, value]) => value) : Object.fromEntries(members);
 }
 
 type Pairs = Iterable<readonly [string, string]>;

@@ -2,6 +2,7 @@ import type { Shop } from '../model/entities.js';
 import type { ReceivedRequest } from '../storage/received-requests.js';
 import type { ApiOperation } from '../storage/request-log.js';
 import type { Parameters } from './parameters.js';
+import { isFloat } from '../common/decimal.js';
 import { quote } from './reasons.js';
 
 /** The fields of 2.1 and 4.2; the `shop_id` of a look at payments is checked, too. */
@@ -49,6 +50,7 @@ export function remarkOn(
     remarks.push('shop_id is missing, though the specification lists it among the fields of a bill');
   }
   const lenient = leniencies(operation, received);
+  if (operation === 'create' && isFloat(parameters.get('amount') ?? '')) lenient.push('an amount in floating point');
   if (lenient.length > 0) remarks.push(`${lenient.join(' and ')} is accepted here, but may not be by the service`);
   return remarks.join('; ') || null;
 }

@@ -99,11 +99,11 @@ export class ShopCheckService implements BeforeApplicationShutdown {
     if (status !== null && REFUSALS.includes(status)) {
       return checked(
         'warn',
-        `it refused this one, whose signature is wrong, with ${status}${findings.alike ? ', as it did one with a correct signature' : ''}: pay a bill to see whether it accepts that`,
+        `it refused this one, whose signature is wrong, with ${status}${findings.alike ? ', as it did one with a correct signature' : ''}: pay a bill to see whether it accepts a genuine one`,
       );
     }
     if (status === 404 && !findings.elsewhere)
-      return checked('warn', `${advice}; or it answers so for an unknown order`);
+      return checked('warn', `${advice}; or this is how it answers for an unknown order`);
     return checked('bad', advice);
   }
 
@@ -128,7 +128,7 @@ export class ShopCheckService implements BeforeApplicationShutdown {
     const findings = isNotThere ? await this.probes.find(tried, this.closed.signal) : {};
     const advice = adviceFor({ shop, url, format: 'form', fields: {}, answer }, findings)?.advice ?? '';
     if (status === 404 && !findings.elsewhere)
-      return checked('warn', `${advice}; or it answers so for an unknown order`);
+      return checked('warn', `${advice}; or this is how it answers for an unknown order`);
     return checked('bad', advice);
   }
 

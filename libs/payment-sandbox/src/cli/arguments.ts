@@ -143,7 +143,7 @@ function readPort(text: string): number {
 
 function readDiagnose(text: string): boolean {
   if (text === 'yes' || text === 'no') return text === 'yes';
-  throw new UsageError(`Whether to diagnose (--diagnose, SANDBOX_DIAGNOSE) must be yes or no, not "${text}"`);
+  throw new UsageError(`The diagnosis setting (--diagnose, SANDBOX_DIAGNOSE) must be yes or no, not "${text}"`);
 }
 
 function readLog(text: string): ProgramOptions['log'] {

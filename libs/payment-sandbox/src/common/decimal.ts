@@ -22,6 +22,23 @@ export function parseDecimal(text: string): Decimal | undefined {
   return scale < 0 ? { unscaled: unscaled * 10n ** BigInt(-scale), scale: 0 } : { unscaled, scale };
 }
 
+/** Decimals of a floating-point number that say nothing: `0.30000000000000004` is meant as 0.30. */
+const EXACT_DECIMALS = 9;
+
+/** Whether an amount is written as only a computation in floating point leaves it. */
+export function isFloat(text: string): boolean {
+  return (parseDecimal(text)?.scale ?? 0) > EXACT_DECIMALS;
+}
+
+/** Minor units of an amount, also as floating-point numbers print it; `undefined` if it has more than two decimals that say something. */
+export function parseAmount(text: string): bigint | undefined {
+  const decimal = parseDecimal(text);
+  if (!decimal || decimal.scale <= EXACT_DECIMALS || decimal.unscaled < 0n) return parseMinor(text);
+  const rounded = divideHalfUp(decimal.unscaled, 10n ** BigInt(decimal.scale - EXACT_DECIMALS));
+  const surplus = 10n ** BigInt(EXACT_DECIMALS - 2);
+  return rounded % surplus === 0n ? rounded / surplus : undefined;
+}
+
 /** Minor units of an amount; `undefined` if it has more than two decimals that are not zero. */
 export function parseMinor(text: string): bigint | undefined {
   const decimal = parseDecimal(text);

@@ -113,7 +113,7 @@ function readGroup<N extends string, S extends FaultSettings>(
 
 function readProbability(value: unknown, name: string): number {
   if (typeof value === 'number' && value >= 0 && value <= 1) return value;
-  throw new SandboxError(400, `${name} must be a probability from 0 to 1, or an object with one as p`);
+  throw new SandboxError(400, `${name} must be a probability from 0 to 1, or an object whose p is such a probability`);
 }
 
 function readRequestFault(fault: RequestFault, fields: Fields): RequestFaultSettings {

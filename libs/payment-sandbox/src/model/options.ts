@@ -20,8 +20,8 @@ export interface PaymentSandboxOptions {
   /** Seed of the faults' dice if the fault document names none. Default 1. */
   seed?: number;
   /**
-   * Delays before resending a postback that was not answered with 200, each from the end of the previous attempt.
-   * Default (assumed): 10 s, 100 s, 1000 s, 10000 s, 100000 s; five more attempts.
+   * Delays before a postback that did not get a 200 is sent again, each counted from the end of the previous attempt.
+   * Default (assumed): five retries, after 10 s, 100 s, 1000 s, 10000 s and 100000 s.
    */
   postbackRetryDelays?: Duration[];
   /** Timeout of one attempt to deliver a postback. Default "10s" (assumed). */

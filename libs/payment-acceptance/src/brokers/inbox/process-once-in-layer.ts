@@ -73,7 +73,7 @@ export async function processOnceInLayer<Tx>(
       met.thrown = { error };
       if (session !== undefined) {
         // What work that goes on sends after a ROLLBACK, to switch autocommit on would commit.
-        if (isAtWork && !(await isEnded(transactions, session))) await working?.catch(() => undefined);
+        if (isAtWork && working) await untilOver(working, (isWanted) => isEnded(transactions, session, isWanted));
         if (!isAtWork && !(await isRestored(transactions, tx))) await isEnded(transactions, session);
       }
       throw error;
@@ -114,13 +114,32 @@ async function isRestored<Tx>(transactions: PaymentTransactions<Tx>, tx: Tx): Pr
   }
 }
 
-/** Ends a session that cannot be put in order: it must not go back to its pool. */
-async function isEnded<Tx>(transactions: PaymentTransactions<Tx>, { id, host }: Session): Promise<boolean> {
+/** Until the work has ended by itself, or its session was ended. The latter takes a connection, for which it may wait in vain. */
+async function untilOver(working: Promise<unknown>, end: (isWanted: () => boolean) => Promise<boolean>): Promise<void> {
+  let isOver = false;
+  const over = working.then(
+    () => undefined,
+    () => undefined,
+  );
+  const ended = end(() => !isOver).then((isEnded) => (isEnded ? undefined : over));
+  await Promise.race([over, ended]);
+  isOver = true;
+}
+
+/**
+ * Ends a session that cannot be put in order: it must not go back to its pool.
+ * @param isWanted asked once there is a connection to do it with
+ */
+async function isEnded<Tx>(
+  transactions: PaymentTransactions<Tx>,
+  { id, host }: Session,
+  isWanted = (): boolean => true,
+): Promise<boolean> {
   // After a restart, or on another server by now, the id may be somebody else's.
   const same = `SELECT ID ${SESSIONS} WHERE ID = ? AND HOST = ?`;
   const kill = async (other: Tx): Promise<void> => {
     const { rows } = await transactions.query(other, same, [id, host], 'rows');
-    if (rows.length > 0) await transactions.query(other, `KILL CONNECTION ${id}`, [], 'count');
+    if (rows.length > 0 && isWanted()) await transactions.query(other, `KILL CONNECTION ${id}`, [], 'count');
   };
   return runIn(transactions, kill).then(
     () => true,

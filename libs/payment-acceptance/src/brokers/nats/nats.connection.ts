@@ -64,7 +64,7 @@ function publisher(
       if (!hasNoResponders(error)) throw refused(what);
       // A stream without a leader does not respond either, but then this request fails as well.
       await inspectStream();
-      throw refused(`No stream accepts "${to}". Add it to "${stream}".`);
+      throw refused(`No stream accepts the subject "${to}". Add the subject to the stream "${stream}".`);
     });
     // A duplicate is fine: an earlier attempt was stored, and its acknowledgement was lost.
     if (ack.stream !== stream) throw refused(`"${to}" belongs to the stream "${ack.stream}", not to "${stream}".`);

@@ -67,7 +67,11 @@ function publisher(channel: ConfirmChannel, { exchange, routingKey }: RabbitMqTa
   /** Whether the channel is closed, and whether a message caused that: too large, or a forbidden topic. */
   let closed = false;
   let rejected = false;
-  channel.on('error', ({ code }: { code?: number }) => (rejected = code !== undefined && REJECTIONS.has(code)));
+  let unconfirmed = 0;
+  channel.on('error', ({ code }: { code?: number }) => {
+    // Of several, nothing tells which one. They are sent again one by one, until it is alone.
+    rejected = code !== undefined && REJECTIONS.has(code) && unconfirmed === 1;
+  });
   // Must run before amqplib's own listener, which rejects every pending confirmation.
   channel.prependListener('close', () => (closed = true));
   channel.on('return', ({ fields, properties }: Returned) => returned.set(properties.messageId, fields.replyText));
@@ -85,14 +89,21 @@ function publisher(channel: ConfirmChannel, { exchange, routingKey }: RabbitMqTa
         headers: event.traceparent === undefined ? {} : { traceparent: event.traceparent },
       };
       returned.delete(event.id);
+      unconfirmed += 1;
       channel.publish(exchange, key, Buffer.from(JSON.stringify(event)), options, (error: unknown) => {
+        unconfirmed -= 1;
         const reason = returned.get(event.id);
         returned.delete(event.id);
         if (error) {
           const kind = closed && !rejected ? unavailable : refused;
           reject(kind(`RabbitMQ did not confirm the event: ${describeError(error)}`));
         } else if (reason === undefined) resolve();
-        else reject(refused(`No queue is bound to "${key}" of the exchange "${exchange}" (${reason}). Bind one.`));
+        else
+          reject(
+            refused(
+              `No queue bound to the exchange "${exchange}" matches the routing key "${key}" (${reason}). Bind one.`,
+            ),
+          );
       });
     });
 }

@@ -143,7 +143,10 @@ export interface RecordedAction {
   readonly at: string;
   readonly operator: string;
   readonly action: string;
-  /** Id of the intent, review or delivery concerned. */
+  /**
+   * What the action was about: the id of an intent, a review, a delivery or a lost bill; the name of a shop or a consumer; or
+   * `dead letters` for a replay of several.
+   */
   readonly target: string;
   readonly detail: Readonly<Record<string, unknown>>;
 }

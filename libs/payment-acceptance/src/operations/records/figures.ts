@@ -28,7 +28,7 @@ export interface HourOfPayments {
 /** Number of due checks or deliveries of one age. */
 export interface WaitingWork {
   readonly kind: 'check' | 'delivery';
-  /** Index of the last of the given ages that they have passed; -1 before the first. */
+  /** Index, in the given ages, of the highest that this work has reached; -1 if it has not reached the first. */
   readonly age: number;
   readonly count: number;
 }

@@ -20,8 +20,10 @@ export interface LostBill {
   readonly payments: readonly LostBillPayment[];
   /** How many payments were listed. */
   readonly listed: number;
-  /** When its first postback came, when the service confirmed the bill, and when it was last asked: ISO 8601. */
+  /** When the first postback that names the bill came, ISO 8601. */
   readonly firstPostbackAt: string;
+  /** When the service confirmed the bill, ISO 8601. */
   readonly foundAt: string;
+  /** When the service was last asked about the bill, ISO 8601. */
   readonly askedAt: string;
 }

@@ -86,9 +86,12 @@ export class MariaDeliveryStore extends DeliveryStore {
          AND (other.lease_until >= ${now} OR other.seq < ${d}.seq AND ${holdsBack(hosted, d, this.now(-ABSENT_MS))}))`;
     };
     const most = limit * CANDIDATES;
-    const next = nextOfEach(hosted, sql`d.id, d.due_at, d.seq`, eligible('d'), most);
+    const next = nextOfEach(hosted, sql`d.id, d.due_at, d.seq, d.consumer, d.intent_id`, eligible('d'), most);
     const due = await this.database.rows<{ id: string }>(
-      sql`SELECT CAST(id AS CHAR) AS id FROM (${next}) due ORDER BY due_at, seq LIMIT ${most}`,
+      sql`SELECT CAST(id AS CHAR) AS id FROM (SELECT id, due_at, seq,
+         ROW_NUMBER() OVER (PARTITION BY consumer ORDER BY due_at, seq) AS turn,
+         ROW_NUMBER() OVER (PARTITION BY consumer, intent_id ORDER BY seq) AS place FROM (${next}) due) heads
+       WHERE place = 1 ORDER BY turn, due_at, seq LIMIT ${most}`,
       {},
     );
     if (due.length === 0) return [];

@@ -79,13 +79,16 @@ const CLAIM = prepare(
     const now = postgres.now(offsetMs);
     const most = opaque(limit, 'int');
     return sql`WITH hosted AS ${hostedOf(hosted)}, due AS (
-    SELECT head.id FROM hosted CROSS JOIN LATERAL (
-      SELECT locked.id, next.due_at, next.seq FROM (
+    SELECT id FROM (SELECT head.*,
+      row_number() OVER (PARTITION BY hosted.consumer ORDER BY head.due_at, head.seq) AS turn,
+      row_number() OVER (PARTITION BY hosted.consumer, head.intent_id ORDER BY head.seq) AS place
+    FROM hosted CROSS JOIN LATERAL (
+      SELECT locked.id, locked.intent_id, next.due_at, next.seq FROM (
         SELECT n.id, n.due_at, n.seq FROM payment_acceptance.delivery n
         WHERE n.consumer = hosted.consumer AND n.event_name = hosted.event_name AND ${isPending('n.state')}
           AND NOT n.behind AND n.due_at <= ${now} ORDER BY n.due_at, n.seq ${IN_ORDER}) next
       CROSS JOIN LATERAL (
-        SELECT d.id FROM payment_acceptance.delivery d WHERE d.id = next.id AND ${isPending('d.state')}
+        SELECT d.id, d.intent_id FROM payment_acceptance.delivery d WHERE d.id = next.id AND ${isPending('d.state')}
           AND ${namesItsShop('hosted')} AND d.due_at <= ${now}
           AND (${foreignShops}::text = '[]' OR NOT ${foreignShops}::jsonb @> ${SHOP_OF_D})
           AND (d.lease_until IS NULL OR d.lease_until < ${now} AND d.attempts < ${mostAttempts('d', sql`${maxAttempts}::int`)})
@@ -93,8 +96,8 @@ const CLAIM = prepare(
             AND other.intent_id = d.intent_id AND other.consumer = d.consumer AND other.id <> d.id
             AND (other.lease_until >= ${now} OR other.seq < d.seq AND ${holdsBack('other', now)}) ${ROW_BY_ROW})
         FOR UPDATE SKIP LOCKED) locked
-      LIMIT ${most}) head
-    ORDER BY head.due_at, head.seq LIMIT ${most}
+      LIMIT ${most}) head) heads
+    WHERE place = 1 ORDER BY turn, due_at, seq LIMIT ${most}
   ), claimed AS (
   UPDATE payment_acceptance.delivery d
   SET attempts = attempts + 1, lease_token = ${token}::uuid, lease_until = ${later(now, leaseMs)}
