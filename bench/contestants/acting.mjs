@@ -80,8 +80,8 @@ async function act(app, action) {
   const began = performance.now();
   const count =
     action === 'replay'
-      ? await operations.replay({ consumer: 'mail' }, 'bench')
-      : await operations.deliverPastEvents({ consumer: 'late' }, 'bench');
+      ? await operations.replay({ consumer: 'mail' }, { operator: 'bench' })
+      : await operations.deliverPastEvents({ consumer: 'late' }, { operator: 'bench' });
   return { count, seconds: (performance.now() - began) / 1000 };
 }
 

@@ -134,7 +134,7 @@ describe.each(ADAPTERS)('leaks, on %s', (adapter) => {
       await failing(shop.app.get(PaymentAcceptanceService).createBill({ orderId: 'refused', amount: '1' }));
     });
     await failing(Promise.resolve().then(() => shop.app.get(PaymentAcceptanceService).shop('nobodys')));
-    await failing(shop.app.get(PaymentOperations).attachBill('nothing', 'nothing', 'somebody'));
+    await failing(shop.app.get(PaymentOperations).attachBill('nothing', 'nothing', { operator: 'somebody' }));
   }
 
   /** Makes inserts fail, so that TypeORM throws its own error, which contains all parameters. */

@@ -16,7 +16,8 @@ describe('silent broker', () => {
       const rabbit = PaymentRabbitMqModule.register({
         url: broker.url,
         exchange: 'payments',
-        acknowledgeTimeoutMs: 20,
+        // A broker that refuses is given the time to say so.
+        acknowledgeTimeoutMs: trouble.startsWith('rejected') ? 5_000 : 20,
       });
       const harness = await startHarness({
         random: new ShortPauses(),

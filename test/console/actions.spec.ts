@@ -108,7 +108,7 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
   });
 
   test('past events that were delivered are in the log, with their consumer', async () => {
-    await desk.harness.host.app.get(PaymentOperations).deliverPastEvents({ consumer: 'orders' }, 'ann');
+    await desk.harness.host.app.get(PaymentOperations).deliverPastEvents({ consumer: 'orders' }, { operator: 'ann' });
     expect((await desk.operator.open('log')).text).toContain('delivered past events to orders');
   });
 

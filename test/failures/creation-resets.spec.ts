@@ -114,7 +114,7 @@ async function createAll(port: number): Promise<ReadonlyMap<string, Creation>> {
       await client.createBill(options.shops.get('main')!, { ...money, orderId, type: 'normal', custom: 'c' });
     } catch (error) {
       if (!(error instanceof PaymentServiceError)) throw error;
-      creation.outcome = error.mayHaveMadeABill ? 'unknown' : 'none';
+      creation.outcome = error.mayHaveCreatedBill ? 'unknown' : 'none';
     }
   };
   for (let wave = 1; wave <= FORM.waves; wave += 1) {

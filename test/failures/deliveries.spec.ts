@@ -186,7 +186,7 @@ describe('deliveries while things change', () => {
     await harness.host.deliveries.runOnce();
     const first = harness.host.deliveries.runOnce();
     await running;
-    await harness.host.app.get(PaymentOperations).replay({}, 'ann');
+    await harness.host.app.get(PaymentOperations).replay({}, { operator: 'ann' });
     expect(await harness.instances[1]!.deliveries.runOnce()).toBe(0);
     letGo();
     await first;

@@ -67,7 +67,7 @@ describe('operators', () => {
       await harness.settle();
       const { rows } = await harness.host.app.get(PaymentRecords).bills({ states: ['UNKNOWN'] });
       expect(rows).toMatchObject([{ intentId, orderId: 'attached' }]);
-      await operations.attachBill(intentId, billId, 'ann');
+      await operations.attachBill(intentId, billId, { operator: 'ann' });
       await harness.settle();
       expect(await billOf('attached')).toMatchObject({ state: 'PAID', billId });
       expect(eventsOf('attached')).toMatchObject([{ name: 'payment.succeeded' }]);
@@ -78,18 +78,20 @@ describe('operators', () => {
     test('are attached to a bill of which the service says only that it has too many payments', async () => {
       const { intentId, billId } = await unknown('often-tried');
       await harness.sandbox.setFaults({ requests: { tooManyPayments: 1 } });
-      await operations.attachBill(intentId, billId, 'ann');
+      await operations.attachBill(intentId, billId, { operator: 'ann' });
       await harness.sandbox.clearFaults();
       expect(await billOf('often-tried')).toMatchObject({ state: 'OPEN', billId });
     });
 
     test('are not attached to a bill that the service does not show, or that is of another order', async () => {
       const { intentId } = await unknown('strict');
-      await expect(operations.attachBill(intentId, 'no-such-bill', 'ann')).rejects.toMatchObject({
+      await expect(operations.attachBill(intentId, 'no-such-bill', { operator: 'ann' })).rejects.toMatchObject({
         code: 'bill-not-found',
       });
       const { billId } = await billOf('attached');
-      await expect(operations.attachBill(intentId, billId!, 'ann')).rejects.toBeInstanceOf(PaymentOperatorActionError);
+      await expect(operations.attachBill(intentId, billId!, { operator: 'ann' })).rejects.toBeInstanceOf(
+        PaymentOperatorActionError,
+      );
       expect(await billOf('strict')).toMatchObject({ state: 'UNKNOWN' });
     });
 
@@ -104,7 +106,7 @@ describe('operators', () => {
         await query(`CREATE TRIGGER no_link BEFORE UPDATE ON payment_acceptance.callback FOR EACH ROW
       WHEN (OLD.intent_id IS NULL AND NEW.intent_id IS NOT NULL) EXECUTE FUNCTION no_link()`);
         const warned = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
-        await operations.attachBill(intentId, billId, 'ann');
+        await operations.attachBill(intentId, billId, { operator: 'ann' });
         expect(warned.mock.calls.map(([line]) => String(line))).toEqual([
           expect.stringMatching(/was known are not linked to it yet\. .*not now/),
         ]);
@@ -117,7 +119,8 @@ describe('operators', () => {
 
     test('take an address of a payment page as a browser reads it, and none that is no page; and an id that a bill can have', async () => {
       const { intentId, billId } = await unknown('paged');
-      const attach = (page: string, id = billId) => operations.attachBill(intentId, id, 'ann\0', page, 'note\0\ud800');
+      const attach = (page: string, id = billId) =>
+        operations.attachBill(intentId, id, { operator: 'ann\0', linkPageUrl: page, note: 'note\0\ud800' });
       for (const page of ['javascript:alert(1)', 'httpsx://pay.example', 'nowhere', '//pay.example', '']) {
         await expect(attach(page)).rejects.toThrow('must be http or https');
       }
@@ -132,9 +135,13 @@ describe('operators', () => {
 
     test('are voided once, by name; the order then takes a new attempt', async () => {
       const { intentId } = await unknown('voided');
-      await operations.voidBill(intentId, 'ben', 'the service shows no such bill');
-      await expect(operations.voidBill(intentId, 'ben')).rejects.toBeInstanceOf(PaymentOperatorActionError);
-      await expect(operations.voidBill("'; --", 'ben')).rejects.toBeInstanceOf(PaymentOperatorActionError);
+      await operations.voidBill(intentId, { operator: 'ben', note: 'the service shows no such bill' });
+      await expect(operations.voidBill(intentId, { operator: 'ben' })).rejects.toBeInstanceOf(
+        PaymentOperatorActionError,
+      );
+      await expect(operations.voidBill("'; --", { operator: 'ben' })).rejects.toBeInstanceOf(
+        PaymentOperatorActionError,
+      );
       expect(await billOf('voided')).toMatchObject({ state: 'VOIDED' });
       expect(await actions()).toContainEqual({ operator: 'ben', action: 'void-bill', target: intentId });
       expect((await harness.host.payments.createBill({ orderId: 'voided', amount: '10' })).attempt).toBe(2);
@@ -157,7 +164,7 @@ describe('operators', () => {
         lastError: expect.stringContaining('unknown here'),
       });
       expect(await operations.stats()).toMatchObject({ deadLetters: 1 });
-      expect(await operations.replay({ deliveryId: letter!.deliveryId }, 'ann')).toBe(1);
+      expect(await operations.replay({ deliveryId: letter!.deliveryId }, { operator: 'ann' })).toBe(1);
       await harness.settle();
       expect(eventsOf('replayed')).toMatchObject([
         { name: 'payment.succeeded' },
@@ -175,10 +182,10 @@ describe('operators', () => {
       }
       await harness.settle();
       healthy = true;
-      expect(await operations.replay({ orderId: 'r-2' }, 'ann')).toBe(1);
-      expect(await operations.replay({ consumer: 'somebody-else' }, 'ann')).toBe(0);
-      expect(await operations.replay({ deliveryId: 'x' }, 'ann')).toBe(0);
-      expect(await operations.replay({}, 'ann')).toBe(2);
+      expect(await operations.replay({ orderId: 'r-2' }, { operator: 'ann' })).toBe(1);
+      expect(await operations.replay({ consumer: 'somebody-else' }, { operator: 'ann' })).toBe(0);
+      expect(await operations.replay({ deliveryId: 'x' }, { operator: 'ann' })).toBe(0);
+      expect(await operations.replay({}, { operator: 'ann' })).toBe(2);
       await harness.settle();
       expect(['r-1', 'r-2', 'r-3'].map((orderId) => eventsOf(orderId).length)).toEqual([1, 1, 1]);
       expect((await actions()).filter(({ action }) => action === 'replay').length).toBe(4);

@@ -38,7 +38,7 @@ describe('redaction by age', () => {
   }
 
   async function replayed(): Promise<void> {
-    await operations().replay({}, 'ann');
+    await operations().replay({}, { operator: 'ann' });
     await harness.settle();
   }
 

@@ -48,7 +48,7 @@ describe('what retention keeps for accounting', () => {
     harness.clock.advance(DAY);
     await removeAll();
     refused.clear();
-    await harness.host.app.get(PaymentOperations).replay({}, 'ann');
+    await harness.host.app.get(PaymentOperations).replay({}, { operator: 'ann' });
     await harness.settle();
     expect(seen).toMatchObject([{ name: 'payment.succeeded' }, { name: 'payment.failed', late: true }]);
   });

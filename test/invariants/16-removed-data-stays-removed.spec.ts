@@ -100,9 +100,9 @@ describe('invariant 16: personal data that was removed stays removed, and the pr
   test('a dead letter that is replayed after the erasure is delivered once, without invented values', async () => {
     await paidWithTraces(harness, 'dead');
     await erase('dead');
-    expect(await operations().replay({ orderId: 'dead' }, 'ann')).toBe(1);
+    expect(await operations().replay({ orderId: 'dead' }, { operator: 'ann' })).toBe(1);
     await harness.settle();
-    expect(await operations().replay({ orderId: 'dead' }, 'ann')).toBe(0);
+    expect(await operations().replay({ orderId: 'dead' }, { operator: 'ann' })).toBe(0);
     expect(Clerk.of('dead')).toMatchObject([
       { name: 'payment.succeeded', amount: '10.00', custom: null, fromCard: null, redacted: true },
     ]);
@@ -149,8 +149,10 @@ describe('invariant 16: personal data that was removed stays removed, and the pr
     const orderId = `note of ${action}`;
     await billOf(harness, orderId);
     const filter = { orderId, consumer: 'clerk' };
-    await operations()[action](filter, 'ann', `as ${PERSON} asked`);
-    await operations().forShop('main')[action](filter, 'ann', `as ${PERSON} asked`);
+    await operations()[action](filter, { operator: 'ann', note: `as ${PERSON} asked` });
+    await operations()
+      .forShop('main')
+      [action](filter, { operator: 'ann', note: `as ${PERSON} asked` });
     expect(await placesOf(harness.host.dataSource, PERSON)).toContain('operator_action.detail');
     expect((await erase(orderId)).removed).toMatchObject({ notes: 2 });
   });

@@ -45,7 +45,8 @@ describe('events that were settled while a consumer was not there', () => {
 
   const withMails = (): Promise<Instance> => harness.start({ providers: [EffectWriter, Mails] });
   const operations = (): PaymentOperations => harness.host.app.get(PaymentOperations);
-  const deliver = (more: object = {}) => operations().deliverPastEvents({ consumer: 'mails', ...more }, 'ann');
+  const deliver = (more: object = {}) =>
+    operations().deliverPastEvents({ consumer: 'mails', ...more }, { operator: 'ann' });
 
   test('go out when an operator says so, once, in the order of each bill', async () => {
     const { billId } = await harness.host.payments.createBill({ orderId: 'order-1', amount: '10' });
@@ -59,7 +60,7 @@ describe('events that were settled while a consumer was not there', () => {
     await withMails();
     await harness.settle();
     expect(taken).toEqual([]);
-    expect(await operations().pastEvents({ consumer: 'mails' })).toEqual(3);
+    expect(await operations().countPastEvents({ consumer: 'mails' })).toEqual(3);
     expect(await deliver({ event: 'payment.refunded' })).toEqual(0);
     expect(await deliver({ orderId: 'order-1' })).toEqual(2);
     await harness.settle();
@@ -80,9 +81,9 @@ describe('events that were settled while a consumer was not there', () => {
     const [first, second] = (await harness.host.ledger()).events
       .map(({ occurredAt }) => new Date(occurredAt))
       .sort((a, b) => a.getTime() - b.getTime());
-    expect(await operations().pastEvents({ consumer: 'mails', to: second! })).toEqual(1);
-    expect(await operations().pastEvents({ consumer: 'mails', from: second! })).toEqual(2);
-    expect(await operations().forShop('eu').pastEvents({ consumer: 'mails' })).toEqual(0);
+    expect(await operations().countPastEvents({ consumer: 'mails', to: second! })).toEqual(1);
+    expect(await operations().countPastEvents({ consumer: 'mails', from: second! })).toEqual(2);
+    expect(await operations().forShop('eu').countPastEvents({ consumer: 'mails' })).toEqual(0);
     expect(await deliver({ shop: 'main', from: first!, to: second! })).toEqual(1);
     await harness.settle();
     expect(taken).toEqual(['first: succeeded']);
@@ -116,7 +117,7 @@ describe('events that were settled while a consumer was not there', () => {
       }
     }
     await harness.start({ providers: [EffectWriter, Letters] });
-    expect(await operations().deliverPastEvents({ consumer: 'letters' }, 'ann')).toBe(1);
+    expect(await operations().deliverPastEvents({ consumer: 'letters' }, { operator: 'ann' })).toBe(1);
     await harness.settle();
     expect(taken).toEqual(['had: succeeded', 'letter about had']);
   });
@@ -139,7 +140,7 @@ describe('events that were settled while a consumer was not there', () => {
     await harness.start({ providers: [OfEu] });
     await paid('of-main');
     await harness.start({ providers: [OfAll] });
-    expect(await operations().deliverPastEvents({ consumer: 'counts' }, 'ann')).toEqual(1);
+    expect(await operations().deliverPastEvents({ consumer: 'counts' }, { operator: 'ann' })).toEqual(1);
     await harness.settle();
     expect(taken).toEqual(['of-main']);
   });

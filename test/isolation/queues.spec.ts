@@ -176,7 +176,7 @@ describe('the deliveries of one bill to one consumer', () => {
     expect(calls).toEqual(expected('again', 6));
     calls.length = 0;
     fails = () => false;
-    expect(await harness.host.app.get(PaymentOperations).replay({}, 'somebody')).toBe(7);
+    expect(await harness.host.app.get(PaymentOperations).replay({}, { operator: 'somebody' })).toBe(7);
     await pay(harness, 'healthy');
     await check();
     expect(await eligible()).toEqual(['again', 'healthy']);

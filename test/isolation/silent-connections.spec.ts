@@ -22,7 +22,7 @@ describe('a connection that falls silent in the middle of a transaction', () => 
   });
 
   /** A transaction of an operator, which leaves a record. */
-  const act = (): Promise<number> => harness.host.app.get(PaymentOperations).replay({}, 'somebody');
+  const act = (): Promise<number> => harness.host.app.get(PaymentOperations).replay({}, { operator: 'somebody' });
 
   async function records(): Promise<number> {
     return (await harness.host.dataSource.query<unknown[]>('SELECT id FROM payment_acceptance.operator_action')).length;

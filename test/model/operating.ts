@@ -49,7 +49,7 @@ export const attach = step(
     const billId = made?.id ?? other?.billId ?? 'never-made';
     const page = `https://pay.example/transfer/${billId}`;
     const done = await act(world, how, (at) =>
-      world.operations(at).attachBill(intent.intentId, billId, OPERATOR, page),
+      world.operations(at).attachBill(intent.intentId, billId, { operator: OPERATOR, linkPageUrl: page }),
     );
     if (made === undefined) expect(done).toBe(false);
     if (!done) return;
@@ -67,7 +67,7 @@ export const voidIntent = step(
     const unknown = await world.unknown();
     if (unknown.length === 0) return;
     const { intentId } = pick(unknown, which);
-    expect(await act(world, how, (at) => world.operations(at).voidBill(intentId, OPERATOR))).toBe(true);
+    expect(await act(world, how, (at) => world.operations(at).voidBill(intentId, { operator: OPERATOR }))).toBe(true);
     model.actions.push(`void-bill ${intentId}`);
   },
   () => true,
@@ -140,7 +140,7 @@ export const replayDeadLetters = step(
       Object.entries(filter).every(([key, value]) => letter[key as keyof typeof filter] === value),
     );
     const counts = await Promise.all(
-      (twice ? [by, by + 1] : [by]).map((at) => world.operations(at % 2).replay(filter, OPERATOR)),
+      (twice ? [by, by + 1] : [by]).map((at) => world.operations(at % 2).replay(filter, { operator: OPERATOR })),
     );
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(due.length);
     model.actions.push(...counts.map(() => `replay ${what === 'one' ? 'one' : 'dead letters'}`));

@@ -148,12 +148,14 @@ describe('the id of a delivery', () => {
     const [key] = mails.keys;
     expect(letter!.deliveryId).toBe(key);
     expect(key).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
-    await expect(operations.replay({ deliveryId: '1' }, 'ann')).rejects.toThrow(/is a row number.* a UUID/);
+    await expect(operations.replay({ deliveryId: '1' }, { operator: 'ann' })).rejects.toThrow(
+      /is a row number.* a UUID/,
+    );
     expect(
-      await operations.replayable({ deliveryId: key!.replace(/^./, (digit) => (digit === '0' ? '1' : '0')) }),
+      await operations.countReplayable({ deliveryId: key!.replace(/^./, (digit) => (digit === '0' ? '1' : '0')) }),
     ).toBe(0);
     mails.fails = false;
-    expect(await operations.replay({ deliveryId: key! }, 'ann')).toBe(1);
+    expect(await operations.replay({ deliveryId: key! }, { operator: 'ann' })).toBe(1);
     await harness.settle();
     expect(mails.keys).toEqual([key, key]);
     expect(mails.sent).toEqual(['lost']);

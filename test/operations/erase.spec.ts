@@ -158,7 +158,7 @@ describe('erase', () => {
     expect(left).toEqual([{ id: 'still-lost' }]);
     const operations = harness.host.app.get(PaymentOperations);
     for (const { id } of await operations.lostBills()) {
-      await operations.dismissLostBill(id, 'ann', `${PERSON} has bought it elsewhere`);
+      await operations.dismissLostBill(id, { operator: 'ann', note: `${PERSON} has bought it elsewhere` });
     }
     await commands.command('erase', '--order', 'A-1');
     expect(await places()).toEqual([]);

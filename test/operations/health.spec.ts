@@ -115,7 +115,7 @@ describe('health', () => {
       });
       expect((await payments.isHealthy('p', { deadLetters: 2 })).p.degraded).toEqual([]);
       healthy = true;
-      await harness.host.app.get(PaymentOperations).replay({}, 'ann');
+      await harness.host.app.get(PaymentOperations).replay({}, { operator: 'ann' });
       await harness.settle();
       await reading(({ degraded }) => degraded.length === 0);
     });

@@ -26,7 +26,7 @@ describe('lost bills', () => {
         shop: 'main',
         billId,
         namedOrderId: 'forgotten',
-        namedOrders: 1,
+        namedOrderCount: 1,
         unknownIntentId: null,
         payments: [
           expect.objectContaining({
@@ -36,7 +36,7 @@ describe('lost bills', () => {
             createdAt: expect.any(String),
           }),
         ],
-        listed: 1,
+        paymentCount: 1,
         firstPostbackAt: expect.any(String),
         foundAt: expect.any(String),
         askedAt: expect.any(String),
@@ -72,8 +72,8 @@ describe('lost bills', () => {
 
   test('is dismissed with a note, and then neither counts nor causes another inquiry', async () => {
     const lost = await world.find('of the till');
-    await expect(world.operations.dismissLostBill(lost.id, 'ann', ' ')).rejects.toThrow(/note/);
-    await world.operations.dismissLostBill(lost.id, 'ann', 'made by the till');
+    await expect(world.operations.dismissLostBill(lost.id, { operator: 'ann', note: ' ' })).rejects.toThrow(/note/);
+    await world.operations.dismissLostBill(lost.id, { operator: 'ann', note: 'made by the till' });
     expect(await world.operations.stats()).toMatchObject({ lostBills: 0 });
     expect(await actionsOn(lost.id)).toEqual([
       {
@@ -90,7 +90,7 @@ describe('lost bills', () => {
 
   test('keeps nothing of what is still answered once it is dismissed', async () => {
     const lost = await world.find('asked meanwhile');
-    await world.operations.dismissLostBill(lost.id, 'ann', 'made by the till');
+    await world.operations.dismissLostBill(lost.id, { operator: 'ann', note: 'made by the till' });
     const inquiries = world.harness.host.app.get(InquiryStore, { strict: false });
     expect(await inquiries.found('main', lost.billId, [reported({ billId: lost.billId })])).toBe(false);
     await inquiries.noteAsked('main', [{ billId: lost.billId, asks: 1 }], 1_000);
@@ -115,7 +115,7 @@ describe('lost bills', () => {
     const eu = world.operations.forShop('eu');
     expect(await eu.lostBills()).toEqual([]);
     expect(await eu.stats()).toMatchObject({ lostBills: 0 });
-    await expect(eu.dismissLostBill(lost.id, 'bob', 'not mine')).rejects.toThrow(/no lost bill/);
+    await expect(eu.dismissLostBill(lost.id, { operator: 'bob', note: 'not mine' })).rejects.toThrow(/no lost bill/);
     await expect(eu.takeInLostBill(lost.id, { orderId: 'x', amount: '10', operator: 'bob' })).rejects.toThrow(
       /no lost bill/,
     );
@@ -136,7 +136,7 @@ describe('lost bills', () => {
     world.harness.clock.advance(CREATION);
     await world.inquire();
     expect(await world.operations.lostBills()).toMatchObject([{ billId, unknownIntentId: intentId }]);
-    await world.operations.attachBill(intentId, billId, 'ann');
+    await world.operations.attachBill(intentId, billId, { operator: 'ann' });
     expect(await world.operations.lostBills()).toEqual([]);
     await world.harness.settle();
   });
@@ -146,14 +146,16 @@ describe('lost bills', () => {
     await world.post(billId, 'somebody else’s');
     world.harness.clock.advance(CREATION);
     await world.inquire();
-    expect(await world.operations.lostBills()).toMatchObject([{ billId, namedOrderId: 'genuine', namedOrders: 2 }]);
+    expect(await world.operations.lostBills()).toMatchObject([{ billId, namedOrderId: 'genuine', namedOrderCount: 2 }]);
   });
 
   test('follows the payments that the service lists', async () => {
     const billId = await world.lose('twice', { outcome: 'fail' });
     world.harness.clock.advance(CREATION);
     await world.inquire();
-    expect(await world.operations.lostBills()).toMatchObject([{ billId, listed: 1, payments: [{ status: 'FAIL' }] }]);
+    expect(await world.operations.lostBills()).toMatchObject([
+      { billId, paymentCount: 1, payments: [{ status: 'FAIL' }] },
+    ]);
     await world.harness.sandbox.pay(billId);
     // Even if chance picks bills that were never queried, of which there are none.
     const chances = world.harness.instances.map(({ app }) =>
@@ -162,7 +164,7 @@ describe('lost bills', () => {
     await world.inquireFor(HOUR, 4 * MINUTE);
     for (const chance of chances) chance.mockRestore();
     expect(await world.operations.lostBills()).toMatchObject([
-      { billId, listed: 2, payments: [{ status: 'SUCCESS' }, { status: 'FAIL' }] },
+      { billId, paymentCount: 2, payments: [{ status: 'SUCCESS' }, { status: 'FAIL' }] },
     ]);
   });
 

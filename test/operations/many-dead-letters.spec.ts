@@ -56,7 +56,7 @@ class Orders {
     test.each(FILTERS)('are retried by one call: %s', async (_which, filter, isOrderless) => {
       await seed(isAnalysed, isOrderless);
       const sent = sentTo(harness.host.app.get(Database, { strict: false }));
-      expect(await harness.host.app.get(PaymentOperations).replay(filter, 'ann')).toBe(COUNT);
+      expect(await harness.host.app.get(PaymentOperations).replay(filter, { operator: 'ann' })).toBe(COUNT);
       const [open] = await query<{ count: number }>(
         `SELECT count(*)::int AS count FROM payment_acceptance.delivery WHERE state = 'PENDING' AND NOT behind`,
       );
@@ -77,7 +77,7 @@ class Orders {
     );
     const sent = sentTo(harness.host.app.get(Database, { strict: false }));
     const operations = harness.host.app.get(PaymentOperations);
-    expect(await operations.deliverPastEvents({ consumer: 'late' }, 'ann')).toBe(COUNT + 1);
+    expect(await operations.deliverPastEvents({ consumer: 'late' }, { operator: 'ann' })).toBe(COUNT + 1);
     // The first page again, as it found the tables.
     await query(`DELETE FROM payment_acceptance.delivery WHERE consumer = 'late'`);
     const reads = await readBy(sent[0]!);

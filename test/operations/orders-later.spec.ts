@@ -109,9 +109,9 @@ describe('bills that come back before their orders', () => {
     restoreAll(bills);
     await harness.settle();
     await expectEachPaidOnce([]);
-    expect(await operations.forShop('eu').replay({}, 'ann')).toBe(0);
-    expect(await operations.replayable({ orderId: 'order-3' })).toBe(1);
-    expect(await operations.replay({ orderId: 'order-3' }, 'ann')).toBe(1);
+    expect(await operations.forShop('eu').replay({}, { operator: 'ann' })).toBe(0);
+    expect(await operations.countReplayable({ orderId: 'order-3' })).toBe(1);
+    expect(await operations.replay({ orderId: 'order-3' }, { operator: 'ann' })).toBe(1);
     // Also the one that has not been tried since.
     expect((await commands.json('replay', '--all')).document).toEqual({ dryRun: false, replayed: BILLS });
     await harness.settle();
@@ -158,7 +158,7 @@ describe('bills that come back before their orders', () => {
       );
     const before = await failing();
     orders.add('order-0');
-    expect(await operations.replay({}, 'ann')).toBe(1);
+    expect(await operations.replay({}, { operator: 'ann' })).toBe(1);
     expect(await failing()).toEqual(before);
     await harness.settle();
     expect((await harness.effects()).map(({ event }) => event)).toEqual(['payment.failed', 'payment.succeeded']);
@@ -173,7 +173,7 @@ describe('bills that come back before their orders', () => {
     }
     expect(hours).toBeGreaterThanOrEqual(24);
     orders.add('order-0');
-    expect(await operations.replay({ consumer: 'orders', orderId: 'order-0' }, 'ann')).toBe(1);
+    expect(await operations.replay({ consumer: 'orders', orderId: 'order-0' }, { operator: 'ann' })).toBe(1);
     await harness.settle();
     expect((await harness.effects()).length).toBe(1);
   });

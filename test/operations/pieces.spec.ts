@@ -70,8 +70,8 @@ describe('an action on many deliveries of one bill', () => {
   };
 
   test('past events: what a failure leaves undone is done by the next call, in order', async () => {
-    const deliver = () => operations.deliverPastEvents({ consumer: 'orders' }, 'ann');
-    expect(await operations.pastEvents({ consumer: 'orders' })).toBe(COUNT);
+    const deliver = () => operations.deliverPastEvents({ consumer: 'orders' }, { operator: 'ann' });
+    expect(await operations.countPastEvents({ consumer: 'orders' })).toBe(COUNT);
     const error = await interrupted(deliver);
     expect(error).toBeInstanceOf(PaymentActionInterruptedError);
     expect(error).toMatchObject({ done: 20, message: expect.stringContaining('Call again') as unknown });
@@ -89,8 +89,8 @@ describe('an action on many deliveries of one bill', () => {
   test('dead letters: the same', async () => {
     await query(`UPDATE payment_acceptance.delivery SET state = 'DEAD', ended_at = due_at, behind = TRUE WHERE event_id IN
       (SELECT id FROM payment_acceptance.event WHERE ${MADE})`);
-    expect(await operations.replayable({})).toBe(COUNT);
-    const replay = () => operations.replay({}, 'ann');
+    expect(await operations.countReplayable({})).toBe(COUNT);
+    const replay = () => operations.replay({}, { operator: 'ann' });
     expect(await interrupted(replay)).toMatchObject({ done: 20 });
     expect([await count(`state = 'PENDING'`), await count(`state = 'DEAD'`)]).toEqual([20, COUNT - 20]);
     expect(await count(`state = 'PENDING' AND NOT behind`)).toBe(1);

@@ -104,6 +104,14 @@ describe('recovery', () => {
       await (await start()).close();
     });
 
+    test('shops may swap their tokens from one start to the next', async () => {
+      const seeded = (a: string, b: string) => ({ shops: { a: { apiToken: a }, b: { apiToken: b } } });
+      await (await start(seeded('token-1', 'token-2'))).close();
+      const { sandbox, close } = await start(seeded('token-2', 'token-1'));
+      expect([sandbox.shop('a').apiToken, sandbox.shop('b').apiToken]).toEqual(['token-2', 'token-1']);
+      await close();
+    });
+
     test('a setting follows its seed until it is changed by hand', async () => {
       const seeded = (port: number) => ({
         main: { apiToken: 'token', failUrl: `http://127.0.0.1:${port}/f`, resultUrl: `http://127.0.0.1:${port}/r` },

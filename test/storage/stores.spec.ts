@@ -311,7 +311,7 @@ describe('stores that both databases share', () => {
     expect(history).toMatchObject({
       bill: { customGiven: true, payerPaysCommission: false, failedChecks: 0 },
       actions: [{ detail: { note: 'why' } }, { target: newest }],
-      cut: false,
+      truncated: false,
     });
   });
 
@@ -325,7 +325,7 @@ describe('stores that both databases share', () => {
     expect(figures.hours).toHaveLength(24);
     expect(figures.hours.reduce((sum, { succeeded }) => sum + succeeded, 0)).toBe(1);
     expect(figures).toMatchObject({
-      cut: false,
+      truncated: false,
       settled: [{ shop: 'main', createdAtText: '2026-01-01 10:00:00', settledAt: expect.any(Date) }],
       waiting: [{ kind: 'delivery', age: 0, count: 1 }],
       errors: [{ where: 'orders', kind: 'SomeError', count: 1 }],

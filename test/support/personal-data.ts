@@ -87,7 +87,7 @@ export async function paidWithTraces(harness: Harness, orderId: string): Promise
   await harness.settle();
   const operations = harness.host.app.get(PaymentOperations);
   const [dead] = await operations.deadLetters({ orderId });
-  await operations.replay({ deliveryId: dead!.deliveryId }, 'ann', `${PERSON} has called`);
+  await operations.replay({ deliveryId: dead!.deliveryId }, { operator: 'ann', note: `${PERSON} has called` });
   await harness.settle();
   Clerk.refused.delete(orderId);
   return billId;

@@ -87,21 +87,21 @@ class DeskController {
   @Post('attach')
   @HttpCode(200)
   async attach(@OwnShop() shop: string, @Body() body: { intentId: string; billId: string }) {
-    await this.operations.forShop(shop).attachBill(body.intentId, body.billId, 'ann');
+    await this.operations.forShop(shop).attachBill(body.intentId, body.billId, { operator: 'ann' });
     return {};
   }
 
   @Post('void')
   @HttpCode(200)
   async void(@OwnShop() shop: string, @Body() body: { intentId: string }) {
-    await this.operations.forShop(shop).voidBill(body.intentId, 'ann');
+    await this.operations.forShop(shop).voidBill(body.intentId, { operator: 'ann' });
     return {};
   }
 
   @Post('replay')
   @HttpCode(200)
   async replay(@OwnShop() shop: string, @Body() filter: DeadLetterFilter) {
-    return { replayed: await this.operations.forShop(shop).replay(filter, 'ann') };
+    return { replayed: await this.operations.forShop(shop).replay(filter, { operator: 'ann' }) };
   }
 
   @Post('accept')

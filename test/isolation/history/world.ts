@@ -139,7 +139,7 @@ export class World {
     if (!dead) return false;
     const operations = seatOf(this.seats, dead.shop, seat).instance.app.get(PaymentOperations);
     const id = deliveryId(dead.event, dead.consumer);
-    await this.act(id, ({ operator, note }) => operations.replay({ deliveryId: id }, operator, note));
+    await this.act(id, ({ operator, note }) => operations.replay({ deliveryId: id }, { operator, note }));
     return true;
   }
 

@@ -257,7 +257,7 @@ export class BillService implements BeforeApplicationShutdown {
     try {
       answer = await this.client.createBill(shop, fields, control);
     } catch (error) {
-      const unknown = !(error instanceof PaymentServiceError) || error.mayHaveMadeABill;
+      const unknown = !(error instanceof PaymentServiceError) || error.mayHaveCreatedBill;
       await this.ends.close(intent, unknown ? 'UNKNOWN' : 'REJECTED', error);
       if (!(error instanceof PaymentServiceError)) throw error;
       if (!unknown) {

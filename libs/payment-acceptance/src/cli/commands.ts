@@ -58,8 +58,8 @@ export const replay: Command = async (context, { values }, output) => {
   const dryRun = values['dry-run'] === true;
   const operations = context.get(PaymentOperations);
   const replayed = dryRun
-    ? await operations.replayable(filter)
-    : await operations.replay(filter, operatorOf(values.operator));
+    ? await operations.countReplayable(filter)
+    : await operations.replay(filter, { operator: operatorOf(values.operator) });
   if (values.json) printJson(output, { dryRun, replayed });
   else output.out(`${replayed} deliveries ${dryRun ? 'would' : 'will'} be retried.\n`);
   return 0;
@@ -80,8 +80,8 @@ export const deliver: Command = async (context, { values }, output) => {
   const operations = context.get(PaymentOperations);
   const dryRun = values['dry-run'] === true;
   const made = dryRun
-    ? await operations.pastEvents(filter)
-    : await operations.deliverPastEvents(filter, operatorOf(values.operator));
+    ? await operations.countPastEvents(filter)
+    : await operations.deliverPastEvents(filter, { operator: operatorOf(values.operator) });
   if (values.json) printJson(output, { dryRun, made });
   else output.out(`${made} events ${dryRun ? 'would' : 'will'} be delivered to "${shownText(consumer)}".\n`);
   return 0;

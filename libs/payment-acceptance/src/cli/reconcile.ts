@@ -100,7 +100,7 @@ async function* ofStatement(
     unreadable.push(line);
     err(`${shownText(`line ${line.line}: ${line.reason}`)}\n`);
   });
-  yield* context.get(PaymentReconciliation).against(payments, shop.name);
+  yield* context.get(PaymentReconciliation).compareStatement(payments, shop.name);
 }
 
 function printTotals(totals: Iterable<ReconciliationTotal>, theirs: string, { err }: Output): void {

@@ -24,7 +24,7 @@ export abstract class PaymentServiceError extends PaymentAcceptanceError impleme
    * Whether a bill may have been created although the call failed with this error. `false` only if the service refused the request, or
    * it provably never left this machine (section 7, documented; the rest assumed).
    */
-  readonly mayHaveMadeABill: boolean = true;
+  readonly mayHaveCreatedBill: boolean = true;
 
   constructor(what: string, advice: string, details: ServiceErrorDetails) {
     const answer = [details.status, details.messageKey].filter((part) => part !== undefined).join(' ');
@@ -40,7 +40,7 @@ export abstract class PaymentServiceError extends PaymentAcceptanceError impleme
 /** 401 `Unauthenticated` (section 7, documented): the API token is invalid. */
 export class PaymentUnauthenticatedError extends PaymentServiceError {
   readonly code = 'unauthenticated';
-  override readonly mayHaveMadeABill = false;
+  override readonly mayHaveCreatedBill = false;
   constructor(details: ServiceErrorDetails) {
     super('the service does not accept the API token', "Check the shop's option apiToken.", details);
   }
@@ -52,7 +52,7 @@ export class PaymentUnauthenticatedError extends PaymentServiceError {
  */
 export class PaymentTooManyPaymentsError extends PaymentServiceError {
   readonly code = 'too-many-payments';
-  override readonly mayHaveMadeABill = false;
+  override readonly mayHaveCreatedBill = false;
   constructor(details: ServiceErrorDetails, what = 'the bill has too many payments to list') {
     super(what, 'Look up the bill at the service and decide manually.', details);
   }
@@ -61,7 +61,7 @@ export class PaymentTooManyPaymentsError extends PaymentServiceError {
 /** 403 `api:error.merchant_not_found` (section 7, documented). */
 export class PaymentMerchantNotFoundError extends PaymentServiceError {
   readonly code = 'merchant-not-found';
-  override readonly mayHaveMadeABill = false;
+  override readonly mayHaveCreatedBill = false;
   constructor(details: ServiceErrorDetails) {
     super('the service does not know the merchant', "Check the shop's options shopId and apiToken.", details);
   }
@@ -70,7 +70,7 @@ export class PaymentMerchantNotFoundError extends PaymentServiceError {
 /** 403 `api:error.merchant_banned` (section 7, documented). */
 export class PaymentMerchantBannedError extends PaymentServiceError {
   readonly code = 'merchant-banned';
-  override readonly mayHaveMadeABill = false;
+  override readonly mayHaveCreatedBill = false;
   constructor(details: ServiceErrorDetails) {
     super(
       'the service has blocked the merchant',
@@ -83,7 +83,7 @@ export class PaymentMerchantBannedError extends PaymentServiceError {
 /** 403 `api:error.bill_not_found` (section 7, documented). */
 export class PaymentBillNotFoundError extends PaymentServiceError {
   readonly code = 'bill-not-found';
-  override readonly mayHaveMadeABill = false;
+  override readonly mayHaveCreatedBill = false;
   constructor(details: ServiceErrorDetails) {
     const advice =
       'Check the bill id, and that the bill belongs to this shop. A sandbox without --data forgets its bills when it restarts; ' +
@@ -95,7 +95,7 @@ export class PaymentBillNotFoundError extends PaymentServiceError {
 /** Any other refusal: a 4xx, or an answer whose `success` is false (assumed: section 7 lists no errors of creation). */
 export class PaymentRequestRefusedError extends PaymentServiceError {
   readonly code = 'request-refused';
-  override readonly mayHaveMadeABill = false;
+  override readonly mayHaveCreatedBill = false;
   constructor(
     details: ServiceErrorDetails,
     /** Whether the answer says `success: false` or names an `api:error`. Any other 4xx may be that of a gateway before the service. */
@@ -132,7 +132,7 @@ export class PaymentAnswerNotUnderstoodError extends PaymentServiceError {
 /** No answer: name lookup, connection or timeout failure, or the answer broke off. */
 export class PaymentServiceNetworkError extends PaymentServiceError {
   readonly code = 'network';
-  override readonly mayHaveMadeABill: boolean;
+  override readonly mayHaveCreatedBill: boolean;
   constructor(
     details: ServiceErrorDetails,
     /** Short reason, for example `ECONNREFUSED` or `timeout`. */
@@ -147,19 +147,19 @@ export class PaymentServiceNetworkError extends PaymentServiceError {
       'Check apiBaseUrl and the network; reads can be repeated at any time.',
       details,
     );
-    this.mayHaveMadeABill = mayHaveLeft;
+    this.mayHaveCreatedBill = mayHaveLeft;
   }
 }
 
 /** The caller's AbortSignal ended the request. */
 export class PaymentRequestAbortedError extends PaymentServiceError {
   readonly code = 'aborted';
-  override readonly mayHaveMadeABill: boolean;
+  override readonly mayHaveCreatedBill: boolean;
   constructor(
     details: ServiceErrorDetails,
     readonly mayHaveLeft: boolean,
   ) {
     super('the caller aborted the request', 'Call again when the result is needed.', details);
-    this.mayHaveMadeABill = mayHaveLeft;
+    this.mayHaveCreatedBill = mayHaveLeft;
   }
 }

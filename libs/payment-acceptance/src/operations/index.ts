@@ -1,4 +1,5 @@
-export { PaymentOperations, type KnownShop } from './payment-operations.service.js';
+export { PaymentOperations, type KnownShop, type PaymentAttachBillOptions } from './payment-operations.service.js';
+export type { PaymentOperatorOptions } from './operator-options.js';
 export type { PaymentErasureOptions } from './erasure.js';
 export type { PaymentTakeInOptions } from './lost-bills.js';
 export type { PaymentWorkload } from '../health/workload.js';

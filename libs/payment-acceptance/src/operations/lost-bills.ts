@@ -6,20 +6,17 @@ import type { LostBill } from './records/lost-bill.js';
 import { OperatorStore } from './storage/operator.store.js';
 import type { ShopScope } from '../domain/shop-scope.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
+import type { PaymentOperatorOptions } from './operator-options.js';
 import { PaymentImport } from './payment-import.service.js';
 
 /** What a person has found out about a lost bill: the service does not report it, and a postback proves nothing. */
-export interface PaymentTakeInOptions {
+export interface PaymentTakeInOptions extends PaymentOperatorOptions {
   /** The order that the bill is for, 1 to 255 characters. */
   readonly orderId: OrderId;
   /** The billed amount: an exact decimal above 0, such as `100.05`. The paid amount may differ. */
   readonly amount: DecimalAmount;
   /** Three capital letters. Default: the shop's currency. */
   readonly currency?: string;
-  /** Who says so; recorded. */
-  readonly operator: string;
-  /** How they found out; recorded. */
-  readonly note?: string;
 }
 
 /** Lists, imports and dismisses bills that exist at the service but not in the ledger. */
@@ -53,7 +50,7 @@ export class LostBills {
   }
 
   /** See `PaymentOperations.dismissLostBill`. */
-  async dismiss(id: string, operator: string, note: string, scope: ShopScope): Promise<void> {
+  async dismiss(id: string, { operator, note = '' }: PaymentOperatorOptions, scope: ShopScope): Promise<void> {
     if (note.trim() === '') throw new PaymentOperatorActionError('Add a note on why the bill is not yours.');
     const { shop, billId } = await this.find(id, scope);
     const detail = { shop, serviceBillId: billId, note };

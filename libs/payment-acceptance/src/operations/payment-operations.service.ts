@@ -21,6 +21,7 @@ import type { OperationsParts } from './operations-parts.js';
 import type { DeliveryToReplay, OperatorAction } from './storage/operator.store.js';
 import type { PastEvent } from './storage/past-events.store.js';
 import { PaymentActionInterruptedError, PaymentOperatorActionError } from './operator.errors.js';
+import type { PaymentOperatorOptions } from './operator-options.js';
 import { fitsNothing } from './payment-records.service.js';
 import type { PaymentWorkload } from '../health/workload.js';
 import type { OwnTransaction } from '../database/own-transaction.js';
@@ -29,6 +30,11 @@ import type { OwnTransaction } from '../database/own-transaction.js';
 export interface KnownShop {
   /** Whether the options or the shop resolver have the shop; `null` while the resolver is failing. */
   readonly known: boolean | null;
+}
+
+export interface PaymentAttachBillOptions extends PaymentOperatorOptions {
+  /** The payment page, http or https, in production https. Default: none; then `createBill` cannot return the bill. */
+  readonly linkPageUrl?: string;
 }
 
 /**
@@ -83,15 +89,12 @@ export class PaymentOperations {
    * Attaches the service's bill to an unknown outcome. Asks the service for the bill first. The bill is then checked at
    * once, and settles like any other.
    * @param intentId id of our intent, which was sent as `custom` unless the shop gave its own
-   * @param linkPageUrl the payment page, http or https, in production https; without it `createBill` cannot return the bill
    * @throws PaymentOperatorActionError, and PaymentServiceError if the service does not show the bill
    */
   async attachBill(
     intentId: IntentId,
     billId: BillId,
-    operator: string,
-    linkPageUrl?: string,
-    note = '',
+    { operator, note = '', linkPageUrl }: PaymentAttachBillOptions,
   ): Promise<void> {
     const { callbacks, client, shops, store } = this.parts;
     const { production } = this.parts.options;
@@ -116,7 +119,7 @@ export class PaymentOperations {
    * Records that an unknown outcome created no bill.
    * @throws PaymentOperatorActionError
    */
-  async voidBill(intentId: IntentId, operator: string, note = ''): Promise<void> {
+  async voidBill(intentId: IntentId, { operator, note = '' }: PaymentOperatorOptions): Promise<void> {
     await this.unknownBill(intentId);
     const { store } = this.parts;
     await store.act({ operator, action: 'void-bill', target: intentId, detail: { note } }, async (tx) => {
@@ -145,11 +148,11 @@ export class PaymentOperations {
 
   /**
    * Records that a lost bill is not ours: it no longer counts, and the service is not asked about it again.
-   * @param note the reason; required
+   * @param options the note is required
    * @throws PaymentOperatorActionError
    */
-  dismissLostBill(id: string, operator: string, note: string): Promise<void> {
-    return this.parts.lostBills.dismiss(id, operator, note, this.scope);
+  dismissLostBill(id: string, options: PaymentOperatorOptions): Promise<void> {
+    return this.parts.lostBills.dismiss(id, options, this.scope);
   }
 
   /**
@@ -168,7 +171,7 @@ export class PaymentOperations {
    * @returns how many are retried
    * @throws PaymentActionInterruptedError if a piece fails: those before it are retried. Call again for the others
    */
-  async replay(filter: DeadLetterFilter, operator: string, note = ''): Promise<number> {
+  async replay(filter: DeadLetterFilter, { operator, note = '' }: PaymentOperatorOptions): Promise<number> {
     if (fitsNothing(filter)) return 0;
     const detail = this.detailOf(filter, note);
     const { store, deliveries } = this.parts;
@@ -189,12 +192,12 @@ export class PaymentOperations {
   }
 
   /** How many deliveries {@link replay} would retry now. */
-  async replayable(filter: DeadLetterFilter): Promise<number> {
+  async countReplayable(filter: DeadLetterFilter): Promise<number> {
     return fitsNothing(filter) ? 0 : this.parts.store.replayable(filter, this.scope);
   }
 
   /** How many deliveries {@link deliverPastEvents} would create now. */
-  pastEvents(filter: PastEventFilter): Promise<number> {
+  countPastEvents(filter: PastEventFilter): Promise<number> {
     return this.parts.pastEvents.count(filter, this.scope);
   }
 
@@ -208,7 +211,7 @@ export class PaymentOperations {
    * @throws PaymentOperatorActionError if no instance has ever hosted the consumer: start one first
    * @throws PaymentActionInterruptedError if a piece fails: those before it are created. Call again for the others
    */
-  async deliverPastEvents(filter: PastEventFilter, operator: string, note = ''): Promise<number> {
+  async deliverPastEvents(filter: PastEventFilter, { operator, note = '' }: PaymentOperatorOptions): Promise<number> {
     const { pastEvents, deliveries } = this.parts;
     if (!(await pastEvents.isRegistered(filter.consumer))) {
       throw new PaymentOperatorActionError(

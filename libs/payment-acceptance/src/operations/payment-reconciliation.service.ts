@@ -16,7 +16,7 @@ import {
   type StatementComparison,
 } from './reconciliation.js';
 import type { ReportedPayment } from '../domain/payment.js';
-import { compareStatement, type StatementPayment } from './statement.js';
+import { compareWithLedger, type StatementPayment } from './statement.js';
 
 export interface PaymentReconciliationOptions {
   /** The day, `YYYY-MM-DD`, on the service's wall clock, that is in the `timeZone` of each shop. */
@@ -35,8 +35,8 @@ export interface PaymentReconciliationOptions {
 export interface ShopReconciliation {
   /** As {@link PaymentReconciliation.reconcile}, for that shop. */
   reconcile(options: Omit<PaymentReconciliationOptions, 'shop'>): AsyncGenerator<ReconciledPayment>;
-  /** As {@link PaymentReconciliation.against}, for that shop. */
-  against(statement: AsyncIterable<StatementPayment>): AsyncGenerator<StatementComparison>;
+  /** As {@link PaymentReconciliation.compareStatement}, for that shop. */
+  compareStatement(statement: AsyncIterable<StatementPayment>): AsyncGenerator<StatementComparison>;
 }
 
 /** How far the clocks of the service and the database may be apart. */
@@ -68,7 +68,7 @@ export class PaymentReconciliation {
     const shop = this.shops.named(name);
     return {
       reconcile: (options) => this.reconcile({ ...options, shop }),
-      against: (statement) => this.against(statement, shop),
+      compareStatement: (statement) => this.compareStatement(statement, shop),
     };
   }
 
@@ -80,11 +80,11 @@ export class PaymentReconciliation {
    * @param shop name of the shop whose account it is; the default shop if omitted
    * @throws PaymentUnknownShopError
    */
-  async *against(
+  async *compareStatement(
     statement: AsyncIterable<StatementPayment>,
     shop: string = this.shops.defaultName,
   ): AsyncGenerator<StatementComparison> {
-    yield* compareStatement(this.store, await this.shops.get(shop), statement);
+    yield* compareWithLedger(this.store, await this.shops.get(shop), statement);
   }
 
   /**

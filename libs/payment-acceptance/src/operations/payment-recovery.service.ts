@@ -70,7 +70,7 @@ export class PaymentRecovery {
    * Schedules a new check for every known bill that is open or has changed since then, whatever its state, at no more than half of the
    * shop's rate limit. Returns the bills that only postbacks name: a person has to confirm them before they are passed to
    * `PaymentImport`; nothing is imported here. Import the log first (`PaymentImport.importLog`): it is our own record. A bill that
-   * appears neither in the log nor in a postback shows up only in the merchant's account: see `PaymentReconciliation.against`.
+   * appears neither in the log nor in a postback shows up only in the merchant's account: see `PaymentReconciliation.compareStatement`.
    * @throws PaymentOperatorActionError if `operator` is empty
    * @throws PaymentUnknownShopError, PaymentShopResolverError, PaymentInvalidShopError
    */

@@ -9,10 +9,9 @@ import { assertAcceptable, listedIn } from './acceptance.js';
 import type { OperationsParts } from './operations-parts.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 import { isServiceId, type BillId, type PaymentId } from '../domain/ids.js';
+import type { PaymentOperatorOptions } from './operator-options.js';
 
-export interface PaymentAcceptReviewOptions {
-  readonly operator: string;
-  readonly note?: string;
+export interface PaymentAcceptReviewOptions extends PaymentOperatorOptions {
   /** The paid amount, if the service did not say it: an exact decimal. */
   readonly amount?: DecimalAmount;
   /** The payment, if the review is about the bill as a whole. */
@@ -81,7 +80,7 @@ export class PaymentReviews {
    * Closes a review without any further effect.
    * @throws PaymentOperatorActionError if it is not open
    */
-  async dismiss(reviewId: string, options: { readonly operator: string; readonly note?: string }): Promise<void> {
+  async dismiss(reviewId: string, options: PaymentOperatorOptions): Promise<void> {
     await this.open(reviewId);
     await this.parts.store.transaction((tx) => this.close(tx, reviewId, 'DISMISSED', options));
   }

@@ -63,7 +63,7 @@ class StatementSpan {
  * any of that status.
  * Changes nothing.
  */
-export async function* compareStatement(
+export async function* compareWithLedger(
   store: ReconciliationStore,
   shop: Shop,
   statement: AsyncIterable<StatementPayment>,

@@ -65,7 +65,7 @@ export function dismissLostBill(context: PageContext, lost: LostBill): OperatorA
         again. Payments on it go unnoticed here. This cannot be undone; the bill can still be imported.
       </p>`,
     async perform(operator, input) {
-      await context.operations.dismissLostBill(lost.id, operator, input('note'));
+      await context.operations.dismissLostBill(lost.id, { operator, note: input('note') });
       return { to: 'lost-bills', query: { done: 'bill-dismissed' } };
     },
   };

@@ -118,7 +118,7 @@ export class OperatorActions {
     const filter = filterOf(context.query);
     const [dead, replayable] = await Promise.all([
       context.records.countDeadLetters(filter),
-      context.operations.replayable(filter),
+      context.operations.countReplayable(filter),
     ]);
     return replayFilter(context, filter, dead, Math.max(0, replayable - dead));
   }

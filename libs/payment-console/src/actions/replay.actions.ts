@@ -31,7 +31,7 @@ export function replayOne(context: PageContext, letter: DeadLetter | undefined):
       <p><strong>What will happen:</strong> it is ${WHAT_HAPPENS}</p>
       <p>Unless its cause is fixed, it becomes a dead letter again.</p>`,
     async perform(operator, input) {
-      const number = await context.operations.replay({ deliveryId }, operator, input('note'));
+      const number = await context.operations.replay({ deliveryId }, { operator, note: input('note') });
       return { to: 'dead-letters', query: { done: 'replayed', count: String(number) } };
     },
   };
@@ -67,7 +67,7 @@ export function replayFilter(
       </p>
       <p>Unless their cause is fixed, they become dead letters again.</p>`,
     async perform(operator, input) {
-      const number = await context.operations.replay(filter, operator, input('note'));
+      const number = await context.operations.replay(filter, { operator, note: input('note') });
       const done = waiting > 0 ? 'deliveries-replayed' : 'replayed';
       return { to: 'dead-letters', query: { done, count: String(number) } };
     },

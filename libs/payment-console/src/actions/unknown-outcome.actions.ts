@@ -36,13 +36,11 @@ export function attachBill(context: PageContext, bill: BillDetails): OperatorAct
         throw new InputError('A bill id must be 1 to 128 visible characters without spaces.');
       }
       const page = input('linkPageUrl');
-      await context.operations.attachBill(
-        bill.intentId,
-        billId,
+      await context.operations.attachBill(bill.intentId, billId, {
         operator,
-        page === '' ? undefined : page,
-        input('note'),
-      );
+        linkPageUrl: page === '' ? undefined : page,
+        note: input('note'),
+      });
       return { to: 'unknown-outcomes', query: { done: 'attached', bill: bill.intentId } };
     },
   };
@@ -61,7 +59,7 @@ export function voidBill(context: PageContext, bill: BillDetails): OperatorActio
         after all and it is paid, no one will notice. This cannot be undone.
       </p>`,
     async perform(operator, input) {
-      await context.operations.voidBill(bill.intentId, operator, input('note'));
+      await context.operations.voidBill(bill.intentId, { operator, note: input('note') });
       return { to: 'unknown-outcomes', query: { done: 'voided', bill: bill.intentId } };
     },
   };

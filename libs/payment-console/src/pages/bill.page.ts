@@ -11,7 +11,7 @@ const FIRST = 2;
 const NEWEST = 10;
 
 export function billPage(context: PageContext, history: BillHistory, message: Page['message']): Page {
-  const { bill, attempts, reviews, cut } = history;
+  const { bill, attempts, reviews, truncated } = history;
   const all = history.callbacks.length <= FIRST + NEWEST || context.query.get('callbacks') === 'all';
   const callbacks = all
     ? history.callbacks
@@ -28,7 +28,7 @@ export function billPage(context: PageContext, history: BillHistory, message: Pa
       <div class="split">
         <section class="card" aria-labelledby="history">
           <h2 id="history">What happened</h2>
-          ${cut && html`<p class="soft">This is more than one page can show: some entries of each kind are omitted.</p>`}
+          ${truncated && html`<p class="soft">This is more than one page can show: some entries of each kind are omitted.</p>`}
           ${
             !all &&
             html`<p class="soft">

@@ -40,7 +40,7 @@ function card(context: PageContext, lost: LostBill): Html {
 
 /** What the service says, kept apart from what postbacks say, which anybody could have sent. */
 export function lostBillFacts(context: PageContext, lost: LostBill): Html {
-  const { namedOrderId, namedOrders, unknownIntentId, firstPostbackAt, foundAt, askedAt, shop } = lost;
+  const { namedOrderId, namedOrderCount, unknownIntentId, firstPostbackAt, foundAt, askedAt, shop } = lost;
   return html`${payments(lost)}
   ${facts([
     context.scope === null && ['Shop', shop],
@@ -48,7 +48,7 @@ export function lostBillFacts(context: PageContext, lost: LostBill): Html {
       'Order named by a postback',
       html`${namedOrderId ?? 'none'}
       ${tag('unverified', 'warn')}${
-        namedOrders > 1 && html` <strong>Postbacks name ${namedOrders} different orders.</strong>`
+        namedOrderCount > 1 && html` <strong>Postbacks name ${namedOrderCount} different orders.</strong>`
       }`,
     ],
     ['First postback', time(firstPostbackAt)],
@@ -64,7 +64,7 @@ export function lostBillFacts(context: PageContext, lost: LostBill): Html {
   }`;
 }
 
-function payments({ payments: shown, listed }: LostBill): Html {
+function payments({ payments: shown, paymentCount }: LostBill): Html {
   if (shown.length === 0) {
     return html`<p>The service knows the bill, but lists no readable payment for it: look it up there.</p>`;
   }
@@ -80,5 +80,5 @@ function payments({ payments: shown, listed }: LostBill): Html {
       createdAtText,
     ]),
   })}
-  ${listed > shown.length && html`<p class="soft">${count(listed, 'payment')} in all.</p>`}`;
+  ${paymentCount > shown.length && html`<p class="soft">${count(paymentCount, 'payment')} in all.</p>`}`;
 }

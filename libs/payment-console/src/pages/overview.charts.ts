@@ -5,7 +5,7 @@ import { duration } from '../labels/text.js';
 
 /** How the last 24 hours went, and what is waiting. */
 export function overviewCharts({ figures, delays }: Overview): Html {
-  const cut = figures.cut ? ' There were too many to count: the early hours are incomplete.' : '';
+  const note = figures.truncated ? ' There were too many to count: the early hours are incomplete.' : '';
   return html`<div class="halves">
     ${card('Payments by hour', {
       chart: columnChart('Payments by hour', hours(figures.hours), {
@@ -14,7 +14,7 @@ export function overviewCharts({ figures, delays }: Overview): Html {
         warn: 'to be reviewed',
       }),
       some: figures.hours.some(({ succeeded, failed, reviews }) => succeeded + failed + reviews > 0),
-      note: `The last 24 hours, in UTC.${cut}`,
+      note: `The last 24 hours, in UTC.${note}`,
       none: 'No payment was settled in the last 24 hours.',
     })}
     ${card('From payment to settlement', {

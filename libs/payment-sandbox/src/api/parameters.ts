@@ -42,7 +42,7 @@ function plant(tree: Tree, [name = '', ...rest]: readonly string[], value: strin
   const key = name === '' ? String(tree.size) : name;
   if (rest.length === 0) return void tree.set(key, value);
   const known = tree.get(key);
-  const branch: Tree = known !== undefined && typeof known !== 'string' ? known : new Map();
+  const branch: Tree = typeof known === 'object' ? known : new Map<string, string | Tree>();
   tree.set(key, branch);
   plant(branch, rest, value);
 }

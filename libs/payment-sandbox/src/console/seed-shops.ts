@@ -8,15 +8,16 @@ import type { SandboxStore } from '../storage/store.js';
  * through the control interface since the last seed.
  */
 export function seedShops(store: SandboxStore, shops: Record<string, ShopInput>): void {
-  for (const [id, input] of Object.entries(shops)) {
-    const seed = mergeShopSettings(input, undefined);
+  const seeded = Object.entries(shops).map(([id, input]) => {
+    const settings = mergeShopSettings(input, undefined);
     const present = store.shops.get(id);
-    const before = store.seeded.get(id) ?? {};
-    const kept = present ? changedSince(before, present) : {};
-    const shop = { id, ...seed, ...kept };
-    checkShop(shop, store.shops.values());
-    store.commit({ shop }, { seeded: { shopId: id, settings: seed } });
-  }
+    const kept = present ? changedSince(store.seeded.get(id) ?? {}, present) : {};
+    return { shop: { id, ...settings, ...kept }, settings };
+  });
+  // As they will be together: two may have swapped their tokens.
+  const all = new Map([...store.shops, ...seeded.map(({ shop }) => [shop.id, shop] as const)]);
+  for (const { shop } of seeded) checkShop(shop, all.values());
+  for (const { shop, settings } of seeded) store.commit({ shop }, { seeded: { shopId: shop.id, settings } });
 }
 
 function changedSince(

@@ -40,9 +40,21 @@ describe('the journal', () => {
     }
   });
 
+  test('nothing counts as durable once another sandbox, which the lock does not reach, has replaced the file', async () => {
+    const first = FileJournal.openCompacted(folder, path, []);
+    const second = FileJournal.openCompacted(folder, path, []);
+    first.append([{ clockOffsetMs: 1 }]);
+    second.append([{ clockOffsetMs: 2 }]);
+    await expect(first.durable()).rejects.toMatchObject({
+      cause: new Error('Another sandbox has taken over its folder'),
+    });
+    await second.durable();
+    await Promise.all([first.close(), second.close()]);
+  });
+
   test('once a write failed, nothing counts as durable any more', async () => {
     writeFileSync(path, '');
-    const journal = new FileJournal(openSync(path, 'r')); // no write to it succeeds
+    const journal = new FileJournal(openSync(path, 'r'), path); // no write to it succeeds
     journal.append([{ clockOffsetMs: 1 }]);
     await expect(journal.durable()).rejects.toThrow(/Cannot write the sandbox journal/);
     journal.append([{ clockOffsetMs: 2 }]);

@@ -1,11 +1,13 @@
 import {
   closeSync,
   existsSync,
+  fstatSync,
   fsync,
   fsyncSync,
   openSync,
   readFileSync,
   renameSync,
+  statSync,
   truncateSync,
   write,
   writeSync,
@@ -41,20 +43,25 @@ export class FileJournal implements Journal {
   /** The last requested write; it takes all lines that wait when it starts. Once one fails, so do all after it. */
   private tail: Promise<void> = Promise.resolve();
 
-  constructor(private readonly fd: number) {}
+  constructor(
+    private readonly fd: number,
+    private readonly path: string,
+  ) {}
 
   /** The commits of the file, in order. A last line that a kill tore was never acknowledged, and is dropped. */
   static read(path: string): Change[][] {
     if (!existsSync(path)) return [];
     const bytes = readFileSync(path);
-    const end = bytes.lastIndexOf(0x0a) + 1;
-    if (end < bytes.length) truncateSync(path, end);
-    return bytes
-      .subarray(0, end)
-      .toString('utf8')
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line, index) => parseLine(path, line, index + 1));
+    const commits: Change[][] = [];
+    let start = 0;
+    // Line by line: the whole file may be longer than a string can be.
+    for (let end = bytes.indexOf(0x0a); end >= 0; end = bytes.indexOf(0x0a, start)) {
+      const line = bytes.toString('utf8', start, end);
+      if (line !== '') commits.push(parseLine(path, line, commits.length + 1));
+      start = end + 1;
+    }
+    if (start < bytes.length) truncateSync(path, start);
+    return commits;
   }
 
   /** Atomically replaces the file with one that holds just `changes`, and opens it for appending. */
@@ -67,7 +74,7 @@ export class FileJournal implements Journal {
     const folderFd = openSync(folder, 'r');
     fsyncSync(folderFd);
     closeSync(folderFd);
-    return new FileJournal(fd);
+    return new FileJournal(fd, path);
   }
 
   append(changes: readonly Change[]): void {
@@ -97,6 +104,9 @@ export class FileJournal implements Journal {
         offset += (await writeAsync(this.fd, data, offset, data.length - offset)).bytesWritten;
       }
       await fsyncAsync(this.fd);
+      // The folder's lock does not reach another machine or container: what is written to a replaced file is lost.
+      if (fstatSync(this.fd).ino !== statSync(this.path).ino)
+        throw new Error('Another sandbox has taken over its folder');
     } catch (error) {
       throw new Error('Cannot write the sandbox journal; restart the sandbox', { cause: error });
     }

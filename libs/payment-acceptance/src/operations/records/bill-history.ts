@@ -163,5 +163,5 @@ export interface BillHistory {
   readonly reviews: readonly RecordedReview[];
   readonly actions: readonly RecordedAction[];
   /** Whether any of the lists is incomplete. */
-  readonly cut: boolean;
+  readonly truncated: boolean;
 }

@@ -13,7 +13,7 @@ export interface PaymentFigures {
   /** Bills created, by state. */
   readonly states: readonly { readonly state: BillState; readonly count: number }[];
   /** Whether the day had more events than were read; the early hours are then incomplete. */
-  readonly cut: boolean;
+  readonly truncated: boolean;
 }
 
 /** Payments of one hour, by outcome. */

@@ -13,13 +13,13 @@ export interface LostBill {
   /** The order named by its first postback. Anybody can send a postback, so this proves nothing. */
   readonly namedOrderId: OrderId | null;
   /** How many different orders its waiting postbacks name; one for a genuine bill. */
-  readonly namedOrders: number;
+  readonly namedOrderCount: number;
   /** Our intent of unknown outcome for the named order, if there is one: this may be its bill. */
   readonly unknownIntentId: IntentId | null;
   /** The payments last listed, at most 20, successful ones first; empty if the service has too many to list any. */
   readonly payments: readonly LostBillPayment[];
   /** How many payments were listed. */
-  readonly listed: number;
+  readonly paymentCount: number;
   /** When the first postback that names the bill came, ISO 8601. */
   readonly firstPostbackAt: string;
   /** When the service confirmed the bill, ISO 8601. */

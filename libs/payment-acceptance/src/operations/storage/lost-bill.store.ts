@@ -9,7 +9,7 @@ import type { ShopScope } from '../../domain/shop-scope.js';
 import { rawSql, sql, type Statement } from '../../database/statement.js';
 import type { OwnTransaction } from '../../database/own-transaction.js';
 
-const LOST_BILL: Reading<LostBill> = { namedOrders: integer, payments: json, listed: integer };
+const LOST_BILL: Reading<LostBill> = { namedOrderCount: integer, payments: json, paymentCount: integer };
 
 /** The statements of lost bills: those that the service created but that are missing from the ledger. */
 @Injectable()
@@ -50,10 +50,10 @@ export class LostBillStore {
     return this.database.rows<LostBill>(
       sql`SELECT l.id, l.shop, l.bill_id AS "billId", l.order_id AS "namedOrderId", (
            SELECT count(DISTINCT c.order_id) FROM payment_acceptance.callback c WHERE c.shop = l.shop
-             AND c.bill_id = l.bill_id AND ${WAITS}) AS "namedOrders", (
+             AND c.bill_id = l.bill_id AND ${WAITS}) AS "namedOrderCount", (
            SELECT u.intent_id FROM payment_acceptance.bill u WHERE u.shop = l.shop AND u.order_id = l.order_id
              AND u.state = 'UNKNOWN' ORDER BY u.attempt DESC LIMIT 1) AS "unknownIntentId",
-         ${text('l.payments')} AS payments, l.listed, ${iso('l.first_postback_at')} AS "firstPostbackAt",
+         ${text('l.payments')} AS payments, l.listed AS "paymentCount", ${iso('l.first_postback_at')} AS "firstPostbackAt",
          ${iso('l.found_at')} AS "foundAt", ${iso('l.asked_at')} AS "askedAt"
        FROM payment_acceptance.lost_bill l WHERE ${IS_LOST} AND ${which}`,
       LOST_BILL,

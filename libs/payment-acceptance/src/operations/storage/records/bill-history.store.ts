@@ -41,8 +41,8 @@ export class BillHistoryStore {
     const reviews = await this.reviews(intentId);
     const targets = [intentId, ...reviews.map(({ id }) => id)];
     const actions = await this.actions(targets);
-    const cut = [attempts, payments, callbacks, events, reviews, actions].some(({ length }) => length === ROWS);
-    return { bill, attempts, payments, callbacks, events, reviews, actions, cut };
+    const truncated = [attempts, payments, callbacks, events, reviews, actions].some(({ length }) => length === ROWS);
+    return { bill, attempts, payments, callbacks, events, reviews, actions, truncated };
   }
 
   async bill(scope: ShopScope, intentId: IntentId): Promise<BillDetails | undefined> {

@@ -44,7 +44,7 @@ export class FiguresStore {
     return { ...events, settled, waiting, errors, states: await this.states(scope) };
   }
 
-  private async hours(scope: ShopScope): Promise<Pick<PaymentFigures, 'hours' | 'cut'>> {
+  private async hours(scope: ShopScope): Promise<Pick<PaymentFigures, 'hours' | 'truncated'>> {
     const { dialect } = this.database;
     const count = (name: string): Statement => countWhere(sql`${ofScope('e.shop', scope)} AND e.name = ${name}`);
     const rows = await this.database.rows<Omit<HourOfPayments, 'hour'> & { at: number; all: number }>(
@@ -62,7 +62,7 @@ export class FiguresStore {
       const { succeeded = 0, failed = 0, reviews = 0 } = rows.find(({ at }) => at === first + index) ?? {};
       return { hour: new Date((first + index) * HOUR).toISOString(), succeeded, failed, reviews };
     });
-    return { hours, cut: rows.reduce((sum, { all }) => sum + all, 0) === NEWEST };
+    return { hours, truncated: rows.reduce((sum, { all }) => sum + all, 0) === NEWEST };
   }
 
   private settled(scope: ShopScope): Promise<SettledPayment[]> {
