@@ -115,6 +115,18 @@ describe('inquiries about bills that only postbacks name', () => {
     expect(await world.operations.lostBills()).toMatchObject([{ billId }]);
   });
 
+  test('what the service answers badly for one bill alone uses up its requests', async () => {
+    await world.post('answered-badly');
+    world.harness.clock.advance(CREATION);
+    await world.harness.sandbox.setFaults({ requests: { malformed: 1 } });
+    await world.inquireFor(20 * DAY, 6 * HOUR);
+    await world.harness.sandbox.clearFaults();
+    const before = world.asked.length;
+    expect(before).toBe(6);
+    await world.inquireFor(DAY, 6 * HOUR);
+    expect(world.asked).toHaveLength(before);
+  });
+
   test('postbacks wait for thirty days, and no longer', async () => {
     await world.post('old');
     world.harness.clock.advance(29 * DAY);

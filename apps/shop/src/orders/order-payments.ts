@@ -50,13 +50,16 @@ export class OrderPayments {
     await manager.save(order);
   }
 
-  /** Money may have come, less than the price or in another currency, say: the buyer must not pay again before a person has decided. */
+  /**
+   * Money may have come, for example less than the price or in another currency: the buyer should not pay again before a person has
+   * decided, and has told the buyer.
+   */
   @OnPaymentReview({ consumer: 'orders' })
   async markChecked(event: PaymentReviewEvent, { manager }: PaymentEventContext<EntityManager>): Promise<void> {
     const order = await this.lock(event, manager);
-    if (order.status === 'paid') return;
+    if (isFinal(order) || event.paymentId === null) return;
     const sum = event.amount === null ? '' : ` of ${event.amount} ${event.paymentCurrency ?? event.currency}`;
-    order.note = `We are checking your payment${sum}, and write to you.`;
+    order.note = `We are checking your payment${sum}, and will write to you.`;
     await manager.save(order);
   }
 

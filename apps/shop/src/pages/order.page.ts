@@ -65,15 +65,16 @@ export function orderPage(order: Order): string {
 export function orderState(order: Order): Html {
   const [name, tone, text] = STATES[order.status];
   const isChecked = order.note !== null && !isFinal(order);
-  const actions = html`<form method="post" action="/orders/${order.id}/pay">
-      <button>${order.status === 'not_paid' ? 'Pay again' : 'Pay now'}</button>
-    </form>
+  const pay = html`<form method="post" action="/orders/${order.id}/pay">
+    <button>${order.status === 'not_paid' ? 'Pay again' : 'Pay now'}</button>
+  </form>`;
+  const actions = html`${!isChecked && pay}
     <form method="post" action="/orders/${order.id}/cancel"><button class="quiet">Cancel the order</button></form>`;
   return html`<p class="state">
       <span class="tag ${tone}">${name}</span> ${money(order.paidAmount ?? order.amount, order.currency)}
     </p>
     ${!isChecked && html`<p>${text}</p>`} ${order.note !== null && html`<p class="bad">${order.note}</p>`}
-    ${!isFinal(order) && !isChecked && actions}
+    ${!isFinal(order) && actions}
     <ol class="steps">
       <li>Ordered<span class="note">${time(order.createdAt)}</span></li>
       ${order.events.map(step)} ${order.status === 'pending' && html`<li class="warn">Waiting for the payment</li>`}

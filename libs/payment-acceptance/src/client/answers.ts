@@ -72,7 +72,7 @@ export function readPaymentList(fields: Fields, timeZone: string): PaymentList {
 }
 
 /** Some serializers write an empty list as `null`, and PHP one with gaps as an object with numbers for names (assumed). */
-function listOf(data: unknown): unknown {
+export function listOf(data: unknown): unknown {
   if (data === null) return [];
   const names = isRecord(data) ? Object.keys(data) : [];
   return names.length > 0 && names.every((name) => /^\d+$/.test(name)) ? Object.values(data as object) : data;

@@ -8,7 +8,7 @@ import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/res
 import { ShopRegistry, type Credential } from '../config/shop-registry.js';
 import type { DecimalAmount } from '../domain/money.js';
 import type { PaymentList, ReportedPayment } from '../domain/payment.js';
-import { nextPage, readCreatedBill, readPaymentList, readPayments, type CreatedBill } from './answers.js';
+import { listOf, nextPage, readCreatedBill, readPaymentList, readPayments, type CreatedBill } from './answers.js';
 import { errorOf, isUnavailable, readAnswer, type Fields } from './service-answer.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { ServiceContacts } from './service-contacts.js';
@@ -104,7 +104,10 @@ export class PaymentServiceClient implements OnApplicationShutdown {
         fields: billFields(as, fields),
       }),
       read: readCreatedBill,
-      mayRetry: (error) => error instanceof PaymentServiceNetworkError && !error.mayHaveLeft && { afterMs: 0 },
+      mayRetry: (error) =>
+        error instanceof PaymentServiceNetworkError &&
+        !error.mayHaveLeft &&
+        this.clock.elapsed() <= (control.beginBefore ?? Infinity) && { afterMs: 0 },
     });
   }
 
@@ -181,7 +184,8 @@ export class PaymentServiceClient implements OnApplicationShutdown {
       operation: 'listPayments',
       request: (as) => ({ method: 'GET', url: address(as).href }),
       read: (fields, as) => {
-        if (Array.isArray(fields.data) && fields.data.length > MAX_LISTED) {
+        const list = listOf(fields.data);
+        if (Array.isArray(list) && list.length > MAX_LISTED) {
           const details = { shop: as.name, operation: 'listPayments' } as const;
           throw new PaymentTooManyPaymentsError(details, `the list has more than ${MAX_LISTED} payments`);
         }
@@ -228,7 +232,8 @@ export class PaymentServiceClient implements OnApplicationShutdown {
     const { operation } = exchange;
     const details = { shop: shop.name, operation };
     if (signal?.aborted) throw new PaymentRequestAbortedError(details, false);
-    if (this.clock.elapsed() > beginBefore) throw new PaymentServiceNetworkError(details, 'too late to send', false);
+    if (this.clock.elapsed() > beginBefore)
+      throw new PaymentServiceNetworkError(details, 'the process was suspended', false);
     const request = exchange.request(shop);
     const begun = performance.now();
     const measure = (outcome: string): void =>

@@ -46,8 +46,9 @@ export class HandlerExplorer {
         const consumer = { name: handler.consumer, event: handler.event, shops: handler.shops ?? null };
         const handle = async (...given: unknown[]): Promise<void> => {
           // Under its name, as a caller would: a library may have wrapped the method of the instance.
-          const instance = host.instance as Record<string, HostMethod['method']>;
-          refuseLazy(host.label, await instance[host.name]?.(...given));
+          const own = (host.instance as Record<string, unknown>)[host.name];
+          const method = typeof own === 'function' ? (own as HostMethod['method']) : host.method;
+          refuseLazy(host.label, await method.call(host.instance, ...given));
         };
         if (this.options.handlers === 'once') consumers.push({ ...consumer, kind: 'transaction', handle });
         else {

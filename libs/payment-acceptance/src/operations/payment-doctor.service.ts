@@ -227,13 +227,13 @@ function clock({ aheadMs }: RawAnswer, judge: Judge): DoctorFinding {
   return judge('clock', Math.abs(aheadMs) <= MAX_SKEW_MS, detail);
 }
 
-/** The answer's status and message. */
 /** Whether the service, and nothing before it, has taken the token: an answer of a gateway does not tell. */
 function isAccepted({ status, text }: RawAnswer): boolean | undefined {
   if (status === 401) return false;
   return ((status === 200 || status === 403) && /"success"|api:error\./.test(text)) || undefined;
 }
 
+/** The answer's status and message. */
 function shown({ status, text }: RawAnswer): string {
   return `${status} ${readMessage(text) ?? 'without a message'}`;
 }

@@ -1,10 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentRandom } from '../common/random.js';
-import { RateLimitedLog } from '../common/rate-limited-log.js';
 import { withTimeout } from '../common/timeout.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { RetentionStore } from './storage/retention.store.js';
@@ -12,25 +10,18 @@ import { RetentionStore } from './storage/retention.store.js';
 /** About how many rows record one bill: itself, payments, callbacks, events, deliveries. */
 const ROWS_OF_A_BILL = 10;
 
-/** How often the same failure is logged. */
-const LOG_EVERY_MS = 600_000;
-
 /** Removes old records in small batches, with pauses between them. */
 @Injectable()
 export class RetentionWorker {
   private readonly logger = new PaymentLogger('PaymentRetention');
   private readonly stopping = new AbortController();
-  private readonly rateLimited: RateLimitedLog;
   private loop: Promise<void> | undefined;
 
   constructor(
     private readonly store: RetentionStore,
     private readonly random: PaymentRandom,
-    clock: PaymentClock,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
-  ) {
-    this.rateLimited = new RateLimitedLog(this.logger, clock, LOG_EVERY_MS);
-  }
+  ) {}
 
   /**
    * Processes one batch of each kind, whether or not another kind fails.
@@ -68,10 +59,10 @@ export class RetentionWorker {
   private async batch(): Promise<number> {
     const { rows, failures } = await this.removeEachKind();
     for (const error of failures) {
-      const line = (): string => `Could not remove old records; retrying later. ${describeError(error)}`;
-      this.rateLimited.write('removal-failed', errorType(error), line, { error: errorType(error) });
+      const line = `Could not remove old records; retrying later. ${describeError(error)}`;
+      this.logger.write('removal-failed', line, { error: errorType(error) });
     }
-    return rows;
+    return failures.length > 0 ? 0 : rows;
   }
 
   private async removeEachKind(): Promise<{ rows: number; failures: unknown[] }> {
@@ -89,7 +80,7 @@ export class RetentionWorker {
     ];
     const done = { rows: 0, failures: [] as unknown[] };
     for (const [afterMs, remove] of kinds) {
-      if (afterMs === null) continue;
+      if (afterMs === null || this.stopping.signal.aborted) continue;
       try {
         done.rows += await remove(afterMs);
       } catch (error) {

@@ -14,7 +14,7 @@ import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/res
 import type { BillId } from '../domain/ids.js';
 import type { PaymentList, ReportedPayment } from '../domain/payment.js';
 import { InquiryStore, type ShopToAsk, type SoughtBill } from './storage/inquiry.store.js';
-import { isRefusalOfBill } from './check-errors.js';
+import { isRefusalOfBill, isRefusalOfShop, isWithoutAnswer } from './check-errors.js';
 import { CheckRequests, retryAfter } from '../client/check-requests.js';
 import { FollowedShops } from './followed-shops.js';
 
@@ -28,8 +28,11 @@ interface Inquiries {
   readonly isCrowded: boolean;
 }
 
-/** Whether the service says that it does not know the bill; `kept` if it may know it; `none` if it cannot be asked now. */
-type Answer = 'kept' | 'unknown' | 'none';
+/**
+ * Whether the service says that it does not know the bill; `kept` if it may know it. After `failed`, and `none` if the service or the
+ * shop is in trouble, no other bill is asked for in the turn.
+ */
+type Answer = 'kept' | 'unknown' | 'failed' | 'none';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -139,13 +142,13 @@ export class BillInquiry implements LeasedWork<Inquiries> {
     const { shop, sought, atOnce, isCrowded } = inquiries;
     const left = [...sought];
     const asked: SoughtBill[] = [];
+    const unanswered: SoughtBill[] = [];
     const unknown: SoughtBill[] = [];
     const askOneByOne = async (): Promise<void> => {
       for (let bill = left.shift(); bill && !stopping.aborted; bill = left.shift()) {
         const answer = await this.ask(shop, bill.billId, stopping);
-        // The bill is asked for again once its lease ends: an outage uses up none of its requests.
-        if (answer === 'none') left.length = 0;
-        else asked.push(bill);
+        if (answer === 'none' || answer === 'failed') left.length = 0;
+        (answer === 'none' ? unanswered : asked).push(bill);
         if (answer === 'unknown') unknown.push(bill);
       }
     };
@@ -153,6 +156,8 @@ export class BillInquiry implements LeasedWork<Inquiries> {
       await Promise.all(Array.from({ length: atOnce }, askOneByOne));
     } finally {
       this.asking.delete(shop.name);
+      // An outage uses up none of a bill's requests: they are asked for again once their lease ends.
+      if (asked.length > 0) asked.push(...unanswered);
       const { creationMs: leaseMs } = this.options.leases;
       if (isCrowded && unknown.length > 0) await this.store.forgetThese(shop.name, unknown, leaseMs);
       const kept = isCrowded ? asked.filter((bill) => !unknown.includes(bill)) : asked;
@@ -178,8 +183,9 @@ export class BillInquiry implements LeasedWork<Inquiries> {
       // A gateway's refusal says nothing of the bill; as strangers choose what it sees, it is no reason for a pause either.
       if (error instanceof PaymentRequestRefusedError) return 'kept';
       if (!(error instanceof PaymentTooManyPaymentsError)) {
-        if (!stopping.aborted) await this.noteFailure(shop, billId, error);
-        return 'none';
+        if (stopping.aborted) return 'none';
+        await this.noteFailure(shop, billId, error);
+        return isWithoutAnswer(error) || isRefusalOfShop(error) ? 'none' : 'failed';
       }
       await this.report(shop, billId, []);
       return 'kept';

@@ -70,7 +70,7 @@ export class FollowedShops {
     const age = this.now() - this.preparedAt;
     // A shop that has just created its first bill must not wait for the next minute.
     if (age >= PREPARE_MS || this.shops.discovered) {
-      this.preparing ??= this.prepare().finally(() => (this.preparing = undefined));
+      this.preparing ??= this.prepareAgain().finally(() => (this.preparing = undefined));
       await withPatience(this.preparing);
     }
     const usable = this.names.filter((name) => !this.rests(name));
@@ -88,15 +88,28 @@ export class FollowedShops {
     }
   }
 
+  private async prepareAgain(): Promise<void> {
+    try {
+      await this.prepare();
+    } catch (error) {
+      this.preparedAt = this.now() - PREPARE_MS + REST_MS;
+      this.logNotListed(error);
+    }
+  }
+
   private async list(): Promise<string[] | undefined> {
     try {
       return await this.shops.list();
     } catch (error) {
       if (!(error instanceof PaymentShopError)) throw error;
-      const line = `New and removed shops go unnoticed for now. ${describeError(error)}`;
-      this.logger.write('shops-not-listed', line, { error: errorType(error) });
+      this.logNotListed(error);
       return undefined;
     }
+  }
+
+  private logNotListed(error: unknown): void {
+    const line = `New and removed shops go unnoticed for now. ${describeError(error)}`;
+    this.logger.write('shops-not-listed', line, { error: errorType(error) });
   }
 
   private rests(name: string): boolean {
@@ -112,7 +125,8 @@ export class FollowedShops {
       return shop;
     } catch (error) {
       if (!(error instanceof PaymentShopError || error instanceof PaymentUnknownShopError)) throw error;
-      const isReported = this.unusable.has(name);
+      const isOfResolver = error instanceof PaymentShopResolverError;
+      const isReported = isOfResolver ? this.rests(name) : this.unusable.has(name);
       if (error instanceof PaymentShopResolverError) this.failedAt = this.now();
       else this.unusable.set(name, this.now());
       if (isReported) return undefined;

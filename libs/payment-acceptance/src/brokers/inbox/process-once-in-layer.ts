@@ -116,14 +116,17 @@ async function isRestored<Tx>(transactions: PaymentTransactions<Tx>, tx: Tx): Pr
 
 /** Until the work has ended by itself, or its session was ended. The latter takes a connection, for which it may wait in vain. */
 async function untilOver(working: Promise<unknown>, end: (isWanted: () => boolean) => Promise<boolean>): Promise<void> {
-  let isOver = false;
+  const state = { isOver: false, isEnding: false };
   const over = working.then(
     () => undefined,
     () => undefined,
   );
-  const ended = end(() => !isOver).then((isEnded) => (isEnded ? undefined : over));
+  const isWanted = (): boolean => (state.isEnding = !state.isOver);
+  const ended = end(isWanted).then((isEnded) => (isEnded ? undefined : over));
   await Promise.race([over, ended]);
-  isOver = true;
+  state.isOver = true;
+  // What ends the session must not reach whoever has its connection next.
+  if (state.isEnding) await ended;
 }
 
 /**

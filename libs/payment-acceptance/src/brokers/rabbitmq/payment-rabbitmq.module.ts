@@ -31,13 +31,17 @@ function rabbitMq(given: PaymentRabbitMqOptions): Broker {
   });
   const { consumer: name, connectTimeoutMs } = options;
   const urls = [url].flat();
+  const suspects = new Set<string>();
   let attempts = 0;
   return {
     origin,
     options,
     connect: (resumed) => {
       const next = urls[attempts++ % urls.length] as string;
-      return connectRabbitMq({ url: next, exchange, routingKey, connection, name, connectTimeoutMs }, resumed);
+      return connectRabbitMq(
+        { url: next, exchange, routingKey, connection, name, connectTimeoutMs, suspects },
+        resumed,
+      );
     },
   };
 }

@@ -14,6 +14,8 @@ export interface RabbitMqTarget {
   /** Shown by the broker. */
   readonly name: string;
   readonly connectTimeoutMs: number;
+  /** Ids of events that were in flight when RabbitMQ refused one of several. */
+  readonly suspects: Set<string>;
 }
 
 const CLOSE_MS = 1_000;
@@ -61,16 +63,20 @@ export async function connectRabbitMq(target: RabbitMqTarget, resumed: () => voi
   }
 }
 
-function publisher(channel: ConfirmChannel, { exchange, routingKey }: RabbitMqTarget): BrokerConnection['publish'] {
+function publisher(
+  channel: ConfirmChannel,
+  { exchange, routingKey, suspects }: RabbitMqTarget,
+): BrokerConnection['publish'] {
   /** Why messages came back, by message id: the broker returns a message before it confirms it. */
   const returned = new Map<string, string>();
   /** Whether the channel is closed, and whether a message caused that: too large, or a forbidden topic. */
   let closed = false;
   let rejected = false;
   let unconfirmed = 0;
+  let isAlone = false;
   channel.on('error', ({ code }: { code?: number }) => {
-    // Of several, nothing tells which one. They are sent again one by one, until it is alone.
-    rejected = code !== undefined && REJECTIONS.has(code) && unconfirmed === 1;
+    rejected = code !== undefined && REJECTIONS.has(code);
+    isAlone = unconfirmed === 1;
   });
   // Must run before amqplib's own listener, which rejects every pending confirmation.
   channel.prependListener('close', () => (closed = true));
@@ -95,10 +101,15 @@ function publisher(channel: ConfirmChannel, { exchange, routingKey }: RabbitMqTa
         const reason = returned.get(event.id);
         returned.delete(event.id);
         if (error) {
-          const kind = closed && !rejected ? unavailable : refused;
+          // Of several in flight, nothing tells which one was refused: the one that is among them again.
+          const isSuspect = suspects.delete(event.id);
+          if (closed && rejected && !isAlone && !isSuspect) suspects.add(event.id);
+          const kind = closed && !(rejected && (isAlone || isSuspect)) ? unavailable : refused;
           reject(kind(`RabbitMQ did not confirm the event: ${describeError(error)}`));
-        } else if (reason === undefined) resolve();
-        else
+        } else if (reason === undefined) {
+          suspects.delete(event.id);
+          resolve();
+        } else
           reject(
             refused(
               `No queue bound to the exchange "${exchange}" matches the routing key "${key}" (${reason}). Bind one.`,
