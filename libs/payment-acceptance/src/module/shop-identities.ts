@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentConfigurationError } from '../config/configuration.error.js';
-import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
-import { ShopIdentityStore, ShopStore } from '../settlement/storage/shop.store.js';
+import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
+import { ShopIdentityStore, ShopStore, type ShopIdentity } from '../settlement/storage/shop.store.js';
 
 /**
  * Compares the shops in the options with those of the same names in the tables. If two applications used one name for
@@ -23,10 +23,11 @@ export class ShopIdentities {
    * @throws PaymentConfigurationError if a name belongs to another shop
    */
   async compare(): Promise<void> {
-    const stored = await this.store.identitiesOf([...this.options.shops.values()]);
-    const problems = stored.flatMap(({ name, shopId: before }) => {
-      const { shopId = null } = this.options.shops.get(name) ?? {};
-      return shopId === null || before === null || before === shopId ? [] : [taken(name, shopId, before)];
+    const shops = [...this.options.shops.values()];
+    const stored = await this.identitiesOf(shops);
+    const problems = shops.flatMap(({ name, shopId }) => {
+      const before = stored.get(name)?.shopId ?? null;
+      return before === null || before === shopId ? [] : [taken(name, shopId, before)];
     });
     if (problems.length > 0) throw new PaymentConfigurationError(problems);
   }
@@ -38,7 +39,7 @@ export class ShopIdentities {
   async verify(): Promise<void> {
     const shops = [...this.options.shops.values()];
     await this.rows.register(shops.map(({ name }) => name));
-    const stored = new Map((await this.store.identitiesOf(shops)).map((identity) => [identity.name, identity]));
+    const stored = await this.identitiesOf(shops);
     const problems: string[] = [];
     for (const { name, shopId, apiBaseUrl } of shops) {
       const before = stored.get(name);
@@ -54,6 +55,11 @@ export class ShopIdentities {
       }
     }
     if (problems.length > 0) throw new PaymentConfigurationError(problems);
+  }
+
+  /** What is stored of these shops, by name. */
+  private async identitiesOf(shops: readonly Shop[]): Promise<ReadonlyMap<string, ShopIdentity>> {
+    return new Map((await this.store.identitiesOf(shops)).map((identity) => [identity.name, identity]));
   }
 }
 

@@ -33,19 +33,21 @@ export function isFloat(text: string): boolean {
 /** Minor units of an amount, also as floating-point numbers print it; `undefined` if it has more than two decimals that say something. */
 export function parseAmount(text: string): bigint | undefined {
   const decimal = parseDecimal(text);
-  if (!decimal || decimal.scale <= EXACT_DECIMALS || decimal.unscaled < 0n) return parseMinor(text);
-  const rounded = divideHalfUp(decimal.unscaled, 10n ** BigInt(decimal.scale - EXACT_DECIMALS));
-  const surplus = 10n ** BigInt(EXACT_DECIMALS - 2);
-  return rounded % surplus === 0n ? rounded / surplus : undefined;
+  if (!decimal || decimal.scale <= EXACT_DECIMALS || decimal.unscaled < 0n) return decimal && exactMinor(decimal);
+  const unscaled = divideHalfUp(decimal.unscaled, 10n ** BigInt(decimal.scale - EXACT_DECIMALS));
+  return exactMinor({ unscaled, scale: EXACT_DECIMALS });
 }
 
 /** Minor units of an amount; `undefined` if it has more than two decimals that are not zero. */
 export function parseMinor(text: string): bigint | undefined {
   const decimal = parseDecimal(text);
-  if (!decimal) return undefined;
-  if (decimal.scale <= 2) return decimal.unscaled * 10n ** BigInt(2 - decimal.scale);
-  const surplus = 10n ** BigInt(decimal.scale - 2);
-  return decimal.unscaled % surplus === 0n ? decimal.unscaled / surplus : undefined;
+  return decimal && exactMinor(decimal);
+}
+
+function exactMinor({ unscaled, scale }: Decimal): bigint | undefined {
+  if (scale <= 2) return unscaled * 10n ** BigInt(2 - scale);
+  const surplus = 10n ** BigInt(scale - 2);
+  return unscaled % surplus === 0n ? unscaled / surplus : undefined;
 }
 
 /** Minor units of any decimal that is not negative, rounded half up: `0.30000000000000004` is 0.30. */

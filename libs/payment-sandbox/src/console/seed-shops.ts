@@ -17,7 +17,8 @@ export function seedShops(store: SandboxStore, shops: Record<string, ShopInput>)
   // As they will be together: two may have swapped their tokens.
   const all = new Map([...store.shops, ...seeded.map(({ shop }) => [shop.id, shop] as const)]);
   for (const { shop } of seeded) checkShop(shop, all.values());
-  for (const { shop, settings } of seeded) store.commit({ shop }, { seeded: { shopId: shop.id, settings } });
+  if (seeded.length === 0) return;
+  store.commit(...seeded.flatMap(({ shop, settings }) => [{ shop }, { seeded: { shopId: shop.id, settings } }]));
 }
 
 function changedSince(

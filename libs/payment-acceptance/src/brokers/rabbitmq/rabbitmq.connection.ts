@@ -103,8 +103,9 @@ function publisher(
         if (error) {
           // Of several in flight, nothing tells which one was refused: the one that is among them again.
           const isSuspect = suspects.delete(event.id);
-          if (closed && rejected && !isAlone && !isSuspect) suspects.add(event.id);
-          const kind = closed && !(rejected && (isAlone || isSuspect)) ? unavailable : refused;
+          const isUnanswered = closed && !(rejected && (isAlone || isSuspect));
+          if (isUnanswered && rejected) suspects.add(event.id);
+          const kind = isUnanswered ? unavailable : refused;
           reject(kind(`RabbitMQ did not confirm the event: ${describeError(error)}`));
         } else if (reason === undefined) {
           suspects.delete(event.id);
