@@ -117,6 +117,24 @@ describe('checks', () => {
       expect(orders.sort()).toEqual(['a', 'b', 'c']);
     });
 
+    test('the service is back: a bill whose postback the outage has cost waits no longer, either', async () => {
+      harness = await startHarness({ providers: [EffectWriter], options: { schedule: { openMs: [MINUTE] } } });
+      const paid = async (orderId: string): Promise<void> => {
+        await harness.sandbox.pay((await harness.host.payments.createBill({ orderId, amount: '10' })).billId);
+      };
+      await harness.sandbox.setFaults({ postbacks: { drop: 1 } });
+      await paid('a');
+      await harness.sandbox.setFaults({ requests: { status500: 1 } });
+      await pass(harness, 40 * MINUTE, MINUTE);
+      await harness.sandbox.clearFaults();
+      await paid('b');
+      for (let second = 0; second < 4; second += 1) {
+        harness.clock.advance(1_000);
+        await harness.settle();
+      }
+      expect((await harness.effects()).map(({ orderId }) => orderId).sort()).toEqual(['a', 'b']);
+    });
+
     test('Retry-After is kept', async () => {
       let asked = 0;
       const server = createServer((request, response) => {

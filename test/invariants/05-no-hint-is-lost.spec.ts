@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Confirmer } from '../../libs/payment-acceptance/src/settlement/confirmer.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { onPostgres } from '../support/database.js';
 import { holdUp } from '../support/hold-up.js';
@@ -46,6 +47,21 @@ describe('invariant 5: no hint is lost', () => {
       await harness.settle();
     }
     expect((await harness.host.ledger()).callbacks.map(({ outcome }) => outcome)).toEqual(['confirmed', 'confirmed']);
+  });
+
+  test('a postback that came early is linked to its bill, though the instance that opened it has ended in between', async () => {
+    const { billId } = await harness.host.payments.createBill({ orderId: 'early', amount: '10' });
+    await harness.sandbox.pay(billId);
+    await harness.sandbox.settled();
+    // As it is between the two commits.
+    await harness.host.dataSource.query(
+      'UPDATE payment_acceptance.callback SET intent_id = NULL, corroboration = $1 WHERE bill_id = $2',
+      ['{}', billId],
+    );
+    harness.clock.advance(30_000);
+    await harness.host.app.get(Confirmer, { strict: false }).maintain();
+    await harness.settle();
+    expect((await harness.effects()).map(({ orderId }) => orderId)).toContain('early');
   });
 
   test('recording does not wait for a bill that is locked', async () => {

@@ -122,6 +122,25 @@ describe('requests to callbacks', () => {
       },
     );
 
+    test.each(['express', 'fastify'] as const)(
+      'where CORS allows the sites of a list alone, on %s',
+      async (adapter) => {
+        type Allow = (origin: string | undefined, done: (error: Error | null, allowed?: boolean) => void) => void;
+        const origin: Allow = (from, done) => (from === undefined ? done(null, true) : done(new Error('Not allowed.')));
+        await answersOf({ adapter, prepare: (app) => app.enableCors({ origin }) });
+        const post = (path: string, fields: Record<string, string>) =>
+          fetch(`${harness!.host.url}/${path}`, {
+            method: 'POST',
+            body: new URLSearchParams(fields),
+            headers: { origin: 'https://pay.example' },
+            redirect: 'manual',
+          });
+        const fields = redirectFields({ InvId: 'A-1', OutSum: '1.00' });
+        expect((await post('redirect/payment/success', fields)).status).toBe(303);
+        expect((await post('elsewhere', fields)).status).toBe(500);
+      },
+    );
+
     test('below a prefix with a parameter, and in another case', async () => {
       const prepare = (app: INestApplication) => void app.setGlobalPrefix('api/:tenant');
       expect(await answersOf({ prepare }, '/api/one')).toEqual([200, 200, 303]);

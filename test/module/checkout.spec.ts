@@ -1,6 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { Body, Controller, HttpException, Inject, Logger, Module, Param, Post, UseFilters } from '@nestjs/common';
+import { ClientProxyFactory, MessagePattern, Payload, Transport } from '@nestjs/microservices';
+import type { AddressInfo, Server } from 'node:net';
 import { PaymentAcceptanceService, PaymentExceptionFilter } from 'nestjs-payment-acceptance';
+import { firstValueFrom, timeout } from 'rxjs';
 import { PaymentProbe } from 'nestjs-payment-acceptance/testing';
 import { startHarness, type Harness } from '../support/harness.js';
 import { postJson } from '../support/http.js';
@@ -122,4 +125,27 @@ describe.each(['express', 'fastify'] as const)('a checkout with the exception fi
     await harness.sandbox.setFaults({ requests: { resetBefore: 1 } });
     expect((await postJson(`${harness.host.url}/bare/order-bare`, {})).status).toBe(500);
   });
+});
+
+test('a message of a transport is answered with the error itself, which is thrown at nobody', async () => {
+  @Controller()
+  class Messages {
+    @Inject() private readonly payments!: PaymentAcceptanceService;
+    @MessagePattern('checkout')
+    @UseFilters(PaymentExceptionFilter)
+    pay(@Payload() orderId: string) {
+      return this.payments.createBill({ orderId, amount: '-1' });
+    }
+  }
+  @Module({ controllers: [Messages] })
+  class MessagesModule {}
+  const harness = await startHarness({ imports: [{ module: MessagesModule }] });
+  const service = harness.host.app.connectMicroservice({ transport: Transport.TCP, options: { port: 0 } });
+  await harness.host.app.startAllMicroservices();
+  const { port } = service.unwrap<Server>().address() as AddressInfo;
+  const client = ClientProxyFactory.create({ transport: Transport.TCP, options: { port } });
+  const answer = firstValueFrom(client.send('checkout', 'A-1').pipe(timeout(5_000)));
+  await expect(answer).rejects.toMatchObject({ code: 'invalid-bill-request' });
+  await client.close();
+  await harness.close();
 });

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
-import { Injectable, Module, type DynamicModule } from '@nestjs/common';
+import { Injectable, Module, Scope, type DynamicModule } from '@nestjs/common';
 import { ConfigModule, registerAs } from '@nestjs/config';
 import { NestFactory } from '@nestjs/core';
 import type { TestingModule } from '@nestjs/testing';
@@ -14,7 +14,9 @@ import {
   PaymentShop,
   PaymentUnknownShopError,
   type PaymentAcceptanceOptions,
+  type PaymentShopResolver,
 } from 'nestjs-payment-acceptance';
+import { PaymentMicroservicesModule } from 'nestjs-payment-acceptance/microservices';
 import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import { moduleOptions } from '../support/harness.js';
 import { Starting } from '../support/starting.js';
@@ -74,6 +76,38 @@ describe('registration', () => {
       ['forRootAsync', () => PaymentAcceptanceModule.forRootAsync({ useFactory: () => ({ shops: {} }) })],
     ])('invalid options fail the start of %s', async (_name, register) => {
       await expect(start(register())).rejects.toThrow(PaymentConfigurationError);
+    });
+
+    describe('with options that depend on a request', () => {
+      @Injectable({ scope: Scope.REQUEST })
+      class TenantShops implements PaymentShopResolver {
+        find = () => Promise.resolve(undefined);
+        list = () => Promise.resolve([]);
+      }
+      @Module({ providers: [TenantShops], exports: [TenantShops] })
+      class TenantsModule {}
+      const resolved = () =>
+        PaymentAcceptanceModule.forRootAsync({
+          imports: [TenantsModule],
+          inject: [TenantShops],
+          useFactory: (shopResolver: TenantShops) => ({ ...moduleOptions(SERVICE), shopResolver }),
+        });
+      const broker = () =>
+        PaymentMicroservicesModule.registerAsync({
+          imports: [TenantsModule],
+          inject: [TenantShops],
+          useFactory: () => ({ client: { emit: () => undefined as never, connect: () => Promise.resolve() } }),
+        });
+      test.each([
+        ['PaymentAcceptanceModule', () => [resolved()]],
+        ['PaymentMicroservicesModule', () => [PaymentAcceptanceModule.forRoot(moduleOptions(SERVICE)), broker()]],
+      ])('fails the start, as nothing of it would run: %s', async (name, modules) => {
+        const failing = start(...modules());
+        await expect(failing).rejects.toThrow(PaymentConfigurationError);
+        await expect(failing).rejects.toThrow(
+          `The options of ${name} depend on a request-scoped or durable provider (TenantShops)`,
+        );
+      });
     });
 
     describe('twice', () => {

@@ -35,6 +35,22 @@ describe('testing', () => {
       expect(await app.get(Checkout, { strict: false }).status(orderId)).toBe('paid');
     });
 
+    test.each([
+      ['callbacks', 'workers'],
+      ['workers', 'callbacks'],
+    ] as const)('takes the two halves of an application: %s, then %s', async (...roles) => {
+      const apps = [];
+      for (const role of roles) {
+        const app = await hosts.create({ module: AppModule.with(hosts.url, { role }) });
+        await payments.attach(app);
+        apps.push(app);
+      }
+      const { orderId } = await apps[0]!.get(Checkout, { strict: false }).begin();
+      await payments.pay(orderId);
+      await payments.settled();
+      expect(await apps[1]!.get(Checkout, { strict: false }).status(orderId)).toBe('paid');
+    });
+
     @Controller('own')
     class OwnCallbacks {
       constructor(private readonly callbacks: PaymentCallbacks) {}

@@ -43,13 +43,13 @@ const PUBLIC = [
 ];
 
 /**
- * Also found by a token, since an application may have loaded another copy of the package, with other classes. All but the
- * first are for `nestjs-payment-acceptance/testing`.
+ * Also found by a token, since an application may have loaded another copy of the package, with other classes. By names of
+ * properties, since a bundler shortens those of classes. All but the first are for `nestjs-payment-acceptance/testing`.
  */
-const SHARED_BY_COPIES = [PaymentAcceptanceService, PaymentOperations, PaymentWorkers, PaymentClock, Database];
+const SHARED_BY_COPIES = { PaymentAcceptanceService, PaymentOperations, PaymentWorkers, PaymentClock, Database };
 
-const aliases: FactoryProvider[] = SHARED_BY_COPIES.map((service) => ({
-  provide: sharedToken(service.name),
+const aliases: FactoryProvider[] = Object.entries(SHARED_BY_COPIES).map(([name, service]) => ({
+  provide: sharedToken(name),
   inject: [service],
   useFactory: (made: object) => made,
 }));

@@ -1,5 +1,8 @@
 import type { ValueProvider } from '@nestjs/common';
 
+/** Token that each of the package's modules provides once for each registration. */
+export const REGISTRATION = 'nestjs-payment-acceptance/registration';
+
 let registrations = 0;
 
 /**
@@ -8,5 +11,5 @@ let registrations = 0;
  */
 export function registration(): ValueProvider {
   registrations += 1;
-  return { provide: 'nestjs-payment-acceptance/registration', useValue: registrations };
+  return { provide: REGISTRATION, useValue: registrations };
 }

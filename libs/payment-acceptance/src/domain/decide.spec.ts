@@ -157,7 +157,11 @@ describe('the end of a bill', () => {
     expect(run({ endOfLife: over + 1 })).toMatchObject({ state: 'OPEN', events: [] });
     const expired = run({ endOfLife: over });
     expect(expired.state).toBe('EXPIRED');
-    expect(expired.events).toMatchObject([{ name: 'bill.expired', payload: { billState: 'EXPIRED', orderId: 'A-1' } }]);
+    expect(expired.events).toMatchObject([
+      { name: 'bill.expired', payload: { billState: 'EXPIRED', orderId: 'A-1', orderPaid: false } },
+    ]);
+    const ofAPaidOrder = run({ endOfLife: over, firstPaymentId: 'p-0' });
+    expect(ofAPaidOrder.events).toMatchObject([{ name: 'bill.expired', payload: { orderPaid: true } }]);
     expect(run({ bill: lockedBill({ state: 'EXPIRED' }), endOfLife: over })).toMatchObject({
       state: 'EXPIRED',
       events: [],

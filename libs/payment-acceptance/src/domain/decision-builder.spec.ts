@@ -135,7 +135,7 @@ describe('an event', () => {
     expect(run({ listed }).events[0]!.payload).toMatchObject({ name: 'payment.failed', orderPaid: true });
   });
 
-  test('of a bill that expires has the key of the bill, and says only what every event does', () => {
+  test('of a bill that expires has the key of the bill, and says whether its order is paid', () => {
     const { events } = run({ endOfLife: NOW });
     expect(events).toMatchObject([{ key: `bill.expired:main:${BILL}` }]);
     expect(events[0]!.payload).toEqual({
@@ -150,6 +150,7 @@ describe('an event', () => {
       billedAmount: '100.05',
       currency: 'RUB',
       custom: 'cart 7',
+      orderPaid: false,
       occurredAt: '2026-11-21T12:00:30.000Z',
     });
   });

@@ -39,6 +39,9 @@ function isRunning({ status, verdict }: LedgerPayment): boolean {
   return status === 'NEW' || status === 'PROCESS' || (status === 'UNKNOWN' && verdict !== 'failed');
 }
 
+/** The fields of every event. */
+type CommonData = Omit<EventData<'bill.expired'>, 'orderPaid'>;
+
 /** An event whose payload is complete once the bill's new state is known. */
 interface CollectedEvent {
   readonly id: string;
@@ -74,7 +77,7 @@ export class DecisionBuilder {
       case 'failed':
         this.event('payment.failed', payment.paymentId, [payment.paymentId], (common) => ({
           ...this.outcome(common, payment),
-          orderPaid: (this.paidBefore ?? this.firstPaymentId) !== null,
+          orderPaid: this.isOrderPaid,
         }));
         return;
       case 'review':
@@ -128,7 +131,7 @@ export class DecisionBuilder {
     const state = this.stateAfter(rows, lifetime);
     if (state === before || state === 'EXPIRED') this.reviewUnfinished(rows, lifetime);
     if (state === 'EXPIRED' && before === 'OPEN') {
-      this.event('bill.expired', intentId, [], (common) => common);
+      this.event('bill.expired', intentId, [], (common) => ({ ...common, orderPaid: this.isOrderPaid }));
     }
     return this.decision(state);
   }
@@ -192,6 +195,10 @@ export class DecisionBuilder {
     if (!firstForOrder) this.review('second-payment', payment);
   }
 
+  private get isOrderPaid(): boolean {
+    return (this.paidBefore ?? this.firstPaymentId) !== null;
+  }
+
   private stateAfter(rows: readonly LedgerPayment[], { endOfLife, horizon }: Lifetime): BillState {
     const { bill } = this;
     if (this.succeeded) return 'PAID';
@@ -208,7 +215,7 @@ export class DecisionBuilder {
     name: Name,
     key: string,
     facts: readonly (string | null)[],
-    data: (common: EventData<'bill.expired'>) => EventData<Name>,
+    data: (common: CommonData) => EventData<Name>,
   ): void {
     const { bill } = this;
     const id = eventId(name, bill, facts);
@@ -221,7 +228,7 @@ export class DecisionBuilder {
     });
   }
 
-  private outcome(common: EventData<'bill.expired'>, payment: ReportedPayment) {
+  private outcome(common: CommonData, payment: ReportedPayment) {
     const { paymentId, amount, amountReceived, commission } = payment;
     return {
       ...common,
@@ -234,8 +241,7 @@ export class DecisionBuilder {
     };
   }
 
-  /** The fields of every event; `bill.expired` has no others. */
-  private common(id: string, state: BillState): EventData<'bill.expired'> {
+  private common(id: string, state: BillState): CommonData {
     const { bill } = this;
     return {
       id,

@@ -105,6 +105,8 @@ export class PaymentReviewEvent extends PaymentEvent {
 /** A bill was not paid within its lifetime. It is still checked daily: a late payment becomes `payment.succeeded`. */
 export class BillExpiredEvent extends PaymentEvent {
   readonly name = 'bill.expired';
+  /** Whether the order has a successful payment, of another of its bills: then it must stay paid. */
+  readonly orderPaid?: boolean;
 }
 
 /** Event classes by name. */

@@ -52,6 +52,17 @@ describe('handlers are found', () => {
     ]);
   });
 
+  test('once, where one instance is provided under several tokens', async () => {
+    @Injectable()
+    class Orders {
+      @OnPaymentSucceeded({ consumer: 'orders' })
+      take(): void {}
+    }
+    const port = { provide: 'ORDER_PORT', useFactory: (orders: Orders) => orders, inject: [Orders] };
+    const module = await handlerModule({ explorers: [HandlerExplorer], providers: [Orders, port] });
+    expect(module.get(HandlerExplorer).consumers()).toHaveLength(1);
+  });
+
   test('in a base class, on the instance of the derived one', async () => {
     abstract class Base {
       readonly taken: unknown[] = [];

@@ -40,7 +40,13 @@ export class HandlerExplorer {
   /** @throws PaymentHandlerError for a handler that would not be reliable. */
   consumers(): EventConsumer[] {
     const consumers: EventConsumer[] = [];
+    const seen = new Map<object, Set<string>>();
     for (const host of this.methods()) {
+      // One instance may be provided under several tokens.
+      const names = seen.get(host.instance) ?? new Set();
+      seen.set(host.instance, names);
+      if (names.has(host.name)) continue;
+      names.add(host.name);
       for (const handler of paymentHandlersOf(host.definedBy, host.name, host.method)) {
         this.check(host, handler, consumers);
         const consumer = { name: handler.consumer, event: handler.event, shops: handler.shops ?? null };

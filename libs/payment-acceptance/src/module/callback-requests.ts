@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { CallbackBodies, type ReceivedRequest } from '../callbacks/callback-bodies.js';
 import { DroppedCallbacks } from '../callbacks/dropped-callbacks.js';
 import { CALLBACK_ROUTES, postedPaths, type CallbackRoutes } from '../callbacks/routes.js';
@@ -23,6 +23,7 @@ interface ExpressRoute {
 
 /** The parts of a Fastify application that are used here. */
 interface FastifyApplication {
+  readonly server: Server;
   addHook(name: 'onRoute', hook: (route: { method: string | string[]; url: string }) => void): void;
   addHook(name: 'onRequest', hook: (request: FastifyRequest, reply: FastifyReply, done: () => void) => void): void;
   addHook(name: 'preParsing', hook: (request: FastifyRequest) => Promise<void>): void;
@@ -86,6 +87,7 @@ export class CallbackRequests {
     if (this.kind === 'express') {
       const application = this.http.httpAdapter.getInstance<ExpressApplication>();
       application.use((request, response, next) => {
+        this.hideOrigin(request);
         this.watch(request, response);
         this.read(request, request).then(() => next(), next);
       });
@@ -95,6 +97,8 @@ export class CallbackRequests {
     }
     if (this.kind === 'fastify') {
       const application = this.http.httpAdapter.getInstance<FastifyApplication>();
+      // Nest's own hook for CORS runs before any that is added.
+      application.server.prependListener('request', (request) => this.hideOrigin(request));
       application.addHook('onRoute', ({ method, url }) => {
         for (const each of [method].flat()) this.registered.add(`${each} ${url}`);
       });
@@ -108,6 +112,11 @@ export class CallbackRequests {
 
   private async read(request: ReceivedRequest, raw: IncomingMessage): Promise<void> {
     if (this.placeOf(raw)?.method === 'POST') await this.bodies.read(request, raw);
+  }
+
+  /** A browser names the service's page there, which an allow-list of the application's own sites would refuse. */
+  private hideOrigin(raw: IncomingMessage): void {
+    if (raw.method === 'POST' && this.placeOf(raw)) delete raw.headers.origin;
   }
 
   private watch(raw: IncomingMessage, response: ServerResponse): void {

@@ -6,7 +6,7 @@ import {
   type OnApplicationShutdown,
   type OnModuleInit,
 } from '@nestjs/common';
-import { DiscoveryService, HttpAdapterHost } from '@nestjs/core';
+import { HttpAdapterHost } from '@nestjs/core';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { VERSION } from '../common/version.js';
 import { PaymentConfigurationError } from '../config/configuration.error.js';
@@ -22,8 +22,8 @@ import { Database } from '../database/database.js';
 import type { HandlerTransactions } from '../database/handler-transactions.js';
 import { CallbackRequests } from './callback-requests.js';
 import { PaymentWorkers } from './payment-workers.js';
+import { RegistrationCheck } from './registration-check.js';
 import { ShopIdentities } from './shop-identities.js';
-import { sharedToken } from './tokens.js';
 
 /** Statement timeout once the application is shutting down, in milliseconds. */
 const STOPPING_STATEMENT_TIMEOUT_MS = 3_000;
@@ -49,12 +49,12 @@ export class PaymentAcceptanceRuntime
     @Inject(HANDLER_TRANSACTIONS) private readonly transactions: HandlerTransactions | undefined,
     private readonly http: HttpAdapterHost,
     private readonly requests: CallbackRequests,
-    private readonly discovery: DiscoveryService,
+    private readonly registration: RegistrationCheck,
   ) {}
 
   onModuleInit(): Promise<void> {
     return this.starting(async () => {
-      this.checkRegistration();
+      this.registration.refuseSecond();
       for (const warning of this.options.warnings) this.logger.write('configuration-warning', warning);
       if (this.role !== 'callbacks') {
         this.checkPool();
@@ -126,17 +126,6 @@ export class PaymentAcceptanceRuntime
   /** The application takes no more requests. */
   async onApplicationShutdown(): Promise<void> {
     await this.database.source.close();
-  }
-
-  /** Of two, one would get the other's bills, and none of its events would reach a handler. */
-  private checkRegistration(): void {
-    const token = sharedToken('PaymentAcceptanceService');
-    const times = this.discovery.getProviders().filter((provider) => provider.token === token).length;
-    if (times === 1) return;
-    throw new PaymentConfigurationError([
-      `PaymentAcceptanceModule is registered ${times} times in this application. Call forRoot or forRootAsync once, with all ` +
-        "shops in the option `shops`, and import PaymentAcceptanceModule.forFeature('name') in the modules that inject a shop.",
-    ]);
   }
 
   /** Nothing else can commit a handler's writes together with the mark that it is done. */

@@ -1,5 +1,6 @@
 import { Catch, type ArgumentsHost, type HttpException } from '@nestjs/common';
 import { BaseExceptionFilter } from '@nestjs/core';
+import { throwError, type Observable } from 'rxjs';
 import { PaymentAcceptanceError } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { paymentHttpException } from './http-exceptions.js';
@@ -15,7 +16,9 @@ import { paymentHttpException } from './http-exceptions.js';
 export class PaymentExceptionFilter extends BaseExceptionFilter<PaymentAcceptanceError | HttpException> {
   private readonly logger = new PaymentLogger('PaymentExceptionFilter');
 
-  override catch(error: PaymentAcceptanceError, host: ArgumentsHost): void {
+  override catch(error: PaymentAcceptanceError, host: ArgumentsHost): Observable<never> | undefined {
+    // A transport answers what a filter returns, and nobody catches what it throws.
+    if (host.getType() === 'rpc') return throwError(() => error);
     if (host.getType() !== 'http') throw error;
     const exception = paymentHttpException(error);
     if (exception.getStatus() >= 500) this.logger.write('checkout-failed', error.message, { error: error.code });
@@ -24,5 +27,6 @@ export class PaymentExceptionFilter extends BaseExceptionFilter<PaymentAcceptanc
       adapter?.setHeader(host.getArgByIndex(1), 'Retry-After', String(exception.retryAfter));
     }
     super.catch(exception, host);
+    return undefined;
   }
 }

@@ -30,6 +30,7 @@ import { PaymentAcceptanceRuntime } from './payment-acceptance.runtime.js';
 import { PaymentAcceptanceService } from './payment-acceptance.service.js';
 import { PaymentShops } from './payment-shops.js';
 import { PaymentWorkers } from './payment-workers.js';
+import { RegistrationCheck } from './registration-check.js';
 import { ShopIdentities } from './shop-identities.js';
 
 /** The core: all that runs by itself, room by room from the ground. */
@@ -58,5 +59,6 @@ export const CORE: readonly Provider[] = [
   PaymentWorkers,
   ShopIdentities,
   CallbackRequests,
+  RegistrationCheck,
   PaymentAcceptanceRuntime,
 ];

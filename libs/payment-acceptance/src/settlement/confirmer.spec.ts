@@ -53,7 +53,12 @@ function setUp() {
       span: (_name: string, _options: object, work: (span: object) => unknown) => work({ set: () => undefined }),
     },
     options: { pollMs: NEVER_MS, shutdownTimeoutMs: 1, checks: { concurrency: 16 }, leases: { checkMs: 30_000 } },
-    none: { closeAbandoned: () => undefined, retireWaiting: () => undefined, uuid: () => 'token' },
+    none: {
+      closeAbandoned: () => undefined,
+      linkForgotten: () => undefined,
+      retireWaiting: () => undefined,
+      uuid: () => 'token',
+    },
   };
   const { requests, followed, none, clock, options } = parts;
   const confirmer = Reflect.construct(Confirmer, [

@@ -113,6 +113,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   async maintain(): Promise<void> {
     if (!this.housekeeping.tryTake()) return;
     await this.bills.closeAbandoned();
+    await this.callbacks.linkForgotten();
     await this.callbacks.retireWaiting(WAITING);
   }
 

@@ -46,6 +46,11 @@ export class AttachedHost {
     return host;
   }
 
+  /** Whether payers and postbacks may come to it. */
+  get takesCallbacks(): boolean {
+    return this.role !== 'workers' || this.urls !== undefined;
+  }
+
   callbackUrls(shop: string): CallbackUrls {
     const { redirect, postback } = this.app.get<CallbackRoutes>(CALLBACK_ROUTES, { strict: false });
     const at = (path: string): string => `${this.base}/${path}/${shop}`;
@@ -58,7 +63,7 @@ export class AttachedHost {
 
   /** Runs its workers once; returns the number of checks and attempts. */
   async work(): Promise<number> {
-    if (this.app.get<PaymentAcceptanceExtras['role']>(PAYMENT_ROLE, { strict: false }) === 'callbacks') return 0;
+    if (this.role === 'callbacks') return 0;
     const { checks, deliveries } = this.part('PaymentWorkers') as PaymentWorkers;
     return (await checks.runOnce()) + (await deliveries.runOnce());
   }
@@ -76,6 +81,10 @@ export class AttachedHost {
   /** Closes the application, unless the test has done so. */
   async close(): Promise<void> {
     if (serverOf(this.app).listening) await this.app.close();
+  }
+
+  private get role(): PaymentAcceptanceExtras['role'] {
+    return this.app.get<PaymentAcceptanceExtras['role']>(PAYMENT_ROLE, { strict: false });
   }
 
   private deadLetters(): Promise<DeadLetter[]> {

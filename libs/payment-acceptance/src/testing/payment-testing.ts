@@ -79,13 +79,15 @@ export class PaymentTesting {
     builder.overrideProvider(OPTIONS_RESOLVER).useValue(resolve);
     builder.overrideProvider(PaymentClock).useValue(this.shared);
     // Shops have the sandbox's ids here, on a database that others may use with the real ones.
-    builder.overrideProvider(ShopIdentities).useValue({ verify: () => Promise.resolve() });
+    const none = { verify: () => Promise.resolve(), compare: () => Promise.resolve() };
+    builder.overrideProvider(ShopIdentities).useValue(none satisfies Pick<ShopIdentities, 'verify' | 'compare'>);
     return builder;
   }
 
   /**
    * Attaches an application: lets it listen on a free port if it does not listen yet, and sends payers and postbacks to
-   * its callback routes. Several instances on one database all work; the last one attached gets the callbacks.
+   * its callback routes. Several instances on one database all work; the last one attached that
+   * takes callbacks gets them.
    * @throws PaymentTestingError if its builder did not go through {@link override}
    */
   async attach(app: INestApplication, options: AttachOptions = {}): Promise<void> {
@@ -94,7 +96,7 @@ export class PaymentTesting {
       throw error;
     });
     this.hosts.push(host);
-    await this.shops.sendTo((shop) => host.callbackUrls(shop));
+    if (host.takesCallbacks) await this.shops.sendTo((shop) => host.callbackUrls(shop));
   }
 
   /**

@@ -75,6 +75,22 @@ export abstract class CallbackStore {
    */
   abstract linkWaiting(bill: OpenedBill): Promise<void>;
 
+  /**
+   * Links postbacks whose bill was opened by an instance that has ended before it could link them. Until then each of them waits
+   * for its bill's next scheduled check, and takes one of the places for unknown bills.
+   */
+  async linkForgotten(): Promise<void> {
+    const bills = await this.database.rows<OpenedBill>(
+      sql`SELECT named.intent_id AS "intentId", named.shop, named.bill_id AS "billId" FROM (
+         SELECT c.shop, c.bill_id, (SELECT ${this.database.dialect.text('b.intent_id')} FROM payment_acceptance.bill b
+           WHERE b.shop = c.shop AND b.bill_id = c.bill_id) AS intent_id
+         FROM payment_acceptance.callback c WHERE c.pending = TRUE AND c.intent_id IS NULL) named
+       WHERE named.intent_id IS NOT NULL LIMIT 100`,
+      {},
+    );
+    for (const bill of bills) await this.linkWaiting(bill);
+  }
+
   /** Trace context of the callback's bill; `null` if it has none. */
   async traceOf(id: string): Promise<string | null> {
     const [row] = await this.database.rows<{ traceparent: string | null }>(

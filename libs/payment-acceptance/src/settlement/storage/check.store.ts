@@ -108,10 +108,13 @@ export abstract class CheckStore {
     return failed === 1;
   }
 
-  /** Makes postponed bills due now, except those being checked. */
+  /** Makes postponed bills due now, except those being checked: by their hints, or, without any, by the schedule. */
   async retryNow(intentIds: readonly IntentId[]): Promise<void> {
+    const hint = sql`SELECT 1 FROM payment_acceptance.callback c
+      WHERE c.intent_id = payment_acceptance.bill.intent_id AND c.pending = TRUE`;
     await this.database.change(
-      sql`UPDATE payment_acceptance.bill SET check_after = ${this.later(0)}
+      sql`UPDATE payment_acceptance.bill SET check_after = ${this.later(0)}, next_check_at =
+         CASE WHEN next_check_at > ${this.later(0)} AND NOT EXISTS (${hint}) THEN ${this.later(0)} ELSE next_check_at END
        WHERE intent_id ${this.database.dialect.oneOf(intentIds, 'uuid')} AND lease_token IS NULL AND check_after > ${this.later(0)}`,
     );
   }
