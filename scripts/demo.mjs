@@ -9,7 +9,7 @@ import { beforeExit, command, CommandError } from './lib/lifecycle.mjs';
 import { freePort } from './lib/free-port.mjs';
 import { startTemporaryPostgres } from './lib/postgres.mjs';
 import { prepare } from './lib/prepare.mjs';
-import { address, endTogether, startSandbox, startShop } from './lib/servers.mjs';
+import { address, endTogether, startSandbox, startShop, withSandboxOnly } from './lib/servers.mjs';
 import { say, Steps, table } from './lib/steps.mjs';
 import { argumentsOf } from './lib/usage.mjs';
 
@@ -24,7 +24,7 @@ const payments = [
   { card: '4000 0000 0000 0002', wanted: 'not_paid' },
 ];
 
-process.env.NODE_ENV = 'development'; // with the sandbox it is nothing else, whatever the shell says
+withSandboxOnly();
 
 await command(async () => {
   await prepare();

@@ -2,7 +2,16 @@
 import './lib/node-version.mjs';
 import { command, CommandError } from './lib/lifecycle.mjs';
 import { prepare } from './lib/prepare.mjs';
-import { address, endTogether, sandboxPort, shopDatabase, shopPort, startSandbox, startShop } from './lib/servers.mjs';
+import {
+  address,
+  endTogether,
+  sandboxPort,
+  shopDatabase,
+  shopPort,
+  startSandbox,
+  startShop,
+  withSandboxOnly,
+} from './lib/servers.mjs';
 import { argumentsOf } from './lib/usage.mjs';
 
 argumentsOf(`npm start
@@ -14,7 +23,7 @@ A database, the sandbox of the payment acceptance service and the sample shop, u
   SHOP_ADAPTER   express or fastify        express
   DATABASE_URL   a PostgreSQL or MariaDB   one of its own, in .data`);
 
-process.env.NODE_ENV = 'development'; // with the sandbox it is nothing else, whatever the shell says
+withSandboxOnly();
 
 await command(
   async () => {
@@ -24,7 +33,8 @@ await command(
     await prepare();
     const database = await shopDatabase();
     const sandbox = await startSandbox({ port: sandboxAt, shopPort: shopAt, log: 'problems' });
-    const shop = await startShop({ port: shopAt, sandboxPort: sandboxAt, databaseUrl: database.url });
+    const sandboxUrl = address(sandboxAt);
+    const shop = await startShop({ port: shopAt, sandboxPort: sandboxAt, databaseUrl: database.url, sandboxUrl });
     endTogether([database, sandbox, shop]);
     console.log(
       `Shop:    ${address(shopAt)}\nSandbox: ${address(sandboxAt)} (console at /sandbox)\nReady. Ctrl-C stops everything.`,

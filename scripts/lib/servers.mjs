@@ -21,6 +21,14 @@ const QUIET = { ANNOUNCE: 'no' };
 /** @param {number} port */
 export const address = (port) => `http://${host}:${port}`;
 
+/** Whatever the shell says of other environments, the shop beside its sandbox is for development, and asks no other service. */
+export function withSandboxOnly() {
+  process.env.NODE_ENV = 'development';
+  for (const name of Object.keys(process.env)) {
+    if (name.startsWith('PAYMENT_ACCEPTANCE_')) Reflect.deleteProperty(process.env, name);
+  }
+}
+
 /**
  * `log`: what the sandbox prints of requests and postbacks, where the environment does not say it.
  * @param {{ port: number; shopPort: number; log?: string; data?: string }} options

@@ -38,6 +38,18 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
     ]);
   });
 
+  test('an action whose COMMIT is not answered is said to be unknown, since it may have been done', async () => {
+    const probe = desk.harness.host.app.get(PaymentProbe);
+    const asked = await desk.operator.open(`actions/dismiss-review/${desk.main.review}`);
+    probe.reached = (point) => {
+      if (point === 'after COMMIT') throw new Error('the server is gone');
+    };
+    const { status, text } = await desk.operator.submit(asked, {});
+    probe.reached = () => undefined;
+    expect([status, text]).toEqual([503, expect.stringContaining('It is not known whether this was done')]);
+    expect(await desk.actions()).toHaveLength(1);
+  });
+
   test('a review is dismissed, and nothing else happens', async () => {
     await desk.operator.confirm(`actions/dismiss-review/${desk.main.review}`);
     expect(await desk.actions()).toMatchObject([

@@ -6,6 +6,7 @@ import {
   PaymentRequestRefusedError,
   PaymentUnknownOutcomeError,
 } from 'nestjs-payment-acceptance';
+import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import { PaymentProbe } from 'nestjs-payment-acceptance/testing';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -127,6 +128,19 @@ describe('creating a bill while things fail', () => {
       `SELECT count(*) AS n FROM payment_acceptance.bill WHERE order_id = 'crashed' AND state = 'CREATING'`,
     );
     expect(Number(left.n)).toBe(0);
+  });
+
+  test('an answer that comes after an operator has voided the intent opens its bill: it proves that there is one', async () => {
+    const hold = harness.sandbox.holdAnswers('create');
+    const creating = create(harness.host, 'voided');
+    await hold.reached();
+    harness.clock.advance(600_000);
+    await harness.host.app.get(BillService, { strict: false }).closeAbandoned();
+    const [{ intentId } = { intentId: '' }] = await billsOf('voided');
+    await harness.host.app.get(PaymentOperations).voidBill(intentId, { operator: 'ben' });
+    hold.release();
+    const { billId } = await creating;
+    expect(await billsOf('voided')).toMatchObject([{ state: 'OPEN', billId }]);
   });
 
   test('a bill whose lifetime ends before its first check is checked at its end', async () => {

@@ -1,5 +1,6 @@
-import { Test } from '@nestjs/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Controller, Module, Post } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PaymentSandbox, PaymentSandboxModule, startPaymentSandbox } from 'nestjs-payment-sandbox';
@@ -171,6 +172,30 @@ describe('set up in code', () => {
       ).toBe(303);
       const faults = { method: 'PUT', headers: json, body: '{"requests":{"status500":1}}' };
       expect((await fetch(`${url}/sandbox/faults`, faults)).status).toBe(200);
+    } finally {
+      await app.close();
+    }
+  });
+
+  test('it leaves the host its own addresses below /api, and refuses other methods of its two', async () => {
+    @Controller('api/orders')
+    class OrdersController {
+      @Post()
+      create(): object {
+        return { made: true };
+      }
+    }
+    @Module({ controllers: [OrdersController] })
+    class OrdersModule {}
+    const sandbox = PaymentSandboxModule.forRoot({ shops: { main: { apiToken: 'token' } } });
+    const module = await Test.createTestingModule({ imports: [sandbox, OrdersModule] }).compile();
+    const app = module.createNestApplication();
+    await app.listen(0, '127.0.0.1');
+    try {
+      const url = await app.getUrl();
+      expect((await fetch(`${url}/api/orders`, { method: 'POST' })).status).toBe(201);
+      const refused = await answerOf(await fetch(`${url}/api/v1/bill/create`));
+      expect([refused.status, refused.json['success']]).toEqual([404, false]);
     } finally {
       await app.close();
     }

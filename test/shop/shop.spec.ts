@@ -157,6 +157,23 @@ describe('the sample shop, two processes on one database', () => {
     expect(list).not.toContain('<script>');
   });
 
+  test('a form that is sent twice makes one order and one bill; sent again after the payment, a new one', async () => {
+    const url = shop.urls[0]!;
+    const page = await (await fetch(`${url}/?shop=main`)).text();
+    const order = /name="order" value="([\da-f-]{36})"/.exec(page)![1]!;
+    const buy = async (product: string) =>
+      (await postForm(`${url}/buy`, { product, shop: 'main', order })).headers.get('location')!;
+    const [first, second] = await Promise.all([buy('cup'), buy('cup')]);
+    expect(second).toBe(first);
+    expect(await buy('beans')).not.toBe(first);
+    await shop.sandbox.pay(first.split('/').at(-1)!);
+    await until(
+      () => shop.order(order),
+      ({ status }) => status === 'paid',
+    );
+    expect(await buy('cup')).not.toBe(first);
+  });
+
   test.each([
     ['a number as amount', { amount: 100.05 }],
     ['no amount', {}],

@@ -24,6 +24,12 @@ export class OrderNotBilledError extends Error {
   }
 }
 
+type WantedOrder = Pick<Order, 'shop' | 'amount' | 'currency' | 'description' | 'status'>;
+
+function isSame(order: Order, wanted: WantedOrder): boolean {
+  return (Object.keys(wanted) as (keyof WantedOrder)[]).every((field) => order[field] === wanted[field]);
+}
+
 @Injectable()
 export class OrdersService {
   private readonly shops: Readonly<Record<ShopName, PaymentShop>>;
@@ -38,25 +44,36 @@ export class OrdersService {
 
   /**
    * Stores the order first, then creates its bill: a crash in between leaves an order that can still be paid.
+   * @param id the same order that is wanted again, and still waits for its payment, is not made a second time
    * @throws OrderNotBilledError
    */
-  async create({ amount, description, ...given }: CreateOrderDto): Promise<{ order: Order; bill: PaymentBill }> {
+  async create(given: CreateOrderDto, id?: string): Promise<{ order: Order; bill: PaymentBill }> {
     const shop = given.shop ?? 'main';
-    const order = await this.orders.save(
-      this.orders.create({
-        id: randomUUID(),
-        shop,
-        amount: parseAmount(amount) ?? amount,
-        currency: this.shops[shop].currency,
-        description: description ?? 'An order',
-        status: 'pending',
-      }),
-    );
+    const wanted: WantedOrder = {
+      shop,
+      amount: parseAmount(given.amount) ?? given.amount,
+      currency: this.shops[shop].currency,
+      description: given.description ?? 'An order',
+      status: 'pending',
+    };
+    let order = await this.store(wanted, id);
+    if (id !== undefined && !isSame(order, wanted)) order = await this.store(wanted);
     try {
       return { order, bill: await this.bill(order) };
     } catch (error) {
       throw new OrderNotBilledError(order.id, error);
     }
+  }
+
+  /** @returns the order with that id, which may be an earlier one */
+  private async store(wanted: WantedOrder, id: string = randomUUID()): Promise<Order> {
+    await this.orders
+      .createQueryBuilder()
+      .insert()
+      .orIgnore()
+      .values({ id, ...wanted })
+      .execute();
+    return this.orders.findOneByOrFail({ id });
   }
 
   /**

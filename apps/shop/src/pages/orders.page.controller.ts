@@ -12,7 +12,7 @@ import {
   Redirect,
   Sse,
 } from '@nestjs/common';
-import { IsIn, IsOptional, IsString } from 'class-validator';
+import { IsIn, IsOptional, IsString, IsUUID } from 'class-validator';
 import { map, type Observable } from 'rxjs';
 import { OrderWatch, versionOf } from '../orders/order-watch.js';
 import { isFinal, type Order, type ShopName } from '../orders/order.entity.js';
@@ -29,6 +29,11 @@ class BuyDto {
 
   @IsIn(['main', 'eu'])
   shop!: ShopName;
+
+  /** The id of the order, made with the form: a form that is sent twice makes one order. */
+  @IsOptional()
+  @IsUUID('4')
+  order?: string;
 }
 
 class PayDto {
@@ -46,18 +51,20 @@ export class OrdersPageController {
     private readonly orderWatch: OrderWatch,
   ) {}
 
+  /** Not cached, so that each visit has forms for new orders. */
   @Get()
   @Header('Content-Type', 'text/html; charset=utf-8')
+  @Header('Cache-Control', 'no-store')
   products(@Query('shop') shop: unknown): string {
     return productsPage(shop === 'eu' ? 'eu' : 'main');
   }
 
   @Post('buy')
   @Redirect()
-  async buy(@Body() { product, shop }: BuyDto) {
+  async buy(@Body() { product, shop, order }: BuyDto) {
     const chosen = PRODUCTS.find(({ id }) => id === product);
     if (!chosen) throw new NotFoundException('There is no such product.');
-    const { bill } = await this.orders.create({ shop, amount: chosen.prices[shop], description: chosen.name });
+    const { bill } = await this.orders.create({ shop, amount: chosen.prices[shop], description: chosen.name }, order);
     return { url: bill.linkPageUrl, statusCode: 303 };
   }
 

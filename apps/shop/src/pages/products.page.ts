@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { ShopName } from '../orders/order.entity.js';
 import { html, type Html } from './html.js';
 import { layout, money } from './layout.js';
@@ -38,6 +39,7 @@ function item(product: Product, shop: ShopName): Html {
     </div>
     <form class="buy" method="post" action="/buy">
       <input type="hidden" name="product" value="${id}" /><input type="hidden" name="shop" value="${shop}" />
+      <input type="hidden" name="order" value="${randomUUID()}" />
       <span class="price">${money(prices[shop], SHOPS[shop].currency)}</span>
       <button aria-label="Buy: ${name}">Buy</button>
     </form>

@@ -45,7 +45,8 @@ export class IntentEnds {
   }
 
   /**
-   * Stores the service's answer, which opens the bill, unless another bill has its id or an operator ended the intent.
+   * Stores the service's answer, which opens the bill, unless another bill has its id or an operator attached another bill to the intent. It proves that one whom an
+   * operator has voided was made.
    */
   open(intent: Intent, answer: CreatedBill): Promise<BillRecord> {
     const { shop, orderId, intentId } = intent;
@@ -75,7 +76,8 @@ export class IntentEnds {
           await this.close(intent, 'UNKNOWN', twin.cause);
           throw twin;
         }
-        if (opened?.billId !== billId) throw unknown(`an operator ended the intent of bill ${billId}`);
+        if (opened?.billId !== billId)
+          throw unknown(`an operator attached another bill to the intent of bill ${billId}`);
         await this.linkLate(opened);
         return opened;
       },

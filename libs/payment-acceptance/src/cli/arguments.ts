@@ -26,6 +26,9 @@ export const HELP = `Usage: payment-acceptance <command> [options]
       --from TIME  --to TIME   settled from (inclusive), to (exclusive), such as 2026-11-21T00:00:00Z
       --operator NAME      who is doing this, for the record; default: the system user's name
       --dry-run            only reports how many
+  retire-consumer          gives up a consumer that a release has removed or renamed: removes what it has not taken
+      --consumer NAME      no instance may have hosted it within the last hour
+      --operator NAME      who is doing this, for the record; default: the system user's name
   reconcile --day DAY      compares a day's payments at the service with the ledger, as CSV; DAY such as 2026-11-21,
                            by the service's wall clock; exit code 1 if they differ
       -s, --shop NAME      only this shop; default: every shop; with --against: the default shop
@@ -120,6 +123,7 @@ const COMMANDS = {
     options: ['shop', 'operator', 'consumer', 'event', 'order', 'from', 'to', 'dry-run'],
     operand: undefined,
   },
+  'retire-consumer': { options: ['consumer', 'operator'], operand: undefined },
   reconcile: { options: ['shop', 'day', 'followed', 'against'], operand: undefined },
   doctor: { options: ['shop'], operand: undefined },
   import: { options: ['shop', 'from-log', 'operator', 'dry-run'], operand: 'FILE' },

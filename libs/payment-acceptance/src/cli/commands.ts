@@ -87,6 +87,18 @@ export const deliver: Command = async (context, { values }, output) => {
   return 0;
 };
 
+export const retireConsumer: Command = async (context, { values }, output) => {
+  const { consumer, operator } = values;
+  if (consumer === undefined) throw new UsageError('Specify the consumer: --consumer NAME.');
+  const removed = await context.get(PaymentOperations).retireConsumer(consumer, { operator: operatorOf(operator) });
+  if (values.json) printJson(output, { consumer, removed });
+  else
+    output.out(
+      `Consumer "${shownText(consumer)}" is given up; ${removed} deliveries that it had not taken are removed.\n`,
+    );
+  return 0;
+};
+
 /** @throws UsageError if the text is not a time with a zone */
 export function instantOf(option: string, text: string | undefined): Date | undefined {
   if (text === undefined) return undefined;
@@ -147,8 +159,12 @@ async function readBills(file: string): Promise<BillToImport[]> {
   }
 }
 
-/** The named operator, else the user who runs the command. */
+/**
+ * The named operator, else the user who runs the command.
+ * @throws UsageError
+ */
 export function operatorOf(given: string | undefined): string {
+  if (given?.trim() === '') throw new UsageError('--operator: must not be empty.');
   if (given !== undefined) return given;
   try {
     return `cli:${userInfo().username}`;

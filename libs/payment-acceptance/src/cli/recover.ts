@@ -26,7 +26,7 @@ export const recover: Command = async (context, { values }, output) => {
     printReport(report, output);
     printNext(report, written, output);
   }
-  return 0;
+  return report.failed.length > 0 ? 1 : 0;
 };
 
 /** One bill per line, so that a person can confirm them one by one. Only the file's owner can read it. */
@@ -39,7 +39,9 @@ async function writeBills(file: string, { bills }: RecoveryReport): Promise<void
   }
 }
 
-function printReport({ dryRun, shops, bills, unknownOutcomes }: RecoveryReport, { out }: Output): void {
+function printReport(report: RecoveryReport, { out, err }: Output): void {
+  const { dryRun, shops, failed, bills, unknownOutcomes } = report;
+  for (const { shop, error } of failed) err(shownText(`${shop}: known bills are not rechecked. ${error}`) + '\n');
   for (const { shop, rechecked, withinSeconds } of shops) {
     out(`${shop}: ${rechecked} known bills ${dryRun ? 'would be' : 'are'} rechecked within ${withinSeconds} s\n`);
   }

@@ -1,6 +1,6 @@
 import { shownLines } from '../common/text.js';
 import { readArguments, type CommandName } from './arguments.js';
-import { check, deliver, importFile, replay, status, type Command } from './commands.js';
+import { check, deliver, importFile, replay, retireConsumer, status, type Command } from './commands.js';
 import { doctor, doctorWithoutDatabase, namesDatabase } from './doctor.js';
 import { loadEnvironmentFiles, type Given } from './environment-file.js';
 import { erase } from './erase.js';
@@ -19,6 +19,7 @@ const COMMANDS: Readonly<Record<Exclude<CommandName, 'init' | 'migrate' | 'forge
   check,
   replay,
   deliver,
+  'retire-consumer': retireConsumer,
   reconcile,
   doctor,
   import: importFile,

@@ -125,6 +125,25 @@ describe('the loop', () => {
     expect(logged.mock.calls.at(-1)?.[2]).toEqual({ deliveryId: 'a', error: 'Error' });
   });
 
+  test('is stalled when no poll succeeds, though each of them ends', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+    try {
+      const { work, worker } = setUp(1, 1_000);
+      work.claimError = new Error('the disk is full');
+      worker.start();
+      await jest.advanceTimersByTimeAsync(60_000);
+      expect(worker.state(60_000)).toBe('running');
+      await jest.advanceTimersByTimeAsync(2_000);
+      expect(worker.state(60_000)).toBe('stalled');
+      work.claimError = undefined;
+      await jest.advanceTimersByTimeAsync(1_000);
+      expect(worker.state(60_000)).toBe('running');
+      await worker.stop();
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
   test('waits pollMs after a failed claim, whatever the work said before', async () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate'] });
     try {

@@ -66,7 +66,7 @@ export class LeasedWorker<T> {
   private loop: Promise<void> | undefined;
   /** When the last poll started. */
   private pollStartedAt = -Infinity;
-  /** When a poll last ended. */
+  /** When a poll last succeeded. */
   private pollEndedAt = 0;
   private isOneOverdue = false;
   /** Whether the last poll may have left due items, for lack of places or because it failed. */
@@ -96,7 +96,7 @@ export class LeasedWorker<T> {
     this.loop ??= this.run();
   }
 
-  /** `stalled` if no poll has ended for `silenceMs` beyond `pollMs`, for example because a query hangs. */
+  /** `stalled` if no poll has succeeded for `silenceMs` beyond `pollMs`, for example because a query hangs or the disk is full. */
   state(silenceMs: number): WorkerState {
     if (!this.loop) return 'not-started';
     if (this.stopping.signal.aborted) return 'stopped';
@@ -205,7 +205,10 @@ export class LeasedWorker<T> {
   /** Claims items and starts them; `undefined` if the claim failed. */
   private async claim(limit: number): Promise<Claimed<T> | undefined> {
     try {
-      const polling = this.claimed(limit).finally(() => (this.pollEndedAt = performance.now()));
+      const polling = this.claimed(limit).then((claimed) => {
+        this.pollEndedAt = performance.now();
+        return claimed;
+      });
       const claimed = await (this.isOneOverdue ? polling : this.pollWithTimeout(polling));
       for (const item of claimed.items) void this.begin(item);
       return claimed;

@@ -58,8 +58,8 @@ export const LOG_LINES = {
     "Check the service's message, and the shop's `shopId` and token.",
   ),
   'creation-contradicted': error(
-    'The service created a bill that contradicts the ledger: its id belongs to another bill, or its intent was ended.',
-    'Look up the bill at the service. If it is the bill of this intent, call `attachBill`, otherwise `voidBill`.',
+    'The service created a bill that contradicts the ledger: its id belongs to another bill, or its intent has another bill.',
+    'Look up both bills at the service. One that is payable and not known here is to be imported.',
   ),
   'creation-unknown': error(
     'The outcome of a creation was not stored within its lease, so the bill may exist.',
@@ -187,7 +187,7 @@ export const LOG_LINES = {
   ),
   'consumer-absent': warn(
     'No instance has hosted a consumer for an hour. Its events are kept.',
-    'Was it renamed or removed? Restore it, or ignore this.',
+    'Was it renamed or removed? Restore it, or run `payment-acceptance retire-consumer`.',
   ),
   'consumer-omits-shops': warn('A consumer here omits shops that another release names.', 'Nothing during a rollout.'),
   'broker-connected': log('Events are sent to the broker.', NOTHING),

@@ -7,6 +7,12 @@ export const LONG_STATEMENT_TIMEOUT_MS = 60_000;
 /** Timeout of each statement of a migration, which may read a whole table, in milliseconds. */
 export const MIGRATION_STATEMENT_TIMEOUT_MS = 3_600_000;
 
+/** How long a statement of a migration waits for a lock, in seconds: whatever comes to the table meanwhile waits behind it. */
+export const MIGRATION_LOCK_SECONDS = 5;
+
+/** Timeout of statements of reports that read the whole history and that only an operator waits for, in milliseconds. */
+export const REPORT_STATEMENT_TIMEOUT_MS = 1_800_000;
+
 /**
  * Awaits the answer to a statement, up to a timeout.
  * @throws PaymentStatementTimeoutError after which the connection must be closed: the server may still execute the statement

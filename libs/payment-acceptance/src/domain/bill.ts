@@ -10,7 +10,7 @@ import type { BillId, IntentId, OrderId, PaymentId } from './ids.js';
  * | OPEN | it can be paid; a failed payment leaves it open | bills/, on the answer to the creation, even a late one; an operator who attaches an UNKNOWN bill or imports one |
  * | REJECTED | the service made no bill | bills/: the service refused, or the request provably never left |
  * | UNKNOWN | the service may have made a bill | bills/: no answer was understood, or the process died |
- * | VOIDED | an operator found that an UNKNOWN bill was never made | operations/ |
+ * | VOIDED | an operator found that an UNKNOWN bill was never made; the late answer to its creation proves otherwise | operations/ |
  * | PAID | a payment of it succeeded; final | settlement/ |
  * | EXPIRED | not paid within its lifetime, or no longer waited for; a late payment still makes it PAID | settlement/ |
  */

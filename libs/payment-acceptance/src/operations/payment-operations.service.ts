@@ -230,6 +230,45 @@ export class PaymentOperations {
   }
 
   /**
+   * Gives up a consumer that a release has removed or renamed: no further deliveries are written to it, and those that it has not taken
+   * are removed, dead letters included. Otherwise they are kept for ever: health reports them, and the personal data of their bills is
+   * not removed by age. Recorded as `retire-consumer`. An instance that hosts the consumer again brings it back:
+   * {@link deliverPastEvents} then gives it what it has missed. Not in the view of one shop.
+   * @returns how many deliveries were removed
+   * @throws PaymentOperatorActionError if there is no such consumer, or an instance has hosted it within the last hour
+   * @throws PaymentActionInterruptedError if a piece fails: those before it are removed. Call again for the others
+   */
+  async retireConsumer(consumer: string, { operator, note = '' }: PaymentOperatorOptions): Promise<number> {
+    const { store } = this.parts;
+    const read = (state: 'PENDING' | 'DEAD') => () => store.untaken(consumer, state);
+    const forget = async (tx: OwnTransaction): Promise<void> => {
+      const { known, recent } = await store.hosting(tx, consumer);
+      const isThere = known || (await read('PENDING')()).length > 0 || (await read('DEAD')()).length > 0;
+      if (this.scope !== null || !isThere) {
+        throw new PaymentOperatorActionError(`There is no consumer "${consumer}". Check its name.`, 'not-found');
+      }
+      if (recent) {
+        throw new PaymentOperatorActionError(
+          `An instance has hosted consumer "${consumer}" within the last hour. Stop all instances with its handler, and try again in an hour.`,
+        );
+      }
+      await store.forgetConsumer(tx, consumer);
+    };
+    /** First the consumer itself, so that nothing new comes. */
+    async function* pieces(): AsyncGenerator<readonly (string | null)[]> {
+      yield [null];
+      yield* readPieces(read('PENDING'), read('DEAD'));
+    }
+    const action = { operator, action: 'retire-consumer', target: consumer, detail: { note } };
+    return this.actInPieces(action, pieces(), async (tx, piece) => {
+      const ids = piece.filter((id) => id !== null);
+      if (ids.length > 0) return store.removeDeliveries(tx, ids);
+      await forget(tx);
+      return 0;
+    });
+  }
+
+  /**
    * Removes the personal data recorded about an order at once, whatever its age: see `retention.redactBillsAfterMs` for
    * which. The bills stay marked, so that a later check, callback or payment stores none again, and later deliveries say
    * `redacted: true`. A bill that is created for the order afterwards has new data. Recorded as `erase`. Idempotent.

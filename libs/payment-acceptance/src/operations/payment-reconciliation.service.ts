@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PaymentServiceClient } from '../client/payment-service.client.js';
 import { PaymentServiceError } from '../client/service.errors.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
+import { PaymentShopError } from '../config/shop.errors.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { instantOfWall } from '../config/time-zone.js';
 import { isRefusalOfShop, isWithoutAnswer } from '../settlement/check-errors.js';
@@ -42,7 +43,8 @@ export interface ShopReconciliation {
 /** How far the clocks of the service and the database may be apart. */
 const SKEW_MS = 3_600_000;
 const DAY_MS = 24 * 3_600_000;
-const PAGE = 5_000;
+/** So many that the history, which each page reads, is read once or twice. */
+const PAGE = 50_000;
 /** Stop after this many consecutive bills without an answer: the service is probably down. */
 const MAX_FAILURES = 10;
 
@@ -93,12 +95,23 @@ export class PaymentReconciliation {
    * if it was open at some time of the day, or if one of its payments was made, or one of its payments or callbacks became known, then.
    * @throws PaymentOperatorActionError if `day` is not a date
    * @throws PaymentUnknownShopError
-   * @throws PaymentServiceError if the service does not answer for many bills in a row
+   * A shop for which the service does not answer for many bills in a row, or whose settings cannot be read, is left; the others are
+   * reconciled all the same.
+   * @throws PaymentServiceError, PaymentShopError of the first shop that was left, after all others
    */
   async *reconcile(options: PaymentReconciliationOptions): AsyncGenerator<ReconciledPayment> {
     const midnight = midnightOf(options.day);
     const names = options.shop === undefined ? await this.shops.list() : [options.shop];
-    for (const name of names) yield* this.ofShop(await this.shops.get(name), midnight, options);
+    const left: unknown[] = [];
+    for (const name of names) {
+      try {
+        yield* this.ofShop(await this.shops.get(name), midnight, options);
+      } catch (error) {
+        if (!(error instanceof PaymentServiceError || error instanceof PaymentShopError)) throw error;
+        left.push(error);
+      }
+    }
+    if (left.length > 0) throw left[0];
   }
 
   private async *ofShop(

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Shop } from '../config/resolved-options.js';
+import { PaymentShopError } from '../config/shop.errors.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import type { BillId } from '../domain/ids.js';
 import { OperatorStore } from './storage/operator.store.js';
@@ -25,6 +26,8 @@ export interface RecoveryReport {
   readonly dryRun: boolean;
   /** For each shop, how many known bills are checked again, and within how many seconds. */
   readonly shops: readonly { readonly shop: string; readonly rechecked: number; readonly withinSeconds: number }[];
+  /** Shops whose settings cannot be read, so that their known bills are not checked again. Run it again for each. */
+  readonly failed: readonly { readonly shop: string; readonly error: string }[];
   /** Bills that are not known here and that only postbacks name. */
   readonly bills: readonly RecoveredBill[];
   /** Creations whose outcome remains unknown: somebody has to look for them at the service. */
@@ -43,7 +46,8 @@ const MARGIN_MS = 3_600_000;
 /** Limits a recovery's checks per second and shop, to leave room for those of new bills. */
 const MAX_RECHECKS_PER_SECOND = 20;
 
-const PAGE = 5_000;
+/** So many that the history, which each page reads, is read once or twice. */
+const PAGE = 50_000;
 
 /**
  * Recovers from a database that went back in time: a lagging standby was promoted, or an older backup restored. Idempotent.
@@ -72,7 +76,7 @@ export class PaymentRecovery {
    * `PaymentImport`; nothing is imported here. Import the log first (`PaymentImport.importLog`): it is our own record. A bill that
    * appears neither in the log nor in a postback shows up only in the merchant's account: see `PaymentReconciliation.compareStatement`.
    * @throws PaymentOperatorActionError if `operator` is empty
-   * @throws PaymentUnknownShopError, PaymentShopResolverError, PaymentInvalidShopError
+   * @throws PaymentUnknownShopError, and PaymentShopError if the only shop, or the list of shops, cannot be read
    */
   async recover(options: PaymentRecoveryOptions): Promise<RecoveryReport> {
     const { operator, shop, dryRun = false } = options;
@@ -83,12 +87,18 @@ export class PaymentRecovery {
     const shops: RecoveryReport['shops'][number][] = [];
     const bills: RecoveredBill[] = [];
     let unknownOutcomes = 0;
+    const failed: RecoveryReport['failed'][number][] = [];
     for (const name of names) {
-      shops.push(await this.recheck(await this.shops.get(name), since, options));
+      try {
+        shops.push(await this.recheck(await this.shops.get(name), since, options));
+      } catch (error) {
+        if (!(error instanceof PaymentShopError)) throw error;
+        failed.push({ shop: name, error: error.message });
+      }
       bills.push(...(await this.ofPostbacks(name, since)));
       unknownOutcomes += await this.store.unknownOutcomes(name);
     }
-    return { dryRun, shops, bills, unknownOutcomes };
+    return { dryRun, shops, failed, bills, unknownOutcomes };
   }
 
   private async recheck(

@@ -53,19 +53,25 @@ export class RetentionWorker {
   private async run(everyMs: number, pauseMs: number): Promise<void> {
     // Jitter, so that instances that start together do not poll together.
     await this.pause(everyMs * this.random.fraction());
-    while (!this.stopping.signal.aborted) await this.pause((await this.batch()) > 0 ? pauseMs : everyMs);
+    while (!this.stopping.signal.aborted) {
+      /** What has failed waits for the next turn, and holds nothing else up. */
+      const failed = new Set<number>();
+      while ((await this.batch(failed)) > 0) await this.pause(pauseMs);
+      await this.pause(everyMs);
+    }
   }
 
-  private async batch(): Promise<number> {
-    const { rows, failures } = await this.removeEachKind();
+  private async batch(failed: Set<number>): Promise<number> {
+    const { rows, failures } = await this.removeEachKind(failed);
     for (const error of failures) {
       const line = `Could not remove old records; retrying later. ${describeError(error)}`;
       this.logger.write('removal-failed', line, { error: errorType(error) });
     }
-    return failures.length > 0 ? 0 : rows;
+    return rows;
   }
 
-  private async removeEachKind(): Promise<{ rows: number; failures: unknown[] }> {
+  /** @param failed kinds to leave out; gets those that fail */
+  private async removeEachKind(failed = new Set<number>()): Promise<{ rows: number; failures: unknown[] }> {
     const { store } = this;
     const { retention } = this.options;
     if (retention === false) return { rows: 0, failures: [] };
@@ -79,11 +85,12 @@ export class RetentionWorker {
       [redactBillsAfterMs, (afterMs) => store.redactLostBills(afterMs, batchSize)],
     ];
     const done = { rows: 0, failures: [] as unknown[] };
-    for (const [afterMs, remove] of kinds) {
-      if (afterMs === null || this.stopping.signal.aborted) continue;
+    for (const [kind, [afterMs, remove]] of kinds.entries()) {
+      if (afterMs === null || failed.has(kind) || this.stopping.signal.aborted) continue;
       try {
         done.rows += await remove(afterMs);
       } catch (error) {
+        failed.add(kind);
         done.failures.push(error);
       }
     }

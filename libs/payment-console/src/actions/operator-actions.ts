@@ -1,6 +1,10 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { PaymentServiceError, PaymentShopError, PaymentUnknownShopError } from 'nestjs-payment-acceptance';
-import { PaymentActionInterruptedError, PaymentOperatorActionError } from 'nestjs-payment-acceptance/operations';
+import {
+  describePaymentError,
+  PaymentActionInterruptedError,
+  PaymentOperatorActionError,
+} from 'nestjs-payment-acceptance/operations';
 import { cleanLine } from '../common/text.js';
 import { filterOf } from '../common/filter.js';
 import { html } from '../common/html.js';
@@ -35,6 +39,8 @@ export interface ActionAddress {
  */
 @Injectable()
 export class OperatorActions {
+  private readonly logger = new Logger('PaymentConsole');
+
   async ask(context: PageContext, at: ActionAddress): Promise<Page> {
     return this.page(context, at, await this.find(context, at));
   }
@@ -62,7 +68,10 @@ export class OperatorActions {
         return this.page(context, at, action, { status: 503, message: { tone: 'bad', text: error.message }, input });
       }
       const status = error instanceof InputError ? 400 : 409;
-      if (!TOLD.some((kind) => error instanceof kind)) throw error;
+      if (!TOLD.some((kind) => error instanceof kind)) {
+        this.logger.error(`Whether "${name}" on ${target} was done is not known. ${describePaymentError(error)}`);
+        throw new ConsoleRefusal(503, 'Outcome unknown', OUTCOME_UNKNOWN);
+      }
       const message: Message = { tone: 'bad', text: `Nothing was changed. ${(error as Error).message}` };
       return this.page(context, at, action, { status, message, input });
     }
@@ -143,6 +152,11 @@ const UNPARSED =
 const CSRF_TOKEN_INVALID =
   'Nothing was changed: this form was issued to someone else, for another action, or before the browser was closed. ' +
   'Review it and confirm again.';
+
+/** The database may have committed, and the answer been lost. */
+const OUTCOME_UNKNOWN =
+  'It is not known whether this was done: the database did not answer. Look at the record itself, or at the log page, before you ' +
+  'repeat it.';
 
 const NAMELESS = new ConsoleRefusal(
   403,

@@ -21,6 +21,8 @@ export function actionTitle({ action, detail }: RecordedAction): string {
       const { consumer } = (detail.filter ?? {}) as Readonly<Record<string, unknown>>;
       return `delivered past events to ${text(consumer)}`;
     }
+    case 'retire-consumer':
+      return 'gave up the consumer';
     case 'erase':
       return 'removed the personal data of the order';
     case 'recover':

@@ -2,7 +2,8 @@ import type { ServerResponse } from 'node:http';
 import type { SandboxRequest } from '../common/http.js';
 import type { ApiGateway } from './api-gateway.js';
 
-const PLACES = /^\/(?:(?:api|link|transfer|sandbox)\/|sandbox$)/;
+const OPERATIONS = /^\/api\/v1\/bill\/(?:create|payments)\/?$/i;
+const PAGES = /^\/(?:(?:link|transfer|sandbox)\/|sandbox$)/;
 /** What browsers request on their own. */
 const BROWSERS_OWN = /^\/(?:favicon\.ico|robots\.txt|apple-touch-icon[\w-]*\.png|\.well-known\/.*)$/;
 
@@ -20,7 +21,7 @@ export function frontDoor(gateway: ApiGateway) {
     request.url = path + url.slice(end);
     if (path === '/' && (request.method === 'GET' || request.method === 'HEAD')) {
       response.writeHead(302, { location: '/sandbox', 'cache-control': 'no-store' }).end();
-    } else if (PLACES.test(path)) next();
+    } else if (OPERATIONS.test(path) || PAGES.test(path)) next();
     else if (BROWSERS_OWN.test(path)) response.writeHead(404).end();
     else void gateway.refuse(request, response);
   };

@@ -104,6 +104,11 @@ describe('the command line of the sandbox', () => {
       "Your application's address (--shop-url, SANDBOX_SHOP_URL) must be",
     ],
     [
+      'payment pages below a path',
+      ['--pay-url', 'http://b.test/pay'],
+      '(--pay-url, SANDBOX_PAY_URL) must have no path, not "/pay"',
+    ],
+    [
       'a word as an address',
       ['--pay-url', 'x'],
       '(--pay-url, SANDBOX_PAY_URL) must be an http or https address, not "x"',

@@ -85,7 +85,7 @@ export function readArguments(args: string[], env: NodeJS.ProcessEnv): ProgramOp
     log: readLog(of('log', 'SANDBOX_LOG', 'all')),
     diagnose: readDiagnose(of('diagnose', 'SANDBOX_DIAGNOSE', 'no')),
     ...(dataDir && { dataDir: readFolder(dataDir) }),
-    ...(payUrl && { payUrl: readAddress(payUrl, "The address of the payer's pages (--pay-url, SANDBOX_PAY_URL)") }),
+    ...(payUrl && { payUrl: readPayUrl(payUrl) }),
   };
 }
 
@@ -116,6 +116,14 @@ function parse(args: string[]) {
 function readAddress(text: string, what: string): string {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
   throw new UsageError(`${what} must be an http or https address, not "${text}"`);
+}
+
+function readPayUrl(text: string): string {
+  const what = "The address of the payer's pages (--pay-url, SANDBOX_PAY_URL)";
+  const { pathname } = new URL(readAddress(text, what));
+  // The pages name each other from the root.
+  if (pathname !== '/') throw new UsageError(`${what} must have no path, not "${pathname}"`);
+  return text;
 }
 
 function readDuration(text: string): Duration {

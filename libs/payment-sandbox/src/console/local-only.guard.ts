@@ -18,7 +18,8 @@ export class LocalOnlyGuard implements CanActivate {
 
   canActivate(context: ExecutionContext): true {
     const request = context.switchToHttp().getRequest<SandboxRequest>();
-    const { controlHosts = [] } = this.options;
+    // A URL has its host in lower case.
+    const controlHosts = (this.options.controlHosts ?? []).map((host) => host.toLowerCase());
     if (controlHosts.length === 0 && !LOOPBACK.test(request.socket.remoteAddress ?? '')) {
       throw new SandboxError(
         403,

@@ -31,7 +31,7 @@ export interface PaymentSandboxOptions {
    * immediate, as it always is through the control interface.
    */
   processingTime?: Duration;
-  /** Address of the payer's pages, `{pay_url}` of the specification. Default: the address of the API call. */
+  /** Address of the payer's pages, `{pay_url}` of the specification, without a path. Default: the address of the API call. */
   payUrl?: string;
   /**
    * Names besides `localhost` to which the control interface and the console answer, such as a container's. If any is

@@ -71,9 +71,12 @@ export class FileJournal implements Journal {
     for (const change of changes) writeSync(fd, lineOf([change]));
     fsyncSync(fd);
     renameSync(fresh, path);
-    const folderFd = openSync(folder, 'r');
-    fsyncSync(folderFd);
-    closeSync(folderFd);
+    if (process.platform !== 'win32') {
+      // Windows flushes no folder.
+      const folderFd = openSync(folder, 'r');
+      fsyncSync(folderFd);
+      closeSync(folderFd);
+    }
     return new FileJournal(fd, path);
   }
 

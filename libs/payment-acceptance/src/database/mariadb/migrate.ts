@@ -2,6 +2,7 @@ import type { Database } from '../database.js';
 import type { Migration } from '../migration.js';
 import type { OwnTransaction } from '../own-transaction.js';
 import { flag } from '../reading.js';
+import { MIGRATION_LOCK_SECONDS } from '../statement-timeout.js';
 import { rawSql, sql } from '../statement.js';
 import { initial } from './migrations/0001-initial.js';
 
@@ -43,6 +44,7 @@ export async function migrateMaria(
       );
     }
     try {
+      await database.change(sql`SET SESSION lock_wait_timeout = ${rawSql(String(MIGRATION_LOCK_SECONDS))}`, tx);
       await database.change(
         sql`CREATE TABLE IF NOT EXISTS payment_acceptance.migration (
            version INT PRIMARY KEY, name VARCHAR(255) NOT NULL, applied_at DATETIME(6) NOT NULL) ENGINE=InnoDB`,
@@ -57,6 +59,7 @@ export async function migrateMaria(
         );
       }
     } finally {
+      await database.change(sql`SET SESSION lock_wait_timeout = DEFAULT`, tx);
       await database.change(sql`DO RELEASE_LOCK(${LOCK})`, tx);
     }
   });

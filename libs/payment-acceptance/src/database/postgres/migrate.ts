@@ -2,6 +2,7 @@ import type { Database } from '../database.js';
 import type { Migration } from '../migration.js';
 import type { OwnTransaction } from '../own-transaction.js';
 import { flag } from '../reading.js';
+import { MIGRATION_LOCK_SECONDS } from '../statement-timeout.js';
 import { rawSql, sql } from '../statement.js';
 import { initial } from './migrations/0001-initial.js';
 
@@ -28,6 +29,7 @@ export async function migratePostgres(
 function inTurn<T>(database: Database, work: (tx: OwnTransaction) => Promise<T>): Promise<T> {
   return database.transaction(async (tx) => {
     await database.rows(sql`SELECT pg_advisory_xact_lock(${ADVISORY_LOCK}::bigint)`, {}, tx);
+    await database.change(sql`SET LOCAL lock_timeout = ${rawSql(`'${MIGRATION_LOCK_SECONDS}s'`)}`, tx);
     return work(tx);
   });
 }

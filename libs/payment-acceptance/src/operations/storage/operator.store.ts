@@ -8,8 +8,9 @@ import type { DeadLetterFilter } from '../records/dead-letter.js';
 import { Database } from '../../database/database.js';
 import { deadLettersOf, isOrderless, orderlessOf } from './dead-letters.js';
 import { LONG_STATEMENT_TIMEOUT_MS } from '../../database/statement-timeout.js';
-import type { DeliveryQueue } from '../../events/storage/delivery.store.js';
-import { integer } from '../../database/reading.js';
+import { ABSENT_MS, type DeliveryQueue } from '../../events/storage/delivery.store.js';
+import { PaymentOperatorActionError } from '../operator.errors.js';
+import { flag, integer } from '../../database/reading.js';
 import { ofScope } from '../../database/scope.js';
 import type { ShopScope } from '../../domain/shop-scope.js';
 import { rawSql, sql, type Statement } from '../../database/statement.js';
@@ -62,8 +63,48 @@ export class OperatorStore {
     });
   }
 
-  /** @returns the id of the record */
+  /** Whether the tables know the consumer, and whether an instance has hosted it within {@link ABSENT_MS}. Locks what says so. */
+  async hosting(tx: OwnTransaction, consumer: string): Promise<{ readonly known: boolean; readonly recent: boolean }> {
+    const { dialect, offsetMs } = this.database;
+    const rows = await this.database.rows<{ recent: boolean }>(
+      sql`SELECT last_seen_at >= ${dialect.now(offsetMs - ABSENT_MS)} AS recent FROM payment_acceptance.consumer
+       WHERE name = ${databaseText(consumer)} ${dialect.locking}`,
+      { recent: flag },
+      tx,
+    );
+    return { known: rows.length > 0, recent: rows.some(({ recent }) => recent) };
+  }
+
+  /** No settlement writes deliveries to it from now on, unless an instance hosts it again. */
+  async forgetConsumer(tx: OwnTransaction, consumer: string): Promise<void> {
+    await this.database.change(sql`DELETE FROM payment_acceptance.consumer WHERE name = ${databaseText(consumer)}`, tx);
+  }
+
+  /** Some deliveries in a state other than DONE that a consumer has not taken. */
+  async untaken(consumer: string, state: 'PENDING' | 'DEAD'): Promise<string[]> {
+    const rows = await this.database.rows<{ id: string }>(
+      sql`SELECT ${this.database.dialect.text('id')} AS id FROM payment_acceptance.delivery
+       WHERE state = ${state} AND behind IN (FALSE, TRUE) AND consumer = ${databaseText(consumer)} LIMIT ${READ_AT_ONCE}`,
+      {},
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  /** @returns how many were still there */
+  removeDeliveries(tx: OwnTransaction, ids: readonly string[]): Promise<number> {
+    const { inKeyOrder, oneOf } = this.database.dialect;
+    return this.database.change(
+      sql`DELETE FROM payment_acceptance.delivery WHERE id ${oneOf(ids, 'bigint')} ${inKeyOrder(ids.length)}`,
+      tx,
+    );
+  }
+
+  /**
+   * @returns the id of the record
+   * @throws PaymentOperatorActionError if nobody is named
+   */
   async record({ operator, action, target, detail }: OperatorAction, tx?: OwnTransaction): Promise<string> {
+    if (operator.trim() === '') throw new PaymentOperatorActionError('Specify in "operator" who is doing this.');
     const id = this.random.uuid();
     await this.database.change(
       sql`INSERT INTO payment_acceptance.operator_action (id, at, operator, action, target, detail)

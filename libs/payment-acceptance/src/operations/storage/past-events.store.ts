@@ -7,7 +7,7 @@ import { Database } from '../../database/database.js';
 import { flag, integer } from '../../database/reading.js';
 import { ofScope } from '../../database/scope.js';
 import type { ShopScope } from '../../domain/shop-scope.js';
-import { LONG_STATEMENT_TIMEOUT_MS } from '../../database/statement-timeout.js';
+import { REPORT_STATEMENT_TIMEOUT_MS } from '../../database/statement-timeout.js';
 import { join, sql, type Statement } from '../../database/statement.js';
 import type { OwnTransaction } from '../../database/own-transaction.js';
 
@@ -34,7 +34,7 @@ export class PastEventsStore {
   async count(filter: PastEventFilter, scope: ShopScope): Promise<number> {
     const [counted] = await this.database.rows<{ missing: number }>(
       sql`SELECT count(*) AS missing FROM payment_acceptance.event e WHERE ${this.isMissing(filter, scope)}`.withTimeout(
-        LONG_STATEMENT_TIMEOUT_MS,
+        REPORT_STATEMENT_TIMEOUT_MS,
       ),
       { missing: integer },
     );
@@ -44,14 +44,14 @@ export class PastEventsStore {
   /** The events that are missing, the oldest first; of many the first of these. */
   missing(filter: PastEventFilter, scope: ShopScope, after?: PastEvent): Promise<PastEvent[]> {
     const { dialect } = this.database;
-    // A few events are found by their bill or their time, all others page by page.
-    const isSelective = filter.orderId !== undefined || filter.from !== undefined;
+    // A few events are found by their bill, all others page by page: the first page skips what is older than `from`.
+    const isSelective = filter.orderId !== undefined;
     const [hint, order] = isSelective ? [sql``, sql``] : [dialect.bySeq, sql`ORDER BY e.seq ${dialect.inOrder}`];
     const later = sql`(SELECT * FROM payment_acceptance.event e ${hint} WHERE e.seq > ${after?.seq ?? '0'} ${order}) e`;
     return this.database.rows<PastEvent>(
       sql`SELECT ${dialect.text('e.seq')} AS seq, e.intent_id AS "intentId", ${this.name(filter)} AS consumer
        FROM ${later} WHERE ${this.isMissing(filter, scope)} ORDER BY e.seq LIMIT ${READ_AT_ONCE}`.withTimeout(
-        LONG_STATEMENT_TIMEOUT_MS,
+        REPORT_STATEMENT_TIMEOUT_MS,
       ),
       {},
     );

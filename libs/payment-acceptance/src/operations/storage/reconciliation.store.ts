@@ -4,7 +4,7 @@ import type { LedgerPayment } from '../../domain/payment.js';
 import { FIRST_UUID } from '../../domain/uuid.js';
 import { Database } from '../../database/database.js';
 import { flag, instant, type Reading } from '../../database/reading.js';
-import { LONG_STATEMENT_TIMEOUT_MS } from '../../database/statement-timeout.js';
+import { REPORT_STATEMENT_TIMEOUT_MS } from '../../database/statement-timeout.js';
 import { rawSql, toSql, sql, type Expression, type Statement } from '../../database/statement.js';
 import type { BillId, IntentId, OrderId, PaymentId } from '../../domain/ids.js';
 
@@ -82,7 +82,7 @@ export class ReconciliationStore {
              AND (${within('p.first_seen_at')} OR ${within('p.changed_at')}
                OR p.service_created_at LIKE ${`${span.day}%`}))
            OR EXISTS (SELECT 1 FROM payment_acceptance.callback c WHERE c.intent_id = b.intent_id AND ${within('c.received_at')}))
-       ORDER BY ${openedAt}, b.intent_id LIMIT ${limit}`.withTimeout(LONG_STATEMENT_TIMEOUT_MS),
+       ORDER BY ${openedAt}, b.intent_id LIMIT ${limit}`.withTimeout(REPORT_STATEMENT_TIMEOUT_MS),
       { openedAt: instant },
     );
   }
@@ -123,7 +123,7 @@ export class ReconciliationStore {
     return this.database.rows<LedgerPaymentOfBill>(
       sql`SELECT ${this.paymentColumns()}, b.order_id AS "orderId", b.bill_id AS "billId", b.state AS "billState"
        FROM payment_acceptance.payment p JOIN payment_acceptance.bill b ON b.intent_id = p.intent_id WHERE ${condition}`.withTimeout(
-        LONG_STATEMENT_TIMEOUT_MS,
+        REPORT_STATEMENT_TIMEOUT_MS,
       ),
       PAYMENT,
     );

@@ -3,7 +3,7 @@ import type { BillId, IntentId, OrderId } from '../../domain/ids.js';
 import { FIRST_UUID } from '../../domain/uuid.js';
 import { Database } from '../../database/database.js';
 import { instant, integer } from '../../database/reading.js';
-import { LONG_STATEMENT_TIMEOUT_MS } from '../../database/statement-timeout.js';
+import { REPORT_STATEMENT_TIMEOUT_MS } from '../../database/statement-timeout.js';
 import { sql } from '../../database/statement.js';
 
 /** A bill to be checked again. */
@@ -46,7 +46,7 @@ export class RecoveryStore {
          AND (${openedAt} > ${afterMs} OR ${openedAt} = ${afterMs} AND b.intent_id > ${after?.intentId ?? FIRST_UUID})
          AND (b.state = 'OPEN' OR b.opened_at >= ${from} OR b.ended_at >= ${from} OR EXISTS (
            SELECT 1 FROM payment_acceptance.payment p WHERE p.intent_id = b.intent_id AND p.changed_at >= ${from}))
-       ORDER BY ${openedAt}, b.intent_id LIMIT ${limit}`.withTimeout(LONG_STATEMENT_TIMEOUT_MS),
+       ORDER BY ${openedAt}, b.intent_id LIMIT ${limit}`.withTimeout(REPORT_STATEMENT_TIMEOUT_MS),
       { openedAt: instant },
     );
   }
@@ -84,7 +84,7 @@ export class RecoveryStore {
          AND (${receivedAt} > ${afterMs} OR ${receivedAt} = ${afterMs} AND c.id > ${after?.id ?? FIRST_UUID})
          AND NOT EXISTS (SELECT 1 FROM payment_acceptance.bill b
            WHERE b.shop = c.shop AND b.bill_id = c.bill_id)
-       ORDER BY ${receivedAt}, c.id LIMIT ${limit}`.withTimeout(LONG_STATEMENT_TIMEOUT_MS),
+       ORDER BY ${receivedAt}, c.id LIMIT ${limit}`.withTimeout(REPORT_STATEMENT_TIMEOUT_MS),
       { receivedAt: instant },
     );
   }
