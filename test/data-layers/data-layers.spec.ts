@@ -215,6 +215,21 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, absent, ...k
     expect(await effects()).toEqual(['attempt 2']);
   });
 
+  each('that throw leave nothing of what they have persisted', async () => {
+    if (!layer.persist) return;
+    const { persist } = layer;
+    await paid((tx, _event, { attempt }) => {
+      const values = { consumer: `attempt ${attempt}`, event: 'paid', paymentId: 'x', orderId: 'order-1' };
+      persist(tx, { table: 'effect', values });
+      return attempt === 1 ? Promise.reject(new Error('out of stock')) : Promise.resolve();
+    });
+    await instance.deliveries.runOnce();
+    expect(await effects()).toEqual([]);
+    await again();
+    expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 2 });
+    expect(await effects()).toEqual(['attempt 2']);
+  });
+
   each('roll back nested transactions with their own', async () => {
     if (!layer.nested) return;
     const { nested } = layer;

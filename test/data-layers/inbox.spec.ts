@@ -69,6 +69,19 @@ describe.each(LAYERS)('processOnce in transactions of $name', ({ open, absent, c
     expect(await done()).toEqual(['whole']);
   });
 
+  each('nothing is kept of what work has persisted that fails', async () => {
+    if (!layer.persist) return;
+    const { persist } = layer;
+    const failing: Work = (tx) => {
+      persist(tx, { table: 'done', values: { what: 'half' } });
+      return Promise.reject(new Error('no stock'));
+    };
+    await expect(once(failing)).rejects.toThrow('no stock');
+    expect(await done()).toEqual([]);
+    expect(await once(write('whole'))).toBe(true);
+    expect(await done()).toEqual(['whole']);
+  });
+
   each('nothing is kept of work that outlives its limit, though it goes on', async () => {
     let working: Promise<unknown> = Promise.resolve();
     const slow: Work = (tx) => {

@@ -25,7 +25,8 @@ import pg from 'pg';
  * @property {(tx: any, work: (tx: any) => Promise<unknown>) => Promise<unknown>} [nested] a transaction of the layer's own within the
  * handler's; absent where it has none
  * @property {(tx: any) => Promise<unknown>} [end] the layer's own end of a transaction, by the handler; absent where it has none
- * @property {(tx: any) => void} [persist] something that only the end of the transaction writes, and that the database refuses
+ * @property {(tx: any, row?: { table: 'done' | 'effect'; values: object }) => void} [persist] a row that only the end of the transaction
+ * writes; by default one that the database refuses
  * @property {() => Promise<unknown>} close
  */
 
@@ -202,14 +203,35 @@ const mikroOrm = {
     /** @type {any} */
     const { MikroORM } = await import(onMariaDb ? '@mikro-orm/mariadb' : '@mikro-orm/postgresql');
     const { EntitySchema } = await import('@mikro-orm/core');
-    const Unused = new EntitySchema({ name: 'Unused', properties: { id: { type: 'number', primary: true } } });
+    const text = /** @param {string} fieldName */ (fieldName) => ({ type: 'string', fieldName });
+    const key = (/** @type {string} */ fieldName) => ({ ...text(fieldName), primary: true });
+    /** @type {any} */
+    const entities = {
+      unused: new EntitySchema({ name: 'Unused', properties: { id: { type: 'number', primary: true } } }),
+      done: new EntitySchema({ name: 'Done', tableName: 'done', properties: { what: key('what') } }),
+      effect: new EntitySchema({
+        name: 'Effect',
+        tableName: 'effect',
+        properties: {
+          consumer: key('consumer'),
+          event: text('event'),
+          paymentId: text('paymentId'),
+          orderId: text('orderId'),
+        },
+      }),
+    };
     const driverOptions = onMariaDb ? {} : { application_name: 'handlers' };
-    const orm = await MikroORM.init({ clientUrl: url, entities: [Unused], driverOptions, pool: { max: connections } });
+    const orm = await MikroORM.init({
+      clientUrl: url,
+      entities: Object.values(entities),
+      driverOptions,
+      pool: { max: connections },
+    });
     return {
       transactions: mikroOrmTransactions(orm.em),
       send: (tx, statement) => tx.execute(statement),
       nested: (tx, work) => tx.transactional(work),
-      persist: (tx) => tx.persist(tx.create(Unused, { id: 1 })),
+      persist: (tx, row) => tx.persist(tx.create(entities[row?.table ?? 'unused'], row?.values ?? { id: 1 })),
       close: () => orm.close(),
     };
   },

@@ -73,6 +73,18 @@ describe('the connection of a handler', () => {
     (await manager.queryRunner!.connect()) as Client & Promising;
 
   describe('the driver’s client of a handler’s connection', () => {
+    test('stays with it when it releases its runner, and serves no other request', async () => {
+      await paidFor(async (manager) => {
+        await manager.queryRunner!.release();
+        await harness.host.dataSource.query(`CREATE TABLE of_another (id int)`);
+        await harness.host.dataSource.query('INSERT INTO of_another VALUES (1)');
+        throw new Error('out of stock');
+      });
+      await harness.host.deliveries.runOnce();
+      expect(await delivery()).toMatchObject({ state: 'PENDING', lastError: expect.stringContaining('out of stock') });
+      expect(await harness.host.dataSource.query('SELECT id FROM of_another')).toHaveLength(1);
+    });
+
     test('is as good as the manager while the handler runs', async () => {
       await paidFor(async (manager) => {
         const client = await clientOf(manager);

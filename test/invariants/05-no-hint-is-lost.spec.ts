@@ -58,8 +58,10 @@ describe('invariant 5: no hint is lost', () => {
       'UPDATE payment_acceptance.callback SET intent_id = NULL, corroboration = $1 WHERE bill_id = $2',
       ['{}', billId],
     );
-    harness.clock.advance(30_000);
+    harness.clock.advance(600_000);
     await harness.host.app.get(Confirmer, { strict: false }).maintain();
+    const linked = `SELECT 1 FROM payment_acceptance.callback WHERE bill_id = '${billId}' AND intent_id IS NOT NULL`;
+    expect(await harness.host.dataSource.query(linked)).toHaveLength(1);
     await harness.settle();
     expect((await harness.effects()).map(({ orderId }) => orderId)).toContain('early');
   });

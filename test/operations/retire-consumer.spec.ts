@@ -57,16 +57,41 @@ describe('a consumer that a release has removed', () => {
     expect(await ofGone()).toHaveLength(3);
   });
 
+  test('is given up event by event: what an instance hosts is left alone', async () => {
+    await sql(
+      `INSERT INTO payment_acceptance.consumer (name, event_name, shops, last_seen_at)
+       VALUES ('gone', 'payment.failed', NULL, '2020-01-01')`,
+    );
+    await sql(
+      `UPDATE payment_acceptance.consumer SET last_seen_at = '2100-01-01' WHERE event_name = 'payment.succeeded'`,
+    );
+    expect(await retire()).toMatchObject({ code: 0, out: expect.stringContaining('0 deliveries') });
+    expect(await retire()).toMatchObject({ code: 1, err: expect.stringContaining('within the last hour') });
+    expect(await ofGone()).toHaveLength(3);
+    await hostedAt('2020-01-01');
+  });
+
+  test('leaves a delivery that is being taken alone', async () => {
+    const lease = (until: string) =>
+      sql(
+        `UPDATE payment_acceptance.delivery SET lease_until = ${until} WHERE consumer = 'gone' AND state = 'PENDING'`,
+      );
+    await lease(`'2100-01-01'`);
+    const operations = harness.host.app.get(PaymentOperations);
+    expect(await operations.retireConsumer('gone', { operator: 'ben' })).toBe(1); // the dead letter
+    expect(await ofGone()).toEqual(['PENDING', 'PENDING']);
+    await lease('NULL');
+  });
+
   test('is given up with what it has not taken, on record, and gets nothing from then on', async () => {
     expect(await commands.json('retire-consumer', '--consumer', 'gone', '--operator', 'ann')).toEqual({
       code: 0,
-      document: { consumer: 'gone', removed: 3 },
+      document: { consumer: 'gone', removed: 2 },
     });
     await pay('d');
     expect(await ofGone()).toEqual([]);
-    expect(await sql(`SELECT operator, action, target FROM payment_acceptance.operator_action`)).toEqual([
-      { operator: 'ann', action: 'retire-consumer', target: 'gone' },
-    ]);
+    const recorded: unknown = await sql(`SELECT operator, action, target FROM payment_acceptance.operator_action`);
+    expect(recorded).toContainEqual({ operator: 'ann', action: 'retire-consumer', target: 'gone' });
     expect(await retire()).toMatchObject({ code: 1, err: expect.stringContaining('There is no consumer "gone".') });
     expect((await harness.effects()).map(({ orderId }) => orderId).sort()).toEqual(['a', 'b', 'c', 'd']);
   });

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { PaymentShopOptions } from 'nestjs-payment-acceptance';
 import { PaymentReconciliation, PaymentRecovery } from 'nestjs-payment-acceptance/operations';
+import { commandsOf } from '../support/commands.js';
 import { moduleOptions, startHarness, type Harness } from '../support/harness.js';
 
 describe('a shop that is refused, or whose settings cannot be read', () => {
@@ -23,9 +24,15 @@ describe('a shop that is refused, or whose settings cannot be read', () => {
         rows.push(`${shop} ${error ?? 'compared'}`);
       }
     };
-    await expect(reconciling()).rejects.toMatchObject({ code: 'merchant-banned' });
+    const failed = [{ shop: 'main', error: 'merchant-banned' }];
+    await expect(reconciling()).rejects.toMatchObject({ code: 'reconciliation-incomplete', failed });
     expect(rows.at(-1)).toBe('eu compared');
     expect(rows.filter((row) => row.startsWith('main'))).toHaveLength(9);
+    const commands = commandsOf(harness);
+    const { code, document } = await commands.json('reconcile', '--day', day);
+    commands.close();
+    expect([code, document]).toEqual([1, expect.objectContaining({ failed, rows: expect.arrayContaining([]) })]);
+    expect((document as { rows: unknown[] }).rows).toHaveLength(rows.length);
   });
 
   test('keeps no other shop from being recovered, and is named in the report', async () => {

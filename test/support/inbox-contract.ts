@@ -62,6 +62,30 @@ function testCopies(given: () => DataSource, done: Done): void {
 }
 
 function testFailures(given: () => DataSource, done: Done): void {
+  test('a copy within other work is one, and fails nothing', async () => {
+    const { manager } = given();
+    await processOnce(manager, { id: 'e-1' }, work('first'));
+    const outer = async (inner: EntityManager): Promise<void> => {
+      expect(await processOnce(inner, { id: 'e-1' }, work('copy'))).toBe(false);
+      await work('outer')(inner);
+    };
+    expect(await processOnce(manager, { id: 'e-2' }, outer)).toBe(true);
+    const own = (inner: EntityManager) => processOnce(inner, { id: 'e-3' }, outer);
+    expect(await manager.transaction(own)).toBe(true);
+    expect(await done()).toEqual(['first', 'outer', 'outer']);
+  });
+
+  test('work that releases its runner gives its transaction to nobody else', async () => {
+    const dataSource = given();
+    const releasing = async (inner: EntityManager): Promise<void> => {
+      await inner.queryRunner?.release();
+      await dataSource.query(`INSERT INTO done (what) VALUES ('of another')`);
+      throw new Error('no stock');
+    };
+    await expect(processOnce(dataSource.manager, { id: 'e-1' }, releasing)).rejects.toThrow('no stock');
+    expect(await done()).toEqual(['of another']);
+  });
+
   test('work that fails leaves nothing behind, and the event can be processed again', async () => {
     const { manager } = given();
     const failing = async (inner: EntityManager): Promise<void> => {

@@ -45,8 +45,8 @@ export class IntentEnds {
   }
 
   /**
-   * Stores the service's answer, which opens the bill, unless another bill has its id or an operator attached another bill to the intent. It proves that one whom an
-   * operator has voided was made.
+   * Stores the service's answer, which opens the bill, unless another bill has its id or an operator attached another bill to the intent. It
+   * also opens one that an operator has voided: it proves that the bill was made.
    */
   open(intent: Intent, answer: CreatedBill): Promise<BillRecord> {
     const { shop, orderId, intentId } = intent;
@@ -65,7 +65,10 @@ export class IntentEnds {
       { shop, orderId, intentId, made: answer },
       // The bill may already be open: an earlier commit whose reply was lost, or an operator who attached this bill.
       async () =>
-        (await open()) ?? (await this.store.byId(intentId)) ?? (await this.restored(intent, billId)) ?? (await open()),
+        (await open()) ??
+        (await this.reopened(intent, billId, open)) ??
+        (await this.restored(intent, billId)) ??
+        (await open()),
       async (stored) => {
         let opened: BillRecord | undefined;
         try {
@@ -82,6 +85,20 @@ export class IntentEnds {
         return opened;
       },
     );
+  }
+
+  /** The bill as the ledger has it; opened if an operator has voided it. */
+  private async reopened(
+    { shop, orderId, intentId }: Intent,
+    billId: BillId,
+    open: () => Promise<BillRecord | undefined>,
+  ): Promise<BillRecord | undefined> {
+    const bill = await this.store.byId(intentId);
+    if (bill?.state !== 'VOIDED') return bill;
+    const line = `The service has made bill ${billId}, whose intent an operator has voided. It is open again: look whether the order has another.`;
+    this.logger.write('creation-contradicted', line, { shop, orderId, intentId, billId });
+    await this.store.unvoid(intentId);
+    return open();
   }
 
   /**

@@ -26,8 +26,9 @@ export const HELP = `Usage: payment-acceptance <command> [options]
       --from TIME  --to TIME   settled from (inclusive), to (exclusive), such as 2026-11-21T00:00:00Z
       --operator NAME      who is doing this, for the record; default: the system user's name
       --dry-run            only reports how many
-  retire-consumer          gives up a consumer that a release has removed or renamed: removes what it has not taken
-      --consumer NAME      no instance may have hosted it within the last hour
+  retire-consumer          gives up what a consumer no longer takes, as a release has removed or renamed it or a handler:
+                           removes deliveries of what no instance has hosted for an hour
+      --consumer NAME      which consumer
       --operator NAME      who is doing this, for the record; default: the system user's name
   reconcile --day DAY      compares a day's payments at the service with the ledger, as CSV; DAY such as 2026-11-21,
                            by the service's wall clock; exit code 1 if they differ

@@ -92,10 +92,7 @@ export const retireConsumer: Command = async (context, { values }, output) => {
   if (consumer === undefined) throw new UsageError('Specify the consumer: --consumer NAME.');
   const removed = await context.get(PaymentOperations).retireConsumer(consumer, { operator: operatorOf(operator) });
   if (values.json) printJson(output, { consumer, removed });
-  else
-    output.out(
-      `Consumer "${shownText(consumer)}" is given up; ${removed} deliveries that it had not taken are removed.\n`,
-    );
+  else output.out(`${removed} deliveries of what consumer "${shownText(consumer)}" no longer takes are removed.\n`);
   return 0;
 };
 

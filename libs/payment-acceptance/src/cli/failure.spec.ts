@@ -18,6 +18,7 @@ const source = path.resolve('libs/payment-acceptance/src');
 /** Errors that end no command, or only as a fault of the program: then `doctor` is next. */
 const OF_THE_APPLICATION = [
   'PaymentBillError',
+  'PaymentReconciliationIncompleteError',
   'PaymentShopError',
   'PaymentServiceError',
   'PaymentInvalidBillRequestError',

@@ -2,6 +2,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { shownText } from '../common/text.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { PaymentReconciliation } from '../operations/payment-reconciliation.service.js';
+import { PaymentReconciliationIncompleteError } from '../operations/operator.errors.js';
 import { addToTotals, type ReconciliationTotal, type StatementComparison } from '../operations/reconciliation.js';
 import { UsageError, type Arguments } from './arguments.js';
 import type { Command } from './commands.js';
@@ -51,18 +52,25 @@ export const reconcile: Command = async (context, given, output) => {
   const rows: string[] = [];
   const totals = new Map<string, ReconciliationTotal>();
   const count = { rows: 0, different: 0, unknownBills: 0 };
-  for await (const row of compared) {
-    if (json) rows.push(jsonText(row));
-    else output.out((count.rows === 0 ? HEADER : '') + lineOf(row));
-    count.rows += 1;
-    if (row.differences.length > 0) count.different += 1;
-    if (row.differences.includes('unknown-bill')) count.unknownBills += 1;
-    addToTotals(totals, row, day === undefined);
+  let failed: PaymentReconciliationIncompleteError['failed'] = [];
+  try {
+    for await (const row of compared) {
+      if (json) rows.push(jsonText(row));
+      else output.out((count.rows === 0 ? HEADER : '') + lineOf(row));
+      count.rows += 1;
+      if (row.differences.length > 0) count.different += 1;
+      if (row.differences.includes('unknown-bill')) count.unknownBills += 1;
+      addToTotals(totals, row, day === undefined);
+    }
+  } catch (error) {
+    if (!(error instanceof PaymentReconciliationIncompleteError)) throw error;
+    ({ failed } = error);
+    output.err(`${shownText(error.message)}\n`);
   }
   const { different, unknownBills } = count;
   if (json) {
     const ofStatement = { unknownBills, unreadable: unreadable.length, unreadableRows: unreadable.slice(0, MAX_NAMED) };
-    const sums = { different, ...(!day && ofStatement), totals: [...totals.values()] };
+    const sums = { different, ...(day ? { failed } : ofStatement), totals: [...totals.values()] };
     output.out(`${jsonText(day === undefined ? { against } : { day }).slice(0, -1)},"rows":[`);
     rows.forEach((row, index) => output.out(`${index === 0 ? '' : ','}\n${row}`));
     output.out(`\n],${jsonText(sums).slice(1)}\n`);
@@ -75,7 +83,7 @@ export const reconcile: Command = async (context, given, output) => {
     printTotals(totals.values(), day ? 'service' : 'statement', output);
   }
   if (day !== undefined) output.err(UNSEEN);
-  return different + unreadable.length > 0 ? 1 : 0;
+  return different + unreadable.length + failed.length > 0 ? 1 : 0;
 };
 
 const HEADER = csvLine(Object.keys(COLUMNS));

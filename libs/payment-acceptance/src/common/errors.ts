@@ -2,7 +2,8 @@ import { maskCards } from './redact.js';
 import { cleanLine } from './text.js';
 
 /**
- * Base class of every error that this module throws on purpose. Messages say what happened and what to do next. No error
+ * Base class of the errors that this module throws on purpose, except those of handlers and receivers (`PaymentOrderNotFoundError`,
+ * `PaymentNonRetryableError`, `UnreadablePaymentEventError`). Messages say what happened and what to do next. No error
  * contains a token, a digest or a full card number, and none has a foreign error as its `cause`.
  */
 export abstract class PaymentAcceptanceError extends Error {

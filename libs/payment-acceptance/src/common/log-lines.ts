@@ -58,8 +58,8 @@ export const LOG_LINES = {
     "Check the service's message, and the shop's `shopId` and token.",
   ),
   'creation-contradicted': error(
-    'The service created a bill that contradicts the ledger: its id belongs to another bill, or its intent has another bill.',
-    'Look up both bills at the service. One that is payable and not known here is to be imported.',
+    'The service created a bill that contradicts the ledger: its id belongs to another bill, or its intent has another bill or was voided.',
+    'Look up the bill at the service. One that is payable and not known here is to be imported; one that was voided is open again.',
   ),
   'creation-unknown': error(
     'The outcome of a creation was not stored within its lease, so the bill may exist.',

@@ -6,6 +6,7 @@ export interface MikroOrmManager<Em> {
   fork(): Em;
   transactional<T>(work: (em: Em) => Promise<T>, options: { isolationLevel: never }): Promise<T>;
   flush(): Promise<void>;
+  clear(): void;
   getTransactionContext(): unknown;
   getConnection(): unknown;
 }
@@ -77,8 +78,9 @@ export function mikroOrmTransactions<Em extends MikroOrmManager<Em>>(
       }
     },
     async query(tx, sql, values, gives) {
-      // What the handler has persisted comes before the mark that it is done, and must not come before ROLLBACK.
-      if (sql !== 'ROLLBACK') await tx.flush();
+      // What the handler has changed comes before the mark that it is done, and neither before a ROLLBACK nor after it.
+      if (sql === 'ROLLBACK') tx.clear();
+      else await tx.flush();
       const method = gives === 'rows' ? 'all' : 'run';
       const answer = await (tx.getConnection() as Connection).execute(sql, values, method, tx.getTransactionContext());
       if (Array.isArray(answer)) return { rows: answer, rowCount: answer.length };

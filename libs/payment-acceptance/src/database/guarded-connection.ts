@@ -3,13 +3,18 @@ import { statementRefused } from './database.errors.js';
 
 /**
  * Refuses the driver's client that the runner's `connect` hands out, once the connection is another caller's: what a handler
- * sends to it then would run in somebody else's transaction. A released runner would even take another one from the pool.
+ * sends to it then would run in somebody else's transaction. A released runner would even take another one from the pool. A handler
+ * that releases the runner keeps it until then: what comes next would run in our transaction.
  */
 export function guardConnection(runner: QueryRunner, isOver: () => boolean): void {
   const connect = runner.connect.bind(runner) as () => Promise<object>;
   runner.connect = async () => {
     if (isOver()) throw statementRefused();
     return guarded(await connect(), isOver);
+  };
+  const release = runner.release.bind(runner);
+  runner.release = async () => {
+    if (isOver()) await release();
   };
 }
 

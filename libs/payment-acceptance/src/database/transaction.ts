@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate } from 'node:timers/promises';
 import type { DataSource, EntityManager, EntitySubscriberInterface, QueryRunner } from 'typeorm';
 import { statementRefused } from './database.errors.js';
+import { guardConnection } from './guarded-connection.js';
 import { isReadOnly } from './query-errors.js';
 import { withStatementTimeout } from './statement-timeout.js';
 
@@ -63,9 +64,12 @@ export async function transact<T>(
   const runner = dataSource.createQueryRunner();
   const connection: unknown = await runner.connect();
   const transaction = new Transaction(dataSource, runner);
+  let isOver = false;
+  guardConnection(runner, () => isOver);
   try {
     return await run(transaction, connection);
   } finally {
+    isOver = true;
     if (!transaction.isOver) await destroy(runner, connection);
     await runner.release();
   }

@@ -39,7 +39,7 @@ export interface PaymentHealthThresholds {
   readonly lostBills?: number;
   /** Consecutive requests from this process that got no usable answer from the service. Default 3. */
   readonly serviceFailures?: number;
-  /** How long a worker of this process may go without polling for work. Default 60000. */
+  /** How long, beyond `pollMs`, a worker of this process may go without a poll that succeeds. Default 60000. */
   readonly workerSilenceMs?: number;
 }
 

@@ -97,7 +97,7 @@ export class CallbackRequests {
     }
     if (this.kind === 'fastify') {
       const application = this.http.httpAdapter.getInstance<FastifyApplication>();
-      // Nest's own hook for CORS runs before any that is added.
+      // Nest's own hook for CORS runs before any that is added. Not on the second server that Fastify opens for `localhost`.
       application.server.prependListener('request', (request) => this.hideOrigin(request));
       application.addHook('onRoute', ({ method, url }) => {
         for (const each of [method].flat()) this.registered.add(`${each} ${url}`);

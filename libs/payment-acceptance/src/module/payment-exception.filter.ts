@@ -9,8 +9,8 @@ import { paymentHttpException } from './http-exceptions.js';
  * Answers a checkout's call that failed with an error of the module: a 503 with `Retry-After` where the order can be paid
  * again, never a bare 500. {@link paymentHttpException} lists the answers. What is not the caller's mistake is logged.
  *
- * Put `@UseFilters(PaymentExceptionFilter)` on your controller, or provide it for all as `APP_FILTER`. Calls that are not
- * HTTP (GraphQL, microservices) get the error itself.
+ * Put `@UseFilters(PaymentExceptionFilter)` on your controller, or provide it for all as `APP_FILTER`. Calls of
+ * GraphQL and messages of microservices get the error itself. Not for WebSocket gateways.
  */
 @Catch(PaymentAcceptanceError)
 export class PaymentExceptionFilter extends BaseExceptionFilter<PaymentAcceptanceError | HttpException> {

@@ -57,7 +57,11 @@ export {
 } from './payment-recovery.service.js';
 export type { RecoveredBill } from './recovery.js';
 
-export { PaymentActionInterruptedError, PaymentOperatorActionError } from './operator.errors.js';
+export {
+  PaymentActionInterruptedError,
+  PaymentOperatorActionError,
+  PaymentReconciliationIncompleteError,
+} from './operator.errors.js';
 export { describeError as describePaymentError } from '../common/errors.js';
 export { PaymentHandlerError } from '../events/consumer.errors.js';
 export { PaymentJudgeError } from '../settlement/judge.error.js';

@@ -16,6 +16,16 @@ export class PaymentOperatorActionError extends PaymentAcceptanceError {
   }
 }
 
+/** A reconciliation of all shops has left some: their service does not answer, or their settings cannot be read. */
+export class PaymentReconciliationIncompleteError extends PaymentAcceptanceError {
+  readonly code = 'reconciliation-incomplete';
+
+  /** @param failed the shops that were left, each with the error's code */
+  constructor(readonly failed: readonly { readonly shop: string; readonly error: string }[]) {
+    super(`Not reconciled: ${failed.map(({ shop, error }) => `${shop} (${error})`).join(', ')}. All other shops were.`);
+  }
+}
+
 /** An action on many records failed part-way. What was done stays done; call it again to do the rest. */
 export class PaymentActionInterruptedError extends PaymentAcceptanceError {
   readonly code = 'action-interrupted';

@@ -230,29 +230,30 @@ export class PaymentOperations {
   }
 
   /**
-   * Gives up a consumer that a release has removed or renamed: no further deliveries are written to it, and those that it has not taken
-   * are removed, dead letters included. Otherwise they are kept for ever: health reports them, and the personal data of their bills is
-   * not removed by age. Recorded as `retire-consumer`. An instance that hosts the consumer again brings it back:
-   * {@link deliverPastEvents} then gives it what it has missed. Not in the view of one shop.
+   * Gives up what a consumer no longer takes because a release has removed or renamed it, or one of its handlers: no further deliveries
+   * of those events are written to it, and those that it has not taken are removed, dead letters included. Otherwise they are kept for
+   * ever: health reports them, and the personal data of their bills is not removed by age. What an instance has hosted within the last
+   * hour is left alone. Recorded as `retire-consumer`. An instance that hosts it again brings it back: {@link deliverPastEvents} then
+   * gives it what it has missed. Not in the view of one shop.
    * @returns how many deliveries were removed
-   * @throws PaymentOperatorActionError if there is no such consumer, or an instance has hosted it within the last hour
+   * @throws PaymentOperatorActionError if there is no such consumer, or an instance has hosted all of it within the last hour
    * @throws PaymentActionInterruptedError if a piece fails: those before it are removed. Call again for the others
    */
   async retireConsumer(consumer: string, { operator, note = '' }: PaymentOperatorOptions): Promise<number> {
     const { store } = this.parts;
     const read = (state: 'PENDING' | 'DEAD') => () => store.untaken(consumer, state);
     const forget = async (tx: OwnTransaction): Promise<void> => {
-      const { known, recent } = await store.hosting(tx, consumer);
-      const isThere = known || (await read('PENDING')()).length > 0 || (await read('DEAD')()).length > 0;
-      if (this.scope !== null || !isThere) {
-        throw new PaymentOperatorActionError(`There is no consumer "${consumer}". Check its name.`, 'not-found');
-      }
-      if (recent) {
-        throw new PaymentOperatorActionError(
-          `An instance has hosted consumer "${consumer}" within the last hour. Stop all instances with its handler, and try again in an hour.`,
-        );
-      }
-      await store.forgetConsumer(tx, consumer);
+      const unknown = new PaymentOperatorActionError(
+        `There is no consumer "${consumer}". Check its name.`,
+        'not-found',
+      );
+      if (this.scope !== null) throw unknown;
+      const { forgotten, hosted } = await store.forgetAbsent(tx, consumer);
+      if (forgotten > 0 || (await read('PENDING')()).length > 0 || (await read('DEAD')()).length > 0) return;
+      if (hosted === 0) throw unknown;
+      throw new PaymentOperatorActionError(
+        `An instance has hosted all of consumer "${consumer}" within the last hour. If a release has removed it, wait until that is over.`,
+      );
     };
     /** First the consumer itself, so that nothing new comes. */
     async function* pieces(): AsyncGenerator<readonly (string | null)[]> {
@@ -262,7 +263,7 @@ export class PaymentOperations {
     const action = { operator, action: 'retire-consumer', target: consumer, detail: { note } };
     return this.actInPieces(action, pieces(), async (tx, piece) => {
       const ids = piece.filter((id) => id !== null);
-      if (ids.length > 0) return store.removeDeliveries(tx, ids);
+      if (ids.length > 0) return store.removeUntaken(tx, consumer, ids);
       await forget(tx);
       return 0;
     });

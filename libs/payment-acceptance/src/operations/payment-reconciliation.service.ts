@@ -3,12 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PaymentServiceClient } from '../client/payment-service.client.js';
 import { PaymentServiceError } from '../client/service.errors.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
+import { PaymentAcceptanceError } from '../common/errors.js';
+import { PaymentUnknownShopError } from '../config/configuration.error.js';
 import { PaymentShopError } from '../config/shop.errors.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { instantOfWall } from '../config/time-zone.js';
 import { isRefusalOfShop, isWithoutAnswer } from '../settlement/check-errors.js';
 import { ReconciliationStore, type BillToReconcile, type ReconciliationSpan } from './storage/reconciliation.store.js';
-import { PaymentOperatorActionError } from './operator.errors.js';
+import { PaymentOperatorActionError, PaymentReconciliationIncompleteError } from './operator.errors.js';
 import {
   comparePayments,
   isOfDay,
@@ -95,23 +97,26 @@ export class PaymentReconciliation {
    * if it was open at some time of the day, or if one of its payments was made, or one of its payments or callbacks became known, then.
    * @throws PaymentOperatorActionError if `day` is not a date
    * @throws PaymentUnknownShopError
-   * A shop for which the service does not answer for many bills in a row, or whose settings cannot be read, is left; the others are
-   * reconciled all the same.
-   * @throws PaymentServiceError, PaymentShopError of the first shop that was left, after all others
+   * @throws PaymentServiceError, PaymentShopError for the only shop: the service does not answer for many bills in a row, or its
+   *   settings cannot be read
+   * @throws PaymentReconciliationIncompleteError for such among all shops, once the others are reconciled
    */
   async *reconcile(options: PaymentReconciliationOptions): AsyncGenerator<ReconciledPayment> {
     const midnight = midnightOf(options.day);
-    const names = options.shop === undefined ? await this.shops.list() : [options.shop];
-    const left: unknown[] = [];
-    for (const name of names) {
+    if (options.shop !== undefined) {
+      yield* this.ofShop(await this.shops.get(options.shop), midnight, options);
+      return;
+    }
+    const failed: { shop: string; error: string }[] = [];
+    for (const shop of await this.shops.list()) {
       try {
-        yield* this.ofShop(await this.shops.get(name), midnight, options);
+        yield* this.ofShop(await this.shops.get(shop), midnight, options);
       } catch (error) {
-        if (!(error instanceof PaymentServiceError || error instanceof PaymentShopError)) throw error;
-        left.push(error);
+        if (!isOfShop(error)) throw error;
+        failed.push({ shop, error: error.code });
       }
     }
-    if (left.length > 0) throw left[0];
+    if (failed.length > 0) throw new PaymentReconciliationIncompleteError(failed);
   }
 
   private async *ofShop(
@@ -171,6 +176,11 @@ export class PaymentReconciliation {
       return { rows: [whole(error.code), ...unlisted], error };
     }
   }
+}
+
+/** Whether the error is of one shop: its service, its settings, or that it has been removed meanwhile. */
+export function isOfShop(error: unknown): error is PaymentAcceptanceError {
+  return [PaymentServiceError, PaymentShopError, PaymentUnknownShopError].some((type) => error instanceof type);
 }
 
 /** Whether the error is not about this bill: the next one will most likely get the same. */

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { Shop } from '../config/resolved-options.js';
-import { PaymentShopError } from '../config/shop.errors.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import type { BillId } from '../domain/ids.js';
 import { OperatorStore } from './storage/operator.store.js';
 import { RecoveryStore, type BillToRecheck, type UnknownBillPostback } from './storage/recovery.store.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
+import { isOfShop } from './payment-reconciliation.service.js';
 import { PostbackEvidence, type RecoveredBill } from './recovery.js';
 
 export interface PaymentRecoveryOptions {
@@ -45,6 +45,9 @@ const MARGIN_MS = 3_600_000;
 
 /** Limits a recovery's checks per second and shop, to leave room for those of new bills. */
 const MAX_RECHECKS_PER_SECOND = 20;
+
+/** Statements between two updates of the record. */
+const RECORDED_EVERY = 100;
 
 /** So many that the history, which each page reads, is read once or twice. */
 const PAGE = 50_000;
@@ -92,7 +95,7 @@ export class PaymentRecovery {
       try {
         shops.push(await this.recheck(await this.shops.get(name), since, options));
       } catch (error) {
-        if (!(error instanceof PaymentShopError)) throw error;
+        if (shop !== undefined || !isOfShop(error)) throw error;
         failed.push({ shop: name, error: error.message });
       }
       bills.push(...(await this.ofPostbacks(name, since)));
@@ -119,10 +122,12 @@ export class PaymentRecovery {
     const recorded = dryRun ? undefined : await this.operator.record(action);
     do {
       const page = await this.store.billsToRecheck(shop, since, last, PAGE);
-      rechecked += page.length;
       for (let at = 0; at < page.length; at += perSecond, seconds += 1) {
         const ids = page.slice(at, at + perSecond).map(({ intentId }) => intentId);
         if (!dryRun) await this.store.recheck(ids, seconds * 1_000);
+        rechecked += ids.length;
+        if (recorded !== undefined && seconds % RECORDED_EVERY === 0)
+          await this.operator.amend(recorded, { rechecked });
       }
       if (recorded !== undefined) await this.operator.amend(recorded, { rechecked });
       last = page.length < PAGE ? undefined : page.at(-1);

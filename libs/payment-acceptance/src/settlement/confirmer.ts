@@ -37,6 +37,8 @@ const WAITING = {
 
 /** How often abandoned creations and expired callbacks are closed. */
 const HOUSEKEEPING_MS = 30_000;
+/** How often postbacks are looked for that a crash has left without their bill: the schedule checks it all the same. */
+const LINKING_MS = 600_000;
 
 /**
  * Finds out the truth: asks the service for the payments of each due bill and settles the answer. Holds a lease, never
@@ -47,6 +49,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   private readonly logger = new PaymentLogger('PaymentChecks');
   private readonly worker: LeasedWorker<ClaimedBill>;
   private readonly housekeeping: Throttle;
+  private readonly linking: Throttle;
   private readonly checking = new Set<Checking>();
 
   constructor(
@@ -67,6 +70,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     const { concurrency } = options.checks;
     this.worker = new LeasedWorker(this, { concurrency, pollMs, shutdownTimeoutMs }, this.logger);
     this.housekeeping = new Throttle(clock, HOUSEKEEPING_MS);
+    this.linking = new Throttle(clock, LINKING_MS);
   }
 
   /** @internal Registers the shops for all instances, at start. */
@@ -83,7 +87,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     this.worker.start();
   }
 
-  /** State of its loop; `stalled` if no poll has ended within the last `silenceMs`. */
+  /** State of its loop; `stalled` if no poll has succeeded within the last `silenceMs`. */
   state(silenceMs: number): WorkerState {
     return this.worker.state(silenceMs);
   }
@@ -113,8 +117,8 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   async maintain(): Promise<void> {
     if (!this.housekeeping.tryTake()) return;
     await this.bills.closeAbandoned();
-    await this.callbacks.linkForgotten();
     await this.callbacks.retireWaiting(WAITING);
+    if (this.linking.tryTake()) await this.callbacks.linkForgotten();
   }
 
   /** @internal */

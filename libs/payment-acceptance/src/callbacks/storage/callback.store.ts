@@ -55,8 +55,15 @@ export interface WaitingLimits {
   readonly unnamedMs: number;
 }
 
+/** How many bills {@link CallbackStore.linkForgotten} looks for at a time. */
+const FORGOTTEN_AT_ONCE = 1_000;
+
+const BEFORE_ALL = { shop: '', billId: '' };
+
 /** One row per received callback, within limits. Recording never waits for a bill and never changes one. */
 export abstract class CallbackStore {
+  private lastLooked: Pick<OpenedBill, 'shop' | 'billId'> = BEFORE_ALL;
+
   constructor(protected readonly database: Database) {}
 
   /**
@@ -77,18 +84,21 @@ export abstract class CallbackStore {
 
   /**
    * Links postbacks whose bill was opened by an instance that has ended before it could link them. Until then each of them waits
-   * for its bill's next scheduled check, and takes one of the places for unknown bills.
+   * for its bill's next scheduled check, and takes one of the places for unknown bills. Looks at some bills at a time, those after the
+   * last ones.
    */
   async linkForgotten(): Promise<void> {
-    const bills = await this.database.rows<OpenedBill>(
-      sql`SELECT named.intent_id AS "intentId", named.shop, named.bill_id AS "billId" FROM (
-         SELECT c.shop, c.bill_id, (SELECT ${this.database.dialect.text('b.intent_id')} FROM payment_acceptance.bill b
-           WHERE b.shop = c.shop AND b.bill_id = c.bill_id) AS intent_id
-         FROM payment_acceptance.callback c WHERE c.pending = TRUE AND c.intent_id IS NULL) named
-       WHERE named.intent_id IS NOT NULL LIMIT 100`,
+    const { shop, billId } = this.lastLooked;
+    const bills = await this.database.rows<Omit<OpenedBill, 'intentId'> & { readonly intentId: IntentId | null }>(
+      sql`SELECT (SELECT ${this.database.dialect.text('b.intent_id')} FROM payment_acceptance.bill b
+           WHERE b.shop = named.shop AND b.bill_id = named.bill_id) AS "intentId", named.shop, named.bill_id AS "billId"
+       FROM (SELECT DISTINCT c.shop, c.bill_id FROM payment_acceptance.callback c
+         WHERE c.pending = TRUE AND c.intent_id IS NULL AND (c.shop > ${shop} OR c.shop = ${shop} AND c.bill_id > ${billId})
+         ORDER BY c.shop, c.bill_id LIMIT ${FORGOTTEN_AT_ONCE}) named ORDER BY named.shop, named.bill_id`,
       {},
     );
-    for (const bill of bills) await this.linkWaiting(bill);
+    this.lastLooked = (bills.length < FORGOTTEN_AT_ONCE ? undefined : bills.at(-1)) ?? BEFORE_ALL;
+    for (const { intentId, ...named } of bills) if (intentId !== null) await this.linkWaiting({ ...named, intentId });
   }
 
   /** Trace context of the callback's bill; `null` if it has none. */

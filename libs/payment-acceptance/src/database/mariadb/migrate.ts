@@ -44,7 +44,10 @@ export async function migrateMaria(
       );
     }
     try {
-      await database.change(sql`SET SESSION lock_wait_timeout = ${rawSql(String(MIGRATION_LOCK_SECONDS))}`, tx);
+      await database.change(
+        sql`SET @payment_acceptance_lock_wait = @@SESSION.lock_wait_timeout, SESSION lock_wait_timeout = ${rawSql(String(MIGRATION_LOCK_SECONDS))}`,
+        tx,
+      );
       await database.change(
         sql`CREATE TABLE IF NOT EXISTS payment_acceptance.migration (
            version INT PRIMARY KEY, name VARCHAR(255) NOT NULL, applied_at DATETIME(6) NOT NULL) ENGINE=InnoDB`,
@@ -59,7 +62,7 @@ export async function migrateMaria(
         );
       }
     } finally {
-      await database.change(sql`SET SESSION lock_wait_timeout = DEFAULT`, tx);
+      await database.change(sql`SET SESSION lock_wait_timeout = @payment_acceptance_lock_wait`, tx);
       await database.change(sql`DO RELEASE_LOCK(${LOCK})`, tx);
     }
   });

@@ -10,7 +10,7 @@ import { deadLettersOf, isOrderless, orderlessOf } from './dead-letters.js';
 import { LONG_STATEMENT_TIMEOUT_MS } from '../../database/statement-timeout.js';
 import { ABSENT_MS, type DeliveryQueue } from '../../events/storage/delivery.store.js';
 import { PaymentOperatorActionError } from '../operator.errors.js';
-import { flag, integer } from '../../database/reading.js';
+import { integer } from '../../database/reading.js';
 import { ofScope } from '../../database/scope.js';
 import type { ShopScope } from '../../domain/shop-scope.js';
 import { rawSql, sql, type Statement } from '../../database/statement.js';
@@ -63,40 +63,58 @@ export class OperatorStore {
     });
   }
 
-  /** Whether the tables know the consumer, and whether an instance has hosted it within {@link ABSENT_MS}. Locks what says so. */
-  async hosting(tx: OwnTransaction, consumer: string): Promise<{ readonly known: boolean; readonly recent: boolean }> {
-    const { dialect, offsetMs } = this.database;
-    const rows = await this.database.rows<{ recent: boolean }>(
-      sql`SELECT last_seen_at >= ${dialect.now(offsetMs - ABSENT_MS)} AS recent FROM payment_acceptance.consumer
-       WHERE name = ${databaseText(consumer)} ${dialect.locking}`,
-      { recent: flag },
+  /**
+   * Forgets which events a consumer takes that no instance has hosted for {@link ABSENT_MS}: no settlement writes deliveries of them from
+   * now on, unless an instance hosts them again.
+   * @returns how many it has forgotten, and how many are hosted
+   */
+  async forgetAbsent(
+    tx: OwnTransaction,
+    consumer: string,
+  ): Promise<{ readonly forgotten: number; readonly hosted: number }> {
+    const name = databaseText(consumer);
+    const forgotten = await this.database.change(
+      sql`DELETE FROM payment_acceptance.consumer WHERE name = ${name} AND last_seen_at < ${this.absentSince()}`,
       tx,
     );
-    return { known: rows.length > 0, recent: rows.some(({ recent }) => recent) };
+    const [row] = await this.database.rows<{ hosted: number }>(
+      sql`SELECT count(*) AS hosted FROM payment_acceptance.consumer WHERE name = ${name}`,
+      { hosted: integer },
+      tx,
+    );
+    return { forgotten, hosted: row?.hosted ?? 0 };
   }
 
-  /** No settlement writes deliveries to it from now on, unless an instance hosts it again. */
-  async forgetConsumer(tx: OwnTransaction, consumer: string): Promise<void> {
-    await this.database.change(sql`DELETE FROM payment_acceptance.consumer WHERE name = ${databaseText(consumer)}`, tx);
-  }
-
-  /** Some deliveries in a state other than DONE that a consumer has not taken. */
+  /** Some deliveries that a consumer has not taken, of events that no instance hosts for it. */
   async untaken(consumer: string, state: 'PENDING' | 'DEAD'): Promise<string[]> {
     const rows = await this.database.rows<{ id: string }>(
-      sql`SELECT ${this.database.dialect.text('id')} AS id FROM payment_acceptance.delivery
-       WHERE state = ${state} AND behind IN (FALSE, TRUE) AND consumer = ${databaseText(consumer)} LIMIT ${READ_AT_ONCE}`,
+      sql`SELECT ${this.database.dialect.text('d.id')} AS id FROM payment_acceptance.delivery d
+       WHERE d.state = ${state} AND ${this.isUntaken(consumer, sql`d`)} LIMIT ${READ_AT_ONCE}`.withTimeout(
+        LONG_STATEMENT_TIMEOUT_MS,
+      ),
       {},
     );
     return rows.map(({ id }) => id);
   }
 
-  /** @returns how many were still there */
-  removeDeliveries(tx: OwnTransaction, ids: readonly string[]): Promise<number> {
+  /** Removes those of these deliveries that are still untaken. @returns how many */
+  removeUntaken(tx: OwnTransaction, consumer: string, ids: readonly string[]): Promise<number> {
     const { inKeyOrder, oneOf } = this.database.dialect;
     return this.database.change(
-      sql`DELETE FROM payment_acceptance.delivery WHERE id ${oneOf(ids, 'bigint')} ${inKeyOrder(ids.length)}`,
+      sql`DELETE FROM payment_acceptance.delivery WHERE id ${oneOf(ids, 'bigint')} AND state IN ('PENDING', 'DEAD')
+         AND ${this.isUntaken(consumer, sql`payment_acceptance.delivery`)} ${inKeyOrder(ids.length)}`,
       tx,
     );
+  }
+
+  private isUntaken(consumer: string, d: Statement): Statement {
+    return sql`${d}.behind IN (FALSE, TRUE) AND ${d}.consumer = ${databaseText(consumer)}
+      AND (${d}.lease_until IS NULL OR ${d}.lease_until < ${this.now()})
+      AND NOT EXISTS (SELECT 1 FROM payment_acceptance.consumer c WHERE c.name = ${d}.consumer AND c.event_name = ${d}.event_name)`;
+  }
+
+  private absentSince(): Statement {
+    return this.database.dialect.now(this.database.offsetMs - ABSENT_MS);
   }
 
   /**

@@ -25,7 +25,7 @@ export class MariaBillStore extends BillStore {
        SET state = 'OPEN', bill_id = ${billId}, link_url = ${linkUrl}, link_page_url = ${linkPageUrl}, failure = NULL,
          opened_at = ${this.now()}, next_check_at = ${this.now(firstCheckMs)}, check_after = ${this.now()},
          lease_until = NULL, ended_at = NULL
-       WHERE intent_id = ${id} AND state IN ('CREATING', 'UNKNOWN', 'VOIDED')`,
+       WHERE intent_id = ${id} AND state IN ('CREATING', 'UNKNOWN')`,
     );
     return opened === 1 ? this.byId(id) : undefined;
   }

@@ -45,7 +45,7 @@ const OPEN = prepare(
     return sql`UPDATE payment_acceptance.bill
        SET state = 'OPEN', bill_id = ${billId}, link_url = ${linkUrl}, link_page_url = ${linkPageUrl}, failure = NULL,
          opened_at = ${now}, next_check_at = ${later(now, firstCheckMs)}, check_after = ${now}, lease_until = NULL, ended_at = NULL
-       WHERE intent_id = ${intentId} AND state IN ('CREATING', 'UNKNOWN', 'VOIDED') RETURNING ${billColumns(postgres, now)}`;
+       WHERE intent_id = ${intentId} AND state IN ('CREATING', 'UNKNOWN') RETURNING ${billColumns(postgres, now)}`;
   },
 );
 
