@@ -101,4 +101,13 @@ export const mutants = [
     replace: 'AS shop ON CONFLICT DO NOTHING',
     tests: [`${src}/settlement/storage/postgres/shop.store.spec.ts`],
   },
+  {
+    name: 'outage-keeps-the-schedule',
+    breaks: 'Once the service is back, a bill that the outage has postponed is checked, though no callback names it.',
+    file: `${src}/settlement/storage/check.store.ts`,
+    find: ' AND NOT EXISTS (${hint}) THEN ${this.later(0)}',
+    replace: ' AND NOT EXISTS (${hint}) THEN next_check_at',
+    tests: ['test/failures/checks.spec.ts'],
+    pattern: 'whose postback the outage has cost',
+  },
 ];

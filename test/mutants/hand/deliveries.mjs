@@ -237,4 +237,13 @@ export const mutants = [
     tests: ['test/failures/deliveries.spec.ts'],
     pattern: 'replayed while a later event is being handled',
   },
+  {
+    name: 'retired-while-it-is-taken',
+    breaks: 'A delivery that is being taken is not removed with what its consumer no longer takes.',
+    file: `${src}/operations/storage/operator.store.ts`,
+    find: 'AND (${d}.lease_until IS NULL OR ${d}.lease_until < ${this.now()})',
+    replace: '',
+    tests: ['test/operations/retire-consumer.spec.ts'],
+    pattern: 'being taken alone',
+  },
 ];
