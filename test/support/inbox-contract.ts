@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { createPaymentInbox, processOnce } from 'nestjs-payment-acceptance/inbox';
-import type { DataSource, EntityManager } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 
 /** What `processOnce` guarantees on every database. `given` returns a data source of an empty one. */
 export function inboxContract(given: () => DataSource): void {
@@ -62,6 +62,21 @@ function testCopies(given: () => DataSource, done: Done): void {
 }
 
 function testFailures(given: () => DataSource, done: Done): void {
+  test('a pool that is closed while work is under way holds nothing else up', async () => {
+    const own = await new DataSource(given().options).initialize();
+    const [begun, go] = [signal(), signal()];
+    const working = processOnce(own.manager, { id: 'e-1' }, async (inner) => {
+      begun.send();
+      await go.sent;
+      await work('late')(inner);
+    });
+    await begun.sent;
+    const ends = Promise.allSettled([working, own.destroy()]);
+    await new Promise((resolve) => setImmediate(resolve));
+    go.send();
+    expect(await ends).toHaveLength(2);
+  });
+
   test('a copy within other work is one, and fails nothing', async () => {
     const { manager } = given();
     await processOnce(manager, { id: 'e-1' }, work('first'));

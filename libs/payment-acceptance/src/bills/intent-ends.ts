@@ -60,13 +60,13 @@ export class IntentEnds {
       this.logger.write('creation-contradicted', error.message, fields);
       return new PaymentUnknownOutcomeError(shop, orderId, intentId, error, billId);
     };
-    const open = () => this.store.open(intentId, answer, firstCheckMs);
+    const open = (isVoided?: 'voided') => this.store.open(intentId, answer, firstCheckMs, isVoided);
     return this.outcomes.store(
       { shop, orderId, intentId, made: answer },
       // The bill may already be open: an earlier commit whose reply was lost, or an operator who attached this bill.
       async () =>
         (await open()) ??
-        (await this.reopened(intent, billId, open)) ??
+        (await this.reopened(intent, billId, () => open('voided'))) ??
         (await this.restored(intent, billId)) ??
         (await open()),
       async (stored) => {
@@ -94,11 +94,11 @@ export class IntentEnds {
     open: () => Promise<BillRecord | undefined>,
   ): Promise<BillRecord | undefined> {
     const bill = await this.store.byId(intentId);
-    if (bill?.state !== 'VOIDED') return bill;
+    const opened = bill?.state === 'VOIDED' ? await open() : undefined;
+    if (!opened) return bill;
     const line = `The service has made bill ${billId}, whose intent an operator has voided. It is open again: look whether the order has another.`;
     this.logger.write('creation-contradicted', line, { shop, orderId, intentId, billId });
-    await this.store.unvoid(intentId);
-    return open();
+    return opened;
   }
 
   /**

@@ -31,7 +31,8 @@ export const HELP = `Usage: payment-acceptance <command> [options]
       --consumer NAME      which consumer
       --operator NAME      who is doing this, for the record; default: the system user's name
   reconcile --day DAY      compares a day's payments at the service with the ledger, as CSV; DAY such as 2026-11-21,
-                           by the service's wall clock; exit code 1 if they differ
+                           by the service's wall clock; exit code 1 if they differ, or a
+                           shop of several could not be reconciled
       -s, --shop NAME      only this shop; default: every shop; with --against: the default shop
       --followed           also bills that ended on an earlier day and are still being checked
       --against FILE       instead of --day: a merchant account statement for one shop, as CSV with the

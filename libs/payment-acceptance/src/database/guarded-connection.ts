@@ -1,4 +1,4 @@
-import type { QueryRunner } from 'typeorm';
+import type { DataSource, QueryRunner } from 'typeorm';
 import { statementRefused } from './database.errors.js';
 
 /**
@@ -6,7 +6,7 @@ import { statementRefused } from './database.errors.js';
  * sends to it then would run in somebody else's transaction. A released runner would even take another one from the pool. A handler
  * that releases the runner keeps it until then: what comes next would run in our transaction.
  */
-export function guardConnection(runner: QueryRunner, isOver: () => boolean): void {
+export function guardConnection({ driver }: DataSource, runner: QueryRunner, isOver: () => boolean): void {
   const connect = runner.connect.bind(runner) as () => Promise<object>;
   runner.connect = async () => {
     if (isOver()) throw statementRefused();
@@ -14,7 +14,11 @@ export function guardConnection(runner: QueryRunner, isOver: () => boolean): voi
   };
   const release = runner.release.bind(runner);
   runner.release = async () => {
-    if (isOver()) await release();
+    if (isOver()) return release();
+    // To close its pool, TypeORM releases the runners of this list until there is none.
+    const { connectedQueryRunners = [] } = driver as { readonly connectedQueryRunners?: QueryRunner[] };
+    const place = connectedQueryRunners.indexOf(runner);
+    if (place >= 0) connectedQueryRunners.splice(place, 1);
   };
 }
 

@@ -248,12 +248,13 @@ class HostAttempt {
 
   /** Resolves with what the session was doing. */
   private async kill(): Promise<EndedSession | undefined> {
-    // Its layer commits by now, and gives a session that we only know by its id back whenever that is done.
-    const isGivenBack = this.isInsideOver && !(this.session instanceof OwnTransaction);
-    if (!this.session || isGivenBack) return undefined;
+    if (!this.session) return undefined;
     // One that waits for a connection for too long is given up: by then the session may serve somebody else.
     let isWanted = true;
-    const killing = this.sessions.kill(this.session, () => isWanted && !this.isReleased);
+    const killing = this.sessions.kill(this.session, {
+      isWanted: () => isWanted && !this.isReleased,
+      isEnding: () => this.isInsideOver,
+    });
     const ended = await withTimeout(NOTICE_MS, killing)
       .catch(() => undefined)
       .finally(() => (isWanted = false));

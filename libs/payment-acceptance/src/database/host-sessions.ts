@@ -9,6 +9,15 @@ export interface SessionId {
   readonly id: string;
   /** Tells it from a later session with the same id. */
   readonly mark: string;
+  /** Tells its transaction from others of the session, where the server tells it. */
+  readonly transaction?: string;
+}
+
+/** How a session is to be ended; asked once there is a connection to do it with. */
+export interface EndingOfSession {
+  readonly isWanted: () => boolean;
+  /** Whether its layer commits or rolls back by now, and may have given the session to somebody else. */
+  readonly isEnding: () => boolean;
 }
 
 /** Whether a statement was under way in a session that has been ended; `gone` if there was no such session any more. */
@@ -46,18 +55,18 @@ export abstract class HostSessions {
 
   /**
    * Ends the session; resolves with what it was doing, or that it is not there, and `undefined` if it is not to be ended any more.
-   * @param isWanted asked once there is a connection to do it with
    */
-  async kill(session: HostSession, isWanted: () => boolean): Promise<EndedSession | undefined> {
+  async kill(session: HostSession, { isWanted, isEnding }: EndingOfSession): Promise<EndedSession | undefined> {
     if (!(session instanceof OwnTransaction)) {
-      return this.database.holding(async (held) => (isWanted() ? this.killOn(held, session) : undefined));
+      return this.database.holding(async (held) => (isWanted() ? this.killOn(held, session, isEnding()) : undefined));
     }
     const isBusy = this.database.isBusy(session.connection);
     await this.database.destroy(session.connection);
     return isBusy ? 'busy' : 'idle';
   }
 
-  protected abstract killOn(held: OwnTransaction, session: SessionId): Promise<EndedSession>;
+  /** @param isEnding only if the session is still in that transaction */
+  protected abstract killOn(held: OwnTransaction, session: SessionId, isEnding: boolean): Promise<EndedSession>;
 
   /** @param within default: a connection of our own */
   abstract identify(within?: Within): Promise<HostIdentity>;

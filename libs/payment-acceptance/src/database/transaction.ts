@@ -65,7 +65,7 @@ export async function transact<T>(
   const connection: unknown = await runner.connect();
   const transaction = new Transaction(dataSource, runner);
   let isOver = false;
-  guardConnection(runner, () => isOver);
+  guardConnection(dataSource, runner, () => isOver);
   try {
     return await run(transaction, connection);
   } finally {

@@ -37,7 +37,7 @@ export class TypeOrmTransactions implements DriverTransactions<EntityManager> {
     const connection = (await runner.connect()) as Connection;
     const transaction = new Transaction(dataSource, runner, (text) => database.send(connection, text));
     let isOver = false;
-    guardConnection(runner, () => isOver);
+    guardConnection(dataSource, runner, () => isOver);
     const isBusy = (): boolean => database.isBusy(connection);
     const inside = (manager: EntityManager): Promise<T> => {
       this.begun.set(manager, { transaction, connection });

@@ -103,16 +103,13 @@ export class PaymentReconciliation {
    */
   async *reconcile(options: PaymentReconciliationOptions): AsyncGenerator<ReconciledPayment> {
     const midnight = midnightOf(options.day);
-    if (options.shop !== undefined) {
-      yield* this.ofShop(await this.shops.get(options.shop), midnight, options);
-      return;
-    }
+    const names = options.shop === undefined ? await this.shops.list() : [options.shop];
     const failed: { shop: string; error: string }[] = [];
-    for (const shop of await this.shops.list()) {
+    for (const shop of names) {
       try {
         yield* this.ofShop(await this.shops.get(shop), midnight, options);
       } catch (error) {
-        if (!isOfShop(error)) throw error;
+        if (names.length === 1 || !isOfShop(error)) throw error;
         failed.push({ shop, error: error.code });
       }
     }

@@ -1,5 +1,5 @@
 import type { BillRecord, LockedOrder } from '../../domain/bill.js';
-import type { BillId, IntentId, OrderId } from '../../domain/ids.js';
+import type { BillId, OrderId } from '../../domain/ids.js';
 import type { Database } from '../../database/database.js';
 import type { Dialect } from '../../database/dialect.js';
 import { flag, instant, integer, type Reading } from '../../database/reading.js';
@@ -74,8 +74,16 @@ export abstract class BillStore {
    */
   abstract insertFirst(bill: Omit<NewBill, 'attempt'>, leaseMs: number): Promise<boolean>;
 
-  /** Opens a bill that the service has created, even if it has become `UNKNOWN` meanwhile. */
-  abstract open(id: string, answer: CreatedBill, firstCheckMs: number): Promise<BillRecord | undefined>;
+  /**
+   * Opens a bill that the service has created, even if it has become `UNKNOWN` meanwhile.
+   * @param isVoided even if an operator has voided it
+   */
+  abstract open(
+    id: string,
+    answer: CreatedBill,
+    firstCheckMs: number,
+    isVoided?: 'voided',
+  ): Promise<BillRecord | undefined>;
 
   /** Finds creations whose lease has expired, by an index. */
   protected abstract isAbandoned(now: Statement): Statement;
@@ -147,14 +155,6 @@ export abstract class BillStore {
          ${bill.name}, ${bill.type}, ${bill.custom}, ${bill.customGiven}, ${bill.traceparent}, ${now}, ${now},
          ${this.now(leaseMs)})`,
       tx,
-    );
-  }
-
-  /** Makes a voided intent one of unknown outcome again. */
-  async unvoid(intentId: IntentId): Promise<void> {
-    await this.database.change(
-      sql`UPDATE payment_acceptance.bill SET state = 'UNKNOWN', ended_at = NULL
-       WHERE intent_id = ${intentId} AND state = 'VOIDED'`,
     );
   }
 

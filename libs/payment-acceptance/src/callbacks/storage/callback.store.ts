@@ -97,8 +97,8 @@ export abstract class CallbackStore {
          ORDER BY c.shop, c.bill_id LIMIT ${FORGOTTEN_AT_ONCE}) named ORDER BY named.shop, named.bill_id`,
       {},
     );
-    this.lastLooked = (bills.length < FORGOTTEN_AT_ONCE ? undefined : bills.at(-1)) ?? BEFORE_ALL;
     for (const { intentId, ...named } of bills) if (intentId !== null) await this.linkWaiting({ ...named, intentId });
+    this.lastLooked = (bills.length < FORGOTTEN_AT_ONCE ? undefined : bills.at(-1)) ?? BEFORE_ALL;
   }
 
   /** Trace context of the callback's bill; `null` if it has none. */

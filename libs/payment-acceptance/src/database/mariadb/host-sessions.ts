@@ -34,7 +34,13 @@ export class MariaHostSessions extends HostSessions {
     await this.end(transaction);
   }
 
-  protected override async killOn(held: OwnTransaction, { id, mark }: SessionId): Promise<EndedSession> {
+  protected override async killOn(
+    held: OwnTransaction,
+    { id, mark }: SessionId,
+    isEnding: boolean,
+  ): Promise<EndedSession> {
+    // `end` and `undo` have ended its transaction: the layer's COMMIT or ROLLBACK waits for nothing.
+    if (isEnding) return 'gone';
     const [session] = await this.database.rows<{ busy: boolean }>(
       sql`SELECT COMMAND <> 'Sleep' AS busy FROM information_schema.PROCESSLIST WHERE ID = ${id} AND HOST = ${mark}`,
       { busy: flag },

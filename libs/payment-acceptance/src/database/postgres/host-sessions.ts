@@ -8,13 +8,14 @@ import { rawSql, sql } from '../statement.js';
 
 /** When a session began. Tells it from a later one, since process ids are reused. */
 const BEGAN = rawSql('extract(epoch FROM backend_start)::text');
+const TRANSACTION_BEGAN = rawSql('extract(epoch FROM xact_start)::text');
 
 @Injectable()
 export class PostgresHostSessions extends HostSessions {
   /** The view `pg_stat_activity` would read all sessions. */
   protected override async find(transaction: HostTransaction): Promise<SessionId> {
     const [session] = (await this.database.rows<SessionId>(
-      sql`SELECT pid::text AS id, ${BEGAN} AS mark FROM pg_stat_get_activity(pg_backend_pid())`,
+      sql`SELECT pid::text AS id, ${BEGAN} AS mark, ${TRANSACTION_BEGAN} AS transaction FROM pg_stat_get_activity(pg_backend_pid())`,
       {},
       transaction,
     )) as [SessionId];
@@ -29,10 +30,15 @@ export class PostgresHostSessions extends HostSessions {
     // As is ROLLBACK.
   }
 
-  protected override async killOn(held: OwnTransaction, { id, mark }: SessionId): Promise<EndedSession> {
+  protected override async killOn(
+    held: OwnTransaction,
+    { id, mark, transaction = '' }: SessionId,
+    isEnding: boolean,
+  ): Promise<EndedSession> {
     const [ended] = await this.database.rows<{ busy: boolean; ended: boolean }>(
       sql`SELECT state = 'active' AS busy, pg_terminate_backend(pid) AS ended FROM pg_stat_activity
-       WHERE pid = ${id}::int AND ${BEGAN} = ${mark}::text`,
+       WHERE pid = ${id}::int AND ${BEGAN} = ${mark}::text
+         AND (NOT ${isEnding}::boolean OR ${TRANSACTION_BEGAN} = ${transaction}::text)`,
       { busy: flag, ended: flag },
       held,
     );

@@ -19,13 +19,14 @@ export class MariaBillStore extends BillStore {
     id: string,
     { billId, linkUrl, linkPageUrl }: CreatedBill,
     firstCheckMs: number,
+    isVoided?: 'voided',
   ): Promise<BillRecord | undefined> {
     const opened = await this.database.change(
       sql`UPDATE payment_acceptance.bill
        SET state = 'OPEN', bill_id = ${billId}, link_url = ${linkUrl}, link_page_url = ${linkPageUrl}, failure = NULL,
          opened_at = ${this.now()}, next_check_at = ${this.now(firstCheckMs)}, check_after = ${this.now()},
          lease_until = NULL, ended_at = NULL
-       WHERE intent_id = ${id} AND state IN ('CREATING', 'UNKNOWN')`,
+       WHERE intent_id = ${id} AND state IN ('CREATING', 'UNKNOWN', ${isVoided ? 'VOIDED' : 'UNKNOWN'})`,
     );
     return opened === 1 ? this.byId(id) : undefined;
   }

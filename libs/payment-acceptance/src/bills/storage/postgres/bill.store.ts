@@ -39,13 +39,13 @@ const INSERT_FIRST = prepare(
 
 /** See `BillStore.open`. */
 const OPEN = prepare(
-  ['offsetMs', 'firstCheckMs', 'intentId', 'billId', 'linkUrl', 'linkPageUrl'],
-  ({ offsetMs, firstCheckMs, intentId, billId, linkUrl, linkPageUrl }) => {
+  ['offsetMs', 'firstCheckMs', 'intentId', 'billId', 'linkUrl', 'linkPageUrl', 'alsoState'],
+  ({ offsetMs, firstCheckMs, intentId, billId, linkUrl, linkPageUrl, alsoState }) => {
     const now = postgres.now(offsetMs);
     return sql`UPDATE payment_acceptance.bill
        SET state = 'OPEN', bill_id = ${billId}, link_url = ${linkUrl}, link_page_url = ${linkPageUrl}, failure = NULL,
          opened_at = ${now}, next_check_at = ${later(now, firstCheckMs)}, check_after = ${now}, lease_until = NULL, ended_at = NULL
-       WHERE intent_id = ${intentId} AND state IN ('CREATING', 'UNKNOWN') RETURNING ${billColumns(postgres, now)}`;
+       WHERE intent_id = ${intentId} AND state IN ('CREATING', 'UNKNOWN', ${alsoState}) RETURNING ${billColumns(postgres, now)}`;
   },
 );
 
@@ -65,8 +65,11 @@ export class PostgresBillStore extends BillStore {
     id: string,
     { billId, linkUrl, linkPageUrl }: CreatedBill,
     firstCheckMs: number,
+    isVoided?: 'voided',
   ): Promise<BillRecord | undefined> {
-    const given = { offsetMs: this.database.offsetMs, firstCheckMs, intentId: id, billId, linkUrl, linkPageUrl };
+    const { offsetMs } = this.database;
+    const alsoState = isVoided ? 'VOIDED' : 'UNKNOWN';
+    const given = { offsetMs, firstCheckMs, intentId: id, billId, linkUrl, linkPageUrl, alsoState };
     const [opened] = await this.database.execute(OPEN, given, BILL);
     return opened;
   }
