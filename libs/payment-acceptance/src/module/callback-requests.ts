@@ -116,7 +116,7 @@ export class CallbackRequests {
 
   /** A browser names the service's page there, which an allow-list of the application's own sites would refuse. */
   private hideOrigin(raw: IncomingMessage): void {
-    if (raw.method === 'POST' && this.placeOf(raw)) delete raw.headers.origin;
+    if (raw.headers.origin !== undefined && raw.method === 'POST' && this.placeOf(raw)) delete raw.headers.origin;
   }
 
   private watch(raw: IncomingMessage, response: ServerResponse): void {

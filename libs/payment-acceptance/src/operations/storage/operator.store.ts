@@ -74,7 +74,7 @@ export class OperatorStore {
   ): Promise<{ readonly forgotten: number; readonly hosted: number }> {
     const name = databaseText(consumer);
     const forgotten = await this.database.change(
-      sql`DELETE FROM payment_acceptance.consumer WHERE name = ${name} AND last_seen_at < ${this.absentSince()}`,
+      sql`DELETE FROM payment_acceptance.consumer WHERE name = ${name} AND last_seen_at < ${this.now(-ABSENT_MS)}`,
       tx,
     );
     const [row] = await this.database.rows<{ hosted: number }>(
@@ -111,10 +111,6 @@ export class OperatorStore {
     return sql`${d}.behind IN (FALSE, TRUE) AND ${d}.consumer = ${databaseText(consumer)}
       AND (${d}.lease_until IS NULL OR ${d}.lease_until < ${this.now()})
       AND NOT EXISTS (SELECT 1 FROM payment_acceptance.consumer c WHERE c.name = ${d}.consumer AND c.event_name = ${d}.event_name)`;
-  }
-
-  private absentSince(): Statement {
-    return this.database.dialect.now(this.database.offsetMs - ABSENT_MS);
   }
 
   /**
@@ -256,8 +252,8 @@ export class OperatorStore {
     );
   }
 
-  private now(): Statement {
-    return this.database.dialect.now(this.database.offsetMs);
+  private now(laterMs = 0): Statement {
+    return this.database.dialect.now(this.database.offsetMs + laterMs);
   }
 }
 
