@@ -32,20 +32,27 @@ describe('invariant 15: time, randomness and the network are injected', () => {
     expect(await harness.effects()).toMatchObject([{ orderId: 'silent', event: 'payment.succeeded' }]);
   });
 
-  test('an unpaid bill expires after its lifetime, unless a payment is running; a late payment is still found', async () => {
+  test('an unpaid bill expires after its lifetime, unless a payment of it is in progress or under review; a late payment is still found', async () => {
     harness = await startHarness({ providers: [EffectWriter] });
     await harness.sandbox.setFaults({ postbacks: { drop: 1 } });
     const idle = await harness.host.payments.createBill({ orderId: 'idle', amount: '10' });
     const running = await harness.host.payments.createBill({ orderId: 'running', amount: '10' });
     await harness.sandbox.pay(running.billId, { card: '4000 0000 0000 3220' });
+    const underpaid = await harness.host.payments.createBill({ orderId: 'underpaid', amount: '10' });
+    await harness.sandbox.pay(underpaid.billId, { amount: '9.99' });
     harness.clock.advance(3 * DAY + 15 * MINUTE);
     await harness.settle();
     const stateOf = async (orderId: string) =>
       (await harness.host.ledger()).bills.find((bill) => bill.orderId === orderId)?.state;
-    expect([await stateOf('idle'), await stateOf('running')]).toEqual(['EXPIRED', 'OPEN']);
-    expect((await harness.host.ledger()).events.map(({ name, orderId }) => [name, orderId])).toEqual([
+    const states = await Promise.all(['idle', 'running', 'underpaid'].map(stateOf));
+    expect(states).toEqual(['EXPIRED', 'OPEN', 'OPEN']);
+    expect((await harness.host.ledger()).events.map(({ name, orderId }) => [name, orderId]).sort()).toEqual([
       ['bill.expired', 'idle'],
+      ['payment.review', 'underpaid'],
     ]);
+    // Most of its price is paid: a second bill would take all of it again.
+    const again = await harness.host.payments.createBill({ orderId: 'underpaid', amount: '10' });
+    expect(again.billId).toBe(underpaid.billId);
     await harness.sandbox.pay(idle.billId);
     harness.clock.advance(DAY);
     await harness.settle();

@@ -178,6 +178,15 @@ describe('the end of a bill', () => {
     expect(run({ listed: [reported({ status })], endOfLife: over }).state).toBe(state);
   });
 
+  test('with a payment under review it is open until the horizon', () => {
+    const listed = [reported({ amount: '1.00' })];
+    expect(run({ listed, endOfLife: over }).state).toBe('OPEN');
+    expect(run({ listed, endOfLife: over, horizon: over })).toMatchObject({
+      state: 'EXPIRED',
+      reviews: [{ reason: 'underpaid' }],
+    });
+  });
+
   test('a late payment still pays an expired bill', () => {
     const decision = run({ bill: lockedBill({ state: 'EXPIRED' }), listed: [success], endOfLife: 0 });
     expect(decision).toMatchObject({ state: 'PAID', firstPaymentId: 'p-1' });

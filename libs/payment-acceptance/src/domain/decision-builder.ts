@@ -34,9 +34,9 @@ export interface DecisionInput extends Lifetime, LockedOrder {
 /** The judge broke its contract. The check is repeated, so that nothing is settled on a guess. */
 export class JudgeContractError extends Error {}
 
-/** An unknown status may mean anything, so it is not final, unless the judge says that it has failed. */
-function isRunning({ status, verdict }: LedgerPayment): boolean {
-  return status === 'NEW' || status === 'PROCESS' || (status === 'UNKNOWN' && verdict !== 'failed');
+/** One in progress, or under review: a bill that expired meanwhile would let the order be billed again. */
+function mayHoldMoney({ verdict }: LedgerPayment): boolean {
+  return verdict !== 'failed';
 }
 
 /** The fields of every event. */
@@ -202,7 +202,7 @@ export class DecisionBuilder {
   private stateAfter(rows: readonly LedgerPayment[], { endOfLife, horizon }: Lifetime): BillState {
     const { bill } = this;
     if (this.succeeded) return 'PAID';
-    const end = rows.some(isRunning) ? Math.max(endOfLife, horizon) : endOfLife;
+    const end = rows.some(mayHoldMoney) ? Math.max(endOfLife, horizon) : endOfLife;
     return bill.state === 'OPEN' && bill.now.getTime() >= end ? 'EXPIRED' : bill.state;
   }
 

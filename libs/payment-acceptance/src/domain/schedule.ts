@@ -10,7 +10,7 @@ export interface CheckSchedule extends Readonly<Required<CheckScheduleOptions>> 
 
 /**
  * When to check a bill next without a hint, spread by a random `fraction` from 0 to 1; `null` for never. A check that only
- * answered a hint leaves the schedule alone, so that hints neither delay it nor use it up. A bill that a running payment
+ * answered a hint leaves the schedule alone, so that hints neither delay it nor use it up. A bill that a payment in progress
  * keeps open beyond its lifetime is checked as rarely as an expired one.
  */
 export function nextCheck(
@@ -82,7 +82,7 @@ export function afterFailure(
   };
 }
 
-/** When an unpaid bill without a running payment expires, in epoch milliseconds. One with a running payment does at its horizon. */
+/** When an unpaid bill expires, in epoch milliseconds. One with a payment in progress or under review does at its horizon. */
 export function endOfLife(bill: Pick<LockedBill, 'openedAt'>, options: CheckSchedule): number {
   return bill.openedAt.getTime() + options.lifetimeMs;
 }
