@@ -117,7 +117,8 @@ describe('redaction by age', () => {
       ).map(({ orderId }) => orderId);
     await worker.runOnce();
     expect(await redacted()).toEqual([]);
-    await pass(45);
+    // A bill with a payment under review is open for a month, and followed for another.
+    await pass(75);
     await worker.runOnce();
     expect(await redacted()).toEqual(['open']);
     await replayed();

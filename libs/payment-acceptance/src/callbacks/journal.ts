@@ -2,7 +2,6 @@ import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationS
 import { PaymentClock } from '../common/clock.js';
 import { GroupCommit } from '../common/group-commit.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
-import { CallbackBatchStore } from './storage/callback-batch.store.js';
 import { CallbackStore, type NewCallback, type Recorded, type RecordLimits } from './storage/callback.store.js';
 import { mayConcernOneRow } from '../database/query-errors.js';
 
@@ -31,8 +30,7 @@ export class CallbackJournal implements BeforeApplicationShutdown, OnApplication
   private readonly commits: GroupCommit<NewCallback, Recorded>;
 
   constructor(
-    batches: CallbackBatchStore,
-    singles: CallbackStore,
+    private readonly store: CallbackStore,
     private readonly clock: PaymentClock,
     @Inject(RESOLVED_OPTIONS) { callbacks: options }: ResolvedOptions,
   ) {
@@ -45,20 +43,20 @@ export class CallbackJournal implements BeforeApplicationShutdown, OnApplication
       maxWaitMs: options.storeTimeoutMs,
       kindOf: ({ intentId }) => intentId === null,
       run: async (callbacks) => {
-        const stored = await batches.record(callbacks, options.maxPerBill);
+        const stored = await store.recordMany(callbacks, options.maxPerBill);
         return callbacks.map(({ id }) => (stored.has(id) ? MATCHED : undefined));
       },
-      alone: (callback) => this.recordAlone(singles, callback, options),
+      alone: (callback) => this.recordAlone(callback, options),
       isSeparable: mayConcernOneRow,
     });
   }
 
   /** While a queue of unknown bills is full, it is counted once a second: refusing must cost less than accepting. */
-  private async recordAlone(singles: CallbackStore, callback: NewCallback, limits: RecordLimits): Promise<Recorded> {
+  private async recordAlone(callback: NewCallback, limits: RecordLimits): Promise<Recorded> {
     const { shop } = callback;
     const now = this.clock.elapsed();
     const isFull = now - (this.fullAt.get(shop) ?? -Infinity) < FULL_MS;
-    const recorded = await singles.record(callback, isFull ? { ...limits, maxUnmatched: 0 } : limits);
+    const recorded = await this.store.record(callback, isFull ? { ...limits, maxUnmatched: 0 } : limits);
     if (recorded === 'full' && !isFull) this.fullAt.set(shop, now);
     return recorded;
   }

@@ -7,12 +7,9 @@ import { CallbackResponder } from './callback.responder.js';
 import { PaymentCallbacks } from './callback.service.js';
 import { DroppedCallbacks } from './dropped-callbacks.js';
 import { CallbackJournal } from './journal.js';
-import { CallbackBatchStore } from './storage/callback-batch.store.js';
 import { CallbackStore } from './storage/callback.store.js';
-import { MariaCallbackBatchStore } from './storage/mariadb/callback-batch.store.js';
 import { MariaCallbackStore } from './storage/mariadb/callback.store.js';
 import { NamedBillStore } from './storage/named-bill.store.js';
-import { PostgresCallbackBatchStore } from './storage/postgres/callback-batch.store.js';
 import { PostgresCallbackStore } from './storage/postgres/callback.store.js';
 import { ResultStore } from './storage/result.store.js';
 
@@ -26,7 +23,6 @@ export const CALLBACKS: readonly Provider[] = [
   AwaitedResults,
   DroppedCallbacks,
   perDatabase(CallbackStore, PostgresCallbackStore, MariaCallbackStore),
-  perDatabase(CallbackBatchStore, PostgresCallbackBatchStore, MariaCallbackBatchStore),
   NamedBillStore,
   ResultStore,
 ];

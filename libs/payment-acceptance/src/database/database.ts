@@ -124,6 +124,11 @@ export abstract class Database implements ConnectionCloser {
     return this.clock.offsetMs;
   }
 
+  /** The current time, plus `laterMs` milliseconds. */
+  now(laterMs = 0): Statement {
+    return this.dialect.now(this.offsetMs + laterMs);
+  }
+
   /** Executes a statement and returns its rows. */
   async rows<Row>(statement: Statement, reading: Reading<Row>, within?: Within): Promise<Row[]> {
     return readRows((await this.run(statement, within, 'rows')).rows, reading);

@@ -4,14 +4,14 @@ import { PaymentUnsupportedDataSourceError } from './database.errors.js';
 import { MariaDatabase } from './mariadb/maria.database.js';
 import { PostgresDatabase } from './postgres/postgres.database.js';
 
-type Made<S, D> = new (database: D) => S;
+type StoreClass = abstract new (database: never) => unknown;
 
 /** A store with a class of its own for each database. */
-export function perDatabase<S>(
-  token: abstract new (...given: never[]) => S,
-  postgres: Made<S, PostgresDatabase>,
-  maria: Made<S, MariaDatabase>,
-): FactoryProvider<S> {
+export function perDatabase<Store extends StoreClass>(
+  token: Store,
+  postgres: new (database: PostgresDatabase) => InstanceType<Store>,
+  maria: new (database: MariaDatabase) => InstanceType<Store>,
+): FactoryProvider<InstanceType<Store>> {
   return {
     provide: token,
     inject: [Database],

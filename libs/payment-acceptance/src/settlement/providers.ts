@@ -13,15 +13,12 @@ import { InquiryStore } from './storage/inquiry.store.js';
 import { MariaCheckStore } from './storage/mariadb/check.store.js';
 import { MariaDueStore } from './storage/mariadb/due.store.js';
 import { MariaSettlementStore } from './storage/mariadb/settlement.store.js';
-import { MariaSettlementWriter } from './storage/mariadb/settlement.writer.js';
 import { MariaShopStore } from './storage/mariadb/shop.store.js';
 import { PostgresCheckStore } from './storage/postgres/check.store.js';
 import { PostgresDueStore } from './storage/postgres/due.store.js';
 import { PostgresSettlementStore } from './storage/postgres/settlement.store.js';
-import { PostgresSettlementWriter } from './storage/postgres/settlement.writer.js';
 import { PostgresShopStore } from './storage/postgres/shop.store.js';
 import { SettlementStore } from './storage/settlement.store.js';
-import { SettlementWriter } from './storage/settlement.writer.js';
 import { ShopIdentityStore, ShopStore } from './storage/shop.store.js';
 
 /** Checks and settlements. */
@@ -36,7 +33,6 @@ export const SETTLEMENT: readonly Provider[] = [
   perDatabase(CheckStore, PostgresCheckStore, MariaCheckStore),
   perDatabase(DueStore, PostgresDueStore, MariaDueStore),
   perDatabase(SettlementStore, PostgresSettlementStore, MariaSettlementStore),
-  perDatabase(SettlementWriter, PostgresSettlementWriter, MariaSettlementWriter),
   perDatabase(ShopStore, PostgresShopStore, MariaShopStore),
   InquiryStore,
   ShopIdentityStore,

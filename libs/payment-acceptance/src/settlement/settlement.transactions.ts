@@ -16,8 +16,7 @@ import {
   type ReservedDelivery,
 } from '../events/storage/delivery.store.js';
 import { CheckStore } from './storage/check.store.js';
-import { SettlementStore } from './storage/settlement.store.js';
-import { SettlementWriter, type AddedEvent } from './storage/settlement.writer.js';
+import { SettlementStore, type AddedEvent } from './storage/settlement.store.js';
 
 /** An application without handlers for an event is told of it once, and then of how many there were each minute. */
 const UNCONSUMED_PAUSE_MS = 60_000;
@@ -36,7 +35,6 @@ export class SettlementTransactions {
 
   constructor(
     private readonly store: SettlementStore,
-    private readonly writer: SettlementWriter,
     private readonly checks: CheckStore,
     private readonly deliveries: DeliveryStore,
     private readonly deliverer: DeliveryWorker,
@@ -102,7 +100,7 @@ export class SettlementTransactions {
     const reservation = reserve(
       settlements.flatMap(({ bill: { shop }, events }) => events.map(({ id, name }) => ({ id, name, shop }))),
     );
-    const written = await this.writer.write(tx, settlements, this.options.schedule.minGapMs, reservation);
+    const written = await this.store.write(tx, settlements, this.options.schedule.minGapMs, reservation);
     const redacted = settlements.flatMap(({ bill }) => (bill.redacted ? bill.intentId : []));
     if (redacted.length > 0) await this.store.redactCallbacks(tx, redacted);
     const added = new Map(

@@ -65,8 +65,8 @@ export function billColumns({ epochMs, text }: Dialect, now: Statement): Stateme
 }
 
 /** Bills and the locks of their orders. */
-export abstract class BillStore {
-  constructor(protected readonly database: Database) {}
+export abstract class BillStore<D extends Database = Database> {
+  constructor(protected readonly database: D) {}
 
   /**
    * Stores the first intent of an order in one statement; `false` if the order already exists, even since this moment, or
@@ -92,7 +92,7 @@ export abstract class BillStore {
   async closeAbandoned(limit: number): Promise<BillRecord[]> {
     const { database } = this;
     const { oneOf, text } = database.dialect;
-    const now = this.now();
+    const now = this.database.now();
     const abandoned = await database.rows<{ id: string }>(
       sql`SELECT ${text('intent_id')} AS id FROM payment_acceptance.bill WHERE ${this.isAbandoned(now)} LIMIT ${limit}`,
       {},
@@ -140,7 +140,7 @@ export abstract class BillStore {
   /** Keeps that the shop has cancelled an order. The order must be locked. */
   async cancelOrder(tx: OwnTransaction, shop: string, orderId: OrderId): Promise<void> {
     await this.database.change(
-      sql`UPDATE payment_acceptance.shop_order SET cancelled_at = ${this.now()}
+      sql`UPDATE payment_acceptance.shop_order SET cancelled_at = ${this.database.now()}
        WHERE shop = ${shop} AND order_id = ${orderId} AND cancelled_at IS NULL`,
       tx,
     );
@@ -148,12 +148,12 @@ export abstract class BillStore {
 
   /** Stores an intent, before its request is sent. The order must be locked. */
   async insert(tx: OwnTransaction, bill: NewBill, leaseMs: number): Promise<void> {
-    const now = this.now();
+    const now = this.database.now();
     await this.database.change(
       sql`INSERT INTO payment_acceptance.bill (${INTENT}) VALUES (${bill.intentId}, ${bill.shop}, ${bill.shopId},
          ${bill.orderId}, ${bill.attempt}, 'CREATING', ${bill.amount}, ${bill.currency}, ${bill.payerPaysCommission}, ${bill.description},
          ${bill.name}, ${bill.type}, ${bill.custom}, ${bill.customGiven}, ${bill.traceparent}, ${now}, ${now},
-         ${this.now(leaseMs)})`,
+         ${this.database.now(leaseMs)})`,
       tx,
     );
   }
@@ -187,7 +187,7 @@ export abstract class BillStore {
     const unended = state === 'REJECTED' ? sql`IN ('CREATING', 'UNKNOWN')` : sql`= 'CREATING'`;
     const closed = await this.database.change(
       sql`UPDATE payment_acceptance.bill SET state = ${state}, failure = ${failure}, lease_until = NULL,
-         ended_at = ${this.now()} WHERE intent_id = ${id} AND state ${unended}`,
+         ended_at = ${this.database.now()} WHERE intent_id = ${id} AND state ${unended}`,
       tx,
     );
     return closed === 1;
@@ -216,11 +216,6 @@ export abstract class BillStore {
   }
 
   protected columns(): Statement {
-    return billColumns(this.database.dialect, this.now());
-  }
-
-  /** The current time, plus `laterMs` milliseconds. */
-  protected now(laterMs = 0): Statement {
-    return this.database.dialect.now(this.database.offsetMs + laterMs);
+    return billColumns(this.database.dialect, this.database.now());
   }
 }

@@ -61,10 +61,10 @@ const FORGOTTEN_AT_ONCE = 1_000;
 const BEFORE_ALL = { shop: '', billId: '' };
 
 /** One row per received callback, within limits. Recording never waits for a bill and never changes one. */
-export abstract class CallbackStore {
+export abstract class CallbackStore<D extends Database = Database> {
   private lastLooked: Pick<OpenedBill, 'shop' | 'billId'> = BEFORE_ALL;
 
-  constructor(protected readonly database: Database) {}
+  constructor(protected readonly database: D) {}
 
   /**
    * Stores a callback with its corroboration, and commits. Its row requests a check of the bill.
@@ -75,6 +75,13 @@ export abstract class CallbackStore {
    * beyond the limit; the first ones and confirmed ones stay.
    */
   abstract record(callback: NewCallback, limits: RecordLimits): Promise<Recorded>;
+
+  /**
+   * The fast path for many callbacks at once: stores those whose bill is known and below its limit, with their corroboration,
+   * in one commit; returns their ids. All others are left to {@link record}.
+   * @param callbacks all with an `intentId`, or all without one
+   */
+  abstract recordMany(callbacks: readonly NewCallback[], maxPerBill: number): Promise<ReadonlySet<string>>;
 
   /**
    * Links postbacks that came before the creation's answer to their bill. Call it after the opening of the bill has committed:
@@ -118,7 +125,7 @@ export abstract class CallbackStore {
    */
   async retireWaiting({ unmatchedMs, unnamedMs }: WaitingLimits): Promise<void> {
     const { database } = this;
-    const { now, oneOf, text } = database.dialect;
+    const { oneOf, text } = database.dialect;
     const ofNone = sql`payment_acceptance.callback c WHERE c.pending = TRUE AND c.intent_id IS NULL`;
     const ofUnnamed = sql`payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id
       WHERE c.pending = TRUE AND c.intent_id IS NOT NULL AND b.bill_id IS NULL`;
@@ -127,7 +134,7 @@ export abstract class CallbackStore {
       [ofUnnamed, sql`t.intent_id IS NOT NULL`, unnamedMs],
     ] as const) {
       const found = await database.rows<{ id: string }>(
-        sql`SELECT ${text('c.id')} AS id FROM ${waiting} AND c.received_at < ${now(database.offsetMs - afterMs)} LIMIT 1000`,
+        sql`SELECT ${text('c.id')} AS id FROM ${waiting} AND c.received_at < ${database.now(-afterMs)} LIMIT 1000`,
         {},
       );
       if (found.length === 0) continue;
@@ -135,11 +142,29 @@ export abstract class CallbackStore {
       await database.transaction(async (tx) => {
         const ids = await database.lockFree(tx, 'callback', old, sql`t.pending = TRUE AND ${isStill}`);
         await database.change(
-          sql`UPDATE payment_acceptance.callback SET pending = FALSE, consumed_at = ${now(database.offsetMs)}
+          sql`UPDATE payment_acceptance.callback SET pending = FALSE, consumed_at = ${database.now()}
            WHERE id ${oneOf(ids, 'uuid')}`,
           tx,
         );
       });
     }
+  }
+
+  /**
+   * The bill may have been opened between our read and our commit. A creation opens, commits, then links waiting callbacks;
+   * a callback commits, then looks for its bill again: whichever is later sees the other.
+   */
+  protected async linkLate({ id, shop, intentId, billId }: NewCallback): Promise<boolean> {
+    if (intentId !== null || billId === null) return false;
+    const [bill] = await this.database.rows<{ intentId: string }>(
+      sql`SELECT ${this.database.dialect.text('intent_id')} AS "intentId" FROM payment_acceptance.bill
+       WHERE shop = ${shop} AND bill_id = ${billId}`,
+      {},
+    );
+    if (!bill) return false;
+    const linked = await this.database.change(
+      sql`UPDATE payment_acceptance.callback SET intent_id = ${bill.intentId} WHERE id = ${id} AND intent_id IS NULL`,
+    );
+    return linked > 0;
   }
 }

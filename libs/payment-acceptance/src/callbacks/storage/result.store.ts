@@ -19,8 +19,8 @@ export class ResultStore {
    * @param lagMs how long the service's list may lag behind, in milliseconds
    */
   async ofIntents(ids: readonly string[], lagMs: number): Promise<ReadonlyMap<string, BillResult>> {
-    const { dialect, offsetMs } = this.database;
-    const isRecent = sql`c.received_at > ${dialect.now(offsetMs - lagMs)}`;
+    const { dialect } = this.database;
+    const isRecent = sql`c.received_at > ${this.database.now(-lagMs)}`;
     const rows = await this.database.rows<BillResult & { intentId: string }>(
       sql`SELECT b.intent_id AS "intentId", CASE
          WHEN b.state = 'PAID' OR o.first_payment_id IS NOT NULL THEN 'paid'

@@ -1,4 +1,3 @@
-import { Injectable } from '@nestjs/common';
 import type { Within } from '../database.js';
 import { HostSessions, type EndedSession, type HostIdentity, type SessionId } from '../host-sessions.js';
 import type { HostTransaction } from '../host-transaction.js';
@@ -11,7 +10,6 @@ import { endedAfter } from './maria.database.js';
  * Autocommit is off during the transaction: after a deadlock whose error the handler has caught, its further statements would
  * commit one by one. To switch it on again commits.
  */
-@Injectable()
 export class MariaHostSessions extends HostSessions {
   protected override async find(transaction: HostTransaction, unattendedMs: number): Promise<SessionId> {
     const [session] = (await this.database.rows<SessionId>(

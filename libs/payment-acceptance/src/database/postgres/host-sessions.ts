@@ -1,4 +1,3 @@
-import { Injectable } from '@nestjs/common';
 import type { Within } from '../database.js';
 import { HostSessions, type EndedSession, type HostIdentity, type SessionId } from '../host-sessions.js';
 import type { HostTransaction } from '../host-transaction.js';
@@ -10,7 +9,6 @@ import { rawSql, sql } from '../statement.js';
 const BEGAN = rawSql('extract(epoch FROM backend_start)::text');
 const TRANSACTION_BEGAN = rawSql('extract(epoch FROM xact_start)::text');
 
-@Injectable()
 export class PostgresHostSessions extends HostSessions {
   /** The view `pg_stat_activity` would read all sessions. */
   protected override async find(transaction: HostTransaction): Promise<SessionId> {

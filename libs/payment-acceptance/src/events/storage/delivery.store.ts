@@ -139,8 +139,8 @@ export function isPending(state: Expression): Statement {
 }
 
 /** Consumers and their deliveries. */
-export abstract class DeliveryStore {
-  constructor(protected readonly database: Database) {}
+export abstract class DeliveryStore<D extends Database = Database> {
+  constructor(protected readonly database: D) {}
 
   /**
    * Registers the consumers: from its commit on, every settlement of any instance creates their deliveries. Called
@@ -240,7 +240,7 @@ export abstract class DeliveryStore {
   async releaseUncounted(delivery: ClaimedDelivery, error: string, code: string, pauseMs: number): Promise<boolean> {
     const given = await this.database.change(
       sql`UPDATE payment_acceptance.delivery SET last_error = ${error}, last_error_code = coalesce(last_error_code, ${code}),
-         attempts = attempts - 1, lease_token = NULL, lease_until = NULL, due_at = ${this.now(pauseMs)}
+         attempts = attempts - 1, lease_token = NULL, lease_until = NULL, due_at = ${this.database.now(pauseMs)}
        WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND ${isPending('state')}`,
     );
     return given === 1;
@@ -255,8 +255,8 @@ export abstract class DeliveryStore {
     const { dialect } = this.database;
     const outcome =
       pauseMs === null
-        ? sql`state = 'DEAD', ended_at = ${this.now()}`
-        : sql`state = 'PENDING', ended_at = NULL, due_at = ${this.now(pauseMs)}`;
+        ? sql`state = 'DEAD', ended_at = ${this.database.now()}`
+        : sql`state = 'PENDING', ended_at = NULL, due_at = ${this.database.now(pauseMs)}`;
     return this.database.transaction(async (tx) => {
       const [bill] = await this.database.rows<{ redacted: boolean }>(
         sql`SELECT redacted_at IS NOT NULL AS redacted FROM payment_acceptance.bill WHERE intent_id = ${delivery.intentId} ${dialect.sharing}`,
@@ -277,7 +277,7 @@ export abstract class DeliveryStore {
   async absentConsumers(): Promise<AbsentConsumer[]> {
     const absent = await this.database.rows<Omit<AbsentConsumer, 'waiting'>>(
       sql`SELECT name, event_name AS event FROM payment_acceptance.consumer
-       WHERE last_seen_at < ${this.now(-ABSENT_MS)} ORDER BY 1, 2`,
+       WHERE last_seen_at < ${this.database.now(-ABSENT_MS)} ORDER BY 1, 2`,
       {},
     );
     const found: AbsentConsumer[] = [];
@@ -290,10 +290,5 @@ export abstract class DeliveryStore {
       found.push({ name, event, waiting: row?.waiting ?? 0 });
     }
     return found;
-  }
-
-  /** The current time, plus `laterMs` milliseconds. */
-  protected now(laterMs = 0): Statement {
-    return this.database.dialect.now(this.database.offsetMs + laterMs);
   }
 }

@@ -6,7 +6,7 @@ import { IS_LOST } from '../../settlement/storage/lost-bills.js';
 import { integer } from '../../database/reading.js';
 import { ofScope } from '../../database/scope.js';
 import type { ShopScope } from '../../domain/shop-scope.js';
-import { COUNTED, counted, countWhere, rawSql, sql, type Statement } from '../../database/statement.js';
+import { COUNTED, counted, countWhere, rawSql, sql } from '../../database/statement.js';
 
 /** The oldest delivery that waits for a consumer, of those whose latest error has this code; `null` for none. */
 export interface OldestDelivery {
@@ -53,12 +53,12 @@ export abstract class StatisticsStore {
           LIMIT ${COUNTED}) waiting WHERE reason = 'unknown-status') AS "unknownStatuses",
          ${counted(sql`${deliveries} WHERE state = 'DEAD' AND ${ofShop}`)} AS "deadLetters",
          ${counted(sql`${deliveries} WHERE state = 'PENDING' AND ${ofShop}`)} AS "pendingDeliveries",
-         (SELECT ${dialect.msBetween('min(next_check_at)', this.now())} FROM payment_acceptance.bill
-          WHERE next_check_at <= ${this.now()} AND ${shop}) AS "oldestCheckMs",
-         (SELECT ${dialect.msBetween('min(due_at)', this.now())} FROM (SELECT c.due_at FROM payment_acceptance.callback c
+         (SELECT ${dialect.msBetween('min(next_check_at)', this.database.now())} FROM payment_acceptance.bill
+          WHERE next_check_at <= ${this.database.now()} AND ${shop}) AS "oldestCheckMs",
+         (SELECT ${dialect.msBetween('min(due_at)', this.database.now())} FROM (SELECT c.due_at FROM payment_acceptance.callback c
             JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id
-              AND (${freeAt(this.now())} OR b.bill_id IS NOT NULL AND b.${KEEPS_FAILING})
-          WHERE c.pending AND c.intent_id IS NOT NULL AND c.due_at <= ${this.now()} AND ${ofScope('c.shop', scope)}
+              AND (${freeAt(this.database.now())} OR b.bill_id IS NOT NULL AND b.${KEEPS_FAILING})
+          WHERE c.pending AND c.intent_id IS NOT NULL AND c.due_at <= ${this.database.now()} AND ${ofScope('c.shop', scope)}
           LIMIT ${COUNTED}) due) AS "oldestHintMs",
          ${counted(sql`payment_acceptance.callback c WHERE c.pending AND c.intent_id IS NULL
           AND ${ofScope('c.shop', scope)}`)} AS "waitingCallbacks"`,
@@ -89,7 +89,7 @@ export abstract class StatisticsStore {
       return ages.size > 0 ? Math.max(...ages.values()) : null;
     }
     const [row] = await this.database.rows<{ ms: number | null }>(
-      sql`SELECT ${this.database.dialect.msBetween('min(e.occurred_at)', this.now())} AS ms FROM payment_acceptance.delivery d
+      sql`SELECT ${this.database.dialect.msBetween('min(e.occurred_at)', this.database.now())} AS ms FROM payment_acceptance.delivery d
        JOIN payment_acceptance.event e ON e.id = d.event_id
        WHERE d.state = 'PENDING' AND ${ofScope('e.shop', scope)}`,
       { ms: integer },
@@ -103,7 +103,7 @@ export abstract class StatisticsStore {
     const { dialect } = this.database;
     const seqs = deliveries.map(({ seq }) => seq);
     const rows = await this.database.rows<{ seq: string; ms: number }>(
-      sql`SELECT ${dialect.text('e.seq')} AS seq, ${dialect.msBetween('e.occurred_at', this.now())} AS ms
+      sql`SELECT ${dialect.text('e.seq')} AS seq, ${dialect.msBetween('e.occurred_at', this.database.now())} AS ms
        FROM payment_acceptance.event e WHERE e.seq ${dialect.oneOf(seqs, 'bigint')}`,
       { ms: integer },
     );
@@ -152,9 +152,5 @@ export abstract class StatisticsStore {
        FROM payment_acceptance.shop_state WHERE ${ofScope('shop', scope)} ORDER BY shop`,
       {},
     );
-  }
-
-  protected now(): Statement {
-    return this.database.dialect.now(this.database.offsetMs);
   }
 }

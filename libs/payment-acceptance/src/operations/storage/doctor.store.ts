@@ -56,13 +56,12 @@ export class DoctorStore {
 
   /** Of the latest payments of a day. */
   async postbacks(shop: string): Promise<PostbackEvidence> {
-    const { dialect, offsetMs } = this.database;
     const announced = sql`EXISTS (SELECT 1 FROM payment_acceptance.callback c
       WHERE c.intent_id = latest.intent_id AND c.kind = 'postback')`;
     const [evidence] = await this.database.rows<PostbackEvidence>(
       sql`SELECT count(*) AS paid, ${countWhere(announced)} AS announced
        FROM (SELECT intent_id FROM payment_acceptance.bill WHERE shop = ${shop} AND state = 'PAID'
-         AND paid_at > ${dialect.now(offsetMs - DAY_MS)} ORDER BY paid_at DESC LIMIT 100) latest`.withTimeout(
+         AND paid_at > ${this.database.now(-DAY_MS)} ORDER BY paid_at DESC LIMIT 100) latest`.withTimeout(
         LONG_STATEMENT_TIMEOUT_MS,
       ),
       { paid: integer, announced: integer },

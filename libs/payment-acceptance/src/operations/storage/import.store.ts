@@ -29,8 +29,8 @@ export class ImportStore {
 
   /** Stores the bill as open and due, as the next attempt of its order, which must be locked. */
   async insert(tx: OwnTransaction, bill: ForeignBill): Promise<void> {
-    const { dialect, offsetMs } = this.database;
-    const [createdAt, now] = [dialect.instant(bill.createdAt.getTime()), dialect.now(offsetMs)];
+    const { dialect } = this.database;
+    const [createdAt, now] = [dialect.instant(bill.createdAt.getTime()), this.database.now()];
     await this.database.change(
       sql`INSERT INTO payment_acceptance.bill (intent_id, shop, shop_id, order_id, attempt, state, amount, currency, payer_pays_commission,
          description, name, type, custom, custom_given, bill_id, link_url, link_page_url, created_at, opened_at,

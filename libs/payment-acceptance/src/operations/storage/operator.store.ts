@@ -74,7 +74,7 @@ export class OperatorStore {
   ): Promise<{ readonly forgotten: number; readonly hosted: number }> {
     const name = databaseText(consumer);
     const forgotten = await this.database.change(
-      sql`DELETE FROM payment_acceptance.consumer WHERE name = ${name} AND last_seen_at < ${this.now(-ABSENT_MS)}`,
+      sql`DELETE FROM payment_acceptance.consumer WHERE name = ${name} AND last_seen_at < ${this.database.now(-ABSENT_MS)}`,
       tx,
     );
     const [row] = await this.database.rows<{ hosted: number }>(
@@ -109,7 +109,7 @@ export class OperatorStore {
 
   private isUntaken(consumer: string, d: Statement): Statement {
     return sql`${d}.behind IN (FALSE, TRUE) AND ${d}.consumer = ${databaseText(consumer)}
-      AND (${d}.lease_until IS NULL OR ${d}.lease_until < ${this.now()})
+      AND (${d}.lease_until IS NULL OR ${d}.lease_until < ${this.database.now()})
       AND NOT EXISTS (SELECT 1 FROM payment_acceptance.consumer c WHERE c.name = ${d}.consumer AND c.event_name = ${d}.event_name)`;
   }
 
@@ -122,7 +122,7 @@ export class OperatorStore {
     const id = this.random.uuid();
     await this.database.change(
       sql`INSERT INTO payment_acceptance.operator_action (id, at, operator, action, target, detail)
-       VALUES (${id}, ${this.now()}, ${databaseText(operator)}, ${action}, ${target}, ${storable(detail)})`,
+       VALUES (${id}, ${this.database.now()}, ${databaseText(operator)}, ${action}, ${target}, ${storable(detail)})`,
       tx,
     );
     return id;
@@ -141,7 +141,7 @@ export class OperatorStore {
   async attach(tx: OwnTransaction, id: string, billId: BillId, linkPageUrl: string | null): Promise<boolean> {
     const attached = await this.database.change(
       sql`UPDATE payment_acceptance.bill SET state = 'OPEN', bill_id = ${billId}, link_page_url = ${linkPageUrl},
-         failure = NULL, opened_at = ${this.now()}, ended_at = NULL, next_check_at = ${this.now()}, check_after = ${this.now()}
+         failure = NULL, opened_at = ${this.database.now()}, ended_at = NULL, next_check_at = ${this.database.now()}, check_after = ${this.database.now()}
        WHERE intent_id = ${id} AND state = 'UNKNOWN'`,
       tx,
     );
@@ -150,7 +150,7 @@ export class OperatorStore {
 
   async void(tx: OwnTransaction, id: string): Promise<boolean> {
     const voided = await this.database.change(
-      sql`UPDATE payment_acceptance.bill SET state = 'VOIDED', ended_at = ${this.now()}
+      sql`UPDATE payment_acceptance.bill SET state = 'VOIDED', ended_at = ${this.database.now()}
        WHERE intent_id = ${id} AND state = 'UNKNOWN'`,
       tx,
     );
@@ -194,7 +194,7 @@ export class OperatorStore {
 
   async closeReview(tx: OwnTransaction, id: string, state: 'ACCEPTED' | 'DISMISSED', operator: string): Promise<void> {
     await this.database.change(
-      sql`UPDATE payment_acceptance.review SET state = ${state}, closed_at = ${this.now()}, closed_by = ${databaseText(operator)}
+      sql`UPDATE payment_acceptance.review SET state = ${state}, closed_at = ${this.database.now()}, closed_by = ${databaseText(operator)}
        WHERE id = ${id}`,
       tx,
     );
@@ -250,10 +250,6 @@ export class OperatorStore {
        WHERE d.id ${dialect.oneOf(ids, 'bigint')} AND (SELECT ${isDead} OR ${isOrderless('d')})`,
       tx,
     );
-  }
-
-  private now(laterMs = 0): Statement {
-    return this.database.dialect.now(this.database.offsetMs + laterMs);
   }
 }
 

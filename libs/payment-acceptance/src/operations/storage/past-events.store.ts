@@ -64,14 +64,14 @@ export class PastEventsStore {
     scope: ShopScope,
     events: readonly PastEvent[],
   ): Promise<number> {
-    const { dialect, offsetMs } = this.database;
+    const { dialect } = this.database;
     const these = dialect.oneOf(
       events.map(({ seq }) => seq),
       'bigint',
     );
     const made = await this.database.rows(
       sql`INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, due_at, behind)
-       SELECT e.id, e.name, e.seq, e.intent_id, ${this.name(filter)}, 'PENDING', ${dialect.now(offsetMs)}, TRUE
+       SELECT e.id, e.name, e.seq, e.intent_id, ${this.name(filter)}, 'PENDING', ${this.database.now()}, TRUE
        FROM payment_acceptance.event e WHERE ${this.isMissing(filter, scope)} AND e.seq ${these} ORDER BY e.seq ${dialect.unlessThere('event_id')}
        RETURNING event_id`,
       {},

@@ -72,9 +72,9 @@ export function isOver(id: Expression, end: Statement = rawSql('')): Statement {
 
 /** Marks bills, so that what is learned of them later is stored without personal data. Returns how many are new. */
 export function markRedacted(database: Database, intentIds: readonly IntentId[], tx: OwnTransaction): Promise<number> {
-  const { dialect, offsetMs } = database;
+  const { dialect } = database;
   return database.change(
-    sql`UPDATE payment_acceptance.bill SET redacted_at = ${dialect.now(offsetMs)}
+    sql`UPDATE payment_acceptance.bill SET redacted_at = ${database.now()}
      WHERE intent_id ${dialect.oneOf(intentIds, 'uuid')} AND redacted_at IS NULL`,
     tx,
   );

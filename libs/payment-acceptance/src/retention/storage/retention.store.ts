@@ -35,7 +35,7 @@ export abstract class RetentionStore {
 
   /** Empties the raw fields of consumed callbacks; their outcome stays. */
   redactCallbacks(afterMs: number, limit: number): Promise<number> {
-    const { table, condition, order } = this.unredactedCallbacks(this.ago(afterMs));
+    const { table, condition, order } = this.unredactedCallbacks(this.database.now(-afterMs));
     return this.batch({ table, condition: sql`${condition} AND ${DECIDED}`, order }, limit, (ids, tx) =>
       this.database.change(
         sql`UPDATE payment_acceptance.callback SET fields = '{}' WHERE id ${this.database.dialect.oneOf(ids, 'uuid')}`,
@@ -45,7 +45,7 @@ export abstract class RetentionStore {
   }
 
   deleteCallbacks(afterMs: number, limit: number): Promise<number> {
-    const condition = sql`t.pending = FALSE AND t.received_at < ${this.ago(afterMs)} AND ${DECIDED}`;
+    const condition = sql`t.pending = FALSE AND t.received_at < ${this.database.now(-afterMs)} AND ${DECIDED}`;
     return this.batch({ table: 'callback', condition, order: sql`t.received_at` }, limit, (ids, tx) =>
       this.database.delete(tx, 'callback', ids),
     );
@@ -57,13 +57,15 @@ export abstract class RetentionStore {
    * @param limit in bills
    */
   redactBills(afterMs: number, limit: number): Promise<number> {
-    return this.batch(this.unredactedBills(this.ago(afterMs)), limit, (ids, tx) => redactBills(this.database, ids, tx));
+    return this.batch(this.unredactedBills(this.database.now(-afterMs)), limit, (ids, tx) =>
+      redactBills(this.database, ids, tx),
+    );
   }
 
   /** Removes the notes of operators' actions; the actions stay. */
   redactNotes(afterMs: number, limit: number): Promise<number> {
     const { dialect } = this.database;
-    return this.batch(this.notedActions(this.ago(afterMs)), limit, (ids, tx) =>
+    return this.batch(this.notedActions(this.database.now(-afterMs)), limit, (ids, tx) =>
       remove(this.database, redactedNotes(dialect, sql`id ${dialect.oneOf(ids, 'uuid')}`), tx),
     );
   }
@@ -89,16 +91,12 @@ export abstract class RetentionStore {
     });
   }
 
-  private ago(ms: number): Statement {
-    return this.database.dialect.now(this.database.offsetMs - ms);
-  }
-
   /** Removes the listed payments of lost bills that somebody has dealt with: the ledger has them, or they are not ours. */
   async redactLostBills(afterMs: number, limit: number): Promise<number> {
     const { dialect } = this.database;
     const old = await this.database.rows<{ id: string }>(
       sql`SELECT l.id FROM payment_acceptance.lost_bill l WHERE l.payments IS NOT NULL
-         AND l.found_at < ${this.ago(afterMs)} AND NOT (${IS_LOST}) LIMIT ${limit}`,
+         AND l.found_at < ${this.database.now(-afterMs)} AND NOT (${IS_LOST}) LIMIT ${limit}`,
       {},
     );
     if (old.length === 0) return 0;

@@ -57,8 +57,8 @@ export function freeAt(now: Statement, bill: 'b' | 't' = 'b'): Statement {
 }
 
 /** The statements of checks: which bills are checked, by whom, and when next. */
-export abstract class CheckStore {
-  protected abstract readonly database: Database;
+export abstract class CheckStore<D extends Database = Database> {
+  constructor(protected readonly database: D) {}
 
   /**
    * Leases due bills of a shop, as many as its rate allows: hinted and scheduled ones alternately, chosen at random if only
@@ -101,7 +101,7 @@ export abstract class CheckStore {
     const text = this.database.dialect.text(sql`${error}`);
     const failed = await this.database.change(
       sql`UPDATE payment_acceptance.bill SET lease_token = NULL, lease_until = NULL, failed_checks = failed_checks + 1,
-         check_after = ${this.later(pauseMs)}, last_check_error = CASE WHEN redacted_at IS NULL THEN ${text} END,
+         check_after = ${this.database.now(pauseMs)}, last_check_error = CASE WHEN redacted_at IS NULL THEN ${text} END,
          next_check_at = ${place === undefined ? sql`next_check_at` : place}
        WHERE intent_id = ${intentId} AND lease_token = ${token}`,
     );
@@ -113,9 +113,9 @@ export abstract class CheckStore {
     const hint = sql`SELECT 1 FROM payment_acceptance.callback c
       WHERE c.intent_id = payment_acceptance.bill.intent_id AND c.pending = TRUE`;
     await this.database.change(
-      sql`UPDATE payment_acceptance.bill SET check_after = ${this.later(0)}, next_check_at =
-         CASE WHEN next_check_at > ${this.later(0)} AND NOT EXISTS (${hint}) THEN ${this.later(0)} ELSE next_check_at END
-       WHERE intent_id ${this.database.dialect.oneOf(intentIds, 'uuid')} AND lease_token IS NULL AND check_after > ${this.later(0)}`,
+      sql`UPDATE payment_acceptance.bill SET check_after = ${this.database.now()}, next_check_at =
+         CASE WHEN next_check_at > ${this.database.now()} AND NOT EXISTS (${hint}) THEN ${this.database.now()} ELSE next_check_at END
+       WHERE intent_id ${this.database.dialect.oneOf(intentIds, 'uuid')} AND lease_token IS NULL AND check_after > ${this.database.now()}`,
     );
   }
 
@@ -125,10 +125,5 @@ export abstract class CheckStore {
       sql`UPDATE payment_acceptance.bill SET lease_token = NULL, lease_until = NULL
        WHERE intent_id = ${claim.intentId} AND lease_token = ${claim.token}`,
     );
-  }
-
-  /** The current time, plus `ms` milliseconds. */
-  protected later(ms: number): Statement {
-    return this.database.dialect.now(this.database.offsetMs + ms);
   }
 }

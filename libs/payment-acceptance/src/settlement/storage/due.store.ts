@@ -60,8 +60,8 @@ export function nearOf(rows: readonly NearRow[]): Near {
 }
 
 /** Which shops have due bills: queried before each claim, and the only query of an idle instance. */
-export abstract class DueStore {
-  protected abstract readonly database: Database;
+export abstract class DueStore<D extends Database = Database> {
+  constructor(protected readonly database: D) {}
 
   /**
    * Which of the shops are due. A refused shop is due only when its probe is. The cost grows with the number of due bills,

@@ -46,11 +46,14 @@ export class InquiryStore {
   /** Shops that the service accepts, whose next inquiry is due, and that have a waiting postback or a bill to ask for again. */
   shopsToAsk(): Promise<ShopToAsk[]> {
     const { dialect } = this.database;
-    const saved = dialect.msBetween(sql`greatest(s.next_request_at, ${this.now(-1_000)})`, this.now());
+    const saved = dialect.msBetween(
+      sql`greatest(s.next_request_at, ${this.database.now(-1_000)})`,
+      this.database.now(),
+    );
     return this.database.rows<ShopToAsk>(
       sql`SELECT s.shop, ${saved} AS "savedMs" FROM (
          SELECT c.shop FROM payment_acceptance.callback c WHERE ${WAITS}
-         UNION SELECT l.shop FROM payment_acceptance.lost_bill l WHERE l.ask_after <= ${this.now()}) named
+         UNION SELECT l.shop FROM payment_acceptance.lost_bill l WHERE l.ask_after <= ${this.database.now()}) named
        JOIN payment_acceptance.shop_state s ON s.shop = named.shop WHERE ${this.mayAsk()} ORDER BY s.shop`,
       { savedMs: integer },
     );
@@ -66,7 +69,7 @@ export class InquiryStore {
          SELECT c.shop, c.bill_id, min(c.received_at) AS first_at, max(c.received_at) AS last_at
          FROM payment_acceptance.callback c WHERE c.shop = ${shop} AND ${WAITS}
          GROUP BY c.shop, c.bill_id
-         HAVING min(c.received_at) <= ${this.now(-creationMs)}) named
+         HAVING min(c.received_at) <= ${this.database.now(-creationMs)}) named
        WHERE ${isNotIn('lost_bill')} AND ${isNotIn('bill')}
        ORDER BY ${rawSql(which === 'newest' ? 'last_at DESC' : 'first_at')} LIMIT ${limit}`,
       { asks: integer },
@@ -77,7 +80,7 @@ export class InquiryStore {
   nextAgain(shop: string, limit: number): Promise<SoughtBill[]> {
     return this.database.rows<SoughtBill>(
       sql`SELECT l.bill_id AS "billId", l.asks FROM payment_acceptance.lost_bill l
-       WHERE l.shop = ${shop} AND l.ask_after <= ${this.now()} AND ${NOT_IN_LEDGER} ORDER BY l.ask_after LIMIT ${limit}`,
+       WHERE l.shop = ${shop} AND l.ask_after <= ${this.database.now()} AND ${NOT_IN_LEDGER} ORDER BY l.ask_after LIMIT ${limit}`,
       { asks: integer },
     );
   }
@@ -103,9 +106,9 @@ export class InquiryStore {
     requestsPerSecond: number,
     gapMs: number,
   ): Promise<boolean> {
-    const spent = this.now(Math.round((requests * 1_000) / requestsPerSecond) - savedMs);
+    const spent = this.database.now(Math.round((requests * 1_000) / requestsPerSecond) - savedMs);
     const taken = await this.database.change(
-      sql`UPDATE payment_acceptance.shop_state SET next_inquiry_at = ${this.now(gapMs)}, next_request_at = ${spent}
+      sql`UPDATE payment_acceptance.shop_state SET next_inquiry_at = ${this.database.now(gapMs)}, next_request_at = ${spent}
        WHERE shop = ${shop} AND ${this.mayAsk()} AND next_request_at <= ${spent}`,
     );
     return taken === 1;
@@ -114,16 +117,16 @@ export class InquiryStore {
   /** Postpones the shop's next inquiry. */
   async postpone(shop: string, pauseMs: number): Promise<void> {
     await this.database.change(
-      sql`UPDATE payment_acceptance.shop_state SET next_inquiry_at = ${this.now(Math.min(pauseMs, MAX_PAUSE_MS))}
+      sql`UPDATE payment_acceptance.shop_state SET next_inquiry_at = ${this.database.now(Math.min(pauseMs, MAX_PAUSE_MS))}
        WHERE shop = ${shop}`,
     );
   }
 
   /** Leases bills to one instance: until then, no other asks for them. @param newId makes ids of new records */
   async lease(shop: string, sought: readonly SoughtBill[], leaseMs: number, newId: () => string): Promise<void> {
-    const leased = this.now(leaseMs);
+    const leased = this.database.now(leaseMs);
     const rows = sought.map(
-      ({ billId }) => sql`(${newId()}, ${shop}, ${billId}, 'SOUGHT', 0, ${this.now()}, ${leased})`,
+      ({ billId }) => sql`(${newId()}, ${shop}, ${billId}, 'SOUGHT', 0, ${this.database.now()}, ${leased})`,
     );
     await this.database.change(
       sql`INSERT INTO payment_acceptance.lost_bill (id, shop, bill_id, state, asks, asked_at, ask_after)
@@ -137,9 +140,9 @@ export class InquiryStore {
 
   /** Counts a request for each. @param pauseMs pause before they may be asked for again; `null` for never */
   async noteAsked(shop: string, asked: readonly SoughtBill[], pauseMs: number | null): Promise<void> {
-    const askAfter = pauseMs === null ? null : this.now(pauseMs);
+    const askAfter = pauseMs === null ? null : this.database.now(pauseMs);
     await this.database.change(
-      sql`UPDATE payment_acceptance.lost_bill SET asks = asks + 1, asked_at = ${this.now()}, ask_after = ${askAfter}
+      sql`UPDATE payment_acceptance.lost_bill SET asks = asks + 1, asked_at = ${this.database.now()}, ask_after = ${askAfter}
        WHERE ${this.areThese(shop, asked)} AND state <> 'DISMISSED'`,
     );
   }
@@ -149,7 +152,7 @@ export class InquiryStore {
     const these = this.areThese(shop, unknown);
     await this.database.change(
       sql`DELETE FROM payment_acceptance.callback WHERE ${these} AND pending = TRUE AND intent_id IS NULL
-         AND received_at <= ${this.now(-beforeMs)}`,
+         AND received_at <= ${this.database.now(-beforeMs)}`,
     );
     await this.database.change(sql`DELETE FROM payment_acceptance.lost_bill WHERE ${these} AND state = 'SOUGHT'`);
   }
@@ -165,7 +168,7 @@ export class InquiryStore {
       SELECT ${rawSql(column)} FROM payment_acceptance.callback WHERE pending = TRUE AND intent_id IS NULL AND ${ofBill}
       ORDER BY received_at LIMIT 1)`;
     const changed = await this.database.change(
-      sql`UPDATE payment_acceptance.lost_bill SET state = 'LOST', ${listed}, found_at = ${this.now()},
+      sql`UPDATE payment_acceptance.lost_bill SET state = 'LOST', ${listed}, found_at = ${this.database.now()},
          order_id = ${first('order_id')}, first_postback_at = coalesce(${first('received_at')}, asked_at)
        WHERE ${ofBill} AND state = 'SOUGHT'`,
     );
@@ -185,7 +188,7 @@ export class InquiryStore {
   /** Deletes unconfirmed bills that were last asked for long ago; returns their number. */
   async forget(afterMs: number): Promise<number> {
     const old = await this.database.rows<{ id: string }>(
-      sql`SELECT id FROM payment_acceptance.lost_bill WHERE state = 'SOUGHT' AND asked_at < ${this.now(-afterMs)} LIMIT ${BATCH}`,
+      sql`SELECT id FROM payment_acceptance.lost_bill WHERE state = 'SOUGHT' AND asked_at < ${this.database.now(-afterMs)} LIMIT ${BATCH}`,
       {},
     );
     if (old.length === 0) return 0;
@@ -203,12 +206,7 @@ export class InquiryStore {
   /** Whether the next inquiry for a shop of `shop_state` is due. */
   private mayAsk(): Statement {
     return sql`refused_since IS NULL
-      AND (next_inquiry_at IS NULL OR NOT next_inquiry_at BETWEEN ${this.now()} AND ${this.now(MAX_PAUSE_MS)})`;
-  }
-
-  /** The current time, plus `laterMs` milliseconds. */
-  private now(laterMs = 0): Statement {
-    return this.database.dialect.now(this.database.offsetMs + laterMs);
+      AND (next_inquiry_at IS NULL OR NOT next_inquiry_at BETWEEN ${this.database.now()} AND ${this.database.now(MAX_PAUSE_MS)})`;
   }
 }
 

@@ -3,6 +3,8 @@ import type { Assertion, KnownPayment } from '../../domain/callback.js';
 import type { LockedClaim } from '../../domain/claim.js';
 import type { IntentId, PaymentId } from '../../domain/ids.js';
 import type { EarlierReviews } from '../../domain/occasion.js';
+import type { Settlement } from '../../domain/settlement.js';
+import type { Reservation } from '../../events/storage/delivery.store.js';
 import type { Database } from '../../database/database.js';
 import type { Dialect } from '../../database/dialect.js';
 import { instant, integer, flag, type Reading } from '../../database/reading.js';
@@ -20,9 +22,20 @@ export interface PaymentKey {
   readonly paymentId: PaymentId;
 }
 
-/** The statements that lock and read for a settlement. */
-export abstract class SettlementStore {
-  constructor(protected readonly database: Database) {}
+/** A newly stored event. */
+export interface AddedEvent {
+  readonly id: string;
+  /** How many consumers get it. */
+  readonly deliveries: number;
+  /** The consumers for which it waits behind an earlier event of the bill. */
+  readonly behind: readonly string[];
+  /** The deliveries that were created as claimed. */
+  readonly claimed: readonly { readonly id: string; readonly consumer: string }[];
+}
+
+/** The statements that lock, read and write for a settlement. Nothing else writes payments, events or reviews. */
+export abstract class SettlementStore<D extends Database = Database> {
+  constructor(protected readonly database: D) {}
 
   /**
    * Locks the bills whose claims are still current, with their orders: orders first, each in key order, as every instance
@@ -53,6 +66,19 @@ export abstract class SettlementStore {
     return { locked: await locking, known: await reading };
   }
 
+  /**
+   * Writes the settlements of any number of bills, which must be locked with their orders; returns the new events. Opens
+   * each review once: a closed one stays closed.
+   * @param reservation the deliveries to claim as they are created, unless the consumer has an earlier one of the bill
+   * @throws ConcurrentChangeError if a payment was assigned to another bill after these bills were locked
+   */
+  abstract write(
+    tx: OwnTransaction,
+    settlements: readonly Settlement[],
+    minGapMs: number,
+    reservation: Reservation,
+  ): Promise<readonly AddedEvent[]>;
+
   /** @param readsFirst see `Database.transaction` */
   transaction<T>(work: (tx: OwnTransaction) => Promise<T>, readsFirst: boolean): Promise<T> {
     return this.database.transaction(work, readsFirst);
@@ -80,9 +106,9 @@ export abstract class SettlementStore {
 
   /** Locks a bill regardless of claims, for an operator. The order must be locked. */
   async lockBill(tx: OwnTransaction, id: string): Promise<LockedBill | undefined> {
-    const { dialect, offsetMs } = this.database;
+    const { dialect } = this.database;
     const [bill] = await this.database.rows(
-      sql`SELECT ${lockedBill(dialect, dialect.now(offsetMs))} FROM payment_acceptance.bill b WHERE b.intent_id = ${id} FOR UPDATE`,
+      sql`SELECT ${lockedBill(dialect, this.database.now())} FROM payment_acceptance.bill b WHERE b.intent_id = ${id} FOR UPDATE`,
       LOCKED_BILL,
       tx,
     );

@@ -13,8 +13,8 @@ export interface ShopIdentity {
  * One row per shop: whether the service refuses it. Claims of bills and inquiries write the rows, too: each takes the shop's
  * turn in the statement that claims.
  */
-export abstract class ShopStore {
-  constructor(protected readonly database: Database) {}
+export abstract class ShopStore<D extends Database = Database> {
+  constructor(protected readonly database: D) {}
 
   /** Registers the shops, whose rows hold their limits. */
   abstract register(shops: readonly string[]): Promise<void>;
@@ -23,7 +23,7 @@ export abstract class ShopStore {
   async refuse(shop: string, reason: string, probeMs: number): Promise<boolean> {
     const refused = await this.database.change(
       sql`UPDATE payment_acceptance.shop_state
-       SET refused_since = ${this.later(0)}, refused_reason = ${reason}, probe_at = ${this.later(probeMs)}
+       SET refused_since = ${this.database.now()}, refused_reason = ${reason}, probe_at = ${this.database.now(probeMs)}
        WHERE shop = ${shop} AND refused_since IS NULL`,
     );
     return refused === 1;
@@ -35,11 +35,6 @@ export abstract class ShopStore {
       sql`UPDATE payment_acceptance.shop_state SET refused_since = NULL, refused_reason = NULL, probe_at = NULL
        WHERE shop = ${shop}`,
     );
-  }
-
-  /** The current time, plus `ms` milliseconds. */
-  private later(ms: number): Statement {
-    return this.database.dialect.now(this.database.offsetMs + ms);
   }
 }
 

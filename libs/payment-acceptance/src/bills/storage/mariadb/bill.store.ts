@@ -1,15 +1,9 @@
-import { Injectable } from '@nestjs/common';
 import type { BillRecord } from '../../../domain/bill.js';
 import { BillStore, type CreatedBill } from '../bill.store.js';
 import { sql, type Statement } from '../../../database/statement.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
 
-@Injectable()
-export class MariaBillStore extends BillStore {
-  constructor(protected override readonly database: MariaDatabase) {
-    super(database);
-  }
-
+export class MariaBillStore extends BillStore<MariaDatabase> {
   /** MariaDB needs two statements, and so the transaction of the general case. */
   override insertFirst(): Promise<boolean> {
     return Promise.resolve(false);
@@ -24,7 +18,7 @@ export class MariaBillStore extends BillStore {
     const opened = await this.database.change(
       sql`UPDATE payment_acceptance.bill
        SET state = 'OPEN', bill_id = ${billId}, link_url = ${linkUrl}, link_page_url = ${linkPageUrl}, failure = NULL,
-         opened_at = ${this.now()}, next_check_at = ${this.now(firstCheckMs)}, check_after = ${this.now()},
+         opened_at = ${this.database.now()}, next_check_at = ${this.database.now(firstCheckMs)}, check_after = ${this.database.now()},
          lease_until = NULL, ended_at = NULL
        WHERE intent_id = ${id} AND state IN ('CREATING', 'UNKNOWN', ${isVoided ? 'VOIDED' : 'UNKNOWN'})`,
     );

@@ -1,4 +1,3 @@
-import { Injectable } from '@nestjs/common';
 import type { BillRecord } from '../../../domain/bill.js';
 import { BILL, billColumns, BillStore, INTENT, type CreatedBill, type NewBill } from '../bill.store.js';
 import { sql, type Statement } from '../../../database/statement.js';
@@ -49,12 +48,7 @@ const OPEN = prepare(
   },
 );
 
-@Injectable()
-export class PostgresBillStore extends BillStore {
-  constructor(protected override readonly database: PostgresDatabase) {
-    super(database);
-  }
-
+export class PostgresBillStore extends BillStore<PostgresDatabase> {
   override async insertFirst(bill: Omit<NewBill, 'attempt'>, leaseMs: number): Promise<boolean> {
     const { offsetMs } = this.database;
     const stored = await this.database.executeAtReadCommitted(INSERT_FIRST, { offsetMs, leaseMs, ...bill }, {});

@@ -1,4 +1,3 @@
-import { Injectable } from '@nestjs/common';
 import { assertedStatus } from '../assertion.js';
 import {
   CallbackStore,
@@ -7,23 +6,27 @@ import {
   type Recorded,
   type RecordLimits,
 } from '../callback.store.js';
-import { integer } from '../../../database/reading.js';
-import { sql, type Statement } from '../../../database/statement.js';
-import { callbackRow, insertCallbacks, readOwnBills } from './callback-rows.js';
+import { integer, flag } from '../../../database/reading.js';
+import { sql, join, type Statement } from '../../../database/statement.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
 import type { OwnTransaction } from '../../../database/own-transaction.js';
+import type { BillId } from '../../../domain/ids.js';
+import type { BillRecord } from '../../../domain/bill.js';
 
-@Injectable()
-export class MariaCallbackStore extends CallbackStore {
-  constructor(protected override readonly database: MariaDatabase) {
-    super(database);
-  }
+/** The bill with which a callback is compared. */
+interface OwnBill extends Pick<
+  BillRecord,
+  'intentId' | 'shop' | 'billId' | 'orderId' | 'amount' | 'currency' | 'custom' | 'customGiven'
+> {
+  /** Whether its personal data is removed, so that none may be stored again. */
+  readonly redacted: boolean;
+}
 
+export class MariaCallbackStore extends CallbackStore<MariaDatabase> {
   override async record(callback: NewCallback, limits: RecordLimits): Promise<Recorded> {
     const { intentId, shop, billId } = callback;
     const recorded = await this.database.transaction(async (tx) => {
-      const [bill] = await readOwnBills(
-        this.database,
+      const [bill] = await this.readOwnBills(
         tx,
         intentId === null ? sql`b.shop = ${shop} AND b.bill_id = ${billId}` : sql`b.intent_id = ${intentId}`,
       );
@@ -31,10 +34,44 @@ export class MariaCallbackStore extends CallbackStore {
         ? await this.repeats(tx, bill.intentId, callback, limits.maxPerBill)
         : await this.isFull(tx, callback, limits.maxUnmatched);
       if (refused) return bill ? 'repeated' : 'full';
-      await insertCallbacks(this.database, tx, [callbackRow(callback, bill, this.now(), this.now())]);
+      await this.insert(tx, [callbackRow(callback, bill, this.database.now(), this.database.now())]);
       return bill ? 'matched' : 'unmatched';
     });
-    return recorded === 'unmatched' && (await this.linkAfterwards(callback)) ? 'matched' : recorded;
+    return recorded === 'unmatched' && (await this.linkLate(callback)) ? 'matched' : recorded;
+  }
+
+  override recordMany(callbacks: readonly NewCallback[], maxPerBill: number): Promise<ReadonlySet<string>> {
+    const known = callbacks.some(({ intentId }) => intentId !== null);
+    const keyOf = known ? keyByIntentId : keyByServiceId;
+    const named = known
+      ? sql`b.intent_id IN (${callbacks.flatMap(({ intentId }) => intentId ?? [])})`
+      : sql`(b.shop, b.bill_id) IN (${join(
+          callbacks.map(({ shop, billId }) => sql`(${shop}, ${billId})`),
+          ', ',
+        )})`;
+    return this.database.transaction(async (tx) => {
+      const bills = await this.readOwnBills(tx, named);
+      const counts = await this.database.rows<{ intentId: string; count: number }>(
+        sql`SELECT intent_id AS "intentId", count(*) AS count FROM payment_acceptance.callback
+         WHERE intent_id IN (${bills.map(({ intentId }) => intentId)}) GROUP BY intent_id`,
+        { count: integer },
+        tx,
+      );
+      const own = new Map(bills.map((bill) => [known ? bill.intentId : key(bill.shop, bill.billId), bill]));
+      const kept = new Map(counts.map(({ intentId, count }) => [intentId, count]));
+      const now = this.database.now();
+      const stored = callbacks.flatMap((callback, nr) => {
+        const bill = own.get(keyOf(callback));
+        if (!bill) return [];
+        const place = (kept.get(bill.intentId) ?? 0) + 1;
+        kept.set(bill.intentId, place);
+        const receivedAt = sql`${now} + INTERVAL ${nr} MICROSECOND`;
+        return place > maxPerBill ? [] : [{ id: callback.id, row: callbackRow(callback, bill, receivedAt, now) }];
+      });
+      const rows = stored.map(({ row }) => row);
+      if (rows.length > 0) await this.insert(tx, rows);
+      return new Set(stored.map(({ id }) => id));
+    });
   }
 
   override async linkWaiting(bill: OpenedBill): Promise<void> {
@@ -60,7 +97,7 @@ export class MariaCallbackStore extends CallbackStore {
     const asserts = told.kind === 'postback' && /^(SUCCESS|FAIL)$/.test(told.status ?? '') ? told.status : '';
     const repeated = await this.database.rows(
       sql`SELECT 1 FROM payment_acceptance.bill b JOIN payment_acceptance.callback c ON c.intent_id = b.intent_id
-       WHERE b.intent_id = ${bill} AND c.pending = 1 AND c.asks = 0 AND c.received_at <= ${this.now()}
+       WHERE b.intent_id = ${bill} AND c.pending = 1 AND c.asks = 0 AND c.received_at <= ${this.database.now()}
          AND (b.lease_token IS NULL OR c.received_at > b.check_after)
          AND ${asserts} IN ('', ${assertedStatus('c.kind', 'c.status')}) LIMIT 1`,
       {},
@@ -93,21 +130,59 @@ export class MariaCallbackStore extends CallbackStore {
     return (waiting?.count ?? 0) >= most;
   }
 
-  /** Like `linkLate` for PostgreSQL: a creation opens, commits, then links; a callback commits, then looks again. */
-  private async linkAfterwards({ id, shop, intentId, billId }: NewCallback): Promise<boolean> {
-    if (intentId !== null || billId === null) return false;
-    const [bill] = await this.database.rows<{ intentId: string }>(
-      sql`SELECT intent_id AS "intentId" FROM payment_acceptance.bill WHERE shop = ${shop} AND bill_id = ${billId}`,
-      {},
+  /** Reads without a lock: recording never waits for a bill. @param condition selects the bills `b` */
+  private readOwnBills(tx: OwnTransaction, condition: Statement): Promise<OwnBill[]> {
+    return this.database.rows<OwnBill>(
+      sql`SELECT b.intent_id AS "intentId", b.shop, b.bill_id AS "billId", b.order_id AS "orderId",
+         CAST(b.amount AS CHAR) AS amount, b.currency, b.custom, b.custom_given AS "customGiven",
+         b.redacted_at IS NOT NULL AS redacted
+       FROM payment_acceptance.bill b WHERE ${condition}`,
+      { customGiven: flag, redacted: flag },
+      tx,
     );
-    if (!bill) return false;
-    const linked = await this.database.change(
-      sql`UPDATE payment_acceptance.callback SET intent_id = ${bill.intentId} WHERE id = ${id} AND intent_id IS NULL`,
-    );
-    return linked > 0;
   }
 
-  private now(): Statement {
-    return this.database.dialect.now(this.database.offsetMs);
+  /** @param rows as {@link callbackRow} makes them; at least one */
+  private async insert(tx: OwnTransaction, rows: readonly Statement[]): Promise<void> {
+    await this.database.change(
+      sql`INSERT INTO payment_acceptance.callback (id, kind, shop, intent_id, bill_id, order_id, status, digest,
+         corroboration, fields, received_at, pending, due_at) VALUES ${join(rows, ', ')}`,
+      tx,
+    );
   }
+}
+
+function keyByIntentId({ intentId }: NewCallback): string {
+  return intentId ?? '';
+}
+
+function keyByServiceId({ shop, billId }: NewCallback): string {
+  return key(shop, billId);
+}
+
+function key(shop: string, billId: BillId | null): string {
+  return `${shop} ${billId ?? ''}`;
+}
+
+/** Compares as our statement for PostgreSQL does, but in the process: only the result is sent to the database. */
+function callbackRow(
+  callback: NewCallback,
+  bill: OwnBill | undefined,
+  receivedAt: Statement,
+  now: Statement,
+): Statement {
+  const agrees = (own: string, told: string | null): string =>
+    told === null ? 'absent' : told === own ? 'match' : 'mismatch';
+  const corroboration = bill
+    ? {
+        order: agrees(bill.orderId, callback.orderId),
+        amount: callback.amount === bill.amount ? 'match' : 'mismatch',
+        currency: agrees(bill.currency, callback.currency),
+        // Of a removed one there is nothing to compare with.
+        ...(!(bill.redacted && bill.customGiven) && { custom: agrees(bill.custom, callback.custom) }),
+      }
+    : {};
+  const { id, kind, shop, billId, maskedOrderId, status, digest, fields } = callback;
+  return sql`(${id}, ${kind}, ${shop}, ${bill?.intentId ?? null}, ${billId}, ${maskedOrderId}, ${status}, ${digest},
+    ${JSON.stringify(corroboration)}, ${JSON.stringify(bill?.redacted ? {} : fields)}, ${receivedAt}, true, ${now})`;
 }

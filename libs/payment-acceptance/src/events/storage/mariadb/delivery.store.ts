@@ -1,4 +1,3 @@
-import { Injectable } from '@nestjs/common';
 import { describeError } from '../../../common/errors.js';
 import {
   DeliveryStore,
@@ -39,17 +38,12 @@ const COMPLETED: CompletedDelivery = { isFollowed: true };
 /** A savepoint in the transaction of a handler. */
 const HANDLER = rawSql('payment_acceptance_handler');
 
-@Injectable()
-export class MariaDeliveryStore extends DeliveryStore {
-  constructor(protected override readonly database: MariaDatabase) {
-    super(database);
-  }
-
+export class MariaDeliveryStore extends DeliveryStore<MariaDatabase> {
   override async register(consumers: readonly HostedConsumer[]): Promise<void> {
     if (consumers.length === 0) return;
     const inOrder = [...consumers].sort((a, b) => (a.name + a.event < b.name + b.event ? -1 : 1));
     const rows = inOrder.map(
-      ({ name, event, shops }) => sql`(${name}, ${event}, ${shops && JSON.stringify(shops)}, ${this.now()})`,
+      ({ name, event, shops }) => sql`(${name}, ${event}, ${shops && JSON.stringify(shops)}, ${this.database.now()})`,
     );
     await this.database.change(
       sql`INSERT INTO payment_acceptance.consumer (name, event_name, shops, last_seen_at)
@@ -78,12 +72,12 @@ export class MariaDeliveryStore extends DeliveryStore {
     const { hosted, foreignShops, limit, leaseMs, token, maxAttempts } = claim;
     const eligible = (alias: Expression): Statement => {
       const d = toSql(alias);
-      const now = this.now();
+      const now = this.database.now();
       const known = foreignShops.length === 0 ? sql`TRUE` : sql`NOT ${isOf(foreignShops, d)}`;
       return sql`${d}.due_at <= ${now} AND ${known} AND (${d}.lease_until IS NULL OR ${d}.lease_until < ${now} AND ${d}.attempts < ${mostAttempts(d, sql`${maxAttempts}`)})
        AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE other.state = 'PENDING'
          AND other.intent_id = ${d}.intent_id AND other.consumer = ${d}.consumer AND other.id <> ${d}.id
-         AND (other.lease_until >= ${now} OR other.seq < ${d}.seq AND ${holdsBack(hosted, d, this.now(-ABSENT_MS))}))`;
+         AND (other.lease_until >= ${now} OR other.seq < ${d}.seq AND ${holdsBack(hosted, d, this.database.now(-ABSENT_MS))}))`;
     };
     const most = limit * CANDIDATES;
     const next = nextOfEach(hosted, sql`d.id, d.due_at, d.seq, d.consumer, d.intent_id`, eligible('d'), most);
@@ -105,7 +99,7 @@ export class MariaDeliveryStore extends DeliveryStore {
       const ids = locked.slice(0, limit);
       await this.database.change(
         sql`UPDATE payment_acceptance.delivery SET attempts = attempts + 1, lease_token = ${token},
-           lease_until = ${this.now(leaseMs)} WHERE id ${mariadb.oneOf(ids, 'bigint')}`,
+           lease_until = ${this.database.now(leaseMs)} WHERE id ${mariadb.oneOf(ids, 'bigint')}`,
         tx,
       );
       return this.read(ids, tx);
@@ -130,7 +124,7 @@ export class MariaDeliveryStore extends DeliveryStore {
        JOIN payment_acceptance.delivery d ON d.intent_id = first.intent_id AND d.consumer = first.consumer AND d.seq = first.seq
        WHERE NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other
          WHERE other.state = 'PENDING' AND other.intent_id = d.intent_id AND other.consumer = d.consumer AND other.seq < d.seq
-         AND ${holdsBack(hosted, 'd', this.now(-ABSENT_MS))})`,
+         AND ${holdsBack(hosted, 'd', this.database.now(-ABSENT_MS))})`,
       {},
       tx,
     );
@@ -178,8 +172,8 @@ export class MariaDeliveryStore extends DeliveryStore {
   private async nextMs(hosted: readonly HostedConsumer[]): Promise<number | null> {
     const at = sql`GREATEST(d.due_at, coalesce(d.lease_until, d.due_at)) AS at`;
     const [row] = await this.database.rows<{ next: number | null; now: number }>(
-      sql`SELECT ${mariadb.epochMs('next')} AS next, ${mariadb.epochMs(this.now())} AS now
-       FROM (SELECT MIN(at) AS next FROM (${nextOfEach(hosted, at, sql`TRUE`, IN_SIGHT)}) soon WHERE at > ${this.now()}) soonest`,
+      sql`SELECT ${mariadb.epochMs('next')} AS next, ${mariadb.epochMs(this.database.now())} AS now
+       FROM (SELECT MIN(at) AS next FROM (${nextOfEach(hosted, at, sql`TRUE`, IN_SIGHT)}) soon WHERE at > ${this.database.now()}) soonest`,
       { next: integer, now: integer },
     );
     return row && row.next !== null ? row.next - row.now : null;
@@ -190,10 +184,10 @@ export class MariaDeliveryStore extends DeliveryStore {
     maxAttempts: number,
   ): Promise<Pick<ClaimedDelivery, 'deliveryId' | 'consumer'>[]> {
     if (hosted.length === 0) return [];
-    const condition = sql`t.state = 'PENDING' AND t.attempts >= ${mostAttempts('t', sql`${maxAttempts}`)} AND t.lease_until < ${this.now()}`;
+    const condition = sql`t.state = 'PENDING' AND t.attempts >= ${mostAttempts('t', sql`${maxAttempts}`)} AND t.lease_until < ${this.database.now()}`;
     const ofAllShops = hosted.map((each) => ({ ...each, shops: null }));
     const columns = sql`d.id, d.event_id, d.consumer, d.state, d.attempts, d.last_error_code, d.lease_until`;
-    const due = nextOfEach(ofAllShops, columns, sql`d.due_at <= ${this.now()}`, EXHAUSTED_AMONG);
+    const due = nextOfEach(ofAllShops, columns, sql`d.due_at <= ${this.database.now()}`, EXHAUSTED_AMONG);
     const found = await this.database.rows<{ id: string; eventId: string; consumer: string }>(
       sql`SELECT CAST(t.id AS CHAR) AS id, CAST(t.event_id AS CHAR) AS "eventId", t.consumer
        FROM (${due}) t WHERE ${condition} LIMIT 100`,
@@ -208,7 +202,7 @@ export class MariaDeliveryStore extends DeliveryStore {
         condition,
       );
       await this.database.change(
-        sql`UPDATE payment_acceptance.delivery SET state = 'DEAD', ended_at = ${this.now()}, lease_token = NULL,
+        sql`UPDATE payment_acceptance.delivery SET state = 'DEAD', ended_at = ${this.database.now()}, lease_token = NULL,
            lease_until = NULL, last_error = coalesce(last_error, 'The process ended during the last attempt.')
          WHERE id ${mariadb.oneOf(ids, 'bigint')}`,
         tx,
@@ -229,7 +223,7 @@ export class MariaDeliveryStore extends DeliveryStore {
     if (!own) return undefined;
     const [row] = await this.database.rows<{ late: boolean; rivalled: boolean }>(
       sql`SELECT ${LATE}, EXISTS (SELECT 1 FROM payment_acceptance.delivery rival WHERE rival.state = 'PENDING'
-           AND rival.intent_id = d.intent_id AND rival.consumer = d.consumer AND rival.lease_until >= ${this.now()}
+           AND rival.intent_id = d.intent_id AND rival.consumer = d.consumer AND rival.lease_until >= ${this.database.now()}
            AND (rival.lease_until < ${own.until} OR rival.lease_until = ${own.until} AND rival.id < d.id)) AS rivalled
        FROM payment_acceptance.delivery d WHERE d.id = ${delivery.id}`,
       { late: flag, rivalled: flag },
@@ -265,6 +259,6 @@ export class MariaDeliveryStore extends DeliveryStore {
   }
 
   private done(): Statement {
-    return sql`state = 'DONE', ended_at = ${this.now()}, lease_token = NULL, lease_until = NULL, last_error = NULL`;
+    return sql`state = 'DONE', ended_at = ${this.database.now()}, lease_token = NULL, lease_until = NULL, last_error = NULL`;
   }
 }

@@ -1,4 +1,3 @@
-import { Injectable } from '@nestjs/common';
 import {
   DeliveryStore,
   isPending,
@@ -186,18 +185,13 @@ const COMPLETE_LOCKED = prepare(['offsetMs', 'id', 'token', 'transaction'], ({ o
 
 const COMPLETED: Reading<CompletedDelivery> = { isFollowed: flag };
 
-@Injectable()
-export class PostgresDeliveryStore extends DeliveryStore {
-  constructor(protected override readonly database: PostgresDatabase) {
-    super(database);
-  }
-
+export class PostgresDeliveryStore extends DeliveryStore<PostgresDatabase> {
   override async register(consumers: readonly HostedConsumer[]): Promise<void> {
     const hosted = hostedOf(sql`${listed(consumers)}`);
     await this.database.change(
       sql`INSERT INTO payment_acceptance.consumer (name, event_name, shops, last_seen_at)
        SELECT consumer, event_name, CASE WHEN shops IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text(shops)) END,
-         ${this.now()} FROM ${hosted} hosted ORDER BY 1, 2
+         ${this.database.now()} FROM ${hosted} hosted ORDER BY 1, 2
        ON CONFLICT (name, event_name) DO UPDATE SET last_seen_at = excluded.last_seen_at,
          shops = CASE WHEN consumer.shops IS NOT NULL AND excluded.shops IS NOT NULL
            THEN ARRAY(SELECT DISTINCT shop FROM unnest(consumer.shops || excluded.shops) AS shop ORDER BY 1) END`,
@@ -245,15 +239,15 @@ export class PostgresDeliveryStore extends DeliveryStore {
     maxAttempts: number,
   ): Promise<Pick<ClaimedDelivery, 'deliveryId' | 'consumer'>[]> {
     const isExhausted = (d: Expression): Statement =>
-      sql`${toSql(d)}.attempts >= ${mostAttempts(d, sql`${maxAttempts}`)} AND ${toSql(d)}.lease_until < ${this.now()}`;
+      sql`${toSql(d)}.attempts >= ${mostAttempts(d, sql`${maxAttempts}`)} AND ${toSql(d)}.lease_until < ${this.database.now()}`;
     const dead = await this.database.rows<{ eventId: string; consumer: string }>(
-      sql`UPDATE payment_acceptance.delivery SET state = 'DEAD', ended_at = ${this.now()}, lease_token = NULL,
+      sql`UPDATE payment_acceptance.delivery SET state = 'DEAD', ended_at = ${this.database.now()}, lease_token = NULL,
          lease_until = NULL, last_error = coalesce(last_error, 'The process ended during the last attempt.')
        WHERE id IN (SELECT d.id FROM payment_acceptance.delivery d WHERE d.id = ANY(ARRAY(
            SELECT next.id FROM ${hostedOf(sql`${listed(hosted)}`)} hosted CROSS JOIN LATERAL (
              SELECT n.id, n.attempts, n.last_error_code, n.lease_until FROM payment_acceptance.delivery n
              WHERE n.consumer = hosted.consumer AND n.event_name = hosted.event_name AND ${isPending('n.state')}
-               AND NOT n.behind AND n.due_at <= ${this.now()} ORDER BY n.due_at, n.seq LIMIT ${EXHAUSTED_AMONG}) next
+               AND NOT n.behind AND n.due_at <= ${this.database.now()} ORDER BY n.due_at, n.seq LIMIT ${EXHAUSTED_AMONG}) next
            WHERE ${isExhausted('next')} LIMIT 100))
          AND ${isPending('d.state')} AND ${isExhausted('d')} ORDER BY d.id FOR UPDATE SKIP LOCKED)
        RETURNING event_id::text AS "eventId", consumer`,

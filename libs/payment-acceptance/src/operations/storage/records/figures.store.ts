@@ -54,9 +54,12 @@ export class FiguresStore {
        FROM (${this.newestEvents(sql`name`, NEWEST)}) e GROUP BY 1`,
       { at: integer, all: integer, succeeded: integer, failed: integer, reviews: integer },
     );
-    const [clock] = await this.database.rows<{ now: number }>(sql`SELECT ${dialect.epochMs(this.ago(0))} AS now`, {
-      now: integer,
-    });
+    const [clock] = await this.database.rows<{ now: number }>(
+      sql`SELECT ${dialect.epochMs(this.database.now())} AS now`,
+      {
+        now: integer,
+      },
+    );
     const first = Math.floor(Number(clock?.now) / HOUR) - HOURS + 1;
     const hours = Array.from({ length: HOURS }, (_, index) => {
       const { succeeded = 0, failed = 0, reviews = 0 } = rows.find(({ at }) => at === first + index) ?? {};
@@ -78,11 +81,11 @@ export class FiguresStore {
   }
 
   private waiting(scope: ShopScope, ages: readonly number[]): Promise<WaitingWork[]> {
-    const passed = ages.map((ms) => sql`CASE WHEN since <= ${this.ago(ms)} THEN 1 ELSE 0 END`);
+    const passed = ages.map((ms) => sql`CASE WHEN since <= ${this.database.now(-ms)} THEN 1 ELSE 0 END`);
     return this.database.rows<WaitingWork>(
       sql`SELECT kind, ${join([...passed, rawSql('0')], ' + ')} - 1 AS age, count(*) AS count FROM (
          (SELECT 'check' AS kind, next_check_at AS since FROM payment_acceptance.bill
-          WHERE next_check_at <= ${this.ago(0)} AND ${ofScope('shop', scope)} LIMIT ${NEWEST})
+          WHERE next_check_at <= ${this.database.now()} AND ${ofScope('shop', scope)} LIMIT ${NEWEST})
          UNION ALL
          (SELECT 'delivery', e.occurred_at FROM payment_acceptance.delivery d
           JOIN payment_acceptance.event e ON e.id = d.event_id
@@ -104,7 +107,7 @@ export class FiguresStore {
          (SELECT d.consumer, d.last_error FROM payment_acceptance.delivery d
           JOIN payment_acceptance.event e ON e.id = d.event_id
           WHERE d.state IN ('PENDING', 'DEAD') AND d.last_error IS NOT NULL AND ${ofScope('e.shop', scope)}
-            AND coalesce(d.ended_at, d.due_at) > ${this.ago(HOURS * HOUR)} LIMIT ${NEWEST})
+            AND coalesce(d.ended_at, d.due_at) > ${this.database.now(-(HOURS * HOUR))} LIMIT ${NEWEST})
        ) errors GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT ${KINDS}`,
       { count: integer },
     );
@@ -122,17 +125,13 @@ export class FiguresStore {
   /** Bills of the last day. Names all states, so that the index of the lists can be used. */
   private madeToday(scope: ShopScope): Statement {
     const { oneOf } = this.database.dialect;
-    return sql`${ofScope('shop', scope)} AND state ${oneOf(BILL_STATES, 'text')} AND created_at > ${this.ago(HOURS * HOUR)}`;
+    return sql`${ofScope('shop', scope)} AND state ${oneOf(BILL_STATES, 'text')} AND created_at > ${this.database.now(-(HOURS * HOUR))}`;
   }
 
   /** Events of the last day, read from the newest backwards. */
   private newestEvents(columns: Statement, limit: number): Statement {
     return sql`SELECT * FROM (
         SELECT shop, occurred_at, ${columns} FROM payment_acceptance.event ORDER BY seq DESC LIMIT ${limit}) newest
-      WHERE newest.occurred_at > ${this.ago(HOURS * HOUR)}`;
-  }
-
-  private ago(ms: number): Statement {
-    return this.database.dialect.now(this.database.offsetMs - ms);
+      WHERE newest.occurred_at > ${this.database.now(-(HOURS * HOUR))}`;
   }
 }

@@ -1,9 +1,7 @@
-import { Injectable } from '@nestjs/common';
 import { sql, type Statement } from '../../../database/statement.js';
 import { isOver } from '../redaction.js';
 import { RetentionStore, type Old } from '../retention.store.js';
 
-@Injectable()
 export class MariaRetentionStore extends RetentionStore {
   protected override unredactedCallbacks(before: Statement): Old {
     return { table: 'callback', condition: sql`t.unredacted_at < ${before}`, order: sql`t.unredacted_at` };

@@ -1,10 +1,8 @@
-import { Injectable } from '@nestjs/common';
 import { ROW_BY_ROW } from '../../../database/postgres/planner.js';
 import { sql, type Statement } from '../../../database/statement.js';
 import { isOver } from '../redaction.js';
 import { RetentionStore, type Old } from '../retention.store.js';
 
-@Injectable()
 export class PostgresRetentionStore extends RetentionStore {
   protected override unredactedCallbacks(before: Statement): Old {
     const condition = sql`NOT t.pending AND t.fields <> '{}'::jsonb AND t.received_at < ${before}`;

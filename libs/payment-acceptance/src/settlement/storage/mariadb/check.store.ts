@@ -1,4 +1,3 @@
-import { Injectable } from '@nestjs/common';
 import type { HintedBill } from '../../../common/wake-ups.js';
 import type { AnsweredHints, Hint } from '../../../domain/callback.js';
 import type { ClaimedBill } from '../../../domain/claim.js';
@@ -40,12 +39,7 @@ function rateStart(now: Statement): Statement {
     THEN next_request_at ELSE ${now} - INTERVAL 1 SECOND END`;
 }
 
-@Injectable()
-export class MariaCheckStore extends CheckStore {
-  constructor(protected override readonly database: MariaDatabase) {
-    super();
-  }
-
+export class MariaCheckStore extends CheckStore<MariaDatabase> {
   /** Locks the shop's row while its bills are claimed: another instance skips it, and polls again later. */
   override async claim(
     shop: string,
@@ -65,14 +59,14 @@ export class MariaCheckStore extends CheckStore {
       for (let from = 0; from < due.length && taken.length < most;) {
         const next = due.slice(from, from + most - taken.length);
         from += next.length;
-        taken.push(...(await this.database.lockFree(tx, 'bill', next, freeAt(this.later(0), 't'))));
+        taken.push(...(await this.database.lockFree(tx, 'bill', next, freeAt(this.database.now(), 't'))));
       }
       isSpent = taken.length >= budget.most;
       if (taken.length === 0) return [];
       await this.database.change(
         sql`UPDATE payment_acceptance.shop_state
          SET next_request_at = TIMESTAMPADD(MICROSECOND, ${taken.length} * 1000000 DIV ${limits.requestsPerSecond}, ${budget.start}),
-           probe_at = CASE WHEN ${budget.refused} THEN ${this.later(limits.probeMs)} END
+           probe_at = CASE WHEN ${budget.refused} THEN ${this.database.now(limits.probeMs)} END
          WHERE shop = ${shop}`,
         tx,
       );
@@ -96,7 +90,7 @@ export class MariaCheckStore extends CheckStore {
         tx,
       );
       const [found] = await this.database.rows<{ intentId: string; free: boolean; refused: boolean }>(
-        sql`SELECT b.intent_id AS "intentId", b.lease_until IS NULL OR b.lease_until < ${this.later(0)} AS free, EXISTS (
+        sql`SELECT b.intent_id AS "intentId", b.lease_until IS NULL OR b.lease_until < ${this.database.now()} AS free, EXISTS (
            SELECT 1 FROM payment_acceptance.shop_state s WHERE s.shop = b.shop AND s.refused_since IS NOT NULL) AS refused
          FROM payment_acceptance.bill b FORCE INDEX (PRIMARY) WHERE b.intent_id IN (${known.map(({ intentId }) => intentId)}) FOR UPDATE`,
         { free: flag, refused: flag },
@@ -114,14 +108,14 @@ export class MariaCheckStore extends CheckStore {
   override async answerHints({ consumed, again }: AnsweredHints, tx?: OwnTransaction): Promise<void> {
     for (const [outcome, ids] of groups(consumed, (hint) => hint.outcome)) {
       await this.database.change(
-        sql`UPDATE payment_acceptance.callback SET pending = false, consumed_at = ${this.later(0)}, outcome = ${outcome}
+        sql`UPDATE payment_acceptance.callback SET pending = false, consumed_at = ${this.database.now()}, outcome = ${outcome}
          WHERE id IN (${ids})`,
         tx,
       );
     }
     for (const [pauseMs, ids] of groups(again, (hint) => hint.pauseMs)) {
       await this.database.change(
-        sql`UPDATE payment_acceptance.callback SET asks = asks + 1, due_at = ${this.later(pauseMs)} WHERE id IN (${ids})`,
+        sql`UPDATE payment_acceptance.callback SET asks = asks + 1, due_at = ${this.database.now(pauseMs)} WHERE id IN (${ids})`,
         tx,
       );
     }
@@ -129,13 +123,13 @@ export class MariaCheckStore extends CheckStore {
 
   private async budget(tx: OwnTransaction, shop: string, limits: ClaimLimits): Promise<Budget | undefined> {
     const { requestsPerSecond, probeMs } = limits;
-    const now = this.later(0);
+    const now = this.database.now();
     const start = rateStart(now);
     const [budget] = await this.database.rows<Budget>(
       sql`SELECT CAST(${start} AS CHAR) AS start, refused_since IS NOT NULL AS refused, CASE
            WHEN refused_since IS NULL
              THEN TIMESTAMPDIFF(MICROSECOND, ${start}, ${now}) * ${requestsPerSecond} DIV 1000000
-           WHEN probe_at <= ${now} OR probe_at > ${this.later(probeMs)} THEN 1 ELSE 0 END AS most
+           WHEN probe_at <= ${now} OR probe_at > ${this.database.now(probeMs)} THEN 1 ELSE 0 END AS most
        FROM payment_acceptance.shop_state WHERE shop = ${shop} FOR UPDATE SKIP LOCKED`,
       { refused: flag, most: integer },
       tx,
@@ -145,7 +139,7 @@ export class MariaCheckStore extends CheckStore {
 
   /** Hinted and scheduled bills alternately; random where both have the same turn. */
   private async due(tx: OwnTransaction, shop: string, token: string, limit: number): Promise<string[]> {
-    const now = this.later(0);
+    const now = this.database.now();
     const free = freeAt(now);
     const rows = await this.database.rows<{ intentId: string }>(
       sql`SELECT intent_id AS "intentId" FROM (
@@ -169,7 +163,7 @@ export class MariaCheckStore extends CheckStore {
     const freeBy = (key: 'billId' | 'intentId', column: Statement): Statement => {
       const ids = named.flatMap((bill) => bill[key] ?? []);
       return sql`SELECT b.intent_id AS "intentId" FROM payment_acceptance.bill b
-        WHERE b.shop = ${shop} AND ${column} ${mariadb.oneOf(ids, 'text')} AND ${freeAt(this.later(0))}`;
+        WHERE b.shop = ${shop} AND ${column} ${mariadb.oneOf(ids, 'text')} AND ${freeAt(this.database.now())}`;
     };
     const rows = await this.database.rows<{ intentId: string }>(
       sql`${freeBy('billId', sql`b.bill_id`)} UNION ${freeBy('intentId', sql`b.intent_id`)} ORDER BY 1`,
@@ -187,9 +181,9 @@ export class MariaCheckStore extends CheckStore {
     leaseMs: number,
     shopRefused: boolean,
   ): Promise<ClaimedBillRow[]> {
-    const now = this.later(0);
+    const now = this.database.now();
     await this.database.change(
-      sql`UPDATE payment_acceptance.bill SET lease_token = ${token}, lease_until = ${this.later(leaseMs)}, check_after = ${now}
+      sql`UPDATE payment_acceptance.bill SET lease_token = ${token}, lease_until = ${this.database.now(leaseMs)}, check_after = ${now}
        WHERE intent_id IN (${ids})`,
       tx,
     );
@@ -220,7 +214,7 @@ export class MariaCheckStore extends CheckStore {
     return this.database.rows(
       sql`SELECT id, intentId, asserts, receivedAt, asks, due FROM (
          SELECT c.id, c.intent_id AS intentId, ${assertedStatus('c.kind', 'c.status')} AS asserts,
-           ${mariadb.epochMs('c.received_at')} AS receivedAt, c.asks, c.due_at <= ${this.later(0)} AS due, c.due_at,
+           ${mariadb.epochMs('c.received_at')} AS receivedAt, c.asks, c.due_at <= ${this.database.now()} AS due, c.due_at,
            ROW_NUMBER() OVER (PARTITION BY c.intent_id ORDER BY c.due_at) AS place
          FROM payment_acceptance.bill b JOIN payment_acceptance.callback c ON c.intent_id = b.intent_id
          WHERE b.intent_id IN (${intentIds}) AND c.pending = 1 AND c.received_at <= b.check_after) hint

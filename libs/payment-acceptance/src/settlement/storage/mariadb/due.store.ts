@@ -1,4 +1,3 @@
-import { Injectable } from '@nestjs/common';
 import { freeAt } from '../check.store.js';
 import {
   claimableAt,
@@ -15,14 +14,9 @@ import { join, sql, type Statement } from '../../../database/statement.js';
 import { mariadb } from '../../../database/mariadb/dialect.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
 
-@Injectable()
-export class MariaDueStore extends DueStore {
-  constructor(protected override readonly database: MariaDatabase) {
-    super();
-  }
-
+export class MariaDueStore extends DueStore<MariaDatabase> {
   protected override async shopsDueSoon(probeMs: number): Promise<Near> {
-    const now = mariadb.now(this.database.offsetMs);
+    const now = this.database.now();
     const called = await this.called(now);
     const bills = (condition: Statement, limit: number): Statement =>
       sql`(SELECT b.shop, ${claimableAt('b.next_check_at')} AS at, b.bill_id FROM payment_acceptance.bill b
@@ -62,7 +56,7 @@ export class MariaDueStore extends DueStore {
   }
 
   protected override async dueOf(shops: readonly string[], probeMs: number): Promise<readonly string[]> {
-    const now = mariadb.now(this.database.offsetMs);
+    const now = this.database.now();
     const rows = await this.database.rows<{ shop: string }>(
       sql`SELECT s.shop FROM payment_acceptance.shop_state s
        WHERE s.shop ${mariadb.oneOf(shops, 'text')} AND ${this.nextProbe(probeMs)} IS NULL AND (EXISTS (
@@ -82,8 +76,7 @@ export class MariaDueStore extends DueStore {
 
   /** When a refused shop of `shop_state s` is probed next, if that is in the future. */
   private nextProbe(probeMs: number): Statement {
-    const { offsetMs } = this.database;
     return sql`CASE WHEN s.refused_since IS NOT NULL
-      AND s.probe_at BETWEEN ${mariadb.now(offsetMs)} AND ${mariadb.now(offsetMs + probeMs)} THEN s.probe_at END`;
+      AND s.probe_at BETWEEN ${this.database.now()} AND ${this.database.now(probeMs)} THEN s.probe_at END`;
   }
 }

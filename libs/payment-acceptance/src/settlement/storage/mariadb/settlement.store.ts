@@ -1,4 +1,3 @@
-import { Injectable } from '@nestjs/common';
 import type { LockedBill, LockedOrder } from '../../../domain/bill.js';
 import type { KnownPayment } from '../../../domain/callback.js';
 import type { LockedClaim } from '../../../domain/claim.js';
@@ -14,24 +13,26 @@ import {
   type ClaimKey,
   type PaymentKey,
   type PaymentRow,
+  type AddedEvent,
 } from '../settlement.store.js';
 import { inPieces } from '../../../common/pieces.js';
-import { flag } from '../../../database/reading.js';
-import { join, sql } from '../../../database/statement.js';
+import { flag, integer } from '../../../database/reading.js';
+import { join, sql, type Statement } from '../../../database/statement.js';
 import { mariadb } from '../../../database/mariadb/dialect.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
 import type { OwnTransaction } from '../../../database/own-transaction.js';
+import type { NewEvent, Settlement } from '../../../domain/settlement.js';
+import { ConcurrentChangeError, isUniqueViolation } from '../../../database/query-errors.js';
+import type { Reservation } from '../../../events/storage/delivery.store.js';
+import { MariaCheckStore } from './check.store.js';
 
 interface HeldOrder extends LockedOrder {
   readonly shop: string;
   readonly orderId: OrderId;
 }
 
-@Injectable()
-export class MariaSettlementStore extends SettlementStore {
-  constructor(protected override readonly database: MariaDatabase) {
-    super(database);
-  }
+export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
+  private readonly checks = new MariaCheckStore(this.database);
 
   /** By primary key: any other access path would lock the rows that it passes. */
   override async lockClaimed(tx: OwnTransaction, claims: readonly ClaimKey[], wait: boolean): Promise<LockedClaim[]> {
@@ -52,7 +53,7 @@ export class MariaSettlementStore extends SettlementStore {
     const claimed = new Set(near.map(({ intentId, token }) => pair(intentId, token)));
     const ids = [...new Set(near.map(({ intentId }) => intentId))];
     const rows = await this.database.rows<LockedBill & { token: string | null }>(
-      sql`SELECT ${lockedBill(mariadb, mariadb.now(this.database.offsetMs))}, b.lease_token AS token
+      sql`SELECT ${lockedBill(mariadb, this.database.now())}, b.lease_token AS token
        FROM payment_acceptance.bill b FORCE INDEX (PRIMARY) WHERE b.intent_id ${mariadb.oneOf(ids, 'uuid')} ORDER BY b.intent_id ${lock}`,
       LOCKED_BILL,
       tx,
@@ -87,4 +88,194 @@ export class MariaSettlementStore extends SettlementStore {
     }
     return payments;
   }
+
+  override async write(
+    tx: OwnTransaction,
+    settlements: readonly Settlement[],
+    minGapMs: number,
+    reservation: Reservation,
+  ): Promise<readonly AddedEvent[]> {
+    const now = await this.readNow(tx);
+    await this.openReviews(tx, settlements, now);
+    await this.upsertPayments(tx, settlements, now);
+    for (const { bill, firstPaymentId } of settlements) {
+      if (firstPaymentId !== null) {
+        await this.database.change(
+          sql`UPDATE payment_acceptance.shop_order SET first_payment_id = ${firstPaymentId}
+           WHERE shop = ${bill.shop} AND order_id = ${bill.orderId} AND first_payment_id IS NULL`,
+          tx,
+        );
+      }
+    }
+    for (const settlement of settlements) await this.endCheck(tx, settlement, minGapMs, now);
+    const consumed = settlements.flatMap(({ hints }) => hints.consumed);
+    await this.checks.answerHints({ consumed, again: [] }, tx);
+    const events = settlements.flatMap((settlement) => settlement.events.map((event) => ({ ...settlement, ...event })));
+    const added: AddedEvent[] = [];
+    for (const piece of inPieces(events)) added.push(...(await this.addEvents(tx, piece, now, reservation)));
+    return added;
+  }
+
+  private async openReviews(tx: OwnTransaction, settlements: readonly Settlement[], now: Statement): Promise<void> {
+    const reviews = settlements.flatMap(({ bill, reviews: opened }) => opened.map((review) => ({ bill, ...review })));
+    if (reviews.length === 0) return;
+    for (const piece of inPieces(reviews.sort(by(({ key }) => [key])))) {
+      const rows = piece.map(
+        ({ id, key, bill, paymentId, reason, detail }) =>
+          sql`(${id}, ${key}, ${bill.shop}, ${bill.orderId}, ${bill.intentId}, ${paymentId}, ${reason},
+            ${JSON.stringify(detail)}, 'OPEN', ${now})`,
+      );
+      await this.database.change(
+        sql`INSERT INTO payment_acceptance.review
+         (id, \`key\`, shop, order_id, intent_id, payment_id, reason, detail, state, opened_at) VALUES ${join(rows, ', ')}
+       ${mariadb.unlessThere('id')}`,
+        tx,
+      );
+    }
+  }
+
+  /** Sets `changed_at` first: MariaDB evaluates assignments in order, and it needs the old status. */
+  private async upsertPayments(tx: OwnTransaction, settlements: readonly Settlement[], now: Statement): Promise<void> {
+    const payments = settlements.flatMap(({ bill, payments: of }) =>
+      of.map((payment) => ({ shop: bill.shop, ...payment })),
+    );
+    let own = 0;
+    for (const piece of inPieces(payments.sort(by(({ shop, paymentId }) => [shop, paymentId])))) {
+      const rows = piece.map(
+        (p) =>
+          sql`(${p.shop}, ${p.paymentId}, ${p.intentId}, ${p.status}, ${p.amount}, ${p.amountReceived}, ${p.commission},
+            ${p.currency}, ${p.fromCard}, ${p.createdAtText}, ${p.statusText}, ${p.contradiction}, ${p.verdict}, ${now}, ${now})`,
+      );
+      await this.database.change(
+        sql`INSERT INTO payment_acceptance.payment (shop, payment_id, intent_id, status, amount, amount_received, commission,
+         currency, from_card, service_created_at, service_status, contradiction, verdict, first_seen_at, changed_at)
+       VALUES ${join(rows, ', ')}
+       ON DUPLICATE KEY UPDATE changed_at = CASE WHEN status = VALUES(status) THEN changed_at ELSE VALUES(changed_at) END,
+         status = VALUES(status), amount = VALUES(amount), amount_received = VALUES(amount_received),
+         commission = VALUES(commission), currency = VALUES(currency), from_card = VALUES(from_card),
+         service_status = VALUES(service_status), contradiction = VALUES(contradiction), verdict = VALUES(verdict)`,
+        tx,
+      );
+      const keys = piece.map(({ shop, paymentId, intentId }) => sql`(${shop}, ${paymentId}, ${intentId})`);
+      const [found] = await this.database.rows<{ count: number }>(
+        sql`SELECT count(*) AS count FROM payment_acceptance.payment
+       WHERE (shop, payment_id, intent_id) IN (${join(keys, ', ')})`,
+        { count: integer },
+        tx,
+      );
+      own += found?.count ?? 0;
+    }
+    if (own !== payments.length) {
+      throw new ConcurrentChangeError('A payment was concurrently assigned to another bill.');
+    }
+  }
+
+  /** Sets `state` last: MariaDB evaluates assignments in order, and `ended_at` needs the old state. */
+  private async endCheck(
+    tx: OwnTransaction,
+    { bill, change }: Settlement,
+    minGapMs: number,
+    now: Statement,
+  ): Promise<void> {
+    if (!change) return;
+    const { state, scheduled, nextCheckAt } = change;
+    await this.database.change(
+      sql`UPDATE payment_acceptance.bill
+       SET next_check_at = ${nextCheckAt && mariadb.instant(nextCheckAt.getTime())},
+         check_after = ${now} + INTERVAL 1000 * ${minGapMs} MICROSECOND, checks = checks + ${scheduled ? 1 : 0}, failed_checks = 0,
+         checked_at = ${now}, last_check_error = NULL, lease_token = NULL, lease_until = NULL,
+         paid_at = ${state === 'PAID' ? sql`coalesce(paid_at, ${now})` : sql`paid_at`},
+         ended_at = CASE WHEN state = ${state} THEN ended_at ELSE ${now} END, state = ${state}
+       WHERE intent_id = ${bill.intentId}`,
+      tx,
+    );
+  }
+
+  /** Adds the events that do not exist yet, in the given order, with their deliveries. */
+  private async addEvents(
+    tx: OwnTransaction,
+    events: readonly (Settlement & NewEvent)[],
+    now: Statement,
+    { token, leaseMs, deliveries: reserved }: Reservation,
+  ): Promise<AddedEvent[]> {
+    const known = await this.database.rows<{ key: string }>(
+      sql`SELECT \`key\` FROM payment_acceptance.event WHERE \`key\` IN (${events.map(({ key }) => key)})`,
+      {},
+      tx,
+    );
+    const before = new Set(known.map(({ key }) => key));
+    const fresh = events.filter(({ key }) => !before.has(key));
+    if (fresh.length === 0) return [];
+    const rows = fresh.map(
+      ({ id, key, name, bill, payload, traceparent, assertedAt }) =>
+        sql`(${id}, ${key}, ${name}, ${bill.shop}, ${bill.intentId}, ${JSON.stringify(payload)}, ${traceparent},
+           ${assertedAt && mariadb.instant(assertedAt.getTime())}, ${now})`,
+    );
+    try {
+      await this.database.change(
+        sql`INSERT INTO payment_acceptance.event (id, \`key\`, name, shop, intent_id, payload, traceparent, asserted_at,
+           occurred_at) VALUES ${join(rows, ', ')}`,
+        tx,
+      );
+    } catch (error) {
+      // Whoever was quicker has committed by now: the repetition finds its event.
+      throw isUniqueViolation(error) ? new ConcurrentChangeError('An event was concurrently added.') : error;
+    }
+    const ids = fresh.map(({ id }) => id);
+    const keys = reserved.map(({ eventId, consumer }) => sql`(${eventId}, ${consumer})`);
+    const isReserved = keys.length === 0 ? sql`FALSE` : sql`(first.id, first.consumer) IN (${join(keys, ', ')})`;
+    const deliveries = await this.database.rows<NewDelivery>(
+      sql`INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, due_at, behind,
+         attempts, lease_token, lease_until)
+       SELECT n.id, n.name, n.seq, n.intent_id, n.consumer, 'PENDING', ${now}, n.turn > 1 OR EXISTS (
+           SELECT 1 FROM payment_acceptance.delivery earlier WHERE earlier.state = 'PENDING'
+             AND earlier.intent_id = n.intent_id AND earlier.consumer = n.consumer),
+         n.claimed, CASE WHEN n.claimed THEN ${token} END,
+         CASE WHEN n.claimed THEN ${this.database.now()} + INTERVAL ${1_000 * leaseMs} MICROSECOND END
+       FROM (
+         SELECT first.*, first.turn = 1 AND ${isReserved} AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other
+             WHERE other.intent_id = first.intent_id AND other.consumer = first.consumer) AS claimed
+         FROM (
+           SELECT e.id, e.name, e.seq, e.intent_id, c.name AS consumer,
+             ROW_NUMBER() OVER (PARTITION BY e.intent_id, c.name ORDER BY e.seq) AS turn
+           FROM payment_acceptance.event e JOIN payment_acceptance.consumer c ON c.event_name = e.name
+             AND (c.shops IS NULL OR JSON_CONTAINS(c.shops, JSON_QUOTE(e.shop))) WHERE e.id ${mariadb.oneOf(ids, 'uuid')}) first) n
+       ORDER BY n.seq
+       RETURNING CAST(id AS CHAR) AS id, event_id AS "eventId", consumer, behind, lease_token IS NOT NULL AS claimed`,
+      { behind: flag, claimed: flag },
+      tx,
+    );
+    const byEvent = new Map(ids.map((id) => [id, [] as typeof deliveries]));
+    for (const delivery of deliveries) byEvent.get(delivery.eventId)?.push(delivery);
+    return Array.from(byEvent, ([id, of]) => ({
+      id,
+      deliveries: of.length,
+      behind: of.flatMap(({ behind, consumer }) => (behind ? consumer : [])),
+      claimed: of.flatMap(({ claimed, id: number, consumer }) => (claimed ? { id: number, consumer } : [])),
+    }));
+  }
+
+  /**
+   * The current time, read once, so that everything a settlement writes has the same timestamp, as with PostgreSQL's single
+   * statement. If the clock advanced between statements, its records would sometimes sort in another order.
+   */
+  private async readNow(tx: OwnTransaction): Promise<Statement> {
+    const present = this.database.now();
+    const [row] = await this.database.rows<{ now: string }>(sql`SELECT ${mariadb.text(present)} AS now`, {}, tx);
+    return row ? sql`CAST(${row.now} AS DATETIME(6))` : present;
+  }
+}
+
+interface NewDelivery {
+  readonly id: string;
+  readonly eventId: string;
+  readonly consumer: string;
+  readonly behind: boolean;
+  readonly claimed: boolean;
+}
+
+/** Sorts rows by key: all instances must write in the same order. */
+function by<T>(keysOf: (one: T) => readonly string[]): (a: T, b: T) => number {
+  const key = (one: T): string => keysOf(one).join('\0');
+  return (a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0);
 }

@@ -1,14 +1,8 @@
-import { Injectable } from '@nestjs/common';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
 import { join, sql } from '../../../database/statement.js';
 import { ShopStore } from '../shop.store.js';
 
-@Injectable()
-export class MariaShopStore extends ShopStore {
-  constructor(protected override readonly database: MariaDatabase) {
-    super(database);
-  }
-
+export class MariaShopStore extends ShopStore<MariaDatabase> {
   override async register(shops: readonly string[]): Promise<void> {
     if (shops.length === 0) return;
     const rows = [...shops].sort().map((shop) => sql`(${shop}, '1970-01-01')`);

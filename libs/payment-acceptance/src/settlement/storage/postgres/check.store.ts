@@ -1,4 +1,3 @@
-import { Injectable } from '@nestjs/common';
 import type { HintedBill } from '../../../common/wake-ups.js';
 import type { AnsweredHints, Hint } from '../../../domain/callback.js';
 import type { ClaimedBill } from '../../../domain/claim.js';
@@ -143,12 +142,7 @@ const CLAIM_ONE = prepare(
   },
 );
 
-@Injectable()
-export class PostgresCheckStore extends CheckStore {
-  constructor(protected override readonly database: PostgresDatabase) {
-    super();
-  }
-
+export class PostgresCheckStore extends CheckStore<PostgresDatabase> {
   override async claim(
     shop: string,
     token: string,
@@ -188,7 +182,7 @@ export class PostgresCheckStore extends CheckStore {
 
   /** The limits drop no row: they tell the planner how few there are, so that it looks callbacks up by key. */
   override async answerHints({ consumed, again }: AnsweredHints, tx?: OwnTransaction): Promise<void> {
-    const now = this.later(0);
+    const now = this.database.now();
     if (consumed.length > 0) {
       const given = recordSet(sql`${JSON.stringify(consumed)}`);
       await this.database.change(

@@ -1,4 +1,3 @@
-import { Injectable } from '@nestjs/common';
 import { freeAt } from '../check.store.js';
 import { claimableAt, DUE_IN_SIGHT, DueStore, NEAR_ROW, nearOf, NEXT_IN_SIGHT, type Near } from '../due.store.js';
 import { rawSql, sql, type Statement } from '../../../database/statement.js';
@@ -73,12 +72,7 @@ const DUE_OF = prepare(['offsetMs', 'shops', 'probeMs'], ({ offsetMs, shops, pro
     ) OR ${hasDueCallback(opaqueNow)}) ORDER BY s.shop`;
 });
 
-@Injectable()
-export class PostgresDueStore extends DueStore {
-  constructor(protected override readonly database: PostgresDatabase) {
-    super();
-  }
-
+export class PostgresDueStore extends DueStore<PostgresDatabase> {
   protected override async shopsDueSoon(probeMs: number): Promise<Near> {
     const rows = await this.database.execute(NEAR, { offsetMs: this.database.offsetMs, probeMs }, NEAR_ROW);
     return nearOf(rows);

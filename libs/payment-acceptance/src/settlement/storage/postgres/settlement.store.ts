@@ -1,4 +1,3 @@
-import { Injectable } from '@nestjs/common';
 import type { LockedBill, LockedOrder } from '../../../domain/bill.js';
 import type { KnownPayment } from '../../../domain/callback.js';
 import type { LockedClaim } from '../../../domain/claim.js';
@@ -13,14 +12,18 @@ import {
   toKnownPayment,
   type ClaimKey,
   type PaymentKey,
+  type AddedEvent,
 } from '../settlement.store.js';
-import { flag } from '../../../database/reading.js';
+import { flag, integer, json } from '../../../database/reading.js';
 import { sql, type Statement } from '../../../database/statement.js';
 import { postgres } from '../../../database/postgres/dialect.js';
-import { givenRows, opaque } from '../../../database/postgres/planner.js';
+import { givenRows, opaque, later, recordSet, ROW_BY_ROW } from '../../../database/postgres/planner.js';
 import type { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
 import { prepare } from '../../../database/postgres/prepare.js';
 import type { OwnTransaction } from '../../../database/own-transaction.js';
+import type { Settlement } from '../../../domain/settlement.js';
+import { ConcurrentChangeError } from '../../../database/query-errors.js';
+import { isPending, type Reservation } from '../../../events/storage/delivery.store.js';
 
 const PAYMENTS = prepare(['intentIds', 'listed'], ({ intentIds, listed }) => {
   const ids = opaque(intentIds, 'uuid[]');
@@ -52,12 +55,88 @@ const lockClaimed = (orders: Statement, bills: Statement) =>
 const LOCK_WAITING = lockClaimed(sql`FOR UPDATE`, sql`FOR UPDATE OF b`);
 const LOCK_FREE = lockClaimed(sql`FOR UPDATE SKIP LOCKED`, sql`FOR UPDATE OF b SKIP LOCKED`);
 
-@Injectable()
-export class PostgresSettlementStore extends SettlementStore {
-  constructor(protected override readonly database: PostgresDatabase) {
-    super(database);
-  }
+/**
+ * Everything in one statement. The orders' rows exist, so their INSERT always conflicts: this finds them by key, however
+ * small PostgreSQL believes the table to be.
+ */
+const WRITE = prepare(
+  ['offsetMs', 'minGapMs', 'payments', 'paid', 'changes', 'consumed', 'events', 'reserved', 'token', 'leaseMs'],
+  ({ offsetMs, minGapMs, payments, paid, changes, consumed, events, reserved, token, leaseMs }) => {
+    const now = postgres.now(offsetMs);
+    return sql`WITH payments AS (
+        INSERT INTO payment_acceptance.payment (shop, payment_id, intent_id, status, amount, amount_received, commission,
+          currency, from_card, service_created_at, service_status, contradiction, verdict, first_seen_at, changed_at)
+        SELECT p.*, ${now}, ${now} FROM ${recordSet(payments)} AS p (shop text, payment_id text, intent_id uuid, status text,
+          amount numeric, amount_received numeric, commission numeric, currency text, from_card text,
+          service_created_at text, service_status text, contradiction uuid, verdict text) ORDER BY 1, 2
+        ON CONFLICT (shop, payment_id) DO UPDATE SET status = excluded.status, amount = excluded.amount,
+          amount_received = excluded.amount_received, commission = excluded.commission, currency = excluded.currency,
+          from_card = excluded.from_card, service_status = excluded.service_status, contradiction = excluded.contradiction, verdict = excluded.verdict,
+          changed_at = CASE WHEN payment.status = excluded.status THEN payment.changed_at ELSE excluded.changed_at END
+        WHERE payment.intent_id = excluded.intent_id
+        RETURNING payment_id
+      ), orders AS (
+        INSERT INTO payment_acceptance.shop_order (shop, order_id, first_payment_id)
+        SELECT paid.* FROM ${recordSet(paid)} AS paid (shop text, order_id text, payment_id text)
+        ON CONFLICT (shop, order_id) DO UPDATE SET first_payment_id = excluded.first_payment_id
+        WHERE shop_order.first_payment_id IS NULL
+      ), bills AS (
+        UPDATE payment_acceptance.bill b SET state = checked.state,
+          next_check_at = to_timestamp(checked.next_check_ms / 1000), check_after = ${later(now, minGapMs)},
+          checks = b.checks + checked.scheduled::int, failed_checks = 0, checked_at = ${now}, last_check_error = NULL,
+          lease_token = NULL, lease_until = NULL,
+          paid_at = CASE WHEN checked.state = 'PAID' THEN coalesce(b.paid_at, ${now}) ELSE b.paid_at END,
+          ended_at = CASE WHEN checked.state = b.state THEN b.ended_at ELSE ${now} END
+        FROM ${givenRows(changes, 'intent_id uuid, state text, next_check_ms float8, scheduled boolean')} checked
+        WHERE b.intent_id = checked.intent_id
+      ), hints AS (
+        UPDATE payment_acceptance.callback c SET pending = false, consumed_at = ${now}, outcome = answered.outcome
+        FROM ${givenRows(consumed, 'id uuid, outcome text')} answered
+        WHERE c.id = answered.id
+      ), added AS (
+        INSERT INTO payment_acceptance.event (id, key, name, shop, intent_id, payload, traceparent, asserted_at, occurred_at)
+        SELECT e.id, e.key, e.name, e.shop, e.intent_id, e.payload, e.traceparent, to_timestamp(e.asserted_ms / 1000), ${now} FROM ${recordSet(events)}
+          AS e (turn int, id uuid, key text, name text, shop text, intent_id uuid, payload jsonb, traceparent text,
+            asserted_ms float8)
+        ORDER BY e.turn
+        ON CONFLICT (key) DO NOTHING RETURNING id, seq, name, shop, intent_id
+      ), deliveries AS (
+        INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, due_at, behind,
+          attempts, lease_token, lease_until)
+        SELECT n.id, n.name, n.seq, n.intent_id, n.consumer, 'PENDING', ${now},
+          n.turn > 1 OR EXISTS (SELECT 1 FROM payment_acceptance.delivery earlier WHERE ${isPending('earlier.state')}
+            AND earlier.intent_id = n.intent_id AND earlier.consumer = n.consumer ${ROW_BY_ROW}),
+          (kept.event_id IS NOT NULL)::int, CASE WHEN kept.event_id IS NOT NULL THEN ${token}::uuid END,
+          CASE WHEN kept.event_id IS NOT NULL THEN ${later(later('clock_timestamp()', offsetMs), leaseMs)} END
+        FROM (
+          SELECT added.*, c.name AS consumer, row_number() OVER (PARTITION BY added.intent_id, c.name ORDER BY added.seq) AS turn
+          FROM added JOIN payment_acceptance.consumer c
+            ON c.event_name = added.name AND (c.shops IS NULL OR added.shop = ANY(c.shops))) n
+        LEFT JOIN ${givenRows(reserved, 'event_id uuid, consumer text')} kept
+          ON kept.event_id = n.id AND kept.consumer = n.consumer AND n.turn = 1 AND NOT EXISTS (
+            SELECT 1 FROM payment_acceptance.delivery other
+            WHERE other.intent_id = n.intent_id AND other.consumer = n.consumer ${ROW_BY_ROW})
+        ORDER BY n.seq
+        RETURNING id, event_id, consumer, behind, lease_token
+      )
+      SELECT (SELECT count(*) FROM payments) AS payments, coalesce((SELECT json_agg(json_build_object(
+        'id', each.id, 'deliveries', each.deliveries, 'behind', each.behind, 'claimed', each.claimed)) FROM (
+          SELECT added.id, count(d.consumer) AS deliveries,
+            coalesce(array_agg(d.consumer) FILTER (WHERE d.behind), '{}') AS behind,
+            coalesce(json_agg(json_build_object('id', d.id::text, 'consumer', d.consumer))
+              FILTER (WHERE d.lease_token IS NOT NULL), '[]') AS claimed
+          FROM added LEFT JOIN deliveries d ON d.event_id = added.id GROUP BY added.id) each), '[]')::text
+        AS added`;
+  },
+);
 
+interface Written {
+  /** How many payments still belong to the bill they were decided for. */
+  readonly payments: number;
+  readonly added: readonly AddedEvent[];
+}
+
+export class PostgresSettlementStore extends SettlementStore<PostgresDatabase> {
   override async lockClaimed(tx: OwnTransaction, claims: readonly ClaimKey[], wait: boolean): Promise<LockedClaim[]> {
     const rows = await this.database.execute<LockedBill & LockedOrder & { token: string }, 'offsetMs' | 'claims'>(
       wait ? LOCK_WAITING : LOCK_FREE,
@@ -86,4 +165,109 @@ export class PostgresSettlementStore extends SettlementStore {
     const given = { intentIds, listed: JSON.stringify(keys) };
     return (await this.database.execute(PAYMENTS, given, PAYMENT_ROW, tx)).map(toKnownPayment);
   }
+
+  override async write(
+    tx: OwnTransaction,
+    settlements: readonly Settlement[],
+    minGapMs: number,
+    { token, leaseMs, deliveries: reserved }: Reservation,
+  ): Promise<readonly AddedEvent[]> {
+    await this.openReviews(tx, settlements);
+    const [written] = await this.database.execute<
+      Written,
+      keyof ReturnType<typeof records> | 'offsetMs' | 'minGapMs' | 'reserved' | 'token' | 'leaseMs'
+    >(
+      WRITE,
+      {
+        offsetMs: this.database.offsetMs,
+        minGapMs,
+        ...records(settlements),
+        reserved: JSON.stringify(reserved.map(({ eventId, consumer }) => ({ event_id: eventId, consumer }))),
+        token,
+        leaseMs,
+      },
+      { payments: integer, added: json },
+      tx,
+    );
+    const payments = settlements.reduce((sum, settlement) => sum + settlement.payments.length, 0);
+    if (!written || written.payments < payments)
+      throw new ConcurrentChangeError('A payment was concurrently assigned to another bill.');
+    return written.added;
+  }
+
+  private async openReviews(tx: OwnTransaction, settlements: readonly Settlement[]): Promise<void> {
+    const reviews = settlements.flatMap(({ bill, reviews: opened }) =>
+      opened.map(({ id, key, paymentId, reason, detail }) => ({
+        id,
+        key,
+        shop: bill.shop,
+        order_id: bill.orderId,
+        intent_id: bill.intentId,
+        payment_id: paymentId,
+        reason,
+        detail,
+      })),
+    );
+    if (reviews.length === 0) return;
+    await this.database.change(
+      sql`INSERT INTO payment_acceptance.review
+         (id, key, shop, order_id, intent_id, payment_id, reason, detail, state, opened_at)
+       SELECT r.*, 'OPEN', ${this.database.now()}
+       FROM ${recordSet(sql`${JSON.stringify(reviews)}`)} AS r (id uuid, key text, shop text, order_id text, intent_id uuid,
+         payment_id text, reason text, detail jsonb) ON CONFLICT (key) DO NOTHING`,
+      tx,
+    );
+  }
+}
+
+/** The JSON record sets for {@link WRITE}. */
+function records(settlements: readonly Settlement[]) {
+  const payments = settlements.flatMap(({ bill, payments: of }) =>
+    of.map((payment) => ({
+      shop: bill.shop,
+      payment_id: payment.paymentId,
+      intent_id: payment.intentId,
+      status: payment.status,
+      amount: payment.amount,
+      amount_received: payment.amountReceived,
+      commission: payment.commission,
+      currency: payment.currency,
+      from_card: payment.fromCard,
+      service_created_at: payment.createdAtText,
+      service_status: payment.statusText,
+      contradiction: payment.contradiction,
+      verdict: payment.verdict,
+    })),
+  );
+  const paid = settlements.flatMap(({ bill, firstPaymentId }) =>
+    firstPaymentId === null ? [] : { shop: bill.shop, order_id: bill.orderId, payment_id: firstPaymentId },
+  );
+  const changes = settlements.flatMap(({ bill, change }) =>
+    change
+      ? {
+          intent_id: bill.intentId,
+          state: change.state,
+          next_check_ms: change.nextCheckAt?.getTime() ?? null,
+          scheduled: change.scheduled,
+        }
+      : [],
+  );
+  const events = settlements
+    .flatMap(({ bill, traceparent, assertedAt, events: of }) =>
+      of.map((event) => ({
+        ...event,
+        shop: bill.shop,
+        intent_id: bill.intentId,
+        traceparent,
+        asserted_ms: assertedAt?.getTime() ?? null,
+      })),
+    )
+    .map((event, turn) => ({ ...event, turn }));
+  return {
+    payments: JSON.stringify(payments),
+    paid: JSON.stringify(paid),
+    changes: JSON.stringify(changes),
+    consumed: JSON.stringify(settlements.flatMap(({ hints }) => hints.consumed)),
+    events: JSON.stringify(events),
+  };
 }

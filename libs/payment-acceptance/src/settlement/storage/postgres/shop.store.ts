@@ -1,14 +1,8 @@
-import { Injectable } from '@nestjs/common';
 import type { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
 import { sql } from '../../../database/statement.js';
 import { ShopStore } from '../shop.store.js';
 
-@Injectable()
-export class PostgresShopStore extends ShopStore {
-  constructor(protected override readonly database: PostgresDatabase) {
-    super(database);
-  }
-
+export class PostgresShopStore extends ShopStore<PostgresDatabase> {
   override async register(shops: readonly string[]): Promise<void> {
     await this.database.change(
       sql`INSERT INTO payment_acceptance.shop_state (shop, next_request_at)
