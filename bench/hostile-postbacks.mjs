@@ -1,4 +1,4 @@
-import { hostileBodies } from './lib/hostile-bodies.mjs';
+import { hostileBodies, hostileForms } from './lib/hostile-bodies.mjs';
 import { startContestant } from './lib/processes.mjs';
 import { exactly, target } from './lib/report.mjs';
 import { shown } from './lib/chart.mjs';
@@ -6,6 +6,7 @@ import { summary } from './lib/statistics.mjs';
 
 /** @import { Context } from './lib/report.mjs' */
 /** @import { Contestant } from './lib/processes.mjs' */
+/** @typedef {{ name: string, body: string, type: string }} Shape */
 
 export const title = 'Postbacks that anybody sends to keep a process busy';
 export const order = 15;
@@ -16,16 +17,16 @@ const SIZES = { express: 100_000, fastify: 1_040_000 };
 /**
  * How long one answer keeps the event loop busy: sent one after another, so that nothing else is in it.
  * @param {Contestant} contestant
- * @param {string} body
+ * @param {Shape} shape
  * @param {number} count
  */
-async function timeOf(contestant, body, count) {
+async function timeOf(contestant, { body, type }, count) {
   const times = [];
   for (let sent = 0; sent < count; sent++) {
     const { busyMs: before } = await contestant.ask('usage');
     const answer = await fetch(contestant.about.url, {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': type },
       body,
     });
     await answer.text();
@@ -43,16 +44,30 @@ export async function run({ quick, database, log }) {
     const databaseUrl = await database.create();
     const module = await startContestant('module.mjs', { adapter, databaseUrl });
     const alone = await startContestant('nest-alone.mjs', { adapter });
-    const shapes = Object.entries(hostileBodies(size)).map(([name, body]) => ({ name, body: JSON.stringify(body) }));
-    const ordinary = shapes[0]?.body ?? '';
+    /** @type {Shape[]} */
+    const shapes = [
+      ...Object.entries(hostileBodies(size)).map(([name, body]) => ({
+        name,
+        body: JSON.stringify(body),
+        type: 'application/json',
+      })),
+      // Compressed or not, a form is read up to the limit of the callbacks.
+      ...Object.entries(hostileForms(100_000)).map(([name, body]) => ({
+        name,
+        body,
+        type: 'application/x-www-form-urlencoded',
+      })),
+    ];
+    const [ordinary] = shapes;
+    if (!ordinary) throw new Error('There are no bodies.');
     for (const contestant of [module, alone]) await timeOf(contestant, ordinary, 200);
     const genuine = (await timeOf(module, ordinary, 50)) - (await timeOf(alone, ordinary, 50));
     const measured = [];
-    for (const { name, body } of shapes) {
-      if (Buffer.byteLength(body) > size) continue;
+    for (const shape of shapes) {
+      if (Buffer.byteLength(shape.body) > size) continue;
       const count = quick ? 1 : 9;
-      const host = await timeOf(alone, body, count);
-      measured.push({ name, host, own: (await timeOf(module, body, count)) - host });
+      const host = await timeOf(alone, shape, count);
+      measured.push({ name: shape.name, host, own: (await timeOf(module, shape, count)) - host });
     }
     await module.stop();
     await alone.stop();

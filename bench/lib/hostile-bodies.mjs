@@ -67,6 +67,24 @@ export function hostileBodies(size) {
   return bodies;
 }
 
+/** Forms, as they are sent.
+ * @param {number} size bytes of a body
+ * @returns {Record<string, string>} */
+export function hostileForms(size) {
+  const texts = {
+    blanks: ' ',
+    'line ends': '\r\n',
+    'percent signs': '%',
+    escapes: '%20',
+    'equals signs': '=',
+    ampersands: '&',
+    fields: 'a=1&',
+  };
+  return Object.fromEntries(
+    Object.entries(texts).map(([name, text]) => [`a form of ${name}`, `a=1${repeat(text, size - 10)}b`]),
+  );
+}
+
 /** @param {number} levels */
 function nested(levels) {
   /** @type {unknown[]} */

@@ -69,6 +69,14 @@ test.each([
   expect(await fieldsOf(body)).toEqual(fields);
 });
 
+test('a form of blanks is read as quickly as it is long, and loses only those around it', async () => {
+  const blanks = ' '.repeat(100_000);
+  const before = performance.now();
+  expect(await fieldsOf(`\t a=1${blanks}b \r\n`)).toEqual({ a: `1${blanks}b` });
+  // A regular expression took half a minute, all of it without a pause.
+  expect(performance.now() - before).toBeLessThan(2_000);
+});
+
 test('a JSON string that does not end is refused as quickly as it is long', async () => {
   expect(await fieldsOf(`{"a": 1, "b": "${'\\"'.repeat(45_000)}`)).toBeInstanceOf(UnreadableBody);
 });

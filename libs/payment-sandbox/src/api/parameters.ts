@@ -66,7 +66,16 @@ async function pairsOf(body: Body, type: string): Promise<Pairs> {
   const looksLikeJson = /^\s*\{/.test(text);
   return lowerType.includes('json') || (looksLikeJson && !lowerType.includes('form'))
     ? fromJson(text)
-    : new URLSearchParams(text.replace(/^[\r\n]+|[\r\n]+$/g, ''));
+    : new URLSearchParams(withoutLineEnds(text));
+}
+
+/** A loop, since a regular expression would take hours for a body of line ends. */
+function withoutLineEnds(text: string): string {
+  const isLineEnd = (at: number): boolean => text[at] === '\r' || text[at] === '\n';
+  let [start, end] = [0, text.length];
+  while (start < end && isLineEnd(start)) start += 1;
+  while (start < end && isLineEnd(end - 1)) end -= 1;
+  return text.slice(start, end);
 }
 
 function fromMultipart(bytes: Buffer, type: string): Promise<Pairs> {
