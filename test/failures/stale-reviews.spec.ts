@@ -129,6 +129,22 @@ describe('stale reviews', () => {
       expect(detail).toMatchObject({ paymentId: bill.paymentId, hadFailed: true });
     });
 
+    test('counts by the review of an undocumented status that follows, where the operator says that it is paid', async () => {
+      const bill = await billed();
+      await shows(bill, 'FAIL', '100.00');
+      await shows(bill, 'CONFIRMED', '100.00');
+      await refused(bill, 'unknown-status', /the ledger says FAIL.* has been paid since, set "hadFailed"/);
+      await accept(bill, 'unknown-status', { hadFailed: true });
+      await shows(bill, 'CONFIRMED', '100.00');
+      expect(await of(bill)).toMatchObject({
+        state: 'PAID',
+        open: [],
+        events: expect.arrayContaining(['payment.succeeded']),
+      });
+      await shows(bill, 'FAIL', '100.00');
+      expect(await of(bill)).toMatchObject({ state: 'PAID', open: ['payment-changed'] });
+    });
+
     test('does not count by a review of its own, whatever the operator says: its list is to be had', async () => {
       const bill = await billed();
       await shows(bill, 'PROCESS', '100.00');

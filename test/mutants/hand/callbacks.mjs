@@ -6,9 +6,9 @@ export const mutants = [
     name: 'answer-before-the-commit',
     breaks: 'A callback is answered after the commit of its row.',
     file: `${src}/callbacks/journal.ts`,
-    find: 'const stored = await batches.record(callbacks, options.maxPerBill);',
+    find: 'const stored = await store.recordMany(callbacks, options.maxPerBill);',
     replace:
-      'void batches.record(callbacks, options.maxPerBill).catch(() => undefined);\nconst stored = new Set(callbacks.map(({ id }) => id));',
+      'void store.recordMany(callbacks, options.maxPerBill).catch(() => undefined);\nconst stored = new Set(callbacks.map(({ id }) => id));',
     tests: ['test/failures/journal.spec.ts'],
     pattern: 'are not answered while their row is being written',
   },
@@ -33,7 +33,7 @@ export const mutants = [
   {
     name: 'bound-of-a-bill-uncounted-in-a-batch',
     breaks: 'Callbacks of one bill that come together count each other.',
-    file: `${src}/callbacks/storage/postgres/callback-batch.store.ts`,
+    file: `${src}/callbacks/storage/postgres/callback.store.ts`,
     find: 'WHERE t.place + (SELECT count(*)',
     replace: 'WHERE (SELECT count(*)',
     tests: ['test/failures/journal.spec.ts'],
@@ -42,7 +42,7 @@ export const mutants = [
   {
     name: 'bill-by-order',
     breaks: 'A postback belongs to the bill that its TrsId names, whatever order it names.',
-    file: `${src}/callbacks/storage/postgres/callback-batch.store.ts`,
+    file: `${src}/callbacks/storage/postgres/callback.store.ts`,
     find: 'insertion(sql`shop = t.shop AND bill_id = t.bill_id`)',
     replace: 'insertion(sql`shop = t.shop AND order_id = t.told_order`)',
     tests: ['test/invariants/02-identity-from-our-records.spec.ts'],
@@ -51,7 +51,7 @@ export const mutants = [
   {
     name: 'bill-of-any-shop',
     breaks: 'A postback for one shop finds no bill of another.',
-    file: `${src}/callbacks/storage/postgres/callback-batch.store.ts`,
+    file: `${src}/callbacks/storage/postgres/callback.store.ts`,
     find: 'insertion(sql`shop = t.shop AND bill_id = t.bill_id`)',
     replace: 'insertion(sql`bill_id = t.bill_id`)',
     tests: ['test/invariants/02-identity-from-our-records.spec.ts'],
@@ -96,7 +96,7 @@ export const mutants = [
   {
     name: 'recording-waits-for-the-bill',
     breaks: 'Recording a callback does not wait for a bill that is locked.',
-    file: `${src}/callbacks/storage/postgres/callback-batch.store.ts`,
+    file: `${src}/callbacks/storage/postgres/callback.store.ts`,
     find: 'WHERE ${bill} LIMIT 1) b ON true',
     replace: 'WHERE ${bill} LIMIT 1 FOR SHARE) b ON true',
     tests: ['test/invariants/05-no-hint-is-lost.spec.ts'],
@@ -124,7 +124,7 @@ export const mutants = [
     name: 'postback-beside-the-opening',
     breaks: 'A postback that is stored while its bill is being opened finds it.',
     file: `${src}/callbacks/storage/postgres/callback.store.ts`,
-    find: "return (await this.linkLate(id)) ? 'matched' : 'unmatched';",
+    find: "return (await this.linkLate(callback)) ? 'matched' : 'unmatched';",
     replace: "return 'unmatched';",
     tests: ['test/invariants/05-no-hint-is-lost.spec.ts'],
     pattern: 'while its bill is being opened',

@@ -59,7 +59,7 @@ export const mutants = [
   {
     name: 'later-hints-consumed',
     breaks: 'A hint that comes while a check is under way causes another check.',
-    file: `${src}/settlement/storage/postgres/settlement.writer.ts`,
+    file: `${src}/settlement/storage/postgres/settlement.store.ts`,
     find: "${givenRows(consumed, 'id uuid, outcome text')} answered\n        WHERE c.id = answered.id",
     replace:
       "${givenRows(consumed, 'id uuid, outcome text')} answered, payment_acceptance.callback asked\n        WHERE asked.id = answered.id AND c.intent_id = asked.intent_id AND c.pending",
@@ -87,7 +87,7 @@ export const mutants = [
   {
     name: 'no-gap-between-checks',
     breaks: 'Hints, however many, cause no more than one check in two seconds.',
-    file: `${src}/settlement/storage/postgres/settlement.writer.ts`,
+    file: `${src}/settlement/storage/postgres/settlement.store.ts`,
     find: 'check_after = ${later(now, minGapMs)}',
     replace: 'check_after = ${later(now, sql`0 * ${minGapMs}`)}',
     tests: ['test/invariants/15-time-is-injected.spec.ts'],
@@ -105,7 +105,7 @@ export const mutants = [
     name: 'outage-keeps-the-schedule',
     breaks: 'Once the service is back, a bill that the outage has postponed is checked, though no callback names it.',
     file: `${src}/settlement/storage/check.store.ts`,
-    find: ' AND NOT EXISTS (${hint}) THEN ${this.later(0)}',
+    find: ' AND NOT EXISTS (${hint}) THEN ${this.database.now()}',
     replace: ' AND NOT EXISTS (${hint}) THEN next_check_at',
     tests: ['test/failures/checks.spec.ts'],
     pattern: 'whose postback the outage has cost',

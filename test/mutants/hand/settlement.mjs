@@ -102,7 +102,7 @@ export const mutants = [
   {
     name: 'event-written-again',
     breaks: 'A fact that comes again makes no second event and does not fail the check.',
-    file: `${src}/settlement/storage/postgres/settlement.writer.ts`,
+    file: `${src}/settlement/storage/postgres/settlement.store.ts`,
     find: 'ON CONFLICT (key) DO NOTHING RETURNING id, seq',
     replace: 'RETURNING id, seq',
     tests: ['test/failures/stale-reviews.spec.ts'],
@@ -111,7 +111,7 @@ export const mutants = [
   {
     name: 'payment-not-advanced',
     breaks: 'A FAIL that the service corrects to SUCCESS is kept as SUCCESS.',
-    file: `${src}/settlement/storage/postgres/settlement.writer.ts`,
+    file: `${src}/settlement/storage/postgres/settlement.store.ts`,
     find: 'DO UPDATE SET status = excluded.status, amount',
     replace: 'DO UPDATE SET amount',
     tests: ['test/invariants/03-one-judge.spec.ts'],
@@ -148,10 +148,10 @@ export const mutants = [
     name: 'running-payment-expires',
     breaks: 'A bill with a payment that is NEW does not expire.',
     file: `${src}/domain/decision-builder.ts`,
-    find: 'rows.some(isRunning) ? Math.max(endOfLife, horizon) : endOfLife',
+    find: 'rows.some(mayHoldMoney) ? Math.max(endOfLife, horizon) : endOfLife',
     replace: 'endOfLife',
     tests: ['test/invariants/15-time-is-injected.spec.ts'],
-    pattern: 'unless a payment is running',
+    pattern: 'unless a payment of it is in progress',
   },
   {
     name: 'commit-without-limit',
