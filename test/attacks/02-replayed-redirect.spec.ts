@@ -33,10 +33,11 @@ describe.each(ONE_ADAPTER)('replayed redirects, on %s', (adapter) => {
     const nothingChanged = await shop.watch();
     const answer = await send('success', fields);
     expect(answer.status).toBe(303);
-    await nothingChanged();
-    expect(await shop.order(order.id)).toMatchObject({ status: 'not_paid', paidAmount: null });
     // For a while, as if the list did not show yet what the Success URL claims.
     expect(await pageAfter(answer)).toContain('Checking your payment');
+    await nothingChanged();
+    expect(await shop.order(order.id)).toMatchObject({ status: 'not_paid', paidAmount: null });
+    expect(await pageAfter(answer)).toContain('Payment failed');
   });
 
   test('the same, before anything else has reported the payment', async () => {

@@ -2,7 +2,6 @@ import { Inject, Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sharedLookUps } from '../common/shared-look-ups.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
-import { longestLagMs } from '../domain/hints.js';
 import { ResultStore, type BillResult } from './storage/result.store.js';
 import { DroppedCallbacks } from './dropped-callbacks.js';
 import type { IntentId } from '../domain/ids.js';
@@ -32,8 +31,7 @@ export class AwaitedResults {
     private readonly dropped: DroppedCallbacks,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
-    const lagMs = longestLagMs(options.schedule.lagMs);
-    this.read = (ids) => results.ofIntents(ids, lagMs);
+    this.read = (ids) => results.ofIntents(ids);
     this.look = sharedLookUps('PaymentResults', options.callbacks.storeTimeoutMs, this.read);
   }
 

@@ -15,6 +15,8 @@ export interface Hint {
   readonly id: string;
   /** `null` for a redirect and for an unknown status. */
   readonly asserts: Assertion | null;
+  /** Whether it is a redirect to the Success URL: it asserts nothing, but the list may be about to show a success. */
+  readonly expectsSuccess: boolean;
   readonly receivedAt: Date;
   /** How often the service has been asked because of it. */
   readonly asks: number;

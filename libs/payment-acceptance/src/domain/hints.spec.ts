@@ -10,6 +10,7 @@ const at = (second: number) => new Date(Date.UTC(2026, 10, 21) + second * 1_000)
 const hint = (claims: Hint['asserts'], second: number, more: Partial<Hint> = {}): Hint => ({
   id: `${claims ?? 'redirect'} ${second}`,
   asserts: claims,
+  expectsSuccess: false,
   receivedAt: at(second),
   asks: 0,
   due: true,
@@ -86,6 +87,20 @@ describe('a claim', () => {
     ],
   ])('%s', (_name, hints, payments, expected) => {
     expect(answers(hints, payments)).toEqual(expected);
+  });
+
+  test('that a payer is redirected for is asked about again after each pause, until any success is shown', () => {
+    const redirect = (asks: number, shown: ComparablePayment[], due = true) =>
+      answers([hint(null, 10, { expectsSuccess: true, asks, due })], shown)[0];
+    const failed = payment('FAIL', 5);
+    expect([0, 1, 2, 3].map((asks) => redirect(asks, [failed]))).toEqual([
+      'again 3000',
+      'again 10000',
+      'again 30000',
+      'null',
+    ]);
+    expect(redirect(1, [failed], false)).toBe('waits');
+    expect(redirect(0, [failed, payment('SUCCESS', 1, { SUCCESS: 1 })])).toBe('null');
   });
 
   test('is asked about again after each pause, then is a repetition, or a note', () => {

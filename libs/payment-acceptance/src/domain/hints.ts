@@ -5,6 +5,8 @@ import type { AnsweredHints, Assertion, ComparablePayment, Hint } from './callba
  * that the postback can be about, it is requested again after each of the pauses. After the last one, the assertion counts
  * as a repetition if the bill has such a payment at all; otherwise it stays a note on the callback.
  *
+ * A redirect to the Success URL is asked about as often, until any SUCCESS is shown.
+ *
  * A postback names no payment, so assertions are counted against payments: each payment answers one assertion, and none
  * that arrived long after the payment was known. Otherwise an assertion about a second payment would be matched with the
  * first.
@@ -23,8 +25,11 @@ export function answerHints(
   // Match the earliest hints with the oldest payments; later hints have more pauses left to wait for a match.
   for (const hint of [...hints].sort((a, b) => a.receivedAt.getTime() - b.receivedAt.getTime())) {
     const { id, asserts, asks, due } = hint;
+    const pauseMs = lagMs[asks];
     if (asserts === null) {
-      consumed.push({ id, outcome: null });
+      if (!hint.expectsSuccess || isShown('SUCCESS', payments)) consumed.push({ id, outcome: null });
+      else if (due && pauseMs !== undefined) again.push({ id, pauseMs });
+      else if (due) consumed.push({ id, outcome: null });
       continue;
     }
     const knownFrom = hint.receivedAt.getTime() - patienceMs;
@@ -32,7 +37,6 @@ export function answerHints(
       ({ status, knownAt }) => status === asserts && knownAt.getTime() >= knownFrom,
     );
     const free = candidates.slice(taken(candidates, asserts)).find((payment) => !answered.has(payment));
-    const pauseMs = lagMs[asks];
     if (free) {
       answered.add(free);
       consumed.push({ id, outcome: 'confirmed' });
@@ -43,7 +47,7 @@ export function answerHints(
 }
 
 /** How long the list may lag behind a postback in all, in milliseconds. */
-export function longestLagMs(pausesMs: readonly number[]): number {
+function longestLagMs(pausesMs: readonly number[]): number {
   return pausesMs.reduce((sum, pauseMs) => sum + pauseMs, 0);
 }
 

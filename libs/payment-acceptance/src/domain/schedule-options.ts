@@ -20,8 +20,8 @@ export interface CheckScheduleOptions {
   /** For how long an expired bill is checked, once a day. Default 30 days. */
   expiredForMs?: number;
   /**
-   * Pauses between further checks while the service's list does not yet show what a postback asserts. After the last one,
-   * the assertion stays a note on the callback. Default 3000, 10000, 30000.
+   * Pauses between further checks while the service's list does not yet show what a postback asserts, or the success that a
+   * payer is redirected for. After the last one, the assertion stays a note on the callback. Default 3000, 10000, 30000.
    */
   lagMs?: number[];
   /** Longest pause after a failed check; the first is five seconds, and each is twice the one before. Default 10 minutes. */

@@ -14,18 +14,16 @@ export class ResultStore {
   /**
    * By the id of our bill: `paid` once the order is paid, by any of its bills, with the amount of that bill; `failed` once every
    * payment has failed and no callback announces another one; otherwise `pending`. A callback announces one until its first
-   * check; where it says that a payment has succeeded, which the list may show later, for as long as that is waited for. A
+   * check; where it says that a payment has succeeded, which the list may show later, until the last one made for it. A
    * redirect to the Fail URL does not count: it announces the failure that is already known.
-   * @param lagMs how long the service's list may lag behind, in milliseconds
    */
-  async ofIntents(ids: readonly string[], lagMs: number): Promise<ReadonlyMap<string, BillResult>> {
+  async ofIntents(ids: readonly string[]): Promise<ReadonlyMap<string, BillResult>> {
     const { dialect } = this.database;
-    const isRecent = sql`c.received_at > ${this.database.now(-lagMs)}`;
     const rows = await this.database.rows<BillResult & { intentId: string }>(
       sql`SELECT b.intent_id AS "intentId", CASE
          WHEN b.state = 'PAID' OR o.first_payment_id IS NOT NULL THEN 'paid'
          WHEN EXISTS (SELECT 1 FROM payment_acceptance.callback c WHERE c.intent_id = b.intent_id AND c.kind <> 'redirect-fail'
-           AND (c.pending AND (c.asks = 0 OR ${assertedStatus('c.kind', 'c.status')} = 'SUCCESS') OR c.kind = 'redirect-success' AND ${isRecent})) THEN 'pending'
+           AND c.pending AND (c.asks = 0 OR c.kind = 'redirect-success' OR ${assertedStatus('c.kind', 'c.status')} = 'SUCCESS')) THEN 'pending'
          WHEN (SELECT min(CASE WHEN p.verdict = 'failed' THEN 1 ELSE 0 END) FROM payment_acceptance.payment p
                WHERE p.intent_id = b.intent_id) = 1 THEN 'failed'
          ELSE 'pending' END AS result,

@@ -24,7 +24,7 @@ import type { OwnTransaction } from '../../../database/own-transaction.js';
 /** A hint and its bill. */
 type HintOfBill = Hint & { readonly intentId: IntentId };
 
-const HINT_OF_BILL: Reading<HintOfBill> = { receivedAt: instant, asks: integer, due: flag };
+const HINT_OF_BILL: Reading<HintOfBill> = { expectsSuccess: flag, receivedAt: instant, asks: integer, due: flag };
 
 interface Budget {
   /** From when on the rate counts, as text. */
@@ -212,8 +212,9 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
    */
   private hintsOf(intentIds: readonly IntentId[]): Promise<HintOfBill[]> {
     return this.database.rows(
-      sql`SELECT id, intentId, asserts, receivedAt, asks, due FROM (
+      sql`SELECT id, intentId, asserts, expectsSuccess, receivedAt, asks, due FROM (
          SELECT c.id, c.intent_id AS intentId, ${assertedStatus('c.kind', 'c.status')} AS asserts,
+           c.kind = 'redirect-success' AS expectsSuccess,
            ${mariadb.epochMs('c.received_at')} AS receivedAt, c.asks, c.due_at <= ${this.database.now()} AS due, c.due_at,
            ROW_NUMBER() OVER (PARTITION BY c.intent_id ORDER BY c.due_at) AS place
          FROM payment_acceptance.bill b JOIN payment_acceptance.callback c ON c.intent_id = b.intent_id

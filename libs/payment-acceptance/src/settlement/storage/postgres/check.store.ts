@@ -29,7 +29,7 @@ import type { OwnTransaction } from '../../../database/own-transaction.js';
  */
 function hintsAt(now: Statement): Statement {
   return sql`(SELECT coalesce(json_agg(json_build_object('id', hint.id, 'asserts', ${assertedStatus('hint.kind', 'hint.status')},
-      'receivedMs', ${postgres.epochMs('hint.received_at')}, 'asks', hint.asks, 'due', hint.due_at <= ${now})), '[]')::text
+      'expectsSuccess', hint.kind = 'redirect-success', 'receivedMs', ${postgres.epochMs('hint.received_at')}, 'asks', hint.asks, 'due', hint.due_at <= ${now})), '[]')::text
     FROM (SELECT * FROM payment_acceptance.callback c WHERE c.pending IS NOT FALSE AND c.intent_id = b.intent_id
       AND c.received_at <= ${now} ORDER BY c.due_at LIMIT ${opaque(rawSql(String(HINTS_PER_BILL)), 'int')}) hint) AS hints`;
 }
