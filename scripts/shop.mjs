@@ -23,7 +23,7 @@ await command(
     const sandboxPort = otherPort('SANDBOX_PORT', 4010);
     const shop = await startShop({ port, sandboxPort, databaseUrl: database.url });
     endTogether([database, shop]);
-    console.log(`Shop:    ${address(port)}\nReady. Ctrl-C stops it.`);
+    console.log(`Shop:    ${address(port)}\nReady. Press Ctrl-C to stop.`);
   },
   { signalCode: 0 },
 );

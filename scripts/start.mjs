@@ -37,7 +37,7 @@ await command(
     const shop = await startShop({ port: shopAt, sandboxPort: sandboxAt, databaseUrl: database.url, sandboxUrl });
     endTogether([database, sandbox, shop]);
     console.log(
-      `Shop:    ${address(shopAt)}\nSandbox: ${address(sandboxAt)} (console at /sandbox)\nReady. Ctrl-C stops everything.`,
+      `Shop:    ${address(shopAt)}\nSandbox: ${address(sandboxAt)} (console at /sandbox)\nReady. Press Ctrl-C to stop everything.`,
     );
   },
   { signalCode: 0 },

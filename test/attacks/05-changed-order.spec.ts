@@ -23,9 +23,13 @@ describe.each(ONE_ADAPTER)('an order that changes after its bill was created, on
   }
 
   test.each([
-    ['has grown', { amount: '2500.00' }, 'Billed 100.05 RUB, but it costs 2500.00 RUB.'],
-    ['has grown by the least amount there is', { amount: '100.06' }, 'Billed 100.05 RUB, but it costs 100.06 RUB.'],
-    ['is in another currency', { currency: 'EUR' }, 'Billed 100.05 RUB, but it costs 100.05 EUR.'],
+    ['has grown', { amount: '2500.00' }, 'The bill was for 100.05 RUB, but the order costs 2500.00 RUB.'],
+    [
+      'has grown by the least amount there is',
+      { amount: '100.06' },
+      'The bill was for 100.05 RUB, but the order costs 100.06 RUB.',
+    ],
+    ['is in another currency', { currency: 'EUR' }, 'The bill was for 100.05 RUB, but the order costs 100.05 EUR.'],
   ])('a bigger basket under the same bill: an order that %s is not paid', async (_name, changed, note) => {
     const { id, billId } = await shop.buy();
     await change(id, changed);
@@ -41,7 +45,7 @@ describe.each(ONE_ADAPTER)('an order that changes after its bill was created, on
     await shop.elapse(5_000);
     await payAndSettle(billId);
     expect(await shop.order(id)).toMatchObject({ status: 'not_paid', paidAmount: null });
-    expect((await shop.order(id)).note).toContain('it costs 2500.00 RUB');
+    expect((await shop.order(id)).note).toContain('the order costs 2500.00 RUB');
   });
 
   test('an underpaid order is not paid by a copy of the postback, nor by the redirect', async () => {

@@ -186,7 +186,7 @@ describe('microservices', () => {
     test.each<[Partial<PaymentMicroservicesOptions>, string]>([
       [{ client: {} as ClientProxy }, 'client: must be a ClientProxy'],
       [{ events: [] }, 'events: must list one or more of payment.succeeded'],
-      [{ events: ['payment.succeeded', 'payment.succeeded'] }, 'events: lists one twice'],
+      [{ events: ['payment.succeeded', 'payment.succeeded'] }, 'events: lists an event twice'],
       [{ shops: [] }, 'shops: must be a list of shop names; omit it for all.'],
       [{ shop: ['eu'] } as object, 'shop: there is no such option.'],
       [{ source: 'two words' }, 'source: must be a URI reference'],

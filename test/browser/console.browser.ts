@@ -169,7 +169,7 @@ test('a page of another site can change nothing, and read nothing', async () => 
     document.body.append(form);
     form.submit();
   })()`);
-  await page.getByText('A page of another site may not change anything here').waitFor();
+  await page.getByText('Cross-site request refused: only the sandbox’s own pages can change anything here').waitFor();
   expect(world.sandbox.bill(billId).payments).toEqual([]);
 });
 

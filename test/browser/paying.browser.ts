@@ -25,7 +25,7 @@ const tag = (page: Page, text: string) => page.locator('.tag', { hasText: text }
 
 /** From the result page to the order. */
 async function toOrder(page: Page): Promise<string> {
-  await page.getByRole('link', { name: 'To your order' }).click();
+  await page.getByRole('link', { name: 'View your order' }).click();
   await page.waitForURL(/\/orders\/[\w-]+$/);
   return page.url().split('/').at(-1)!;
 }
@@ -218,7 +218,7 @@ describe('with the keyboard alone', () => {
     await page.keyboard.type('123');
     await page.keyboard.press('Enter');
     await heading(page, 'Payment received').waitFor();
-    await tabTo('To your order');
+    await tabTo('View your order');
     await page.keyboard.press('Enter');
     await tag(page, 'Paid').waitFor();
   });

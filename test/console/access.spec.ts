@@ -190,7 +190,7 @@ describe.each(ADAPTERS)('behind a guard, on %s', (adapter) => {
       expect([path, status, text]).toEqual([
         path,
         403,
-        expect.stringContaining('You have access to no shop in this console.'),
+        expect.stringContaining('You do not have access to any shop in this console.'),
       ]);
       expect(text).not.toMatch(/main-|Log/);
     }

@@ -143,7 +143,7 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
     probe.reached = () => undefined;
     expect([status, text]).toEqual([
       503,
-      expect.stringContaining('The action stopped after 20 records, which stay done.'),
+      expect.stringContaining('The action stopped after 20 records; what was done stays done.'),
     ]);
     expect((await desk.operator.confirm('actions/replay/all')).text).toContain('581 dead letters are being retried.');
   });
@@ -152,7 +152,7 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
     const eu = await record(desk.harness, 'eu');
     const asked = await desk.operator.open('actions/replay/all?shop=eu&consumer=orders');
     expect(asked.text).toContain('Replay 1 dead letter?');
-    expect(asked.text).toContain('You are about to replay the dead letters of orders, of shop eu');
+    expect(asked.text).toContain('You are about to replay the dead letters with consumer orders, shop eu');
     await desk.operator.confirm('actions/replay/all?shop=eu&consumer=orders');
     expect((await desk.operator.open(`bills/${eu.dead}`)).text).toContain('pending for orders');
     expect((await desk.operator.open(`bills/${desk.main.dead}`)).text).toContain('dead letter of orders');

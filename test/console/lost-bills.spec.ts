@@ -64,7 +64,7 @@ describe('lost bills in the console', () => {
     expect(await actions()).toEqual([]);
     const told = { orderId: 'mug-7', amount: '100.05', note: 'in the order book' };
     const done = await operator.confirm(`actions/take-in-bill/${id}`, told);
-    expect(done.text).toMatch(/The bill was taken in\..*There are no lost bills\./);
+    expect(done.text).toMatch(/The bill was imported\..*There are no lost bills\./);
     await harness.settle();
     expect(await harness.effects()).toMatchObject([{ orderId: 'mug-7', event: 'payment.succeeded' }]);
     expect((await operator.open('log')).text).toMatch(

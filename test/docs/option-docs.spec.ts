@@ -30,7 +30,7 @@ describe('the documentation of options', () => {
   }
 
   test.each([
-    [wholeNumber(5, { least: 0, most: 9 }), '5', 'a whole number from 0 to 9'],
+    [wholeNumber(5, { min: 0, max: 9 }), '5', 'a whole number from 0 to 9'],
     [wholeNumber(2 * 1024 ** 2, { unit: 'bytes' }), '2 MiB', 'of bytes'],
     [milliseconds(4_500), '4500', 'of milliseconds'],
     [milliseconds(60_000), '1 minute', 'of milliseconds'],

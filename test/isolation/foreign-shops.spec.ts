@@ -62,9 +62,7 @@ describe('two applications with different shops on the same tables', () => {
     expect(Number(attempts)).toBe(0);
     // It is not met again and again.
     expect(await harness.host.deliveries.runOnce()).toBe(0);
-    expect(logged.filter((line) => line.includes('does not know shop "tea"') && line.includes('events'))).toHaveLength(
-      1,
-    );
+    expect(logged.filter((line) => line.includes('know shop "tea"') && line.includes('events'))).toHaveLength(1);
     await tea.deliveries.runOnce();
     expect(taken).toEqual({ first: [], tea: ['1001 of tea'] });
     // Each minute it is seen whether the shop is known by now.

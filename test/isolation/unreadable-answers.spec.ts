@@ -113,7 +113,7 @@ describe('an answer of the service that cannot be read as a whole', () => {
     await recorded.harness.host.confirmer.runOnce();
     expect(recorded.recorder.requests).toHaveLength(1);
     const { bills } = await recorded.harness.host.ledger();
-    expect(bills).toMatchObject([{ lastCheckError: expect.stringContaining('the list goes on after page 1') }]);
+    expect(bills).toMatchObject([{ lastCheckError: expect.stringContaining('the list continues after page 1') }]);
   });
 
   test('of one bill again and again shows in health within ten minutes, and no longer than that', async () => {

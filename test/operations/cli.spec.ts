@@ -98,12 +98,12 @@ describe('cli', () => {
       expect(code).toBe(1);
       expect(out).toMatch(/^status +degraded\ndegraded +dead-letters\n/);
       healthy = true;
-      expect(await command('replay')).toMatchObject({ code: 2, err: expect.stringContaining('or --all') });
+      expect(await command('replay')).toMatchObject({ code: 2, err: expect.stringContaining('or pass --all') });
       expect(await command('replay --all --order dead')).toMatchObject({ code: 2 });
       expect(await json('replay --order other')).toEqual({ code: 0, document: { dryRun: false, replayed: 0 } });
       expect(await command('replay --order dead --operator ann')).toMatchObject({
         code: 0,
-        out: '1 deliveries will be retried.\n',
+        out: '1 delivery will be retried.\n',
       });
       await harness.settle();
       expect((await command('status')).code).toBe(0);

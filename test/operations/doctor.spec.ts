@@ -81,7 +81,7 @@ describe('doctor', () => {
         } as DataSourceOptions;
         const reading = await new DataSource(options).initialize();
         const store = new DoctorStore(await openDatabase(beside(reading), harness.clock));
-        expect(await store.refusedRight()).toBe('permission denied for table bill');
+        expect(await store.missingPrivilege()).toBe('permission denied for table bill');
         await reading.destroy();
       } finally {
         await dataSource.query('DROP OWNED BY reader; DROP ROLE reader');

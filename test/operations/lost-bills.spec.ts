@@ -92,7 +92,7 @@ describe('lost bills', () => {
     const lost = await world.find('asked meanwhile');
     await world.operations.dismissLostBill(lost.id, { operator: 'ann', note: 'made by the till' });
     const inquiries = world.harness.host.app.get(InquiryStore, { strict: false });
-    expect(await inquiries.found('main', lost.billId, [reported({ billId: lost.billId })])).toBe(false);
+    expect(await inquiries.storeConfirmed('main', lost.billId, [reported({ billId: lost.billId })])).toBe(false);
     await inquiries.noteAsked('main', [{ billId: lost.billId, asks: 1 }], 1_000);
     const [row] = await world.harness.host.dataSource.query<object[]>(
       `SELECT payments, ask_after AS again FROM payment_acceptance.lost_bill WHERE state = 'DISMISSED' ORDER BY asked_at DESC`,

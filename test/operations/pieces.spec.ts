@@ -74,7 +74,7 @@ describe('an action on many deliveries of one bill', () => {
     expect(await operations.countPastEvents({ consumer: 'orders' })).toBe(COUNT);
     const error = await interrupted(deliver);
     expect(error).toBeInstanceOf(PaymentActionInterruptedError);
-    expect(error).toMatchObject({ done: 20, message: expect.stringContaining('Call again') as unknown });
+    expect(error).toMatchObject({ done: 20, message: expect.stringContaining('Repeat it') as unknown });
     expect(await count(`state = 'PENDING'`)).toBe(20);
     expect(await count(`state = 'PENDING' AND NOT behind`)).toBe(1);
     expect(await deliver()).toBe(COUNT - 20);

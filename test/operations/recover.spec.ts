@@ -275,7 +275,7 @@ describe('recovering what a database has lost', () => {
     expect(code).toBe(0);
     expect(out).toBe(
       'main: 0 known bills would be rechecked within 0 s\n' +
-        '1 bills named by postbacks are not known here: confirm them\n\nNext:\n' +
+        'bills named by postbacks but not known here: 1\n\nNext:\n' +
         '1. Run this command again without --dry-run, with --out FILE.\n' +
         '2. Look up each bill listed in FILE in the merchant\'s account and among the orders. Correct its line and set "verified" to true, or remove the line.\n' +
         '3. Restore the orders, then run payment-acceptance import FILE.\n' +

@@ -118,7 +118,7 @@ describe('a statement of the account against the ledger', () => {
       /^main,,\S+,,\S+,2026-.*,,SUCCESS,,7\.05,,RUB,,,missing-in-ledger unknown-bill,$/,
     );
     expect(text.err).toMatch(
-      /^line 7: amount "ten"[^\n]*\n.*: 8 rows, 6 with a difference\n1 payments of bills not known here, 1 unreadable lines/,
+      /^line 7: amount "ten"[^\n]*\n.*: 8 rows, 6 with a difference\npayments of bills not known here: 1; unreadable lines: 1/,
     );
     expect(text.err).toContain('SUCCESS in RUB: statement 47.06 in 5 payments, ledger 50.00 in 5\n');
   });

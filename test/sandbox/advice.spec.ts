@@ -89,7 +89,7 @@ describe('the sandbox says what is wrong with a shop', () => {
   test.each<[string, Shop, string | RegExp]>([
     ['fails', answer(500), 'the shop failed while handling the postback: see its log'],
     ['answers 201', answer(201), 'only 200 counts as delivered, so it will be retried (in NestJS: @HttpCode(200))'],
-    ['answers 415', answer(415), /may not read JSON: make the handler read both/],
+    ['answers 415', answer(415), /probably does not read JSON: make the handler read both/],
     ['answers 405', answer(405), 'does not accept POST'],
     ['answers 419', answer(419), 'CSRF'],
     [
@@ -111,7 +111,7 @@ describe('the sandbox says what is wrong with a shop', () => {
     [
       'answers 200 with a page',
       answer(200, '<!doctype html><p>Welcome', { 'content-type': 'text/html' }),
-      /the answer is a page, .*: check whether the shop has the payment; every postback gets this answer: compare http.* with the shop’s route$/,
+      /the answer is a page, .*: check whether the shop has recorded the payment; every postback gets this answer: compare http.* with the shop’s route$/,
     ],
     ['answers 200 with an error', answer(200, '{"success":false}'), 'the answer is "{"success":false}"'],
     ['answers 200 with an error in words', answer(200, '{"error":"null amount"}'), 'not an acknowledgement such as OK'],

@@ -79,7 +79,7 @@ describe.each(Object.entries(PROGRAMS))('%s', (_name, file) => {
           'Shops:',
           `  demo-main  token ${MAIN_TOKEN}  postbacks to http://127.0.0.1:${shopPort}/postback/payment`,
           `  demo-eu  token sandbox-eu-token-0123456789abcdef  postbacks to .*`,
-          'Ready. Ctrl-C stops it.\n$',
+          'Ready. Press Ctrl-C to stop.\n$',
         ].join('\n'),
       ),
     );
@@ -106,7 +106,7 @@ describe.each(Object.entries(PROGRAMS))('%s', (_name, file) => {
     const closed = await start(args).prints('Ready');
     expect(closed).toContain('State:   in memory');
     expect(closed).toMatch(
-      /Open: {4}anyone who reaches port .* can use the API and the payer's pages\. .* only this machine/,
+      /Open: {4}anyone who reaches port .* can use the API and the payer's pages\. .* only from this machine/,
     );
     const opened = start([...args, '--control-hosts', 'sandbox.test']);
     expect(await opened.prints('Ready')).toMatch(/uses the names sandbox\.test: such clients can read every token/);

@@ -73,7 +73,7 @@ describe('requests', () => {
     const kept = await last();
     expect(kept.problem).toBeNull();
     expect(kept.remark).toMatch(remark);
-    expect(kept.remark).toMatch(/is accepted here, but may not be by the service$/);
+    expect(kept.remark).toMatch(/^accepted here, but perhaps not by the service: /);
   });
 
   test('TLS to the plain port is shown, and said', async () => {

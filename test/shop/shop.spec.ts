@@ -140,7 +140,10 @@ describe('the sample shop, two processes on one database', () => {
       () => shop.order(id),
       ({ events }) => events.length === 1,
     );
-    expect(order).toMatchObject({ status: 'pending', note: 'Billed 10.00 RUB, but it costs 25.00 RUB.' });
+    expect(order).toMatchObject({
+      status: 'pending',
+      note: 'The bill was for 10.00 RUB, but the order costs 25.00 RUB.',
+    });
   });
 
   test('pages: products, buying, the order, the list; what a payer typed is escaped', async () => {

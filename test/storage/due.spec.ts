@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { randomUUID } from 'node:crypto';
 import {
-  DUE_IN_SIGHT,
-  type Due,
+  MAX_DUE_BILLS,
+  type DueShops,
   type DueStore,
 } from '../../libs/payment-acceptance/src/settlement/storage/due.store.js';
 import { MariaDueStore } from '../../libs/payment-acceptance/src/settlement/storage/mariadb/due.store.js';
@@ -46,7 +46,7 @@ const bill: fc.Arbitrary<BillAt> = fc.record({
 const refusals: fc.Arbitrary<Refusals> = fc.dictionary(fc.constantFrom(...FOLLOWED), seconds);
 
 /** What is due, by all that there is. */
-function expected(bills: readonly BillAt[], refused: Refusals): Due {
+function expected(bills: readonly BillAt[], refused: Refusals): DueShops {
   const due = new Set<string>();
   const pauses: number[] = [];
   for (const { shop, known, checkAfter, nextCheck, leaseUntil, callbacks } of bills) {
@@ -126,8 +126,8 @@ describe('what is due', () => {
   }
 
   /** The next moment, to the second that it was written with. */
-  async function look(): Promise<Due> {
-    const { shops, nextMs } = await store.look(FOLLOWED, PROBE_MS);
+  async function look(): Promise<DueShops> {
+    const { shops, nextMs } = await store.findDue(FOLLOWED, PROBE_MS);
     return { shops, nextMs: shops.length > 0 || nextMs === null ? null : Math.ceil(nextMs / 500) * 500 };
   }
 
@@ -146,7 +146,7 @@ describe('what is due', () => {
     ['which is not', 'of-another-instance'],
   ])('is found beside a shop %s, with more due bills than one look reads', async (_what, busy) => {
     const free = { known: true, checkAfter: -10, leaseUntil: null, callbacks: [] };
-    const backlog = Array.from({ length: DUE_IN_SIGHT + 1 }, () => ({ ...free, shop: busy, nextCheck: -50 }));
+    const backlog = Array.from({ length: MAX_DUE_BILLS + 1 }, () => ({ ...free, shop: busy, nextCheck: -50 }));
     const bills: BillAt[] = [
       ...backlog,
       { ...free, shop: 'b', nextCheck: -1 },

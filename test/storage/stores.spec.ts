@@ -99,7 +99,7 @@ describe('stores that both databases share', () => {
     expect(await store.billWithPayments('main')).toBe('service-A');
     expect(await store.digests('main')).toEqual({ confirmed: 1, matching: 1, absent: 0 });
     expect(await store.digests('eu')).toEqual({ confirmed: 0, matching: 0, absent: 0 });
-    expect(await store.refusedRight()).toBeUndefined();
+    expect(await store.missingPrivilege()).toBeUndefined();
   });
 
   test('settlements: payments are read when the bills are locked, also where plans are renewed', async () => {
@@ -153,13 +153,13 @@ describe('stores that both databases share', () => {
     const texts = { description: null, name: null, type: 'normal', custom: 'x', linkUrl: null, linkPageUrl: null };
     const bill = { ...foreign, ...texts, intentId: randomUUID(), customGiven: false, billId: 'foreign', createdAt };
     await records.database.transaction((manager) => store.insert(manager, bill));
-    expect(await store.known('main', 'foreign')).toEqual({
+    expect(await store.findBill('main', 'foreign')).toEqual({
       orderId: 'A',
       amount: '7.00',
       currency: 'RUB',
       state: 'OPEN',
     });
-    expect(await store.known('eu', 'foreign')).toBeUndefined();
+    expect(await store.findBill('eu', 'foreign')).toBeUndefined();
     const { bills } = await new LedgerReader(records.database).read(10, 'main');
     expect(bills.find(({ billId }) => billId === 'foreign')).toMatchObject({
       attempt: 2,

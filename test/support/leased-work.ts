@@ -1,5 +1,9 @@
 import { jest } from '@jest/globals';
-import { LeasedWorker, type Claimed, type LeasedWork } from '../../libs/payment-acceptance/src/common/leased-worker.js';
+import {
+  LeasedWorker,
+  type ClaimResult,
+  type LeasedWork,
+} from '../../libs/payment-acceptance/src/common/leased-worker.js';
 import { PaymentLogger } from '../../libs/payment-acceptance/src/common/payment-logger.js';
 
 /** A queue of items, each of which ends when the test says so. */
@@ -20,7 +24,7 @@ export class Work implements LeasedWork<string> {
   private over = false;
   private held: Promise<void> | undefined;
 
-  async claim(limit: number): Promise<Claimed<string>> {
+  async claim(limit: number): Promise<ClaimResult<string>> {
     this.limits.push(limit);
     this.notify();
     if (this.claimError) throw this.claimError;

@@ -2,16 +2,16 @@ import type { PaymentAcceptanceOptions } from 'nestjs-payment-acceptance';
 import {
   CONSTANTS,
   DEFAULT_CONSTANTS,
-  type GivenConstants,
+  type ConstantOverrides,
 } from '../../libs/payment-acceptance/src/config/constants.js';
 
-type Group<G extends keyof GivenConstants> = G extends keyof PaymentAcceptanceOptions
-  ? Extract<PaymentAcceptanceOptions[G], false> | (Exclude<PaymentAcceptanceOptions[G], false> & GivenConstants[G])
-  : GivenConstants[G];
+type Group<G extends keyof ConstantOverrides> = G extends keyof PaymentAcceptanceOptions
+  ? Extract<PaymentAcceptanceOptions[G], false> | (Exclude<PaymentAcceptanceOptions[G], false> & ConstantOverrides[G])
+  : ConstantOverrides[G];
 
 /** The module's options, and among them constants that only tests change. */
-export type TestedOptions = Partial<Omit<PaymentAcceptanceOptions, keyof GivenConstants>> & {
-  [G in keyof GivenConstants]?: Group<G>;
+export type TestedOptions = Partial<Omit<PaymentAcceptanceOptions, keyof ConstantOverrides>> & {
+  [G in keyof ConstantOverrides]?: Group<G>;
 };
 
 /** Moves the constants among these to where the module looks for them. */

@@ -1,11 +1,11 @@
 import type { EntityManager } from 'typeorm';
-import type { Database, Within } from '../../libs/payment-acceptance/src/database/database.js';
+import type { Database, EnclosingTransaction } from '../../libs/payment-acceptance/src/database/database.js';
 import type { OwnTransaction } from '../../libs/payment-acceptance/src/database/own-transaction.js';
 import { rawSql, sql } from '../../libs/payment-acceptance/src/database/statement.js';
 import { ON_MARIADB } from './database.js';
 
 /** What a handler is given in a transaction of TypeORM. */
-export const managerOf = (within: Within): EntityManager => within.tx as EntityManager;
+export const managerOf = (within: EnclosingTransaction): EntityManager => within.tx as EntityManager;
 
 /** Writes an effect in a transaction of the module's own. */
 export async function insertEffect(database: Database, tx: OwnTransaction, consumer: string): Promise<void> {

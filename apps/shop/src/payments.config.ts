@@ -20,7 +20,7 @@ function sandboxShops(): NodeJS.ProcessEnv {
  * `PAYMENT_CHECK_PAUSES_MS=2000,4000,20000`: the pauses between the checks of an open bill. It also shortens all other
  * retries, and the leases of processes that died. For tests: a real service would be polled too often.
  */
-function hurry(pauses: string | undefined): Partial<PaymentAcceptanceOptions> {
+function shortenTimings(pauses: string | undefined): Partial<PaymentAcceptanceOptions> {
   if (!pauses) return {};
   return {
     http: { totalTimeoutMs: 4_000, attempts: 2 },
@@ -35,5 +35,5 @@ export const paymentsConfig = registerAs('payments', () => ({
     ...(isProduction() ? {} : sandboxShops()),
     ...process.env,
   }),
-  ...hurry(process.env.PAYMENT_CHECK_PAUSES_MS),
+  ...shortenTimings(process.env.PAYMENT_CHECK_PAUSES_MS),
 }));

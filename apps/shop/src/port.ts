@@ -10,6 +10,6 @@ export function portFromEnv(variable: string, otherwise: number): number {
 
 /** Names the variable to change if the port is in use; returns any other error unchanged. */
 export function whyNotListening(error: unknown, variable: string, port: number): unknown {
-  const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-  return taken ? new Error(`Port ${port} is in use. Set ${variable} to a free one.`) : error;
+  const isInUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+  return isInUse ? new Error(`Port ${port} is in use. Set ${variable} to a free one.`) : error;
 }

@@ -3,7 +3,7 @@ export function isProduction(): boolean {
   return environment() === 'production';
 }
 
-/** Only if the environment says so: one that says nothing may be production. */
+/** Only if NODE_ENV says so: without it, this may be production. */
 export function isDevelopment(): boolean {
   return ['development', 'test'].includes(environment());
 }

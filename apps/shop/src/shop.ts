@@ -41,7 +41,7 @@ function closeWhileEnding(app: INestApplication) {
  * Pages may load only the shop's own resources and run no inline script. A form may lead anywhere: buying redirects to
  * the service's payment page, and browsers apply `form-action` to that redirect too.
  */
-const POLICY = [
+const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "style-src 'self'",
   "script-src 'self'",
@@ -54,7 +54,7 @@ const POLICY = [
 
 /** For every response; the module's own pages replace it with their own policy. */
 function setPolicy(_request: unknown, response: ServerResponse, next: () => void): void {
-  response.setHeader('Content-Security-Policy', POLICY);
+  response.setHeader('Content-Security-Policy', CONTENT_SECURITY_POLICY);
   response.setHeader('X-Content-Type-Options', 'nosniff');
   response.setHeader('X-Frame-Options', 'DENY');
   response.setHeader('Referrer-Policy', 'same-origin');

@@ -51,7 +51,7 @@ const SHARED_BY_COPIES = { PaymentAcceptanceService, PaymentOperations, PaymentW
 const aliases: FactoryProvider[] = Object.entries(SHARED_BY_COPIES).map(([name, service]) => ({
   provide: sharedToken(name),
   inject: [service],
-  useFactory: (made: object) => made,
+  useFactory: (instance: object) => instance,
 }));
 
 /**
@@ -72,7 +72,7 @@ export class PaymentAcceptanceModule extends ConfigurableModuleClass {
     const providers = shops.map((shop) => ({
       provide: getPaymentShopToken(shop),
       inject: [PaymentShops],
-      useFactory: (made: PaymentShops) => made.shop(shop),
+      useFactory: (paymentShops: PaymentShops) => paymentShops.shop(shop),
     }));
     return { module: PaymentShopsModule, providers, exports: providers.map(({ provide }) => provide) };
   }

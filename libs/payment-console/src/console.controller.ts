@@ -16,7 +16,7 @@ import {
 import { HttpAdapterHost } from '@nestjs/core';
 import { OperatorActions, type ActionAddress } from './actions/operator-actions.js';
 import { addressOf } from './common/links.js';
-import { notHere } from './common/page-context.js';
+import { notFoundRefusal } from './common/page-context.js';
 import { ConsolePages } from './console.pages.js';
 import { ConsoleResponder, type Exchange } from './console.responder.js';
 import type { ConsoleRequest, PaymentConsoleOptions } from './common/options.js';
@@ -27,7 +27,7 @@ import { pathOf } from './resolved-options.js';
  * The body is `unknown`, so that a host's strict global pipe lets it through.
  */
 export function createConsoleController(options: PaymentConsoleOptions): Type {
-  /** On the methods, since a guard may read only these. */
+  /** Applied to each method, since a guard may read only method metadata. */
   const Guarded = (): MethodDecorator =>
     applyDecorators(...(options.decorators ?? []), UseGuards(...(options.guards ?? [])));
 
@@ -67,22 +67,22 @@ export function createConsoleController(options: PaymentConsoleOptions): Type {
 
     @Get('actions/:action/:target')
     @Guarded()
-    ask(@Param() at: ActionAddress, @Req() request: ConsoleRequest, @Res() response: object): Promise<void> {
-      return this.show({ request, response, depth: 3 }, (context) => this.actions.ask(context, at));
+    ask(@Param() address: ActionAddress, @Req() request: ConsoleRequest, @Res() response: object): Promise<void> {
+      return this.show({ request, response, depth: 3 }, (context) => this.actions.ask(context, address));
     }
 
     @Post('actions/:action/:target')
     @HttpCode(303)
     @Guarded()
     act(
-      @Param() at: ActionAddress,
+      @Param() address: ActionAddress,
       @Body() body: unknown,
       @Req() request: ConsoleRequest,
       @Res() response: object,
     ): Promise<void> {
       const type = String(request.headers['content-type'] ?? '');
       const form = /^application\/x-www-form-urlencoded\b/i.test(type) ? { body } : undefined;
-      return this.show({ request, response, depth: 3 }, (context) => this.actions.act(context, at, form));
+      return this.show({ request, response, depth: 3 }, (context) => this.actions.act(context, address, form));
     }
 
     private show(exchange: Omit<Exchange, 'adapter'>, make: Parameters<ConsoleResponder['show']>[1]): Promise<void> {
@@ -93,7 +93,7 @@ export function createConsoleController(options: PaymentConsoleOptions): Type {
   return PaymentConsoleController;
 }
 
-/** As `ApiExcludeController()` of `@nestjs/swagger`, which a host may not have. */
+/** Does what `ApiExcludeController()` of `@nestjs/swagger` does, a package that a host may not have. */
 const LeftOutOfOpenApi = (): ClassDecorator => SetMetadata('swagger/apiExcludeController', [true]);
 
 /** The lists, by their addresses. */
@@ -110,8 +110,8 @@ function listAt(request: ConsoleRequest): (typeof LISTS)[keyof typeof LISTS] {
   const name = addressOf(request)
     .pathname.split('/')
     .findLast((segment) => segment !== '');
-  // Express takes addresses in any case.
+  // Express matches paths case-insensitively.
   const list = Object.entries(LISTS).find(([address]) => address === name?.toLowerCase());
-  if (!list) throw notHere('page');
+  if (!list) throw notFoundRefusal('page');
   return list[1];
 }

@@ -10,7 +10,7 @@ import { lostBillsPage } from './pages/lost-bills.page.js';
 import { overviewPage } from './pages/overview.page.js';
 import { reviewsPage } from './pages/reviews.page.js';
 import { unknownOutcomesPage } from './pages/unknown-outcomes.page.js';
-import { here, notHere, type Page, type PageContext } from './common/page-context.js';
+import { requireFound, notFoundRefusal, type Page, type PageContext } from './common/page-context.js';
 import { doneMessage } from './labels/done.js';
 
 /** Reads what each page shows. */
@@ -27,30 +27,30 @@ export class ConsolePages {
 
   async bills(context: PageContext): Promise<Page> {
     const { query, scope, records } = context;
-    const given = (name: string): string | undefined => query.get(name)?.trim() || undefined;
-    const sought = given('q');
+    const readParameter = (name: string): string | undefined => query.get(name)?.trim() || undefined;
+    const searchText = readParameter('q');
     const state = BILL_STATES.find((each) => each === query.get('state'));
-    const shop = given('shop');
-    const before = given('before');
+    const shop = readParameter('shop');
+    const before = readParameter('before');
     const [shops, bills] = await Promise.all([
       scope === null ? records.shops() : [],
-      sought === undefined
+      searchText === undefined
         ? records.bills({
             ...(scope === null && shop !== undefined && { shop }),
             ...(state !== undefined && { states: [state] }),
             ...(before !== undefined && { before }),
           })
-        : records.searchBills(sought).then((rows) => ({ rows, more: false })),
+        : records.searchBills(searchText).then((rows) => ({ rows, more: false })),
     ]);
-    return billsPage(context, { state, shop: scope === null ? shop : undefined, sought, before, bills, shops });
+    return billsPage(context, { state, shop: scope === null ? shop : undefined, searchText, before, bills, shops });
   }
 
   async bill(context: PageContext, intentId: string): Promise<Page> {
-    return billPage(context, here(await context.records.history(intentId), 'bill'), doneMessage(context));
+    return billPage(context, requireFound(await context.records.history(intentId), 'bill'), doneMessage(context));
   }
 
   async reviews(context: PageContext): Promise<Page> {
-    const reviews = await context.reviews.list(PAGE + 1, context.query.get('after') ?? undefined);
+    const reviews = await context.reviews.list(PAGE_SIZE + 1, context.query.get('after') ?? undefined);
     return reviewsPage(context, pageOf(reviews), doneMessage(context));
   }
 
@@ -58,7 +58,7 @@ export class ConsolePages {
     const { operations, records, query } = context;
     const filter = filterOf(query);
     const [letters, total] = await Promise.all([
-      operations.deadLetters(filter, PAGE + 1, query.get('after') ?? undefined),
+      operations.deadLetters(filter, PAGE_SIZE + 1, query.get('after') ?? undefined),
       records.countDeadLetters(filter),
     ]);
     return deadLettersPage(context, pageOf(letters), total, filter, doneMessage(context));
@@ -75,21 +75,21 @@ export class ConsolePages {
   }
 
   async lostBills(context: PageContext): Promise<Page> {
-    const bills = await context.operations.lostBills(PAGE + 1, context.query.get('after') ?? undefined);
+    const bills = await context.operations.lostBills(PAGE_SIZE + 1, context.query.get('after') ?? undefined);
     return lostBillsPage(context, pageOf(bills), doneMessage(context));
   }
 
   /** Covers all shops, so only operators who see all of them may read it. */
   async log(context: PageContext): Promise<Page> {
-    if (context.scope !== null) throw notHere('page');
+    if (context.scope !== null) throw notFoundRefusal('page');
     return logPage(context, await context.records.actions(context.query.get('before') ?? undefined));
   }
 }
 
-/** Rows of a page: as many as `PaymentRecords` gives. */
-const PAGE = 20;
+/** Rows per page, as in `PaymentRecords`. */
+const PAGE_SIZE = 20;
 
-/** Of rows that were asked for with one more than a page shows. */
+/** Makes a page of rows that were read with one more than it shows. */
 function pageOf<Row>(rows: readonly Row[]): RecordPage<Row> {
-  return { rows: rows.slice(0, PAGE), more: rows.length > PAGE };
+  return { rows: rows.slice(0, PAGE_SIZE), more: rows.length > PAGE_SIZE };
 }

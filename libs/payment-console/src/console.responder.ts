@@ -25,7 +25,7 @@ export interface Exchange {
 }
 
 /** No script runs, whatever an external field contains; the pages cannot be framed, and forms post only here. */
-const POLICY =
+const CONTENT_SECURITY_POLICY =
   "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /** Writes responses itself, on either adapter, so that a host's interceptors and filters do not change them. */
@@ -44,7 +44,7 @@ export class ConsoleResponder {
     const { adapter, request, response, depth } = exchange;
     const address = addressOf(request);
     const csrf = new CsrfTokens(request);
-    const stranger: PageContext = {
+    const anonymousContext: PageContext = {
       operator: undefined,
       scope: NO_SHOP,
       operations: this.operations,
@@ -55,7 +55,7 @@ export class ConsoleResponder {
       csrf,
       foreign: !['same-origin', 'none', undefined].includes(request.headers['sec-fetch-site'] as string | undefined),
     };
-    const [context, answer] = await this.answer(request, stranger, make);
+    const [context, answer] = await this.answer(request, anonymousContext, make);
     if (csrf.cookie !== undefined) adapter.appendHeader(response, 'Set-Cookie', csrf.cookie);
     adapter.setHeader(response, 'Cache-Control', 'no-store');
     if ('to' in answer) {
@@ -67,23 +67,23 @@ export class ConsoleResponder {
 
   /** Its address changes with its content, so browsers may cache it for ever. */
   asset(exchange: Exchange, name: string): void {
-    const found = name === STYLE.name;
-    const keep = found ? 'private, max-age=31536000, immutable' : 'no-store';
+    const isFound = name === STYLE.name;
+    const keep = isFound ? 'private, max-age=31536000, immutable' : 'no-store';
     exchange.adapter.setHeader(exchange.response, 'Cache-Control', keep);
-    const type = found ? 'text/css; charset=utf-8' : 'text/plain; charset=utf-8';
-    send(exchange, found ? 200 : 404, type, found ? STYLE.text : 'File not found.');
+    const type = isFound ? 'text/css; charset=utf-8' : 'text/plain; charset=utf-8';
+    send(exchange, isFound ? 200 : 404, type, isFound ? STYLE.text : 'File not found.');
   }
 
   private async answer(
     request: ConsoleRequest,
-    stranger: PageContext,
+    anonymousContext: PageContext,
     make: (context: PageContext) => Promise<Page | Redirect>,
   ): Promise<[PageContext, Page | Redirect]> {
     try {
-      const context = { ...stranger, operator: this.options.operator(request), ...this.viewOf(request) };
+      const context = { ...anonymousContext, operator: this.options.operator(request), ...this.viewOf(request) };
       return [context, await make(context).catch((error: unknown) => this.refusal(error))];
     } catch (error) {
-      return [stranger, this.refusal(error)];
+      return [anonymousContext, this.refusal(error)];
     }
   }
 
@@ -107,7 +107,7 @@ export class ConsoleResponder {
     throw new ConsoleRefusal(
       403,
       'No access',
-      'You have access to no shop in this console. Ask whoever grants access to it.',
+      'You do not have access to any shop in this console. Ask whoever grants access to it.',
     );
   }
 
@@ -126,7 +126,7 @@ export class ConsoleResponder {
 const NO_SHOP = '';
 
 function send({ adapter, response }: Exchange, status: number, type: string, body: string): void {
-  adapter.setHeader(response, 'Content-Security-Policy', POLICY);
+  adapter.setHeader(response, 'Content-Security-Policy', CONTENT_SECURITY_POLICY);
   adapter.setHeader(response, 'Referrer-Policy', 'same-origin');
   adapter.setHeader(response, 'X-Content-Type-Options', 'nosniff');
   adapter.setHeader(response, 'X-Frame-Options', 'DENY');

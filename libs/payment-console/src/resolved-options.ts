@@ -20,10 +20,10 @@ export function resolveConsoleOptions(
   options: PaymentConsoleOptions,
   environment: string | undefined,
 ): ResolvedConsoleOptions {
-  const guarded = (options.guards ?? []).length > 0 || options.guardedElsewhere === true;
+  const isGuarded = (options.guards ?? []).length > 0 || options.guardedElsewhere === true;
   const name = pathOf(options).split('/').at(-1) ?? '';
   const problems: string[] = [];
-  if (!guarded && !['development', 'test'].includes(environment?.trim().toLowerCase() ?? '')) {
+  if (!isGuarded && !['development', 'test'].includes(environment?.trim().toLowerCase() ?? '')) {
     problems.push(
       'guards: the console shows and acts on every payment. Restrict access: PaymentConsoleModule.register({ guards: ' +
         '[YourOperatorGuard] }), or { guardedElsewhere: true } if an application-wide guard or a proxy lets only ' +
@@ -40,7 +40,7 @@ export function resolveConsoleOptions(
   return {
     name,
     shop,
-    operator: (request) => clean(operator(request)) ?? (guarded || options.operator ? undefined : 'developer'),
+    operator: (request) => cleanName(operator(request)) ?? (isGuarded || options.operator ? undefined : 'developer'),
   };
 }
 
@@ -50,14 +50,14 @@ export function pathOf({ path = DEFAULT_PATH }: PaymentConsoleOptions): string {
 }
 
 function operatorOf({ user }: ConsoleRequest): string | undefined {
-  const known = (typeof user === 'object' && user !== null ? user : { id: user }) as Record<string, unknown>;
+  const identity = (typeof user === 'object' && user !== null ? user : { id: user }) as Record<string, unknown>;
   return ['email', 'username', 'name', 'sub', 'id']
-    .map((key) => (typeof known[key] === 'number' ? String(known[key]) : known[key]))
+    .map((key) => (typeof identity[key] === 'number' ? String(identity[key]) : identity[key]))
     .find((value): value is string => typeof value === 'string' && value.trim() !== '');
 }
 
 /** One line of limited length, as the log shows it. */
-function clean(name: unknown): string | undefined {
+function cleanName(name: unknown): string | undefined {
   const line = typeof name === 'string' ? cleanLine(name.slice(0, 200)) : '';
   return line === '' ? undefined : line;
 }

@@ -3,7 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import type { Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { ApiGateway } from './api/api-gateway.js';
-import { frontDoor } from './api/front-door.js';
+import { createRequestFilter } from './api/front-door.js';
 import { PaymentSandbox } from './console/payment-sandbox.js';
 import type { PaymentSandboxOptions } from './model/options.js';
 import { PaymentSandboxModule } from './payment-sandbox.module.js';
@@ -25,7 +25,7 @@ interface HttpParseError extends NodeJS.ErrnoException {
   readonly rawPacket?: Buffer;
 }
 
-/** What Node.js answers where nobody listens for these errors. */
+/** What Node.js answers to these errors by default. */
 const STATUSES: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
   HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Payload Too Large',
@@ -55,12 +55,12 @@ export async function startPaymentSandbox(options: StartOptions = {}): Promise<R
   const app = await NestFactory.create(PaymentSandboxModule.forRoot(settings), nestOptions);
   try {
     const gateway = app.get(ApiGateway);
-    app.use(frontDoor(gateway));
+    app.use(createRequestFilter(gateway));
     (app.getHttpServer() as Server).on('clientError', (error: HttpParseError, socket) => {
       const isTls = error.rawPacket?.[0] === TLS_HANDSHAKE;
       if (isTls) gateway.refuseTls();
       const status = STATUSES[error.code ?? ''] ?? '400 Bad Request';
-      // Whatever has been answered before on this connection stays as it is.
+      // An answer can be sent only if nothing has been sent on this connection before.
       const mayAnswer =
         !isTls && socket.writable && error.code !== 'ECONNRESET' && (socket as Socket).bytesWritten === 0;
       if (mayAnswer) socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`, () => socket.destroy());
@@ -73,14 +73,14 @@ export async function startPaymentSandbox(options: StartOptions = {}): Promise<R
   }
   const address = (app.getHttpServer() as Server).address() as AddressInfo;
   return {
-    url: `http://${reachable(host)}:${address.port}`,
+    url: `http://${reachableHost(host)}:${address.port}`,
     sandbox: app.get(PaymentSandbox),
     close: () => app.close(),
   };
 }
 
 /** The name by which this machine reaches a server that listens on `host`. */
-function reachable(host: string): string {
+function reachableHost(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
   return host.includes(':') ? `[${host}]` : host;
 }

@@ -16,7 +16,7 @@ const MIGRATION_LOCK = {
 };
 
 /** How long connecting may take: a server that vanished does not even refuse. */
-const CONNECTING_MS = 5_000;
+const CONNECT_TIMEOUT_MS = 5_000;
 
 export function databaseOptions(): TypeOrmModuleOptions {
   const url = process.env.DATABASE_URL;
@@ -25,7 +25,7 @@ export function databaseOptions(): TypeOrmModuleOptions {
     // MariaDB's timestamps have no time zone: they are UTC, wherever the shop runs.
     ...(kindOfUrl(url) === 'mariadb'
       ? { type: 'mariadb', timezone: 'Z' }
-      : { type: 'postgres', extra: { Client: LimitedClient, connectionTimeoutMillis: CONNECTING_MS } }),
+      : { type: 'postgres', extra: { Client: LimitedClient, connectionTimeoutMillis: CONNECT_TIMEOUT_MS } }),
     url,
     entities: [Order, OrderEvent],
     migrations: [CreateOrders1700000000000],
@@ -39,7 +39,7 @@ export async function openDatabase(options?: DataSourceOptions): Promise<DataSou
   if (!options) throw new Error('The data source has no options.');
   const dataSource = await new DataSource(options).initialize();
   try {
-    await migrateInTurn(dataSource);
+    await migrateWithLock(dataSource);
     return dataSource;
   } catch (error) {
     await dataSource.destroy();
@@ -47,7 +47,7 @@ export async function openDatabase(options?: DataSourceOptions): Promise<DataSou
   }
 }
 
-async function migrateInTurn(dataSource: DataSource): Promise<void> {
+async function migrateWithLock(dataSource: DataSource): Promise<void> {
   const lock = MIGRATION_LOCK[kindOf(dataSource)];
   const runner = dataSource.createQueryRunner();
   try {

@@ -25,14 +25,14 @@ export class OrderPayments {
     const order = await this.record(event, manager);
     if (order.status === 'paid') return;
     if (order.status === 'cancelled') {
-      order.note = `Paid after it was cancelled: ${event.amount} ${event.currency}.`;
+      order.note = `A payment of ${event.amount} ${event.currency} arrived after the order was cancelled.`;
       await manager.save(order);
       return;
     }
     // The bill was for the price when it was created. If the order has changed since, a person decides. What was paid may
     // differ from it: with a commission of the payer's, overpaid, or less that an operator has accepted.
     if (event.currency !== order.currency || compareAmounts(event.billedAmount, order.amount) < 0) {
-      order.note = `Billed ${event.billedAmount} ${event.currency}, but it costs ${order.amount} ${order.currency}.`;
+      order.note = `The bill was for ${event.billedAmount} ${event.currency}, but the order costs ${order.amount} ${order.currency}.`;
     } else {
       order.status = 'paid';
       order.paidAmount = event.amount;
@@ -59,14 +59,14 @@ export class OrderPayments {
     const order = await this.lock(event, manager);
     if (isFinal(order) || event.paymentId === null) return;
     const sum = event.amount === null ? '' : ` of ${event.amount} ${event.paymentCurrency ?? event.currency}`;
-    order.note = `We are checking your payment${sum}, and will write to you.`;
+    order.note = `We are checking your payment${sum} and will write to you.`;
     await manager.save(order);
   }
 
   /** Locks the order, so that two events never start from the same state. */
   private async lock(event: PaymentEvent, manager: EntityManager): Promise<Order> {
     const where = { id: event.orderId };
-    // After a restore an order may reappear later than its payments: the event waits for it.
+    // After a restore, the order may reappear later than its payment: the event is then retried.
     return requireOrder(event, await manager.findOne(Order, { where, lock: { mode: 'pessimistic_write' } }));
   }
 

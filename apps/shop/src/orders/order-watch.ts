@@ -19,9 +19,9 @@ import {
 import { isFinal, type Order } from './order.entity.js';
 import { OrdersService } from './orders.service.js';
 
-const LOOK_MS = 400;
-const LONGEST_MS = 120_000;
-const MOST_WATCHERS = 200;
+const POLL_MS = 400;
+const MAX_WATCH_MS = 120_000;
+const MAX_WATCHERS = 200;
 
 /** A text that differs whenever the order looks different. */
 export function versionOf({ status, note, events }: Order): string {
@@ -36,20 +36,20 @@ export function versionOf({ status, note, events }: Order): string {
 export class OrderWatch implements BeforeApplicationShutdown {
   private readonly logger = new Logger('OrderWatch');
   private readonly watched: string[] = [];
-  /** Replayed, for a browser that connects again before the server has closed. */
+  /** Replays its value, so that a browser that reconnects before the server has closed is disconnected, too. */
   private readonly closing = new ReplaySubject<void>(1);
-  private readonly looks: Observable<Map<string, Order>>;
+  private readonly snapshots: Observable<Map<string, Order>>;
 
   constructor(orders: OrdersService) {
-    const look = (): Observable<Map<string, Order>> =>
+    const loadWatched = (): Observable<Map<string, Order>> =>
       defer(() => orders.findAll([...new Set(this.watched)])).pipe(
-        map((found) => new Map(found.map((order) => [order.id, order]))),
+        map((foundOrders) => new Map(foundOrders.map((order) => [order.id, order]))),
         catchError((error: unknown) => {
-          this.logger.warn(`The orders that are watched could not be read: ${String(error)}`);
+          this.logger.warn(`Could not read the watched orders; the next poll tries again: ${String(error)}`);
           return EMPTY; // the next poll tries again
         }),
       );
-    this.looks = timer(0, LOOK_MS).pipe(exhaustMap(look), share());
+    this.snapshots = timer(0, POLL_MS).pipe(exhaustMap(loadWatched), share());
   }
 
   /**
@@ -57,21 +57,22 @@ export class OrderWatch implements BeforeApplicationShutdown {
    * @throws ServiceUnavailableException while too many watch
    */
   watch(id: string): Observable<Order> {
-    if (this.watched.length >= MOST_WATCHERS) throw new ServiceUnavailableException('Too many are looking.');
+    if (this.watched.length >= MAX_WATCHERS)
+      throw new ServiceUnavailableException('Too many open order pages. Try again in a few minutes.');
     return defer(() => {
       this.watched.push(id);
-      return this.looks.pipe(
+      return this.snapshots.pipe(
         map((orders) => orders.get(id)),
         filter((order) => order !== undefined),
         distinctUntilChanged((one, other) => versionOf(one) === versionOf(other)),
         takeWhile((order) => !isFinal(order), true),
-        takeUntil(merge(this.closing, timer(LONGEST_MS))),
+        takeUntil(merge(this.closing, timer(MAX_WATCH_MS))),
         finalize(() => this.watched.splice(this.watched.indexOf(id), 1)),
       );
     });
   }
 
-  /** An open stream would keep the server from closing. */
+  /** Ends the open streams, which would keep the server from closing. */
   beforeApplicationShutdown(): void {
     this.closing.next();
   }

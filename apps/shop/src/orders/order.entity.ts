@@ -49,7 +49,7 @@ export class Order {
   events!: Relation<OrderEvent>[];
 }
 
-/** Whether nobody has to pay it any more. */
+/** Whether no further payment is expected. */
 export function isFinal({ status }: Order): boolean {
   return status === 'paid' || status === 'cancelled';
 }

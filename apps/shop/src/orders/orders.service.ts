@@ -12,9 +12,9 @@ import { In, Repository } from 'typeorm';
 import type { CreateOrderDto } from './create-order.dto.js';
 import { Order, type OrderStatus, type ShopName } from './order.entity.js';
 
-const NEWEST = 100;
+const MAX_LISTED_ORDERS = 100;
 
-/** An order that is stored, and whose bill could not be made: it can still be paid. */
+/** The order is stored, but its bill could not be created: the order can still be paid. */
 export class OrderNotBilledError extends Error {
   constructor(
     readonly orderId: string,
@@ -24,10 +24,10 @@ export class OrderNotBilledError extends Error {
   }
 }
 
-type WantedOrder = Pick<Order, 'shop' | 'amount' | 'currency' | 'description' | 'status'>;
+type OrderTerms = Pick<Order, 'shop' | 'amount' | 'currency' | 'description' | 'status'>;
 
-function isSame(order: Order, wanted: WantedOrder): boolean {
-  return (Object.keys(wanted) as (keyof WantedOrder)[]).every((field) => order[field] === wanted[field]);
+function isSame(order: Order, terms: OrderTerms): boolean {
+  return (Object.keys(terms) as (keyof OrderTerms)[]).every((field) => order[field] === terms[field]);
 }
 
 @Injectable()
@@ -44,20 +44,20 @@ export class OrdersService {
 
   /**
    * Stores the order first, then creates its bill: a crash in between leaves an order that can still be paid.
-   * @param id the same order that is wanted again, and still waits for its payment, is not made a second time
+   * @param id if it belongs to an identical order that still awaits payment, no second order is made
    * @throws OrderNotBilledError
    */
-  async create(given: CreateOrderDto, id?: string): Promise<{ order: Order; bill: PaymentBill }> {
-    const shop = given.shop ?? 'main';
-    const wanted: WantedOrder = {
+  async create(dto: CreateOrderDto, id?: string): Promise<{ order: Order; bill: PaymentBill }> {
+    const shop = dto.shop ?? 'main';
+    const terms: OrderTerms = {
       shop,
-      amount: parseAmount(given.amount) ?? given.amount,
+      amount: parseAmount(dto.amount) ?? dto.amount,
       currency: this.shops[shop].currency,
-      description: given.description ?? 'An order',
+      description: dto.description ?? 'An order',
       status: 'pending',
     };
-    let order = await this.store(wanted, id);
-    if (id !== undefined && !isSame(order, wanted)) order = await this.store(wanted);
+    let order = await this.store(terms, id);
+    if (id !== undefined && !isSame(order, terms)) order = await this.store(terms);
     try {
       return { order, bill: await this.bill(order) };
     } catch (error) {
@@ -66,20 +66,20 @@ export class OrdersService {
   }
 
   /** @returns the order with that id, which may be an earlier one */
-  private async store(wanted: WantedOrder, id: string = randomUUID()): Promise<Order> {
+  private async store(terms: OrderTerms, id: string = randomUUID()): Promise<Order> {
     await this.orders
       .createQueryBuilder()
       .insert()
       .orIgnore()
-      .values({ id, ...wanted })
+      .values({ id, ...terms })
       .execute();
     return this.orders.findOneByOrFail({ id });
   }
 
   /**
    * The order's open bill, or a new one if the last has ended.
-   * @param newPrice create another bill if the price of the open one is outdated; that one can still be paid,
-   *   and then a person decides
+   * @param newPrice create another bill if the price of the open one is outdated; the old one can still be paid, and then a
+   *   person decides
    * @throws PaymentBillMismatchError if the price is outdated and `newPrice` is false
    */
   async bill(order: Order, newPrice = false): Promise<PaymentBill> {
@@ -94,7 +94,8 @@ export class OrdersService {
   }
 
   /**
-   * No further bill is made, and what is still paid waits for a person. If the process dies in between, cancel again.
+   * No further bill can be created, and a payment that still arrives waits for a person. If the process dies in between,
+   * cancel again.
    * @throws PaymentOrderAlreadyPaidError
    */
   async cancel({ id, shop }: Order): Promise<void> {
@@ -118,7 +119,7 @@ export class OrdersService {
     return this.orders.find({
       relations: { events: true },
       order: { createdAt: 'DESC', events: { id: 'ASC' } },
-      take: NEWEST,
+      take: MAX_LISTED_ORDERS,
     });
   }
 }

@@ -16,7 +16,7 @@ export interface Layout {
 const CURRENCY_SIGNS: Readonly<Record<string, string>> = { RUB: '₽', EUR: '€', USD: '$' };
 
 export function layout({ title, script, refresh = false, place }: Layout, content: Html): string {
-  const here = (name: Layout['place']): Html | false => name === place && html` aria-current="page"`;
+  const ariaCurrent = (name: Layout['place']): Html | false => name === place && html` aria-current="page"`;
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -36,8 +36,8 @@ export function layout({ title, script, refresh = false, place }: Layout, conten
             >Coffee shop</a
           >
           <nav aria-label="Shop">
-            <a href="/" ${here('products')}>Products</a>
-            <a href="/orders" ${here('orders')}>Orders</a>
+            <a href="/" ${ariaCurrent('products')}>Products</a>
+            <a href="/orders" ${ariaCurrent('orders')}>Orders</a>
           </nav>
         </header>
         <main>${content}</main>
@@ -68,7 +68,7 @@ export function messagePage(title: string, text: string): string {
     html`<section class="card result">
       <h1>${title}</h1>
       <p>${text}</p>
-      <p><a class="button" href="/">To the shop</a></p>
+      <p><a class="button" href="/">Back to the shop</a></p>
     </section>`,
   );
 }

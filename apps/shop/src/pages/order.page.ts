@@ -9,10 +9,10 @@ export type Tone = 'good' | 'warn' | 'bad';
 
 /** The state of an order in words, and what it means to the buyer. */
 export const STATES: Readonly<Record<Order['status'], readonly [name: string, tone: Tone, text: string]>> = {
-  pending: ['Waiting for payment', 'warn', 'As soon as the payment arrives, it shows here.'],
-  paid: ['Paid', 'good', 'Thank you. We pack it today.'],
+  pending: ['Waiting for payment', 'warn', 'Your payment will appear here as soon as it arrives.'],
+  paid: ['Paid', 'good', 'Thank you. We will pack your order today.'],
   not_paid: ['Not paid', 'bad', 'The payment failed, and nothing was taken. You can pay again with another card.'],
-  cancelled: ['Cancelled', 'bad', 'Please do not pay it any more. If you have, we write to you.'],
+  cancelled: ['Cancelled', 'bad', 'Please do not pay for this order. If you already have, we will write to you.'],
 };
 
 const EVENTS: Readonly<Record<string, readonly [name: string, tone: Tone]>> = {
@@ -20,7 +20,7 @@ const EVENTS: Readonly<Record<string, readonly [name: string, tone: Tone]>> = {
   'payment.failed': ['Payment failed', 'bad'],
 };
 
-const REFRESH_S = 3;
+const REFRESH_SECONDS = 3;
 
 export function orderPage(order: Order): string {
   return layout(
@@ -28,7 +28,7 @@ export function orderPage(order: Order): string {
       title: `${STATES[order.status][0]}: ${order.description}`,
       place: 'orders',
       script: LIVE_SCRIPT,
-      refresh: order.status === 'pending' && REFRESH_S,
+      refresh: order.status === 'pending' && REFRESH_SECONDS,
     },
     html`<div>
         <p class="note"><a href="/orders">All orders</a></p>

@@ -30,7 +30,7 @@ class BuyDto {
   @IsIn(['main', 'eu'])
   shop!: ShopName;
 
-  /** The id of the order, made with the form: a form that is sent twice makes one order. */
+  /** The order's id, generated with the form, so that submitting the form twice makes only one order. */
   @IsOptional()
   @IsUUID('4')
   order?: string;

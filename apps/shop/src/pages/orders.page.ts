@@ -4,14 +4,14 @@ import { layout, money, time } from './layout.js';
 import { STATES } from './order.page.js';
 import { drawingOf } from './products.js';
 
-const SHOWN = 50;
+const MAX_SHOWN_ORDERS = 50;
 
 /** The newest orders. */
 export function ordersPage(orders: readonly Order[]): string {
   const list = html`<ul class="orders">
-    ${orders.slice(0, SHOWN).map(item)}
+    ${orders.slice(0, MAX_SHOWN_ORDERS).map(item)}
   </ul>`;
-  const none = html`<p>None yet. <a href="/">Choose something good.</a></p>`;
+  const none = html`<p>No orders yet. <a href="/">Choose something good.</a></p>`;
   return layout(
     { title: 'Orders', place: 'orders' },
     html`<h1>Orders</h1>

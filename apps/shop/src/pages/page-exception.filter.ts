@@ -18,7 +18,7 @@ interface Answer {
   readonly code?: string;
 }
 
-const TRY_AGAIN = 'The payment could not be started. Try again in a moment.';
+const NOT_STARTED_MESSAGE = 'The payment could not be started. Try again in a moment.';
 
 /** Answers errors as JSON under `/api` and as a page elsewhere. Internal errors reveal no details. */
 @Catch()
@@ -39,12 +39,12 @@ export class PageExceptionFilter implements ExceptionFilter {
       this.adapter.reply(response, { ...body, ...(notBilled && { id: notBilled.orderId }) }, status);
       return;
     }
-    // Its page offers to pay: to buy again would be another order.
+    // The order's page offers to pay; buying again would create another order.
     if (notBilled) return void this.adapter.redirect(response, HttpStatus.SEE_OTHER, `/orders/${notBilled.orderId}`);
     const page =
       error instanceof PaymentBillMismatchError
         ? priceChangedPage(error)
-        : messagePage('Not possible', textOf(error, body));
+        : messagePage('That did not work', textOf(error, body));
     this.adapter.setHeader(response, 'Content-Type', 'text/html; charset=utf-8');
     this.adapter.reply(response, page, status);
   }
@@ -53,14 +53,14 @@ export class PageExceptionFilter implements ExceptionFilter {
 /** What a buyer can do: the errors' own messages are for developers. */
 const SENTENCES: Readonly<Record<string, string>> = {
   'order-already-paid':
-    'A payment for this order has arrived. Do not pay again: if it is not what the order costs, we write to you.',
+    'We have received a payment for this order. Do not pay again: if the amount is wrong, we will write to you.',
   'order-cancelled': 'This order is cancelled. Order again if you still want it.',
-  'creation-in-progress': 'Your payment page is being made. Try again in a moment.',
-  'bill-not-stored': 'Your payment page is being made. Try again in a moment.',
+  'creation-in-progress': 'Your payment page is being prepared. Try again in a moment.',
+  'bill-not-stored': 'Your payment page is being prepared. Try again in a moment.',
 };
 
 function textOf(error: unknown, { message }: Answer): string {
-  if (error instanceof PaymentBillError) return SENTENCES[error.code] ?? TRY_AGAIN;
+  if (error instanceof PaymentBillError) return SENTENCES[error.code] ?? NOT_STARTED_MESSAGE;
   return [message].flat().join(' ');
 }
 
@@ -80,6 +80,6 @@ function bodyOf(error: unknown, status: number): Answer {
   }
   if (status === 409 && error instanceof PaymentBillError)
     return { statusCode: status, message: error.message, code: error.code };
-  const message = status === 502 ? TRY_AGAIN : 'Something went wrong.';
+  const message = status === 502 ? NOT_STARTED_MESSAGE : 'Something went wrong.';
   return { statusCode: status, message, ...(error instanceof PaymentAcceptanceError && { code: error.code }) };
 }

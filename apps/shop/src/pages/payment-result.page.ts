@@ -45,7 +45,7 @@ export function paymentResultPage({ result, orderId, amount, currency }: Payment
       <h1>${title}</h1>
       <p class="sum">${money(amount, currency)}</p>
       <p>${text}</p>
-      <p><a class="button" href="/orders/${encodeURIComponent(orderId)}">To your order</a></p>
+      <p><a class="button" href="/orders/${encodeURIComponent(orderId)}">View your order</a></p>
       <p class="note">Order <code>${orderId}</code></p>
     </section>`,
   );

@@ -21,14 +21,14 @@ export function priceChangedPage({
       <h1>The price has changed</h1>
       <p class="sum">${money(asked.amount, asked.currency)}</p>
       <p>
-        When you ordered, it was ${money(open.amount, open.currency)}. Have you paid that already? Then do not pay
-        again: we see it, and write to you.
+        When you ordered, it was ${money(open.amount, open.currency)}. If you have already paid that, do not pay again:
+        we will see your payment and write to you.
       </p>
       <form method="post" action="/orders/${encodeURIComponent(orderId)}/pay">
         <input type="hidden" name="price" value="${priceOf(asked)}" />
         <button>Pay ${money(asked.amount, asked.currency)}</button>
       </form>
-      <p><a href="/orders/${encodeURIComponent(orderId)}">To your order</a></p>
+      <p><a href="/orders/${encodeURIComponent(orderId)}">View your order</a></p>
     </section>`,
   );
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ShopName } from '../orders/order.entity.js';
 import { html, type Html } from './html.js';
 import { layout, money } from './layout.js';
-import { drawn, PRODUCTS, type Product } from './products.js';
+import { renderDrawing, PRODUCTS, type Product } from './products.js';
 
 /** The shops and the currencies they bill in. */
 const SHOPS: Readonly<Record<ShopName, { readonly currency: string; readonly label: string }>> = {
@@ -32,7 +32,7 @@ export function productsPage(shop: ShopName): string {
 function item(product: Product, shop: ShopName): Html {
   const { id, name, text, prices } = product;
   return html`<li>
-    ${drawn(product)}
+    ${renderDrawing(product)}
     <div class="text">
       <h2>${name}</h2>
       <p class="note">${text}</p>

@@ -14,10 +14,10 @@ export interface Product {
 /** The drawing of what was ordered, if it is one of the shop's products. */
 export function drawingOf(name: string): Html | false {
   const product = PRODUCTS.find((each) => each.name === name);
-  return product !== undefined && drawn(product);
+  return product !== undefined && renderDrawing(product);
 }
 
-export function drawn({ drawing }: Product): Html {
+export function renderDrawing({ drawing }: Product): Html {
   return html`<svg class="drawing" viewBox="0 0 96 96" aria-hidden="true">${new Html(drawing)}</svg>`;
 }
 

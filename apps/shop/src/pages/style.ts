@@ -1,6 +1,6 @@
 import { Asset } from './asset.js';
 
-/* Colours by name, one rule a line. Every text and its ground differ by 4.5 : 1 at least, in the light and the dark. */
+/* Colours by name, one rule a line. Text contrasts with its background by at least 4.5 : 1, in light and dark mode. */
 export const STYLE = new Asset(
   'style.css',
   'text/css',

@@ -27,34 +27,34 @@ export interface CreateBillRequest {
   /** Whether the payer pays the commission. Default: the shop's option. */
   payerPaysCommission?: boolean;
   /**
-   * When the order was made. If the ledger has a bill or a cancellation of this `orderId` that is more than a minute older,
-   * the id was given to another order before, and no bill is made or returned (ours, assumed). At most a minute in the future.
-   * Default: ids of orders are taken never to come again.
+   * When the order was made; at most a minute in the future. If the ledger has a bill or a cancellation of this `orderId`
+   * that is more than a minute older, the id belonged to an earlier order, and no bill is made or returned (ours, assumed).
+   * Default: order ids are assumed never to be reused.
    */
   orderedAt?: Date;
 }
 
-/** @throws PaymentInvalidBillRequestError if the order is yet to be made, as where its time is read in another zone. */
+/** @throws PaymentInvalidBillRequestError if `orderedAt` is in the future, as when it was read in the wrong time zone. */
 export function requirePast(shop: string, orderId: OrderId, orderedAt: Date | undefined, now: Date): void {
-  if (!orderedAt || orderedAt.getTime() <= now.getTime() + CLOCKS_APART_MS) return;
+  if (!orderedAt || orderedAt.getTime() <= now.getTime() + MAX_CLOCK_SKEW_MS) return;
   const problem = 'orderedAt is in the future: is the column read in the wrong time zone?';
   throw new PaymentInvalidBillRequestError(shop, orderId, [problem]);
 }
 
 /** How far the clocks of the host and of its database may be apart. */
-const CLOCKS_APART_MS = 60_000;
+const MAX_CLOCK_SKEW_MS = 60_000;
 
-/** Whether something that the ledger knows of an order is of an earlier one that had the same id. */
+/** Whether what the ledger recorded at `knownAt` belongs to an earlier order with the same id. */
 export function isOfEarlierOrder(knownAt: Date, orderedAt: Date): boolean {
-  return knownAt.getTime() < orderedAt.getTime() - CLOCKS_APART_MS;
+  return knownAt.getTime() < orderedAt.getTime() - MAX_CLOCK_SKEW_MS;
 }
 
-const ORDER_ID =
+const ORDER_ID_RULE =
   'orderId must be a single-line string of 1 to 255 characters, in well-formed Unicode and without NUL characters.';
 
 /** @throws PaymentInvalidBillRequestError if no order can have this id. */
 export function requireOrderId(shop: string, orderId: unknown): asserts orderId is OrderId {
-  if (!isOrderId(orderId)) throw new PaymentInvalidBillRequestError(shop, '', [ORDER_ID]);
+  if (!isOrderId(orderId)) throw new PaymentInvalidBillRequestError(shop, '', [ORDER_ID_RULE]);
 }
 
 function isOrderId(orderId: unknown): orderId is OrderId {
@@ -89,7 +89,7 @@ export function prepareBill(shop: Shop, request: CreateBillRequest, intentId: st
     return value.replace(/\r\n|\r|\n/g, '\r\n');
   };
   const { orderId } = request;
-  if (!isOrderId(orderId)) problems.push(ORDER_ID);
+  if (!isOrderId(orderId)) problems.push(ORDER_ID_RULE);
   const description = text('description', 1000);
   const name = text('name', 255);
   const type = text('type', 64) ?? 'normal';

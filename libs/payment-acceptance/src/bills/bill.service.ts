@@ -10,11 +10,11 @@ import { RateLimitedLog } from '../common/rate-limited-log.js';
 import { PaymentRandom, timeOrderedUuid } from '../common/random.js';
 import { InFlight } from '../common/in-flight.js';
 import { maskCards } from '../common/redact.js';
-import { Turns } from '../common/turns.js';
+import { KeyedQueue } from '../common/turns.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import type { BillRecord } from '../domain/bill.js';
 import { CallbackStore } from '../callbacks/storage/callback.store.js';
-import { ABANDONED, BillStore } from './storage/bill.store.js';
+import { ABANDONED_FAILURE, BillStore } from './storage/bill.store.js';
 import { PaymentDatabaseError, PaymentPoolExhaustedError } from '../database/database.errors.js';
 import { HOST, type Host } from '../database/host.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
@@ -32,7 +32,7 @@ import {
 } from './bill.errors.js';
 import { creationLine, creationRecord } from './creation-log.js';
 import { IntentEnds, type Intent } from './intent-ends.js';
-import { payable, type PaymentBill } from './payment-bill.js';
+import { toPaymentBill, type PaymentBill } from './payment-bill.js';
 import type { IntentId, OrderId } from '../domain/ids.js';
 import type { OwnTransaction } from '../database/own-transaction.js';
 
@@ -45,22 +45,22 @@ export interface CreateBillOptions {
   signal?: AbortSignal;
 }
 
-/** Pauses between looks at a creation of another instance's. */
+/** Pauses between polls while another call creates the bill. */
 const POLL_MS = { first: 50, most: 500 };
 
 /** How many abandoned creations one statement closes. */
-const CLOSED_AT_ONCE = 100;
+const CLOSE_BATCH_SIZE = 100;
 
-/** Of each shop, one line about refused creations in this time. */
-const REFUSALS_MS = 60_000;
+/** Refused creations are logged at most once per shop in this time. */
+const REFUSAL_LOG_INTERVAL_MS = 60_000;
 
 /** Creates and looks up bills. The intent is stored before the request is sent, and always ends in a known state. */
 @Injectable()
 export class BillService implements BeforeApplicationShutdown {
   private readonly logger = new PaymentLogger('PaymentBills');
   private readonly creations = new InFlight();
-  /** Calls for one order: without them, all but one would ask the database again and again, for the connections of everybody. */
-  private readonly turns = new Turns();
+  /** Lets calls for one order take turns: otherwise all but one would poll the database and occupy its connections. */
+  private readonly queue = new KeyedQueue();
   private readonly ends: IntentEnds;
   private readonly refusals: RateLimitedLog;
   private stopping = false;
@@ -78,7 +78,7 @@ export class BillService implements BeforeApplicationShutdown {
     @Inject(HOST) private readonly host: Host,
   ) {
     this.ends = new IntentEnds(store, callbacks, random, this.logger, options);
-    this.refusals = new RateLimitedLog(this.logger, clock, REFUSALS_MS);
+    this.refusals = new RateLimitedLog(this.logger, clock, REFUSAL_LOG_INTERVAL_MS);
   }
 
   /** Refuses new creations and lets running ones finish and be stored while the database is still available. */
@@ -100,16 +100,22 @@ export class BillService implements BeforeApplicationShutdown {
       // Stored only for people to read. The service gets them as they were given.
       const description = fields.description === undefined ? null : maskCards(fields.description);
       const name = fields.name === undefined ? null : maskCards(fields.name);
-      const of = { shop: shop.name, shopId: shop.shopId, intentId, customGiven, traceparent: span.traceparent };
-      const intent: Intent = { ...fields, ...of, description, name };
+      const intentFields = {
+        shop: shop.name,
+        shopId: shop.shopId,
+        intentId,
+        customGiven,
+        traceparent: span.traceparent,
+      };
+      const intent: Intent = { ...fields, ...intentFields, description, name };
       span.set({ 'payment.order_id': fields.orderId });
       const { waitMs } = this.options.creation;
       const deadline = performance.now() + waitMs;
       const create = () => this.createPrepared(shop, fields, intent, request.orderedAt, options, deadline);
       const key = `${shop.name}\n${fields.orderId}`;
-      const inTurn = this.turns.take(key, create, waitMs, options.signal);
-      // Without a turn, one look: the bill may be there by now.
-      const bill = await this.creations.track(inTurn.then((made) => made ?? create()));
+      const inTurn = this.queue.run(key, create, waitMs, options.signal);
+      // Even without a turn, try once: the bill may exist by now.
+      const bill = await this.creations.track(inTurn.then((createdBill) => createdBill ?? create()));
       span.set({ 'payment.bill_id': bill.billId });
       return bill;
     });
@@ -135,9 +141,9 @@ export class BillService implements BeforeApplicationShutdown {
   async closeAbandoned(): Promise<void> {
     let closed: readonly BillRecord[];
     do {
-      closed = await this.store.closeAbandoned(CLOSED_AT_ONCE);
+      closed = await this.store.closeAbandoned(CLOSE_BATCH_SIZE);
       closed.forEach((bill) => this.reportUnknown(bill));
-    } while (closed.length === CLOSED_AT_ONCE);
+    } while (closed.length === CLOSE_BATCH_SIZE);
   }
 
   private reportUnknown({ shop, orderId, intentId }: BillRecord): void {
@@ -150,9 +156,9 @@ export class BillService implements BeforeApplicationShutdown {
     );
   }
 
-  /** Once: the host's code does the same each time. */
+  /** Warns only once: the host's code does the same each time. */
   private warnInsideTransaction(): void {
-    // Only one that follows the calls, as `typeorm-transactional` makes them, can be seen from here.
+    // Only a transaction that follows the call, such as one of `typeorm-transactional`, can be detected here.
     if (this.warned || this.host.dataSource?.manager.queryRunner?.isTransactionActive !== true) return;
     this.warned = true;
     this.logger.write(
@@ -173,7 +179,8 @@ export class BillService implements BeforeApplicationShutdown {
     for (let pauseMs = POLL_MS.first; ; pauseMs = Math.min(2 * pauseMs, POLL_MS.most)) {
       if (this.stopping) throw new PaymentApplicationStoppingError(shop.name, fields.orderId);
       await this.ends.storeNow(shop.name, fields.orderId);
-      // Half of the lease, in which every attempt begins unless the process was suspended: by then another may have taken its place.
+      // Every attempt begins within half of the lease unless the process was suspended: another call may have taken over by
+      // then.
       const beginBefore = this.clock.elapsed() + this.options.leases.creationMs / 2;
       const begun = await this.begin(intent, orderedAt, newAttempt).catch((error: unknown) => {
         // Without a connection nothing was sent, and another statement would only wait for one, too.
@@ -181,8 +188,8 @@ export class BillService implements BeforeApplicationShutdown {
         if (mayBeStored) this.endUnsent(intent, error);
         return throwTyped(error);
       });
-      if (begun === 'stored') return payable(await this.request(shop, fields, intent, { signal, beginBefore }));
-      if (begun !== 'busy') return payable(begun);
+      if (begun === 'stored') return toPaymentBill(await this.request(shop, fields, intent, { signal, beginBefore }));
+      if (begun !== 'busy') return toPaymentBill(begun);
       if (performance.now() >= deadline || signal?.aborted)
         throw new PaymentCreationInProgressError(shop.name, fields.orderId);
       await sleep(pauseMs);
@@ -190,8 +197,8 @@ export class BillService implements BeforeApplicationShutdown {
   }
 
   /**
-   * Where the reply to a commit was lost, the intent may be stored, and would block its order until its lease ends. In the
-   * background, and once: the lease is the second chance.
+   * If the reply to a commit was lost, the intent may be stored and would block its order until its lease ends. Tried only
+   * once, in the background: if it fails, the lease ends the intent.
    */
   private endUnsent({ intentId }: Intent, reason: unknown): void {
     const closing = this.creations.track(this.store.close(intentId, 'REJECTED', describeError(reason)));
@@ -214,11 +221,12 @@ export class BillService implements BeforeApplicationShutdown {
       if (cancelled) throw new PaymentOrderCancelledError(shop, orderId);
       for (const other of bills.filter(({ state }) => state === 'CREATING')) {
         // If its own answer arrives at this moment, the next poll finds the bill open.
-        if (!other.leaseEnded || !(await this.store.close(other.intentId, 'UNKNOWN', ABANDONED, tx))) return 'busy';
+        if (!other.leaseEnded || !(await this.store.close(other.intentId, 'UNKNOWN', ABANDONED_FAILURE, tx)))
+          return 'busy';
         abandoned.push(other);
       }
-      // One that is no longer checked must not be paid: if its postback were lost, nobody would notice. Nor one of another shop at
-      // the service, whose name this one has by now.
+      // A bill that is no longer checked must not be paid: if its postback were lost, nobody would notice. Nor must one that
+      // was created for another `shopId` under this name.
       const open = bills.filter((each) => each.state === 'OPEN' && each.isScheduled && each.shopId === intent.shopId);
       if (!newAttempt && open.length > 0) {
         const same = open.findLast(

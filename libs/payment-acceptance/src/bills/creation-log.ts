@@ -28,10 +28,13 @@ export interface CreationRecord {
 }
 
 /** Marks the start of a record, whatever the logger writes before it. */
-const PREFIX = 'payment-acceptance bill created:';
+const RECORD_PREFIX = 'payment-acceptance bill created:';
 
-/** In base64url, which no logger and no collector escapes, and its seal. The last one, since an order's id may look like one. */
-const SEALED = new RegExp(`${PREFIX}.* ([\\w-]+)\\.([0-9a-f]{64})`);
+/**
+ * The record in base64url, which no logger or collector escapes, and its seal. Matches the last one, since an order id may
+ * look like one.
+ */
+const SEALED_RECORD_PATTERN = new RegExp(`${RECORD_PREFIX}.* ([\\w-]+)\\.([0-9a-f]{64})`);
 
 export function creationRecord(
   shop: string,
@@ -48,7 +51,7 @@ export function creationRecord(
 export function creationLine(record: CreationRecord, token: Secret): string {
   const { shop, orderId, billId } = record;
   const text = Buffer.from(JSON.stringify(record)).toString('base64url');
-  return `${PREFIX} ${shownText(`bill ${billId} of order ${orderId} of shop ${shop}`)}: ${text}.${sealOf(text, token)}`;
+  return `${RECORD_PREFIX} ${shownText(`bill ${billId} of order ${orderId} of shop ${shop}`)}: ${text}.${sealOf(text, token)}`;
 }
 
 /**
@@ -60,8 +63,8 @@ export async function readCreationLine(
   line: string,
   find: (name: string) => Promise<Shop | undefined>,
 ): Promise<CreationRecord | 'unsealed' | undefined> {
-  if (!line.includes(PREFIX)) return undefined;
-  const [, text = '', seal = ''] = SEALED.exec(line) ?? [];
+  if (!line.includes(RECORD_PREFIX)) return undefined;
+  const [, text = '', seal = ''] = SEALED_RECORD_PATTERN.exec(line) ?? [];
   const record = recordIn(text);
   const shop = record && (await find(record.shop));
   const tokens = shop ? [shop.token, ...shop.previousTokens] : [];
@@ -69,7 +72,7 @@ export async function readCreationLine(
   return isOurs ? record : 'unsealed';
 }
 
-/** Anybody may have written it, until its seal is checked. */
+/** The record is untrusted until its seal is checked: anybody may have written it. */
 function recordIn(text: string): CreationRecord | undefined {
   try {
     const record = JSON.parse(Buffer.from(text, 'base64url').toString()) as CreationRecord | null;
@@ -79,7 +82,7 @@ function recordIn(text: string): CreationRecord | undefined {
   }
 }
 
-/** Logs also contain text that strangers send, which may look like a record. */
+/** Proves that the record is ours: logs also contain external text, which may look like a record. */
 function sealOf(text: string, token: Secret): string {
-  return createHmac('sha256', token.reveal()).update(`${PREFIX}${text}`).digest('hex');
+  return createHmac('sha256', token.reveal()).update(`${RECORD_PREFIX}${text}`).digest('hex');
 }

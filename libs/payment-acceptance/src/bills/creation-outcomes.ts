@@ -14,20 +14,20 @@ export interface CreationOutcome {
   readonly orderId: string;
   readonly intentId: IntentId;
   /** The created bill, or the final state of the intent. */
-  readonly made: CreatedBill | 'REJECTED' | 'UNKNOWN';
+  readonly result: CreatedBill | 'REJECTED' | 'UNKNOWN';
 }
 
 const FIRST_PAUSE_MS = 70;
-const LONGEST_PAUSE_MS = 10_000;
+const MAX_PAUSE_MS = 10_000;
 
 /** After this time a statement counts as lost with its connection. It is retried, so both may succeed. */
-const ATTEMPT_MS = 60_000;
+const ATTEMPT_TIMEOUT_MS = 60_000;
 
 /** Total time for the last attempts when the application shuts down. */
-const LAST_ATTEMPTS_MS = 2_000;
+const SHUTDOWN_TIMEOUT_MS = 2_000;
 
 /** An outcome on its way to the database. */
-class Storing {
+class PendingOutcome {
   /** Settles when the outcome is stored and its consequences are done. */
   end: Promise<unknown> = Promise.resolve();
   lastError: unknown;
@@ -59,7 +59,7 @@ class Storing {
  * retried for as long as the application runs.
  */
 export class CreationOutcomes {
-  private readonly unstored = new Set<Storing>();
+  private readonly unstored = new Set<PendingOutcome>();
   private stopping = false;
 
   /** @param callerMs how long a caller waits for the outcome to be stored, in milliseconds */
@@ -81,7 +81,7 @@ export class CreationOutcomes {
     attempt: () => Promise<Stored>,
     finish: (stored: Promise<Stored>) => Promise<Result>,
   ): Promise<Result> {
-    const storing = new Storing(outcome);
+    const storing = new PendingOutcome(outcome);
     this.unstored.add(storing);
     const end = finish(this.untilStored(storing, attempt));
     storing.end = end;
@@ -113,13 +113,13 @@ export class CreationOutcomes {
       storing.retryNow();
       return storing.end;
     });
-    await withTimeout(LAST_ATTEMPTS_MS, Promise.allSettled(ends)).catch(() => undefined);
+    await withTimeout(SHUTDOWN_TIMEOUT_MS, Promise.allSettled(ends)).catch(() => undefined);
     for (const storing of this.unstored) {
       this.logger.write('outcome-abandoned', recoveryMessage(storing), fieldsOf(storing));
     }
   }
 
-  private async awaitWithTimeout<Result>(storing: Storing, end: Promise<Result>): Promise<Result> {
+  private async awaitWithTimeout<Result>(storing: PendingOutcome, end: Promise<Result>): Promise<Result> {
     // After the caller has stopped waiting, a rejection has no receiver; permanent failures are logged where they
     // occur.
     end.catch(() => undefined);
@@ -134,17 +134,17 @@ export class CreationOutcomes {
         this.logger.write('outcome-not-stored', line, fieldsOf(storing));
       }
       storing.isLogged = true;
-      const { made, shop, orderId, intentId } = storing.outcome;
-      if (typeof made === 'string') throw error;
-      throw new PaymentBillNotStoredError(shop, orderId, intentId, made.billId);
+      const { result, shop, orderId, intentId } = storing.outcome;
+      if (typeof result === 'string') throw error;
+      throw new PaymentBillNotStoredError(shop, orderId, intentId, result.billId);
     }
   }
 
-  private async untilStored<Stored>(storing: Storing, attempt: () => Promise<Stored>): Promise<Stored> {
+  private async untilStored<Stored>(storing: PendingOutcome, attempt: () => Promise<Stored>): Promise<Stored> {
     for (let failures = 0; ; failures += 1) {
       const last = this.stopping;
       try {
-        const stored = await withTimeout(ATTEMPT_MS, attempt());
+        const stored = await withTimeout(ATTEMPT_TIMEOUT_MS, attempt());
         this.unstored.delete(storing);
         if (storing.isLogged) {
           this.logger.write('outcome-stored', `${subject(storing)} is now stored.`, fieldsOf(storing));
@@ -156,38 +156,38 @@ export class CreationOutcomes {
         if (last || isUniqueViolation(error)) throw error;
         // An attempt that began before the shutdown gets one more, at once.
         if (this.stopping) continue;
-        await storing.pause(backoff(failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, this.random.fraction()));
+        await storing.pause(backoff(failures, FIRST_PAUSE_MS, MAX_PAUSE_MS, this.random.fraction()));
       }
     }
   }
 }
 
-function subject({ outcome: { made, shop, orderId, intentId } }: Storing): string {
+function subject({ outcome: { result, shop, orderId, intentId } }: PendingOutcome): string {
   const order = `order "${orderId}" of shop "${shop}"`;
-  return typeof made === 'string'
-    ? `The outcome of creating a bill for ${order} (intent ${intentId}: ${made})`
-    : `Bill ${made.billId} of ${order}, which exists at the service (intent ${intentId}),`;
+  return typeof result === 'string'
+    ? `The outcome of creating a bill for ${order} (intent ${intentId}: ${result})`
+    : `Bill ${result.billId} of ${order}, which exists at the service (intent ${intentId}),`;
 }
 
 /** Everything needed to record the outcome by hand. */
-function recoveryMessage(storing: Storing): string {
-  const { made, intentId } = storing.outcome;
+function recoveryMessage(storing: PendingOutcome): string {
+  const { result, intentId } = storing.outcome;
   const meaning = { REJECTED: 'no bill was created, so void the intent', UNKNOWN: 'look up its bill at the service' };
   const byHand =
-    typeof made === 'string'
-      ? meaning[made]
-      : `then attach bill ${made.billId} to intent ${intentId}, with payment page ` +
-        `${made.linkPageUrl ?? '(none given)'}, through PaymentOperations.attachBill or in the operator console`;
+    typeof result === 'string'
+      ? meaning[result]
+      : `then attach bill ${result.billId} to intent ${intentId}, with payment page ` +
+        `${result.linkPageUrl ?? '(none given)'}, through PaymentOperations.attachBill or in the operator console`;
   return (
     `${subject(storing)} was not stored before the shutdown. The intent becomes an unknown outcome when its lease runs out: ` +
     `${byHand}. ${describeError(storing.lastError ?? 'The database did not answer.')}`
   );
 }
 
-function fieldsOf({ outcome: { made, shop, orderId, intentId }, lastError }: Storing): LogFields {
+function fieldsOf({ outcome: { result, shop, orderId, intentId }, lastError }: PendingOutcome): LogFields {
   return {
     ...{ shop, orderId, intentId },
-    ...(typeof made !== 'string' && { billId: made.billId }),
+    ...(typeof result !== 'string' && { billId: result.billId }),
     ...(lastError !== undefined && { error: errorType(lastError) }),
   };
 }

@@ -14,7 +14,7 @@ import { PaymentBillNotStoredError, PaymentUnknownOutcomeError } from './bill.er
 import { CreationOutcomes } from './creation-outcomes.js';
 
 /** How long a call waits until early postbacks are linked to its bill, in milliseconds. */
-const LONGEST_LINK_MS = 1_000;
+const LINK_TIMEOUT_MS = 1_000;
 
 /** What is stored before the request is sent. */
 export type Intent = Omit<NewBill, 'attempt'>;
@@ -22,7 +22,7 @@ export type Intent = Omit<NewBill, 'attempt'>;
 /** Moves stored intents to the states that the outcomes of their requests imply. */
 export class IntentEnds {
   private readonly outcomes: CreationOutcomes;
-  /** The ends of the latest links, the one that began first in front. */
+  /** They settle when the latest links end; the one that began first is in front. */
   private readonly lanes = [Promise.resolve(), Promise.resolve()];
 
   constructor(
@@ -62,12 +62,12 @@ export class IntentEnds {
     };
     const open = (isVoided?: 'voided') => this.store.open(intentId, answer, firstCheckMs, isVoided);
     return this.outcomes.store(
-      { shop, orderId, intentId, made: answer },
+      { shop, orderId, intentId, result: answer },
       // The bill may already be open: an earlier commit whose reply was lost, or an operator who attached this bill.
       async () =>
         (await open()) ??
-        (await this.reopened(intent, billId, () => open('voided'))) ??
-        (await this.restored(intent, billId)) ??
+        (await this.reopenIfVoided(intent, billId, () => open('voided'))) ??
+        (await this.restoreIfLost(intent, billId)) ??
         (await open()),
       async (stored) => {
         let opened: BillRecord | undefined;
@@ -75,9 +75,9 @@ export class IntentEnds {
           opened = await stored;
         } catch (error) {
           if (!isUniqueViolation(error)) throw new PaymentBillNotStoredError(shop, orderId, intentId, billId);
-          const twin = unknown(`bill_id ${billId} belongs to another bill`);
-          await this.close(intent, 'UNKNOWN', twin.cause);
-          throw twin;
+          const conflict = unknown(`bill_id ${billId} belongs to another bill`);
+          await this.close(intent, 'UNKNOWN', conflict.cause);
+          throw conflict;
         }
         if (opened?.billId !== billId)
           throw unknown(`an operator attached another bill to the intent of bill ${billId}`);
@@ -88,7 +88,7 @@ export class IntentEnds {
   }
 
   /** The bill as the ledger has it; opened if an operator has voided it. */
-  private async reopened(
+  private async reopenIfVoided(
     { shop, orderId, intentId }: Intent,
     billId: BillId,
     open: () => Promise<BillRecord | undefined>,
@@ -96,19 +96,19 @@ export class IntentEnds {
     const bill = await this.store.byId(intentId);
     const opened = bill?.state === 'VOIDED' ? await open() : undefined;
     if (!opened) return bill;
-    const line = `The service has made bill ${billId}, whose intent an operator has voided. It is open again: look whether the order has another.`;
+    const line = `The service created bill ${billId} although an operator had voided its intent. It is open again: check whether the order has another bill.`;
     this.logger.write('creation-contradicted', line, { shop, orderId, intentId, billId });
     return opened;
   }
 
   /**
-   * In two lanes, so that callbacks behind a lock take no more connections, and for a short time only: the payer waits for the
-   * bill, which is stored.
+   * At most two links run at once, so that callbacks behind a lock occupy no more connections. The wait is short, because
+   * the payer is waiting and the bill is already stored.
    */
   private async linkLate(opened: BillRecord): Promise<void> {
     const linked = (this.lanes.shift() ?? Promise.resolve()).then(() => linkLateCallbacks(this.callbacks, opened));
     this.lanes.push(linked);
-    const waitMs = Math.min(LONGEST_LINK_MS, this.options.creation.storeTimeoutMs / 2);
+    const waitMs = Math.min(LINK_TIMEOUT_MS, this.options.creation.storeTimeoutMs / 2);
     await withTimeout(waitMs, linked).catch(() => undefined);
   }
 
@@ -120,16 +120,16 @@ export class IntentEnds {
       if (await end()) return true;
       // A bill that was not created leaves nothing to keep.
       if (state === 'REJECTED' || (await this.store.byId(intentId))) return false;
-      await this.restored(intent, undefined);
+      await this.restoreIfLost(intent, undefined);
       return end();
     };
     await this.outcomes
-      .store({ shop, orderId, intentId, made: state }, close, (closed) => closed)
+      .store({ shop, orderId, intentId, result: state }, close, (closed) => closed)
       .catch(() => undefined);
   }
 
   /** Restores a committed intent that is gone because the database failed over to a server without it. */
-  private async restored(intent: Intent, billId: BillId | undefined): Promise<BillRecord | undefined> {
+  private async restoreIfLost(intent: Intent, billId: BillId | undefined): Promise<BillRecord | undefined> {
     const present = await this.store.restore(intent, billId, this.options.leases.creationMs);
     if (!present) {
       const { shop, orderId, intentId } = intent;

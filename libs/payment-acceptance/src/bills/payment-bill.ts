@@ -21,7 +21,7 @@ export interface PaymentBill {
 }
 
 /** @throws PaymentBillAddressError if the service gave no address to pay at. */
-export function payable(bill: BillRecord): PaymentBill {
+export function toPaymentBill(bill: BillRecord): PaymentBill {
   if (bill.billId === null || bill.linkPageUrl === null) {
     throw new PaymentBillAddressError(bill.shop, bill.orderId, bill.billId ?? '');
   }

@@ -4,7 +4,7 @@ import type { PaymentLogger } from '../common/payment-logger.js';
 import type { PaymentRandom } from '../common/random.js';
 import { withTimeout } from '../common/timeout.js';
 import type { PaymentCloudEvent } from './cloud-event.js';
-import { isUnavailable, unavailable } from './broker.errors.js';
+import { isUnavailable, unavailableError } from './broker.errors.js';
 
 /** One connection to a broker. */
 export interface BrokerConnection {
@@ -32,7 +32,7 @@ export interface BrokerLinkOptions {
 
 const RETRY_BASE_MS = 200;
 const RETRY_CAP_MS = 5_000;
-const CLOSE_MS = 2_000;
+const CLOSE_TIMEOUT_MS = 2_000;
 
 /** Keeps one connection to a broker: opened on request, and reopened whenever it is lost. */
 export class BrokerLink {
@@ -58,8 +58,8 @@ export class BrokerLink {
   /** Starts connecting, once; from then on, a lost connection is reopened. */
   connect(): void {
     if (this.closing || this.connected) return;
-    this.firstAttempt = new Promise((tried) => {
-      this.connected = this.stayConnected(tried);
+    this.firstAttempt = new Promise((resolve) => {
+      this.connected = this.stayConnected(resolve);
     });
     void this.firstAttempt.then(() => (this.firstAttempt = undefined));
   }
@@ -80,13 +80,13 @@ export class BrokerLink {
    */
   async publish(event: PaymentCloudEvent, signal: AbortSignal): Promise<void> {
     const { connection } = this;
-    if (!connection) throw unavailable('There is no connection to the broker.');
+    if (!connection) throw unavailableError('There is no connection to the broker.');
     if (this.isProbing())
-      throw unavailable('The broker has not answered recently and is being probed with another event.');
+      throw unavailableError('The broker has not answered recently and is being probed with another event.');
     let timer: NodeJS.Timeout | undefined;
     let onAbort = (): void => undefined;
     const late = new Promise<never>((_resolve, reject) => {
-      onAbort = () => reject(unavailable('The broker did not acknowledge an event in time.'));
+      onAbort = () => reject(unavailableError('The broker did not acknowledge an event in time.'));
       // Not AbortSignal.timeout: if only an AbortSignal.any refers to it, Node 20 may collect it before it fires.
       timer = setTimeout(onAbort, this.options.acknowledgeTimeoutMs);
       if (signal.aborted) onAbort();
@@ -94,7 +94,7 @@ export class BrokerLink {
     });
     let onLoss = (_reason: string): void => undefined;
     const lost = new Promise<never>((_resolve, reject) => {
-      onLoss = (reason) => reject(unavailable(`The connection was lost before the acknowledgement: ${reason}`));
+      onLoss = (reason) => reject(unavailableError(`The connection was lost before the acknowledgement: ${reason}`));
     });
     this.inFlight.add(onLoss);
     try {
@@ -137,7 +137,7 @@ export class BrokerLink {
     this.drop(reason);
   }
 
-  private async stayConnected(tried: () => void): Promise<void> {
+  private async stayConnected(onAttempt: () => void): Promise<void> {
     const { consumer } = this.options;
     for (let failures = 0; !this.closing; failures += 1) {
       const dropped = this.untilDropped();
@@ -147,7 +147,7 @@ export class BrokerLink {
         this.logger.write('broker-connected', `Connected: events are sent to "${consumer}".`, { consumer });
         this.options.onReady();
       }
-      tried();
+      onAttempt();
       if (connection) {
         const reason = await Promise.race([connection.lost, dropped]);
         if (this.connection && this.inFlight.size > 0) this.unanswered += 1;
@@ -175,7 +175,7 @@ export class BrokerLink {
       if (!connection) limited.catch(() => undefined);
       else return connection;
     } catch (error) {
-      // Only once: further failed attempts are no news, and a lost connection has been logged already.
+      // Logged only once: further failed attempts add nothing, and a lost connection has already been logged.
       if (failures === 0) {
         const line = `"${consumer}" cannot connect; its events are queued. ${describeError(error)}`;
         this.logger.write('broker-unreachable', line, { consumer, error: errorType(error) });
@@ -187,7 +187,7 @@ export class BrokerLink {
   }
 
   private async end(connection: BrokerConnection): Promise<void> {
-    await withTimeout(CLOSE_MS, connection.close(), 'The broker').catch(() => undefined);
+    await withTimeout(CLOSE_TIMEOUT_MS, connection.close(), 'The broker').catch(() => undefined);
   }
 
   private isClosing(): boolean {

@@ -11,11 +11,11 @@ class PaymentBrokerError extends PaymentAcceptanceError {
 }
 
 /** The broker is unreachable or does not answer: nothing is wrong with the event. */
-export const unavailable = (message: string): PaymentBrokerError =>
+export const unavailableError = (message: string): PaymentBrokerError =>
   new PaymentBrokerError('broker-unavailable', message);
 
 /** The broker answered and refused this event. */
-export const refused = (message: string): PaymentBrokerError => new PaymentBrokerError('broker-refused', message);
+export const refusedError = (message: string): PaymentBrokerError => new PaymentBrokerError('broker-refused', message);
 
 export const isUnavailable = (error: unknown): boolean =>
   error instanceof PaymentBrokerError && error.code === 'broker-unavailable';

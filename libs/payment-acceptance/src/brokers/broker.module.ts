@@ -20,8 +20,12 @@ export function brokerModule<Options>(
   const provider: FactoryProvider<BrokerConsumer> = {
     provide: BrokerConsumer,
     inject: [AddedConsumers, DeliveryWorker, PaymentRandom, ...inject],
-    useFactory: async (added: AddedConsumers, worker: DeliveryWorker, random: PaymentRandom, ...given: unknown[]) =>
-      new BrokerConsumer(brokerOf(await useFactory(...given)), { added, worker, random }),
+    useFactory: async (
+      added: AddedConsumers,
+      worker: DeliveryWorker,
+      random: PaymentRandom,
+      ...dependencies: unknown[]
+    ) => new BrokerConsumer(brokerOf(await useFactory(...dependencies)), { added, worker, random }),
   };
   return { module, imports, providers: [provider, registration()] };
 }

@@ -35,7 +35,7 @@ export type PaymentCloudEvent = { [Name in PaymentEventName]: PaymentCloudEventO
 export const DEFAULT_SOURCE = '/payment-acceptance';
 
 /** What a string attribute may not contain: control characters and noncharacters (CloudEvents 1.0, type system). */
-const NOT_IN_ATTRIBUTES = /[\p{Cc}\p{Noncharacter_Code_Point}]/gu;
+const FORBIDDEN_CHARACTERS = /[\p{Cc}\p{Noncharacter_Code_Point}]/gu;
 
 /** Wraps an event. `source` is a URI reference without a trailing slash. */
 export function cloudEvent(event: AnyPaymentEvent, source: string, traceparent?: string | null): PaymentCloudEvent {
@@ -44,10 +44,10 @@ export function cloudEvent(event: AnyPaymentEvent, source: string, traceparent?:
     id: event.id,
     source: `${source}/${event.shop}`,
     type: event.name,
-    subject: event.orderId.replace(NOT_IN_ATTRIBUTES, '\ufffd'),
+    subject: event.orderId.replace(FORBIDDEN_CHARACTERS, '\ufffd'),
     time: event.occurredAt,
     datacontenttype: 'application/json',
-    partitionkey: event.billId.replace(NOT_IN_ATTRIBUTES, '\ufffd'),
+    partitionkey: event.billId.replace(FORBIDDEN_CHARACTERS, '\ufffd'),
     ...(traceparent && { traceparent }),
     data: event,
   };

@@ -21,29 +21,29 @@ const MAX_TIMEOUT_MS = 600_000;
  * @throws PaymentConfigurationError
  */
 export function resolveBrokerOptions(
-  given: PaymentBrokerOptions,
+  options: PaymentBrokerOptions,
   module: string,
   consumer: string,
   further: Readonly<Record<string, string | false>>,
 ): ResolvedBrokerOptions {
-  const source: unknown = given.source ?? DEFAULT_SOURCE;
+  const source: unknown = options.source ?? DEFAULT_SOURCE;
   const resolved = {
-    consumer: given.consumer ?? consumer,
-    events: given.events ?? PAYMENT_EVENT_NAMES,
-    shops: given.shops ?? null,
+    consumer: options.consumer ?? consumer,
+    events: options.events ?? PAYMENT_EVENT_NAMES,
+    shops: options.shops ?? null,
     source: String(source).replace(/\/+$/, ''),
-    connectTimeoutMs: given.connectTimeoutMs ?? 5_000,
-    acknowledgeTimeoutMs: given.acknowledgeTimeoutMs ?? 10_000,
+    connectTimeoutMs: options.connectTimeoutMs ?? 5_000,
+    acknowledgeTimeoutMs: options.acknowledgeTimeoutMs ?? 10_000,
   };
   const problems = Object.entries(further).flatMap(([name, problem]) => (problem ? `${name}: ${problem}` : []));
-  for (const name of Object.keys(given)) {
+  for (const name of Object.keys(options)) {
     if (!(name in resolved || name in further)) problems.push(`${name}: there is no such option.`);
   }
   if (resolved.shops && !isList(resolved.shops)) problems.push('shops: must be a list of shop names; omit it for all.');
   if (!isList(resolved.events) || !resolved.events.every(isPaymentEventName)) {
     problems.push(`events: must list one or more of ${PAYMENT_EVENT_NAMES.join(', ')}; omit it for all.`);
   }
-  if (new Set(resolved.events).size !== resolved.events.length) problems.push('events: lists one twice.');
+  if (new Set(resolved.events).size !== resolved.events.length) problems.push('events: lists an event twice.');
   if (/[^!-~]|[<>"{}|\\^`]/.test(resolved.source)) {
     problems.push('source: must be a URI reference, such as https://shop.example/payments.');
   }
@@ -56,16 +56,16 @@ export function resolveBrokerOptions(
   return resolved;
 }
 
-const isList = (given: unknown): boolean => Array.isArray(given) && given.length > 0;
+const isList = (value: unknown): boolean => Array.isArray(value) && value.length > 0;
 
 /**
  * Whether each is an address with one of these protocols. Never put an address into a message: it may hold a password.
  */
-export function areAddresses(given: unknown, protocols: readonly string[]): boolean {
-  const all: unknown[] = Array.isArray(given) ? given : [given];
-  const fits = (each: unknown): boolean =>
+export function areAddresses(value: unknown, protocols: readonly string[]): boolean {
+  const all: unknown[] = Array.isArray(value) ? value : [value];
+  const isAddress = (each: unknown): boolean =>
     typeof each === 'string' && URL.canParse(each) && protocols.includes(new URL(each).protocol);
-  return all.length > 0 && all.every(fits);
+  return all.length > 0 && all.every(isAddress);
 }
 
 /** Event and shop, as in `payment.succeeded.main`: the default routing key or subject. */

@@ -6,7 +6,7 @@ import { ResultStore, type BillResult } from './storage/result.store.js';
 import { DroppedCallbacks } from './dropped-callbacks.js';
 import type { IntentId } from '../domain/ids.js';
 
-interface Waiting {
+interface ResultWaiter {
   readonly intentId: IntentId;
   readonly deadline: number;
   resolve(result: BillResult | undefined): void;
@@ -22,7 +22,7 @@ const POLL_MS = 100;
  */
 @Injectable()
 export class AwaitedResults {
-  private readonly waiting = new Set<Waiting>();
+  private readonly waiting = new Set<ResultWaiter>();
   private readonly read: (ids: readonly IntentId[]) => ReturnType<ResultStore['ofIntents']>;
   private readonly look: (id: IntentId) => Promise<BillResult | undefined>;
 
@@ -35,7 +35,7 @@ export class AwaitedResults {
     this.look = sharedLookUps('PaymentResults', options.callbacks.storeTimeoutMs, this.read);
   }
 
-  /** Gives `undefined` if there is no such bill. */
+  /** Resolves with `undefined` if there is no such bill. */
   async waitFor(shop: string, intentId: IntentId): Promise<BillResult | undefined> {
     const { resultWaitMs, maxWaitingResults } = this.options.callbacks;
     const deadline = performance.now() + resultWaitMs;
@@ -59,18 +59,18 @@ export class AwaitedResults {
       try {
         const results = await this.read([...new Set(polled.map(({ intentId }) => intentId))]);
         const now = performance.now();
-        for (const one of polled) {
-          const result = results.get(one.intentId);
-          if (result?.result !== 'pending' || now >= one.deadline) this.end(one, () => one.resolve(result));
+        for (const waiter of polled) {
+          const result = results.get(waiter.intentId);
+          if (result?.result !== 'pending' || now >= waiter.deadline) this.end(waiter, () => waiter.resolve(result));
         }
       } catch (error) {
-        for (const one of polled) this.end(one, () => one.reject(error));
+        for (const waiter of polled) this.end(waiter, () => waiter.reject(error));
       }
     }
   }
 
-  private end(one: Waiting, answer: () => void): void {
-    this.waiting.delete(one);
+  private end(waiter: ResultWaiter, answer: () => void): void {
+    this.waiting.delete(waiter);
     answer();
   }
 }

@@ -14,9 +14,9 @@ export interface ReceivedRequest {
 /** How a callback was transmitted. */
 export interface Transmission {
   /**
-   * Length of the body in bytes, `Infinity` if it was not announced. Of more than 32,768 only the fields of the
-   * specification are read and stored, without nested values (assumed): somebody else has sent it, and listing its fields
-   * would take long. Default: everything is read.
+   * Length of the body in bytes, `Infinity` if it was not announced. From more than 32,768 bytes, only the fields of the
+   * specification are read and stored, without nested values (assumed): such a body is not the service's, and listing its
+   * fields would take long. Default: everything is read.
    */
   readonly bytes?: number;
   /** `Content-Type` of the request: the charset of a body in bytes, and for the log. Default: not known. */
@@ -33,7 +33,7 @@ export interface CallbackBody {
 @Injectable()
 export class CallbackBodies {
   private readonly bodies = new WeakMap<object, CallbackBody>();
-  private readonly taken = new WeakSet<object>();
+  private readonly takenRequests = new WeakSet<object>();
 
   /**
    * Reads the body off a request. The headers that describe it go with it, so that no parser reads it again.
@@ -47,7 +47,7 @@ export class CallbackBodies {
     const contentEncoding = headers['content-encoding'];
     const bytes = await readBytes(raw);
     if (bytes === undefined) return;
-    for (const name of DESCRIBING) Reflect.deleteProperty(headers, name);
+    for (const name of BODY_HEADERS) Reflect.deleteProperty(headers, name);
     if (bytes instanceof UnreadableBody) {
       this.bodies.set(raw, { body: bytes, sent: { contentType: contentType ?? 'none' } });
       return;
@@ -61,24 +61,24 @@ export class CallbackBodies {
   /** The body of a request that has reached its route: as we have read it, or else as the application has. */
   async take(request: ReceivedRequest): Promise<CallbackBody | undefined> {
     const raw = request.raw ?? (request as IncomingMessage & ReceivedRequest);
-    this.taken.add(raw);
+    this.takenRequests.add(raw);
     // Not read on arrival if its address was not recognised, such as one with a parameter in its prefix.
     if (request.rawBody === undefined && !raw.readableDidRead) await this.read(request, raw);
-    const own = this.bodies.get(raw);
-    if (own) return own;
+    const capturedBody = this.bodies.get(raw);
+    if (capturedBody) return capturedBody;
     const { body = request.rawBody, headers } = request;
     const { 'content-length': length, 'content-encoding': encoding = 'identity', 'content-type': type } = headers;
     const isMissing = body === undefined && (Number(length) > 0 || headers['transfer-encoding'] !== undefined);
     if (isMissing) return undefined;
-    // The length of one in chunks, or compressed, is not known.
+    // The length of a chunked or compressed body is not known.
     const bytes = length === undefined || encoding !== 'identity' ? Infinity : Number(length);
     return { body, sent: { bytes, contentType: type ?? 'none' } };
   }
 
   /** Whether a request has reached its route. */
   wasTaken(raw: IncomingMessage): boolean {
-    return this.taken.has(raw);
+    return this.takenRequests.has(raw);
   }
 }
 
-const DESCRIBING = ['content-type', 'content-length', 'content-encoding', 'transfer-encoding'] as const;
+const BODY_HEADERS = ['content-type', 'content-length', 'content-encoding', 'transfer-encoding'] as const;

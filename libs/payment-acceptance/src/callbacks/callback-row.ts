@@ -4,12 +4,18 @@ import type { DigestCheck } from '../domain/callback.js';
 import { parseAmount } from '../domain/money.js';
 import type { NewCallback } from './storage/callback.store.js';
 import type { NamedBill } from './storage/named-bill.store.js';
-import { DECIMAL, MAX_CURRENCY_LENGTH, MAX_CUSTOM_LENGTH, type PostbackDto, type RedirectDto } from './callback.dto.js';
+import {
+  DECIMAL_PATTERN,
+  MAX_CURRENCY_LENGTH,
+  MAX_CUSTOM_LENGTH,
+  type PostbackDto,
+  type RedirectDto,
+} from './callback.dto.js';
 
 /** A callback as it is stored, without the id of its row. */
 export type CallbackRow = Omit<NewCallback, 'id'>;
 
-/** The longest `TrsId` and `Status` that are kept, and the longest order of ours. */
+/** The longest `TrsId` and `Status` that are kept, and our longest order id. */
 const MAX_ID_LENGTH = 128;
 const MAX_STATUS_LENGTH = 64;
 const MAX_ORDER_LENGTH = 255;
@@ -17,7 +23,7 @@ const MAX_ORDER_LENGTH = 255;
 /** The row of a postback. Its `TrsId` says which bill it is about; `null` if it has none that could be one. */
 export function postbackRow(shop: string, postback: PostbackDto, digest: DigestCheck, body: object) {
   const { TrsId = '', InvId, Status } = postback;
-  const orderId = comparable(InvId, MAX_ORDER_LENGTH);
+  const orderId = toComparable(InvId, MAX_ORDER_LENGTH);
   const billId = databaseText(TrsId.slice(0, MAX_ID_LENGTH + 1));
   return {
     kind: 'postback',
@@ -59,14 +65,14 @@ export function redirectRow(
 function comparedFields(callback: RedirectDto | PostbackDto): Pick<NewCallback, 'amount' | 'currency' | 'custom'> {
   const { OutSum = '' } = callback;
   return {
-    amount: DECIMAL.test(OutSum) ? parseAmount(OutSum) : null,
-    currency: comparable(callback.CurrencyIn, MAX_CURRENCY_LENGTH),
-    custom: comparable(callback.custom, MAX_CUSTOM_LENGTH),
+    amount: DECIMAL_PATTERN.test(OutSum) ? parseAmount(OutSum) : null,
+    currency: toComparable(callback.CurrencyIn, MAX_CURRENCY_LENGTH),
+    custom: toComparable(callback.custom, MAX_CUSTOM_LENGTH),
   };
 }
 
 /** A postback's texts may have any length. For one longer than ours can be, store a value that can never match. */
-function comparable(text: string | undefined, maxLength: number): string | null {
+function toComparable(text: string | undefined, maxLength: number): string | null {
   if (text === undefined) return null;
   return text.length > maxLength ? ' '.repeat(maxLength + 1) : databaseText(text);
 }

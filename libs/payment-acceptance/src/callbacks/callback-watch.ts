@@ -15,7 +15,7 @@ export interface RecordedCallback {
 }
 
 /** Looking up the span to link must not delay the answer to a stored callback. */
-const LINK_LIMIT_MS = 1_000;
+const LINK_TIMEOUT_MS = 1_000;
 
 /** Records a span and a metric for each callback; the span links to the trace of the callback's bill. */
 @Injectable()
@@ -52,7 +52,7 @@ export class CallbackWatch {
 
   private async traceOf(id: string): Promise<string | null> {
     try {
-      return await withTimeout(LINK_LIMIT_MS, this.callbacks.traceOf(id));
+      return await withTimeout(LINK_TIMEOUT_MS, this.callbacks.traceOf(id));
     } catch {
       // The callback is stored; only the link is missing.
       return null;

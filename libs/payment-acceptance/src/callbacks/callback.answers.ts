@@ -14,7 +14,7 @@ export type CallbackRefusal =
    * `Retry-After`).
    */
   | { readonly kind: 'not-stored'; readonly status: 503; readonly retryAfter?: number };
-export type NotStored = Extract<CallbackRefusal, { kind: 'not-stored' }>;
+export type NotStoredAnswer = Extract<CallbackRefusal, { kind: 'not-stored' }>;
 
 /** How to answer a postback: only `stored` is a success. */
 export type PostbackAnswer = { readonly kind: 'stored'; readonly status: 200 } | CallbackRefusal;
@@ -34,14 +34,14 @@ export type ResultAnswer =
   | { readonly kind: 'invalid'; readonly status: 404 }
   | { readonly kind: 'not-stored'; readonly status: 503 };
 
-export const STORED = { kind: 'stored', status: 200 } as const;
-export const UNKNOWN_SHOP = { kind: 'unknown-shop', status: 404 } as const;
-export const REFUSED = { kind: 'refused', status: 403 } as const;
-export const INVALID = { kind: 'invalid', status: 404 } as const;
-export const NOT_STORED = { kind: 'not-stored', status: 503 } as const;
+export const STORED_ANSWER = { kind: 'stored', status: 200 } as const;
+export const UNKNOWN_SHOP_ANSWER = { kind: 'unknown-shop', status: 404 } as const;
+export const REFUSED_ANSWER = { kind: 'refused', status: 403 } as const;
+export const INVALID_ANSWER = { kind: 'invalid', status: 404 } as const;
+export const NOT_STORED_ANSWER = { kind: 'not-stored', status: 503 } as const;
 /** By then, the callbacks that wait now are stored or have timed out. */
-export const TOO_MANY_AT_ONCE = { ...NOT_STORED, retryAfter: 1 } as const;
+export const OVERLOADED_ANSWER = { ...NOT_STORED_ANSWER, retryAfter: 1 } as const;
 
-export function malformed(errors: readonly FieldError[]) {
+export function malformedAnswer(errors: readonly FieldError[]) {
   return { kind: 'malformed', status: 400, errors } as const;
 }

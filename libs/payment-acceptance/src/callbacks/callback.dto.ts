@@ -5,46 +5,46 @@ import { IsOptional, IsString, Length, Matches, MaxLength } from 'class-validato
 export const MAX_CUSTOM_LENGTH = 4_000;
 export const MAX_CURRENCY_LENGTH = 16;
 
-export const DECIMAL = /^-?\d{1,20}(\.\d{1,10})?$/;
-const NOT_DECIMAL = '$property must be a decimal such as 100.05';
+export const DECIMAL_PATTERN = /^-?\d{1,20}(\.\d{1,10})?$/;
+const NOT_DECIMAL_MESSAGE = '$property must be a decimal such as 100.05';
 
-type Reader = (given: unknown) => unknown;
+type Reader = (value: unknown) => unknown;
 
 /** Converts a field's raw value. `parseBody` wraps nested ones in a function. */
 function readBy(read: Reader): PropertyDecorator {
   return Transform(({ obj, key }: { obj: Record<string, unknown>; key: string }) => {
-    const given = obj[key];
-    return read(typeof given === 'function' ? (given as () => unknown)() : given);
+    const value = obj[key];
+    return read(typeof value === 'function' ? (value as () => unknown)() : value);
   });
 }
 
-const isAbsent = (given: unknown): boolean => given === undefined || given === null || given === '';
+const isAbsent = (value: unknown): boolean => value === undefined || value === null || value === '';
 
 /** Stands for nested values: class-validator's messages compare a value's own `length`, which may throw. */
-const NO_TEXT = Object.freeze({});
+const NON_TEXT_VALUE = Object.freeze({});
 
 /**
  * All values are text (assumed). A JSON number is read as its text; `null` and empty values count as absent.
  */
 const Text = (): PropertyDecorator =>
-  readBy((given) => {
-    if (isAbsent(given)) return undefined;
-    if (typeof given === 'number') return String(given);
-    return typeof given === 'object' ? NO_TEXT : given;
+  readBy((value) => {
+    if (isAbsent(value)) return undefined;
+    if (typeof value === 'number') return String(value);
+    return typeof value === 'object' ? NON_TEXT_VALUE : value;
   });
 
-/** The same, but what is no text counts as absent. */
+/** Like `Text`, but a value that is not text counts as absent. */
 const TextOrNothing = (): PropertyDecorator =>
-  readBy((given) =>
-    typeof given === 'number' || (typeof given === 'string' && given !== '') ? String(given) : undefined,
+  readBy((value) =>
+    typeof value === 'number' || (typeof value === 'string' && value !== '') ? String(value) : undefined,
   );
 
-/** The same, but other values are read as their JSON. */
-const readAsJson: Reader = (given) => {
-  if (isAbsent(given)) return undefined;
+/** Like `Text`, but other values are read as JSON text. */
+const readAsJson: Reader = (value) => {
+  if (isAbsent(value)) return undefined;
   // A host's parser may produce these; JSON cannot hold them.
-  if (typeof given === 'bigint') return String(given);
-  return typeof given === 'string' ? given : JSON.stringify(given);
+  if (typeof value === 'bigint') return String(value);
+  return typeof value === 'string' ? value : JSON.stringify(value);
 };
 
 const TextOrJson = (): PropertyDecorator => readBy(readAsJson);
@@ -57,24 +57,24 @@ export function isTooDeep(value: unknown, levels = MAX_DEPTH): boolean {
   return levels === 0 || Object.values(value).some((item) => isTooDeep(item, levels - 1));
 }
 
-const readAnything: Reader = (given) => (isTooDeep(given) ? '[nested too deeply]' : readAsJson(given));
+const readAnything: Reader = (value) => (isTooDeep(value) ? '[nested too deeply]' : readAsJson(value));
 
 /**
- * For fields that decide nothing: no type or length of them may reject a genuine postback. Whoever compares or stores
- * them sets limits.
+ * For fields that decide nothing: a genuine postback must not be rejected for their type or length. Code that compares or
+ * stores them applies its own limits.
  */
-function Anything(): PropertyDecorator {
+function AnyText(): PropertyDecorator {
   return (target, field) => {
     for (const decorate of [readBy(readAnything), IsOptional(), IsString()]) decorate(target, field);
   };
 }
 
-/** A DTO of callbacks, with what `parseBody` has to know of it. */
+/** A DTO of callbacks, with what `parseBody` needs to know about it. */
 export interface CallbackType<T extends object = object> {
   new (): T;
   /** The fields that are read. */
   readonly fields: readonly string[];
-  /** Those of them that accept any value. */
+  /** The fields that accept any value. */
   readonly acceptingAnything: readonly string[];
 }
 
@@ -94,7 +94,7 @@ export class RedirectDto {
   /** Payment amount, as text: the digest is computed over exactly this. */
   @Text()
   @IsString()
-  @Matches(DECIMAL, { message: NOT_DECIMAL })
+  @Matches(DECIMAL_PATTERN, { message: NOT_DECIMAL_MESSAGE })
   readonly OutSum!: string;
 
   /** Currency in which the bill was paid: `USD`, `RUB` or `EUR` (section 2.4, documented), or any that a bill may have (assumed). */
@@ -137,25 +137,25 @@ export class PostbackDto {
   static readonly acceptingAnything = PostbackDto.fields;
 
   /** The `order_id` given when the bill was created. */
-  @Anything()
+  @AnyText()
   readonly InvId?: string;
 
   /** Payment amount, as text. */
-  @Anything()
+  @AnyText()
   readonly OutSum?: string;
 
   /** `SUCCESS` or `FAIL`; other values are stored and count as neither. */
-  @Anything()
+  @AnyText()
   readonly Status?: string;
 
   /** The `custom` given when the bill was created. A sender may have parsed it, if it was JSON. */
-  @Anything()
+  @AnyText()
   readonly custom?: string;
 
-  @Anything()
+  @AnyText()
   readonly Commission?: string;
 
-  @Anything()
+  @AnyText()
   readonly CurrencyIn?: string;
 
   /** The bill identifier, equal to `bill_id`. A value that is no text names no bill. */
@@ -164,6 +164,6 @@ export class PostbackDto {
   readonly TrsId?: string;
 
   /** The formula is not documented, so it is compared with the redirect's, and the result is only recorded. */
-  @Anything()
+  @AnyText()
   readonly SignatureValue?: string;
 }

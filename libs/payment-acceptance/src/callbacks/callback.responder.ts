@@ -7,7 +7,7 @@ import { PaymentLogger } from '../common/payment-logger.js';
 import { RateLimitedLog } from '../common/rate-limited-log.js';
 import type { PaymentResult } from '../config/hooks.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
-import type { NotStored } from './callback.answers.js';
+import type { NotStoredAnswer } from './callback.answers.js';
 import { CallbackBodies, type CallbackBody, type ReceivedRequest } from './callback-bodies.js';
 import { PaymentCallbacks } from './callback.service.js';
 import { PAGE_POLICY, messagePage, neutralPage, resultPage } from './pages.js';
@@ -26,7 +26,7 @@ export interface Exchange {
 }
 
 /** Seconds after which a "being checked" page reloads. */
-const REFRESH_S = 2;
+const REFRESH_SECONDS = 2;
 
 /**
  * Writes the answers to callbacks directly, on either adapter: the service reads the status and the body, so neither
@@ -47,9 +47,9 @@ export class CallbackResponder {
 
   /** 200 only after the postback is stored; 400 names the invalid fields; 503 makes the service send it again. */
   async postback(shop: string | undefined, exchange: Exchange): Promise<void> {
-    const taken = await this.take(exchange);
-    if (!taken) return json(exchange, 503, { message: 'The body could not be read.' });
-    const answer = await this.callbacks.postback(shop, taken.body, taken.sent);
+    const callbackBody = await this.take(exchange);
+    if (!callbackBody) return json(exchange, 503, { message: 'The body could not be read.' });
+    const answer = await this.callbacks.postback(shop, callbackBody.body, callbackBody.sent);
     switch (answer.kind) {
       case 'stored': {
         const { replyContentType, replyBody } = this.options.callbacks;
@@ -58,7 +58,7 @@ export class CallbackResponder {
       case 'unknown-shop':
         return json(exchange, answer.status, { message: 'There is no such shop.' });
       case 'malformed':
-        return json(exchange, answer.status, malformed(answer.errors));
+        return json(exchange, answer.status, malformedBody(answer.errors));
       case 'refused':
         return json(exchange, answer.status, { message: 'The SignatureValue does not match.' });
       case 'not-stored':
@@ -77,9 +77,9 @@ export class CallbackResponder {
     exchange: Exchange,
     resultPage: (deeper: number) => string,
   ): Promise<void> {
-    const taken = await this.take(exchange);
-    if (!taken) return page(exchange, 503, UNREADABLE);
-    const answer = await this.callbacks.redirect(to, shop, taken.body, taken.sent);
+    const callbackBody = await this.take(exchange);
+    if (!callbackBody) return page(exchange, 503, RETRY_LATER_PAGE);
+    const answer = await this.callbacks.redirect(to, shop, callbackBody.body, callbackBody.sent);
     switch (answer.kind) {
       case 'result': {
         const deeper = (shop === undefined ? 0 : 1) + (hasTrailingSlash(exchange) ? 1 : 0);
@@ -93,14 +93,14 @@ export class CallbackResponder {
       case 'malformed':
         return isBrowser(exchange)
           ? page(exchange, answer.status, neutralPage())
-          : json(exchange, answer.status, malformed(answer.errors));
+          : json(exchange, answer.status, malformedBody(answer.errors));
       case 'refused': {
         const text = 'This link could not be verified. Open your order in the shop to see its status.';
         return page(exchange, answer.status, messagePage('Not accepted', text));
       }
       case 'not-stored':
         retryAfter(exchange, answer);
-        return page(exchange, answer.status, UNREADABLE);
+        return page(exchange, answer.status, RETRY_LATER_PAGE);
     }
   }
 
@@ -119,7 +119,7 @@ export class CallbackResponder {
         return page(exchange, answer.status, messagePage('Link not valid', text));
       }
       case 'not-stored':
-        return page(exchange, answer.status, UNREADABLE);
+        return page(exchange, answer.status, RETRY_LATER_PAGE);
     }
   }
 
@@ -130,34 +130,35 @@ export class CallbackResponder {
         exchange.adapter.setHeader(exchange.response, 'Location', rendered.redirectTo);
         return page(exchange, 303, '');
       }
-      if (result.result === 'pending') exchange.adapter.setHeader(exchange.response, 'Refresh', String(REFRESH_S));
+      if (result.result === 'pending')
+        exchange.adapter.setHeader(exchange.response, 'Refresh', String(REFRESH_SECONDS));
       return this.options.resultPage ? hostPage(exchange, rendered) : page(exchange, 200, rendered);
     } catch (error) {
       const line = (): string => `A result page could not be shown. ${describeError(error)}`;
       this.log.write('result-failed', 'page', line, { shop: result.shop, error: errorType(error) });
-      return page(exchange, 503, UNREADABLE);
+      return page(exchange, 503, RETRY_LATER_PAGE);
     }
   }
 
-  /** `undefined` if there was a body that something else has read, and left nowhere. */
+  /** `undefined` if something else has already read the body and kept it nowhere. */
   private async take({ request }: Exchange): Promise<CallbackBody | undefined> {
-    const taken = await this.bodies.take(request);
-    if (!taken) {
+    const callbackBody = await this.bodies.take(request);
+    if (!callbackBody) {
       const line = (): string =>
         'Something in or before the application had already read the body of a callback, and left it in neither the ' +
         "request's body nor its rawBody. Exempt callbacks from whatever reads it, or have it put the bytes there.";
       this.log.write('body-parser-off', 'callback', line, {});
     }
-    return taken;
+    return callbackBody;
   }
 }
 
-const UNREADABLE = messagePage(
+const RETRY_LATER_PAGE = messagePage(
   'Please try again',
   'We could not process this right now. Your payment is not affected.',
 );
 
-/** A program gets the errors. */
+/** A browser gets a page; any other client gets the errors as JSON. */
 function isBrowser({ request }: Exchange): boolean {
   return /\btext\/html\b/i.test(String(request.headers.accept));
 }
@@ -166,11 +167,11 @@ function hasTrailingSlash({ request }: Exchange): boolean {
   return request.url?.split('?')[0]?.endsWith('/') ?? false;
 }
 
-function retryAfter({ adapter, response }: Exchange, { retryAfter: seconds }: NotStored): void {
+function retryAfter({ adapter, response }: Exchange, { retryAfter: seconds }: NotStoredAnswer): void {
   if (seconds !== undefined) adapter.setHeader(response, 'Retry-After', String(seconds));
 }
 
-function malformed(errors: readonly FieldError[]): object {
+function malformedBody(errors: readonly FieldError[]): object {
   return { message: 'The request is malformed.', errors };
 }
 

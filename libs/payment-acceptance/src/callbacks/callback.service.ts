@@ -9,25 +9,25 @@ import { RateLimitedLog } from '../common/rate-limited-log.js';
 import { maskCards } from '../common/redact.js';
 import { cleanLine } from '../common/text.js';
 import { TimeoutError, withTimeout } from '../common/timeout.js';
-import { Turns } from '../common/turns.js';
+import { KeyedQueue } from '../common/turns.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import type { CallbackKind, DigestCheck } from '../domain/callback.js';
 import { isUuid } from '../domain/uuid.js';
-import type { NewCallback, Recorded } from './storage/callback.store.js';
+import type { NewCallback, RecordResult } from './storage/callback.store.js';
 import { NamedBillStore, type NamedBill } from './storage/named-bill.store.js';
 import type { Transmission } from './callback-bodies.js';
 import { AwaitedResults } from './awaited-results.js';
 import { CallbackWatch, type RecordedCallback } from './callback-watch.js';
 import {
-  INVALID,
-  malformed,
-  NOT_STORED,
-  REFUSED,
-  STORED,
-  TOO_MANY_AT_ONCE,
-  UNKNOWN_SHOP,
-  type NotStored,
+  INVALID_ANSWER,
+  malformedAnswer,
+  NOT_STORED_ANSWER,
+  REFUSED_ANSWER,
+  STORED_ANSWER,
+  OVERLOADED_ANSWER,
+  UNKNOWN_SHOP_ANSWER,
+  type NotStoredAnswer,
   type PostbackAnswer,
   type RedirectAnswer,
   type ResultAnswer,
@@ -50,7 +50,7 @@ import { checkSignature } from './signature.js';
 export class PaymentCallbacks {
   private readonly logger = new PaymentLogger('PaymentCallbacks');
   private readonly rateLimited: RateLimitedLog;
-  private readonly turns = new Turns();
+  private readonly queue = new KeyedQueue();
 
   /** @internal */
   constructor(
@@ -75,8 +75,8 @@ export class PaymentCallbacks {
    * @param body the form or the JSON object as the host's body parser read it, or the text or the bytes of either
    */
   postback(shop: string | undefined, body: unknown, sent: Transmission = {}): Promise<PostbackAnswer> {
-    return this.receive('postback', shop, async (found, seen) =>
-      this.takePostback(found, await fieldsOf(PostbackDto, body, sent), sent, seen),
+    return this.receive('postback', shop, async (foundShop, seen) =>
+      this.takePostback(foundShop, await fieldsOf(PostbackDto, body, sent), sent, seen),
     );
   }
 
@@ -93,26 +93,29 @@ export class PaymentCallbacks {
     seen.digest = digest;
     if (this.options.callbacks.requirePostbackDigest && digest !== 'match') {
       this.dropped.count('refusedPostbacks', shop.name);
-      return REFUSED;
+      return REFUSED_ANSWER;
     }
     const row = postbackRow(shop.name, postback, digest, fields as object);
     const answer = await this.storeNamed(row, seen);
-    if (!answer) return this.refuse(shop, 'postback', fields, sent, NAMES_NO_BILL);
-    this.dropped.taken(shop.name);
+    if (!answer) return this.refuse(shop, 'postback', fields, sent, NO_BILL_ERRORS);
+    this.dropped.noteUnderstood(shop.name);
     return answer;
   }
 
   /** `undefined` if neither `TrsId` nor `custom` can be a bill's. */
-  private async storeNamed(row: CallbackRow, seen: RecordedCallback): Promise<typeof STORED | NotStored | undefined> {
+  private async storeNamed(
+    row: CallbackRow,
+    seen: RecordedCallback,
+  ): Promise<typeof STORED_ANSWER | NotStoredAnswer | undefined> {
     const { billId, custom } = row;
     const answer = billId === null ? undefined : await this.store(row, seen);
     const isUnknown = billId === null || seen.outcome === 'unmatched' || seen.outcome === 'turned-away';
     if (!isUnknown || custom === null || !isUuid(custom)) return answer;
     // Beside the row that waits for a bill of that id, which may be one that the ledger has lost.
-    const own = await this.billById(custom);
+    const namedBill = await this.billById(custom);
     // While the service's id of our bill is not known, it may be this very one: the postback waits for it.
-    if (own?.shop !== row.shop || (own.billId === null && billId !== null)) return answer;
-    return this.store({ ...row, billId: null, intentId: own.intentId }, seen);
+    if (namedBill?.shop !== row.shop || (namedBill.billId === null && billId !== null)) return answer;
+    return this.store({ ...row, billId: null, intentId: namedBill.intentId }, seen);
   }
 
   private billById(intentId: string): Promise<NamedBill | undefined> {
@@ -120,8 +123,8 @@ export class PaymentCallbacks {
   }
 
   /**
-   * Whether a bill of the shop has this id at the service, by our own records. Stores nothing. A bill whose creation is not yet
-   * answered is not among them. For a host's own controller, which hands what is not ours to another integration first.
+   * Whether a bill of the shop has this id at the service, by our own records. Stores nothing. A bill whose creation is not
+   * yet answered is not among them. For a host's own controller that passes what is not ours on to another integration.
    * @param shop name of the shop; `undefined` for the default one
    * @param billId the `TrsId` of a postback, as it was received
    * @throws the database's error: answer 503, so that the postback is sent again
@@ -147,8 +150,8 @@ export class PaymentCallbacks {
     sent: Transmission = {},
   ): Promise<RedirectAnswer> {
     const kind = `redirect-${to}` as const;
-    return this.receive(kind, shop, async (found, seen) =>
-      this.takeRedirect(found, kind, await fieldsOf(RedirectDto, body, sent), sent, seen),
+    return this.receive(kind, shop, async (foundShop, seen) =>
+      this.takeRedirect(foundShop, kind, await fieldsOf(RedirectDto, body, sent), sent, seen),
     );
   }
 
@@ -162,12 +165,12 @@ export class PaymentCallbacks {
     const parsed = parseBody(RedirectDto, body);
     if ('errors' in parsed) return this.refuse(shop, kind, body, sent, parsed.errors);
     const redirect = parsed.value;
-    this.dropped.taken(shop.name);
+    this.dropped.noteUnderstood(shop.name);
     const neutral = { kind: 'neutral', status: 200, orderId: redirect.InvId } as const;
     const digest = this.checkedDigest(shop, redirect) ?? (await this.checkDigestWithFreshToken(shop, redirect));
     seen.digest = digest;
     if (digest === 'absent') return neutral;
-    if (digest === 'mismatch') return REFUSED;
+    if (digest === 'mismatch') return REFUSED_ANSWER;
     const bill = await withTimeout(this.options.callbacks.storeTimeoutMs, this.billOf(shop, redirect));
     if (!bill) return neutral;
     const stored = await this.store(redirectRow(kind, bill, redirect, digest, body as object), seen);
@@ -186,8 +189,8 @@ export class PaymentCallbacks {
     { contentType = 'not known' }: Transmission,
     errors: readonly FieldError[],
   ) {
-    this.dropped.refused(shop.name, kind, body, contentType, errors);
-    return malformed(errors);
+    this.dropped.noteRefused(shop.name, kind, body, contentType, errors);
+    return malformedAnswer(errors);
   }
 
   /** What a ticket's payer is shown: stored state only. */
@@ -196,13 +199,14 @@ export class PaymentCallbacks {
       const id = intentIdOf(ticket);
       const bill = id === undefined ? undefined : await this.billById(id);
       const shop = bill && (await this.shops.find(bill.shop));
-      if (!bill || !shop) return INVALID;
+      if (!bill || !shop) return INVALID_ANSWER;
       const now = this.clock.now();
-      if (!(await this.shops.findMatching(shop, (as) => readTicket(as, ticket, now) === bill.intentId))) return INVALID;
+      if (!(await this.shops.findMatching(shop, (as) => readTicket(as, ticket, now) === bill.intentId)))
+        return INVALID_ANSWER;
       const shown = await this.results.waitFor(bill.shop, bill.intentId);
       return shown
         ? { kind: 'shown', status: 200, result: { shop: bill.shop, orderId: bill.orderId, ...shown } }
-        : INVALID;
+        : INVALID_ANSWER;
     } catch (error) {
       return this.answerRetryLater('result-failed', 'A result could not be read.', {}, error);
     }
@@ -212,21 +216,21 @@ export class PaymentCallbacks {
     kind: CallbackKind,
     name: string = this.shops.defaultName,
     take: (shop: Shop, seen: RecordedCallback) => Promise<T>,
-  ): Promise<T | typeof UNKNOWN_SHOP | typeof NOT_STORED> {
+  ): Promise<T | typeof UNKNOWN_SHOP_ANSWER | typeof NOT_STORED_ANSWER> {
     const failed = (error: unknown) => {
       const shown = maskCards(cleanLine(name));
-      const about = { shop: shown, callback: kind };
+      const logFields = { shop: shown, callback: kind };
       const sentence = `A callback for shop "${shown}" could not be stored.`;
-      return this.answerRetryLater('callback-not-stored', sentence, about, error);
+      return this.answerRetryLater('callback-not-stored', sentence, logFields, error);
     };
     try {
       const shop = this.shops.configuredShop(name) ?? (await this.shops.findRequested(name));
       if (shop === 'busy') {
         this.dropped.count('unaskedShops', null);
-        return NOT_STORED;
+        return NOT_STORED_ANSWER;
       }
       // Watched only from here on: made-up shop names must not become metric attributes.
-      if (!shop) return UNKNOWN_SHOP;
+      if (!shop) return UNKNOWN_SHOP_ANSWER;
       return await this.watch.run(shop.name, kind, (seen) => take(shop, seen), failed);
     } catch (error) {
       return failed(error);
@@ -237,13 +241,13 @@ export class PaymentCallbacks {
   private answerRetryLater(
     code: 'callback-not-stored' | 'result-failed',
     sentence: string,
-    about: LogFields,
+    fields: LogFields,
     error: unknown,
-  ): typeof NOT_STORED {
+  ): typeof NOT_STORED_ANSWER {
     const type = errorType(error);
     const line = (): string => `${sentence} ${describeError(error)}`;
-    this.rateLimited.write(code, `${about.callback ?? ''} ${type}`, line, { ...about, error: type });
-    return NOT_STORED;
+    this.rateLimited.write(code, `${fields.callback ?? ''} ${type}`, line, { ...fields, error: type });
+    return NOT_STORED_ANSWER;
   }
 
   /** `undefined` for a mismatch, which may mean that the shop's token has changed. */
@@ -253,51 +257,51 @@ export class PaymentCallbacks {
   }
 
   private async checkDigestWithFreshToken(shop: Shop, callback: RedirectDto | PostbackDto): Promise<DigestCheck> {
-    const holds = (as: Shop) => as !== shop && this.checkedDigest(as, callback) !== undefined;
-    return (await this.shops.findMatching(shop, holds)) ? 'match' : 'mismatch';
+    const matches = (as: Shop) => as !== shop && this.checkedDigest(as, callback) !== undefined;
+    return (await this.shops.findMatching(shop, matches)) ? 'match' : 'mismatch';
   }
 
-  private async store(row: CallbackRow, seen: RecordedCallback): Promise<typeof STORED | NotStored> {
+  private async store(row: CallbackRow, seen: RecordedCallback): Promise<typeof STORED_ANSWER | NotStoredAnswer> {
     const callback = { id: timeOrderedUuid(this.random, this.clock.now()), ...row };
-    let recorded: Recorded;
+    let recorded: RecordResult;
     try {
       recorded = await this.journal.record(callback);
     } catch (error) {
       if (!(error instanceof GroupCommitFullError)) throw error;
       this.dropped.count('delayedCallbacks', callback.shop);
-      return TOO_MANY_AT_ONCE;
+      return OVERLOADED_ANSWER;
     }
     if (recorded === 'full') {
       this.dropped.count('unmatchedPostbacks', callback.shop);
       // Anybody can cause it, so it must not look like a failure of ours.
       seen.outcome = 'turned-away';
-      return NOT_STORED;
+      return NOT_STORED_ANSWER;
     }
     if (recorded === 'repeated') {
       this.dropped.count('repeatedCallbacks', callback.shop);
       seen.outcome = recorded;
-      return STORED;
+      return STORED_ANSWER;
     }
-    if (recorded === 'matched') this.wakeUps.tell('hint', hintOf(callback));
+    if (recorded === 'matched') this.wakeUps.notify('hint', hintOf(callback));
     seen.id = callback.id;
     seen.outcome = recorded;
-    return STORED;
+    return STORED_ANSWER;
   }
 
   private async billOf(shop: Shop, { InvId, custom }: RedirectDto): Promise<NamedBill | undefined> {
     if (custom !== undefined && isUuid(custom)) {
-      const own = await this.bills.byId(custom);
-      if (own?.shop === shop.name && own.orderId === InvId) return own;
+      const namedBill = await this.bills.byId(custom);
+      if (namedBill?.shop === shop.name && namedBill.orderId === InvId) return namedBill;
     }
     if (InvId.includes('\0')) return undefined;
-    // Who has one genuine redirect can send it any number of times.
+    // Whoever has one genuine redirect can send it any number of times.
     const look = async () => ({ latest: await this.bills.latestOfOrder(shop.name, InvId) });
-    const looked = await this.turns.take(
+    const looked = await this.queue.run(
       JSON.stringify([shop.name, InvId]),
       look,
       this.options.callbacks.storeTimeoutMs,
     );
-    if (!looked) throw new TimeoutError('Too many redirects of one order at once.');
+    if (!looked) throw new TimeoutError('Too many simultaneous redirects for one order.');
     return looked.latest;
   }
 }
@@ -308,12 +312,12 @@ async function fieldsOf(type: CallbackType, body: unknown, sent: Transmission): 
   return readableFields(type, fields, bytes);
 }
 
-/** Nothing of the callback's text, which would be kept. */
+/** Contains none of the callback's text, which would otherwise stay in memory. */
 function hintOf({ id, shop, billId, intentId }: NewCallback): HintedBill {
   return { id, shop, billId, intentId };
 }
 
-const NAMES_NO_BILL: readonly FieldError[] = [
+const NO_BILL_ERRORS: readonly FieldError[] = [
   {
     field: 'TrsId',
     errors: ['TrsId must be 1 to 128 characters, or custom must be the id that was sent with the bill'],

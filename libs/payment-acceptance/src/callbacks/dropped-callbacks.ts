@@ -26,12 +26,12 @@ export interface DroppedCounts {
   readonly unawaitedResults: number;
 }
 
-export type Dropped = keyof DroppedCounts;
+export type DropKind = keyof DroppedCounts;
 
-/** What is only counted: others have a line of their own. */
-type Counted = Exclude<Dropped, 'malformedCallbacks' | 'unseenCallbacks'>;
+/** Kinds that share the log line `callbacks-bounded`; the others have one of their own. */
+type CountedDropKind = Exclude<DropKind, 'malformedCallbacks' | 'unseenCallbacks'>;
 
-const SENTENCES: Readonly<Record<Counted, string>> = {
+const LOG_MESSAGES: Readonly<Record<CountedDropKind, string>> = {
   delayedCallbacks:
     'Callbacks arrive faster than the database can store them; further ones get 503, and the sender retries them.',
   repeatedCallbacks: 'A bill has 100 callbacks; repeats of one still pending are not recorded.',
@@ -42,7 +42,7 @@ const SENTENCES: Readonly<Record<Counted, string>> = {
   unawaitedResults: 'Too many result pages are waiting for a check; further ones are shown immediately.',
 };
 
-const NOTHING: DroppedCounts = {
+const NO_DROPS: DroppedCounts = {
   delayedCallbacks: 0,
   repeatedCallbacks: 0,
   unmatchedPostbacks: 0,
@@ -53,20 +53,23 @@ const NOTHING: DroppedCounts = {
   unawaitedResults: 0,
 };
 
-/** Stands for no shop: no shop has this name. */
+/** The key of counts that belong to no shop: no shop has this name. */
 const NO_SHOP = '';
 
-/** At most one line per kind and shop in this time: strangers must not be able to fill the log. */
-const PAUSE_MS = 60_000;
+/** At most one line per kind and shop in this time, so that outsiders cannot fill the log. */
+const LOG_INTERVAL_MS = 60_000;
 
-/** So many refusals in a row of a shop within an hour, and no callback understood between them, are no longer an attempt. */
+/**
+ * This many refusals in a row for one shop, each within an hour of the one before and with no callback understood in
+ * between, are more than a stray attempt.
+ */
 const REFUSALS_IN_A_ROW = 3;
-const REMEMBERED_MS = 3_600_000;
+const REFUSAL_MEMORY_MS = 3_600_000;
 
-/** How many names of fields are shown of a callback. Others than these are not: a sender may have put anything into one. */
+/** How many field names of a callback are shown. Only plain names are: a sender may have put anything into the others. */
 const MAX_NAMES = 20;
-const PLAIN_NAME = /^[A-Za-z_][A-Za-z_.[\]-]{0,39}$/;
-const PLAIN_TYPE = /^[a-z]{1,20}\/[a-z.+-]{1,60}(?:; ?charset=[\w-]{1,20})?$/i;
+const PLAIN_NAME_PATTERN = /^[A-Za-z_][A-Za-z_.[\]-]{0,39}$/;
+const PLAIN_TYPE_PATTERN = /^[a-z]{1,20}\/[a-z.+-]{1,60}(?:; ?charset=[\w-]{1,20})?$/i;
 
 /** Counts dropped callbacks and logs them at a limited rate. */
 @Injectable()
@@ -76,32 +79,38 @@ export class DroppedCallbacks {
   private readonly refusedInARow = new Map<string, { readonly count: number; readonly at: number }>();
 
   constructor(private readonly clock: PaymentClock) {
-    this.log = new RateLimitedLog(new PaymentLogger('PaymentCallbacks'), clock, PAUSE_MS);
+    this.log = new RateLimitedLog(new PaymentLogger('PaymentCallbacks'), clock, LOG_INTERVAL_MS);
   }
 
   /** @param shop name of a known shop, or `null`; never a made-up name */
-  count(what: Counted, shop: string | null): void {
+  count(what: CountedDropKind, shop: string | null): void {
     const key = shop ?? NO_SHOP;
     const counts = this.add(what, key);
-    const whose = shop === null ? '' : `For shop "${shop}": `;
-    const line = (): string => `${SENTENCES[what]} ${whose}${counts[what]} since startup.`;
+    const shopPrefix = shop === null ? '' : ` for shop "${shop}"`;
+    const line = (): string => `${LOG_MESSAGES[what]} Count${shopPrefix} since startup: ${counts[what]}.`;
     const fields = { dropped: what, ...(shop !== null && { shop }) };
     this.log.write('callbacks-bounded', `${what} ${key}`, line, fields);
   }
 
   /** A callback was answered 400: says what it looked like, with none of its values. */
-  refused(shop: string, kind: CallbackKind, body: unknown, contentType: string, errors: readonly FieldError[]): void {
+  noteRefused(
+    shop: string,
+    kind: CallbackKind,
+    body: unknown,
+    contentType: string,
+    errors: readonly FieldError[],
+  ): void {
     this.add('malformedCallbacks', shop);
     this.remember(shop);
     const line = (): string =>
       `A callback (${kind}) of shop "${shop}" was refused with 400, and none of it is stored: ` +
       `${errors.flatMap((each) => each.errors.map((error) => `${each.field}: ${error}`)).join('; ')}. It arrived as ` +
-      `${PLAIN_TYPE.test(contentType) ? `"${contentType}"` : 'another content type'} with ${shapeOf(body)}. Its bill will be checked later, on schedule.`;
+      `${PLAIN_TYPE_PATTERN.test(contentType) ? `"${contentType}"` : 'another content type'} with ${shapeOf(body)}. Its bill will be checked later, on schedule.`;
     this.log.write('callback-refused', `${kind} ${shop}`, line, { shop, callback: kind });
   }
 
   /** A callback was answered with an error before it reached its route at `path`. */
-  answeredByApplication(path: string, status: number): void {
+  noteAnsweredByApplication(path: string, status: number): void {
     this.add('unseenCallbacks', NO_SHOP);
     this.remember(NO_SHOP);
     const line = (): string =>
@@ -112,11 +121,11 @@ export class DroppedCallbacks {
   }
 
   private remember(key: string): void {
-    const count = (this.recentlyRefused(key)?.count ?? 0) + 1;
+    const count = (this.recentRefusals(key)?.count ?? 0) + 1;
     this.refusedInARow.set(key, { count, at: this.clock.elapsed() });
   }
 
-  private add(what: Dropped, key: string): DroppedCounts {
+  private add(what: DropKind, key: string): DroppedCounts {
     const before = this.counts(key);
     const after = { ...before, [what]: before[what] + 1 };
     this.byShop.set(key, after);
@@ -124,25 +133,25 @@ export class DroppedCallbacks {
   }
 
   /** A callback of the shop was understood, whatever it was answered. */
-  taken(shop: string): void {
+  noteUnderstood(shop: string): void {
     this.refusedInARow.delete(shop);
     this.refusedInARow.delete(NO_SHOP);
   }
 
   /** Whether this instance has refused the last callbacks of a shop, several in a row and recently. */
   get refusesAll(): boolean {
-    return [...this.refusedInARow.keys()].some((shop) => (this.recentlyRefused(shop)?.count ?? 0) >= REFUSALS_IN_A_ROW);
+    return [...this.refusedInARow.keys()].some((shop) => (this.recentRefusals(shop)?.count ?? 0) >= REFUSALS_IN_A_ROW);
   }
 
-  private recentlyRefused(shop: string) {
+  private recentRefusals(shop: string) {
     const refused = this.refusedInARow.get(shop);
-    return refused && this.clock.elapsed() - refused.at <= REMEMBERED_MS ? refused : undefined;
+    return refused && this.clock.elapsed() - refused.at <= REFUSAL_MEMORY_MS ? refused : undefined;
   }
 
   /** Counts of one shop; `null` for all shops. */
   counts(shop: string | null): DroppedCounts {
-    if (shop !== null) return this.byShop.get(shop) ?? NOTHING;
-    const sum = { ...NOTHING } as Record<Dropped, number>;
+    if (shop !== null) return this.byShop.get(shop) ?? NO_DROPS;
+    const sum = { ...NO_DROPS } as Record<DropKind, number>;
     for (const counts of this.byShop.values()) for (const what of KINDS) sum[what] += counts[what];
     return sum;
   }
@@ -158,11 +167,11 @@ function shapeOf(body: unknown): string {
     const value: unknown = Object.getOwnPropertyDescriptor(body, name)?.value;
     const size =
       typeof value === 'string' ? `${value.length} characters` : Array.isArray(value) ? 'a list' : typeof value;
-    return `${PLAIN_NAME.test(name) ? name : `a name of ${name.length} characters`} (${size})`;
+    return `${PLAIN_NAME_PATTERN.test(name) ? name : `a name of ${name.length} characters`} (${size})`;
   });
-  const more = names.length - shown.length;
+  const omittedCount = names.length - shown.length;
   const counted = names.length === 1 ? '1 field' : `${names.length} fields`;
-  return `${counted}${names.length > 0 ? `: ${shown.join(', ')}` : ''}${more > 0 ? ` and ${more} more` : ''}`;
+  return `${counted}${names.length > 0 ? `: ${shown.join(', ')}` : ''}${omittedCount > 0 ? ` and ${omittedCount} more` : ''}`;
 }
 
-const KINDS = Object.keys(NOTHING) as Dropped[];
+const KINDS = Object.keys(NO_DROPS) as DropKind[];

@@ -2,7 +2,7 @@ import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationS
 import { PaymentClock } from '../common/clock.js';
 import { GroupCommit } from '../common/group-commit.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
-import { CallbackStore, type NewCallback, type Recorded, type RecordLimits } from './storage/callback.store.js';
+import { CallbackStore, type NewCallback, type RecordResult, type RecordLimits } from './storage/callback.store.js';
 import { mayConcernOneRow } from '../database/query-errors.js';
 
 /** Small enough that a statement takes little of `storeTimeoutMs`. */
@@ -12,9 +12,9 @@ const MAX_ROWS_OF_STATEMENT = 256;
 const MAX_SINGLE_STATEMENTS = 2;
 
 /** How long a queue counts as full once it was, in milliseconds. */
-const FULL_MS = 1_000;
+const FULL_QUEUE_MS = 1_000;
 
-const MATCHED = { value: 'matched' } as const;
+const MATCHED_RESULT = { value: 'matched' } as const;
 
 /**
  * Stores callbacks in batches: each is answered after its own row is committed, or when `storeTimeoutMs` is over.
@@ -27,7 +27,7 @@ const MATCHED = { value: 'matched' } as const;
 export class CallbackJournal implements BeforeApplicationShutdown, OnApplicationShutdown {
   /** When each shop's queue of unknown bills was last found full. */
   private readonly fullAt = new Map<string, number>();
-  private readonly commits: GroupCommit<NewCallback, Recorded>;
+  private readonly commits: GroupCommit<NewCallback, RecordResult>;
 
   constructor(
     private readonly store: CallbackStore,
@@ -44,18 +44,20 @@ export class CallbackJournal implements BeforeApplicationShutdown, OnApplication
       kindOf: ({ intentId }) => intentId === null,
       run: async (callbacks) => {
         const stored = await store.recordMany(callbacks, options.maxPerBill);
-        return callbacks.map(({ id }) => (stored.has(id) ? MATCHED : undefined));
+        return callbacks.map(({ id }) => (stored.has(id) ? MATCHED_RESULT : undefined));
       },
-      alone: (callback) => this.recordAlone(callback, options),
+      processSingle: (callback) => this.recordAlone(callback, options),
       isSeparable: mayConcernOneRow,
     });
   }
 
-  /** While a queue of unknown bills is full, it is counted once a second: refusing must cost less than accepting. */
-  private async recordAlone(callback: NewCallback, limits: RecordLimits): Promise<Recorded> {
+  /**
+   * While a shop's queue of unknown bills is full, it is counted only once a second: refusing must cost less than accepting.
+   */
+  private async recordAlone(callback: NewCallback, limits: RecordLimits): Promise<RecordResult> {
     const { shop } = callback;
     const now = this.clock.elapsed();
-    const isFull = now - (this.fullAt.get(shop) ?? -Infinity) < FULL_MS;
+    const isFull = now - (this.fullAt.get(shop) ?? -Infinity) < FULL_QUEUE_MS;
     const recorded = await this.store.record(callback, isFull ? { ...limits, maxUnmatched: 0 } : limits);
     if (recorded === 'full' && !isFull) this.fullAt.set(shop, now);
     return recorded;
@@ -65,7 +67,7 @@ export class CallbackJournal implements BeforeApplicationShutdown, OnApplication
    * Resolves when the callback's row is committed.
    * @throws GroupCommitFullError, GroupCommitTimeoutError, or the database's error
    */
-  record(callback: NewCallback): Promise<Recorded> {
+  record(callback: NewCallback): Promise<RecordResult> {
     return this.commits.add(callback);
   }
 
@@ -74,10 +76,10 @@ export class CallbackJournal implements BeforeApplicationShutdown, OnApplication
    * rest: every request is answered before the data source closes. Neither takes longer than `storeTimeoutMs`.
    */
   beforeApplicationShutdown(): Promise<void> {
-    return this.commits.drained();
+    return this.commits.drain();
   }
 
   onApplicationShutdown(): Promise<void> {
-    return this.commits.drained();
+    return this.commits.drain();
   }
 }

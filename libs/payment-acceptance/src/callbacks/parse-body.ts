@@ -10,27 +10,30 @@ export interface FieldError {
   readonly errors: readonly string[];
 }
 
-export type Parsed<T> = { readonly value: T } | { readonly errors: readonly FieldError[] };
+export type ParseResult<T> = { readonly value: T } | { readonly errors: readonly FieldError[] };
 
-/** More bytes than a genuine callback has, whose longest field is a `custom` of 4,000 characters in percent signs. */
+/** More bytes than a genuine callback has, whose longest field is a percent-encoded `custom` of 4,000 characters. */
 const MAX_BYTES = 32_768;
 
 /** Stands for a nested value that is not read, and for one that must not be nested. */
-const NOT_READ = Object.freeze({});
-const TOO_DEEP = Array.from({ length: MAX_DEPTH + 1 }).reduce((inner: unknown): unknown => Object.freeze([inner]), 1);
+const UNREAD_VALUE = Object.freeze({});
+const TOO_DEEP_VALUE = Array.from({ length: MAX_DEPTH + 1 }).reduce(
+  (inner: unknown): unknown => Object.freeze([inner]),
+  1,
+);
 
 /**
- * The fields of a body that are read: of a large one only those of the DTO, and none that is nested, since listing the
- * members of an object takes as long as there are many.
+ * The fields of a body to read: all of a small one; only the DTO's, and none that is nested, of a large one, since listing
+ * an object's members takes longer the more there are.
  */
 export function readableFields({ fields, acceptingAnything }: CallbackType, body: unknown, bytes = 0): unknown {
   if (bytes <= MAX_BYTES || !isObject(body) || Array.isArray(body) || body instanceof UnreadableBody) return body;
-  const given = fields.map((field) => [field, own(body, field)] as const);
-  const present = given.filter(([, value]) => value !== undefined);
+  const entries = fields.map((field) => [field, ownValueOf(body, field)] as const);
+  const present = entries.filter(([, value]) => value !== undefined);
   return Object.fromEntries(
     present.map(([field, value]) => [
       field,
-      isObject(value) ? (acceptingAnything.includes(field) ? NOT_READ : TOO_DEEP) : value,
+      isObject(value) ? (acceptingAnything.includes(field) ? UNREAD_VALUE : TOO_DEEP_VALUE) : value,
     ]),
   );
 }
@@ -41,16 +44,20 @@ export function readableFields({ fields, acceptingAnything }: CallbackType, body
  * are wrapped in a function: class-transformer would descend into them and call a member that a sender named
  * `constructor`.
  */
-export function parseBody<T extends object>(type: CallbackType<T>, body: unknown): Parsed<T> {
+export function parseBody<T extends object>(type: CallbackType<T>, body: unknown): ParseResult<T> {
   if (body instanceof UnreadableBody) return { errors: [{ field: 'body', errors: [`body ${body.problem}`] }] };
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     return { errors: [{ field: 'body', errors: ['must be a form or a JSON object'] }] };
   }
-  const given = Object.fromEntries(type.fields.map((field) => [field, own(body, field)]));
-  const deep = Object.keys(given).filter((field) => isTooDeep(given[field]) && !type.acceptingAnything.includes(field));
+  const fields = Object.fromEntries(type.fields.map((field) => [field, ownValueOf(body, field)]));
+  const deep = Object.keys(fields).filter(
+    (field) => isTooDeep(fields[field]) && !type.acceptingAnything.includes(field),
+  );
   if (deep.length > 0) return { errors: deep.map((field) => ({ field, errors: [`${field} is nested too deeply`] })) };
-  const known = Object.entries(given).map(([field, item]) => [field, isObject(item) ? () => item : item] as const);
-  const value = plainToInstance(type, Object.fromEntries(known));
+  const wrappedEntries = Object.entries(fields).map(
+    ([field, item]) => [field, isObject(item) ? () => item : item] as const,
+  );
+  const value = plainToInstance(type, Object.fromEntries(wrappedEntries));
   const problems = validateSync(value);
   if (problems.length === 0) return { value };
   return {
@@ -61,6 +68,6 @@ export function parseBody<T extends object>(type: CallbackType<T>, body: unknown
   };
 }
 
-function own(body: object, field: string): unknown {
+function ownValueOf(body: object, field: string): unknown {
   return Object.getOwnPropertyDescriptor(body, field)?.value;
 }

@@ -3,11 +3,11 @@ import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 
-/** The longest body that is read, in bytes; compressed or not. A genuine callback has some hundred. */
+/** The longest body that is read, in bytes, before and after decompression. A genuine callback has a few hundred. */
 const MAX_BYTES = 102_400;
 /** The most fields that are read. */
 const MAX_FIELDS = 1_000;
-/** The same of a multipart form, each of which takes longer. */
+/** The most parts of a multipart form, each of which takes longer. */
 const MAX_PARTS = 100;
 
 /** Stands for a body without fields, and says why. */
@@ -24,8 +24,8 @@ export interface BodyFormat {
 }
 
 /**
- * What the stream of a request has, put back where HTTP/1 allows it, so that a middleware of the host's that reads the
- * stream finds it; `undefined` if it ends early.
+ * Reads a request's stream and puts the bytes back where HTTP/1 allows it, so that a middleware of the host's can still read
+ * it; `undefined` if the stream ends early.
  */
 export function readBytes(
   stream: Readable & { readonly complete?: boolean },
@@ -34,7 +34,7 @@ export function readBytes(
     const chunks: Buffer[] = [];
     let length = 0;
     const end = (bytes: Buffer | UnreadableBody | undefined): void => {
-      stream.off('readable', take).off('end', ended).off('error', cut).off('close', cut);
+      stream.off('readable', take).off('end', ended).off('error', abort).off('close', abort);
       if (bytes instanceof UnreadableBody) stream.resume(); // what follows is dropped
       resolve(bytes);
     };
@@ -43,7 +43,7 @@ export function readBytes(
         const chunk = stream.read() as Buffer | string;
         chunks.push(typeof chunk === 'string' ? Buffer.from(chunk, stream.readableEncoding ?? 'utf8') : chunk);
         length += chunks.at(-1)?.length ?? 0;
-        if (length > MAX_BYTES) return end(new UnreadableBody(TOO_LONG));
+        if (length > MAX_BYTES) return end(new UnreadableBody(TOO_LONG_MESSAGE));
       }
       if (!(stream instanceof IncomingMessage))
         stream.read(); // at its end, says so
@@ -54,30 +54,29 @@ export function readBytes(
       }
     };
     const ended = (): void => end(Buffer.concat(chunks));
-    const cut = (): void => end(undefined);
-    stream.on('readable', take).on('end', ended).on('error', cut).on('close', cut);
+    const abort = (): void => end(undefined);
+    stream.on('readable', take).on('end', ended).on('error', abort).on('close', abort);
   });
 }
 
-const TOO_LONG = `must have at most ${MAX_BYTES.toLocaleString('en')} bytes`;
+const TOO_LONG_MESSAGE = `must have at most ${MAX_BYTES.toLocaleString('en')} bytes`;
 
 /**
- * The fields of a body, by what it looks like rather than what it is called: JSON if it begins as an object or a list does,
- * else a form. A field that comes twice is a list. The length is that of the text, in bytes.
+ * The fields of a body. Unless it is multipart, its content decides: JSON if it begins like an object or a list, otherwise a
+ * form. A field that comes twice is a list. The length is that of the text, in bytes.
  */
 export async function parseBytes(
-  given: Uint8Array | string,
+  body: Uint8Array | string,
   { contentType = '', contentEncoding = '' }: BodyFormat,
 ): Promise<{ readonly fields: unknown; readonly bytes: number }> {
-  const sent =
-    typeof given === 'string' ? Buffer.from(given) : Buffer.from(given.buffer, given.byteOffset, given.length);
+  const sent = typeof body === 'string' ? Buffer.from(body) : Buffer.from(body.buffer, body.byteOffset, body.length);
   const unreadable = (problem: string) => ({ fields: new UnreadableBody(problem), bytes: sent.length });
-  const expand = typeof given === 'string' ? undefined : EXPANSIONS[contentEncoding.trim().toLowerCase()];
+  const expand = typeof body === 'string' ? undefined : EXPANSIONS[contentEncoding.trim().toLowerCase()];
   let content: Buffer;
   try {
     content = expand ? await expand(sent, { maxOutputLength: MAX_BYTES }) : sent;
   } catch {
-    return unreadable(`must match its Content-Encoding, and ${TOO_LONG.replace('must ', '')}`);
+    return unreadable(`must match its Content-Encoding, and ${TOO_LONG_MESSAGE.replace('must ', '')}`);
   }
   const bytes = content.length;
   if (/^\s*multipart\/form-data\b/i.test(contentType)) {
@@ -87,14 +86,14 @@ export async function parseBytes(
       // Deprecated for what it keeps in memory, which is no more than a body has here.
       // eslint-disable-next-line @typescript-eslint/no-deprecated
       const form = await new Response(new Uint8Array(content), { headers: { 'content-type': contentType } }).formData();
-      return { fields: collected(form), bytes };
+      return { fields: collectFields(form), bytes };
     } catch {
       return unreadable('must be a multipart form, as its Content-Type says');
     }
   }
-  const decoder = decoderOf(typeof given === 'string' ? '' : contentType);
+  const decoder = decoderOf(typeof body === 'string' ? '' : contentType);
   const text = decoder.decode(content);
-  if (!/^\s*[[{]/.test(text)) return { fields: collected(pairsOf(content, decoder)), bytes };
+  if (!/^\s*[[{]/.test(text)) return { fields: collectFields(pairsOf(content, decoder)), bytes };
   try {
     return { fields: JSON.parse(withNumbersAsText(text)) as unknown, bytes };
   } catch {
@@ -103,17 +102,17 @@ export async function parseBytes(
 }
 
 /** Strings, closed or not, brackets, and numbers. */
-const TOKENS = /"(?:[^"\\]|\\.)*"?|[[\]{}]|-?\d[\d.eE+-]*/gs;
-const PLAIN_NUMBER = /^-?\d+(\.\d+)?$/;
+const TOKEN_PATTERN = /"(?:[^"\\]|\\.)*"?|[[\]{}]|-?\d[\d.eE+-]*/gs;
+const PLAIN_NUMBER_PATTERN = /^-?\d+(\.\d+)?$/;
 
 /** A field's number that would not be written as it was sent is text: `100.00` would become 100, and a long one lose digits. */
 function withNumbersAsText(json: string): string {
   if (!/:\s*-?\d/.test(json)) return json;
   let depth = 0;
-  return json.replace(TOKENS, (token) => {
+  return json.replace(TOKEN_PATTERN, (token) => {
     if (token === '{' || token === '[') depth += 1;
     else if (token === '}' || token === ']') depth -= 1;
-    else if (depth === 1 && PLAIN_NUMBER.test(token) && String(Number(token)) !== token) return `"${token}"`;
+    else if (depth === 1 && PLAIN_NUMBER_PATTERN.test(token) && String(Number(token)) !== token) return `"${token}"`;
     return token;
   });
 }
@@ -122,7 +121,7 @@ type Expansion = (content: Buffer, limit: { readonly maxOutputLength: number }) 
 const gunzip: Expansion = promisify(zlib.gunzip);
 const inflate: Expansion = promisify(zlib.inflate);
 const brotli: Expansion = promisify(zlib.brotliDecompress);
-/** What has no entry is taken as it is. */
+/** A body with any other encoding is read unchanged. */
 const EXPANSIONS: Readonly<Record<string, Expansion | undefined>> = {
   gzip: gunzip,
   'x-gzip': gunzip,
@@ -130,7 +129,7 @@ const EXPANSIONS: Readonly<Record<string, Expansion | undefined>> = {
   br: brotli,
 };
 
-/** By the `charset` of a Content-Type: UTF-8 where there is none, or one that nobody knows. */
+/** The decoder for the `charset` of a Content-Type: UTF-8 if it has none or an unknown one. */
 function decoderOf(contentType: string): { decode(bytes: Uint8Array): string } {
   const [, charset = 'utf-8'] = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType) ?? [];
   try {
@@ -144,7 +143,7 @@ function* pairsOf(form: Buffer, decoder: { decode(bytes: Uint8Array): string }):
   for (const pair of trimmed(form).toString('latin1').split('&')) {
     if (pair === '') continue;
     const [name = ''] = pair.split('=', 1);
-    yield [decoder.decode(unescaped(name)), decoder.decode(unescaped(pair.slice(name.length + 1)))];
+    yield [decoder.decode(percentDecode(name)), decoder.decode(percentDecode(pair.slice(name.length + 1)))];
   }
 }
 
@@ -164,16 +163,18 @@ function isBlank(byte: number | undefined): boolean {
   return byte === 0x09 || byte === 0x0a || byte === 0x0d || byte === SPACE;
 }
 
-/** Percent signs stand for bytes of the form's charset. A loop, since a body may have nothing else. */
-function unescaped(part: string): Uint8Array {
+/**
+ * Decodes percent signs and plus signs to bytes, in the form's charset. A loop, since a body may consist of nothing else.
+ */
+function percentDecode(part: string): Uint8Array {
   const bytes = Buffer.from(part, 'latin1');
   let length = 0;
-  for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes.readUInt8(at);
-    const escape = byte === PERCENT ? 16 * hexAt(bytes, at + 1) + hexAt(bytes, at + 2) : NaN;
+  for (let index = 0; index < bytes.length; index += 1) {
+    const byte = bytes.readUInt8(index);
+    const escape = byte === PERCENT ? 16 * hexAt(bytes, index + 1) + hexAt(bytes, index + 2) : NaN;
     bytes[length] = byte === PLUS ? SPACE : Number.isNaN(escape) ? byte : escape;
     length += 1;
-    if (!Number.isNaN(escape)) at += 2;
+    if (!Number.isNaN(escape)) index += 2;
   }
   return bytes.subarray(0, length);
 }
@@ -182,15 +183,15 @@ const PERCENT = 0x25;
 const PLUS = 0x2b;
 const SPACE = 0x20;
 
-/** NaN for what is no digit. */
-function hexAt(bytes: Buffer, at: number): number {
-  const byte = bytes[at] ?? 0;
+/** NaN if the byte is not a hexadecimal digit. */
+function hexAt(bytes: Buffer, index: number): number {
+  const byte = bytes[index] ?? 0;
   if (byte >= 48 && byte <= 57) return byte - 48;
   const letter = byte | 32;
   return letter >= 97 && letter <= 102 ? letter - 87 : NaN;
 }
 
-function collected(pairs: Iterable<readonly [string, unknown]>): object {
+function collectFields(pairs: Iterable<readonly [string, unknown]>): object {
   const lists = new Map<string, string[]>();
   let count = 0;
   for (const [name, value] of pairs) {

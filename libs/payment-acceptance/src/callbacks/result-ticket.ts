@@ -33,11 +33,11 @@ export function readTicket(shop: Shop, ticket: string, now: Date): string | unde
   const bytes = bytesOf(ticket);
   if (!bytes) return undefined;
   const content = bytes.subarray(0, CONTENT_BYTES);
-  const given = bytes.subarray(CONTENT_BYTES);
-  const valid = [shop.token, ...shop.previousTokens].some((token) =>
-    timingSafeEqual(given, mac(token, shop.name, content)),
+  const receivedMac = bytes.subarray(CONTENT_BYTES);
+  const isValid = [shop.token, ...shop.previousTokens].some((token) =>
+    timingSafeEqual(receivedMac, mac(token, shop.name, content)),
   );
-  if (!valid || content.readUInt32BE(16) * 1000 < now.getTime()) return undefined;
+  if (!isValid || content.readUInt32BE(16) * 1000 < now.getTime()) return undefined;
   return uuidFromBytes(content);
 }
 

@@ -28,24 +28,24 @@ export function resolveRoutes(options: PaymentRoutesOptions): CallbackRoutes {
   const all = readOptions(ROUTE_RULES, { ...options }, { path: 'routes', production: false, problems });
   const redirect = all.redirect as Required<RedirectRoutesOptions> | false;
   const postback = all.postback as Required<PostbackRoutesOptions> | false;
-  const taken = new Map<string, string>();
+  const optionByPath = new Map<string, string>();
   const pathOf = (option: string, path: string): string => {
-    const own = segments(path);
+    const pathSegments = segments(path);
     const name = `routes.${option}`;
-    if (own.length === 0 || !own.every((segment) => SEGMENT.test(segment))) {
+    if (pathSegments.length === 0 || !pathSegments.every((segment) => SEGMENT_PATTERN.test(segment))) {
       problems.push(
         `${name}: must be one or more path segments of letters, digits, ".", "_", "~" and "-", separated by "/".`,
       );
     }
-    const full = [...segments(all.path), ...own].join('/');
-    const other = taken.get(full);
+    const fullPath = [...segments(all.path), ...pathSegments].join('/');
+    const other = optionByPath.get(fullPath);
     if (other) problems.push(`${name}: is also the path of ${other}. Give each its own path.`);
-    taken.set(full, name);
-    return full;
+    optionByPath.set(fullPath, name);
+    return fullPath;
   };
-  const decorated = (more: RequiredDecorators): RequiredDecorators => ({
-    decorators: [...all.decorators, ...more.decorators],
-    classDecorators: [...all.classDecorators, ...more.classDecorators],
+  const withDecorators = (routeOptions: RequiredDecorators): RequiredDecorators => ({
+    decorators: [...all.decorators, ...routeOptions.decorators],
+    classDecorators: [...all.classDecorators, ...routeOptions.classDecorators],
   });
   const routes: CallbackRoutes = {
     redirect: redirect
@@ -53,10 +53,10 @@ export function resolveRoutes(options: PaymentRoutesOptions): CallbackRoutes {
           success: pathOf('redirect.successPath', redirect.successPath),
           fail: pathOf('redirect.failPath', redirect.failPath),
           result: pathOf('redirect.resultPath', redirect.resultPath),
-          ...decorated(redirect),
+          ...withDecorators(redirect),
         }
       : undefined,
-    postback: postback ? { path: pathOf('postback.path', postback.path), ...decorated(postback) } : undefined,
+    postback: postback ? { path: pathOf('postback.path', postback.path), ...withDecorators(postback) } : undefined,
   };
   if (problems.length > 0) throw new PaymentConfigurationError(problems);
   return routes;
@@ -72,15 +72,15 @@ export function postedPaths({ redirect, postback }: CallbackRoutes): string[] {
  * is kept. `deeper` counts the path segments that follow `from` in the current address.
  */
 export function relativePath(from: string, to: string, deeper: number): string {
-  const [own, target] = [segments(from), segments(to)];
-  while (own.length > 1 && target.length > 1 && own[0] === target[0]) {
-    own.shift();
+  const [source, target] = [segments(from), segments(to)];
+  while (source.length > 1 && target.length > 1 && source[0] === target[0]) {
+    source.shift();
     target.shift();
   }
-  return '../'.repeat(own.length - 1 + deeper) + target.join('/');
+  return '../'.repeat(source.length - 1 + deeper) + target.join('/');
 }
 
-const SEGMENT = /^[A-Za-z0-9._~-]+$/;
+const SEGMENT_PATTERN = /^[A-Za-z0-9._~-]+$/;
 
 function segments(path: string): string[] {
   return path.split('/').filter(Boolean);

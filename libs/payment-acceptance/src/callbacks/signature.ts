@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { Shop } from '../config/resolved-options.js';
 import type { DigestCheck } from '../domain/callback.js';
 
-const DIGITS = 32;
+const DIGEST_LENGTH = 32;
 
 /**
  * `SignatureValue` of a redirect (section 5.4, documented): MD5 of `OutSum:InvId:token` as 32 upper-case hexadecimal
@@ -13,15 +13,15 @@ export function redirectSignature(outSum: string, invId: string, token: string):
 }
 
 /** Compares the given text with the digest for each token that the shop accepts, in constant time. */
-export function checkSignature(shop: Shop, outSum: string, invId: string, given: string | undefined): DigestCheck {
-  if (given === undefined || given === '') return 'absent';
+export function checkSignature(shop: Shop, outSum: string, invId: string, digest: string | undefined): DigestCheck {
+  if (digest === undefined || digest === '') return 'absent';
   // Equal lengths, as timingSafeEqual requires; the time reveals nothing about where the texts differ.
-  const received = Buffer.alloc(DIGITS);
-  received.write(given, 'utf8');
+  const received = Buffer.alloc(DIGEST_LENGTH);
+  received.write(digest, 'utf8');
   let match = false;
   for (const token of [shop.token, ...shop.previousTokens]) {
     const expected = Buffer.from(redirectSignature(outSum, invId, token.reveal()));
-    match = (timingSafeEqual(received, expected) && given.length === DIGITS) || match;
+    match = (timingSafeEqual(received, expected) && digest.length === DIGEST_LENGTH) || match;
   }
   return match ? 'match' : 'mismatch';
 }

@@ -7,8 +7,8 @@ export const HELP = `Usage: payment-acceptance <command> [options]
                            its package.json and the name of its lockfile in the current folder, changes nothing
   migrate                  brings the module's tables up to date
       --dry-run            only lists the pending migrations
-  forget-shop              lets a shop's id at the service be changed, as long as the shop has no bill: for a first
-                           start with a wrong shopId, after which the correct one is refused
+  forget-shop              allows a shop's id at the service to be changed while the shop has no bill: for when the
+                           first start had a wrong shopId, and the correct one is now refused
       -s, --shop NAME      which shop
       --dry-run            only reports whether it would
   status                   shows health and backlog; exit code 1 unless healthy
@@ -26,19 +26,19 @@ export const HELP = `Usage: payment-acceptance <command> [options]
       --from TIME  --to TIME   settled from (inclusive), to (exclusive), such as 2026-11-21T00:00:00Z
       --operator NAME      who is doing this, for the record; default: the system user's name
       --dry-run            only reports how many
-  retire-consumer          gives up what a consumer no longer takes, as a release has removed or renamed it or a handler:
-                           removes deliveries of what no instance has hosted for an hour
+  retire-consumer          after a release has removed or renamed a consumer or one of its handlers: removes the
+                           deliveries for what no instance has hosted for an hour
       --consumer NAME      which consumer
       --operator NAME      who is doing this, for the record; default: the system user's name
   reconcile --day DAY      compares a day's payments at the service with the ledger, as CSV; DAY such as 2026-11-21,
-                           by the service's wall clock; exit code 1 if they differ, or a
-                           shop of several could not be reconciled
+                           by the service's wall clock; exit code 1 if they differ, or if
+                           one of several shops could not be reconciled
       -s, --shop NAME      only this shop; default: every shop; with --against: the default shop
       --followed           also bills that ended on an earlier day and are still being checked
       --against FILE       instead of --day: a merchant account statement for one shop, as CSV with the
                            columns payment_id,bill_id,status,amount,currency,created_at
   doctor                   checks whether the service behaves as expected; creates nothing there; needs no database;
-                           exit code 1 if it does not
+                           exit code 1 if something differs
       -s, --shop NAME      asks as this shop; default: as each shop in turn
   import FILE              imports open bills of an older integration: a JSON array, or one JSON object per line
       -s, --shop NAME      the shop of bills that name none; default: the default shop; for a log: only this shop
@@ -107,8 +107,8 @@ const OPTIONS = {
   'dry-run': { type: 'boolean' },
 } satisfies ParseArgsConfig['options'];
 
-/** Of every command but `init`, which reads no configuration. */
-const COMMON = ['data-source', 'config', 'env-file', 'json'];
+/** Options of every command but `init`, which reads no configuration. */
+const COMMON_OPTIONS = ['data-source', 'config', 'env-file', 'json'];
 
 /** Each command's own options, and the name of its one operand. */
 const COMMANDS = {
@@ -149,15 +149,15 @@ export interface Arguments {
 export function readArguments(args: readonly string[]): Arguments | undefined {
   const { values, positionals } = parse(args);
   if (values.help) return undefined;
-  const [command, operand = '', ...more] = positionals;
+  const [command, operand = '', ...extraOperands] = positionals;
   if (command === undefined) throw new UsageError('Missing command.');
   if (!isCommand(command)) throw new UsageError(`Unknown command "${command}".`);
   const takes = COMMANDS[command];
-  const common = command === 'init' ? ['json'] : COMMON;
-  const foreign = Object.keys(values).find((name) => ![...common, ...takes.options].includes(name));
-  if (foreign !== undefined) throw new UsageError(`${command} has no option --${foreign}.`);
+  const common = command === 'init' ? ['json'] : COMMON_OPTIONS;
+  const unknownOption = Object.keys(values).find((name) => ![...common, ...takes.options].includes(name));
+  if (unknownOption !== undefined) throw new UsageError(`${command} has no option --${unknownOption}.`);
   if (takes.operand !== undefined && operand === '') throw new UsageError(`${command} needs a ${takes.operand}.`);
-  const surplus = takes.operand === undefined ? positionals[1] : more[0];
+  const surplus = takes.operand === undefined ? positionals[1] : extraOperands[0];
   if (surplus !== undefined) throw new UsageError(`Unexpected argument for ${command}: "${surplus}".`);
   return { command, operand, values };
 }

@@ -8,11 +8,11 @@ import { PaymentHealthIndicator } from '../health/payment-health.indicator.js';
 import { PaymentImport } from '../operations/payment-import.service.js';
 import { PaymentOperations } from '../operations/payment-operations.service.js';
 import { UsageError, type Arguments } from './arguments.js';
-import { opened } from './statement-file.js';
+import { openStatement } from './statement-file.js';
 import { printFields, printJson, type Output } from './output.js';
 
 /** Runs a command with the module's services. @returns the exit code */
-export type Command = (context: INestApplicationContext, given: Arguments, output: Output) => Promise<number>;
+export type Command = (context: INestApplicationContext, invocation: Arguments, output: Output) => Promise<number>;
 
 /** Exits with 1 unless all is well. */
 export const status: Command = async (context, { values }, output) => {
@@ -20,9 +20,9 @@ export const status: Command = async (context, { values }, output) => {
     .get(PaymentHealthIndicator)
     .isHealthy('payments', { timeoutMs: 10_000, degradedStatus: 'degraded' });
   const { status: state, degraded, database, backlog } = payments;
-  const standing = { status: state, degraded, database: database.error ?? 'reachable', ...backlog };
-  if (values.json) printJson(output, standing);
-  else printFields(output, standing);
+  const summary = { status: state, degraded, database: database.error ?? 'reachable', ...backlog };
+  if (values.json) printJson(output, summary);
+  else printFields(output, summary);
   return state === 'up' ? 0 : 1;
 };
 
@@ -37,8 +37,8 @@ export const check: Command = async (context, { operand, values }, output) => {
     ...rest,
     state: stateBefore === stateAfter ? stateAfter : `${stateBefore}, now ${stateAfter}`,
   });
-  for (const { paymentId, status: of, amount, currency } of payments) {
-    output.out(`payment ${paymentId}: ${of}, ${amount ?? 'no amount'} ${currency ?? ''}\n`);
+  for (const { paymentId, status: paymentStatus, amount, currency } of payments) {
+    output.out(`payment ${paymentId}: ${paymentStatus}, ${amount ?? 'no amount'} ${currency ?? ''}\n`);
   }
   return 0;
 };
@@ -53,7 +53,11 @@ export const replay: Command = async (context, { values }, output) => {
   };
   const none = Object.keys(filter).length === 0;
   if (none !== (values.all === true)) {
-    throw new UsageError(none ? 'Specify which deliveries, or --all.' : '--all cannot be combined with a filter.');
+    throw new UsageError(
+      none
+        ? 'Specify which deliveries with a filter such as --consumer NAME, or pass --all.'
+        : '--all cannot be combined with a filter.',
+    );
   }
   const dryRun = values['dry-run'] === true;
   const operations = context.get(PaymentOperations);
@@ -61,7 +65,8 @@ export const replay: Command = async (context, { values }, output) => {
     ? await operations.countReplayable(filter)
     : await operations.replay(filter, { operator: operatorOf(values.operator) });
   if (values.json) printJson(output, { dryRun, replayed });
-  else output.out(`${replayed} deliveries ${dryRun ? 'would' : 'will'} be retried.\n`);
+  else
+    output.out(`${replayed} ${replayed === 1 ? 'delivery' : 'deliveries'} ${dryRun ? 'would' : 'will'} be retried.\n`);
   return 0;
 };
 
@@ -79,11 +84,14 @@ export const deliver: Command = async (context, { values }, output) => {
   };
   const operations = context.get(PaymentOperations);
   const dryRun = values['dry-run'] === true;
-  const made = dryRun
+  const eventCount = dryRun
     ? await operations.countPastEvents(filter)
     : await operations.deliverPastEvents(filter, { operator: operatorOf(values.operator) });
-  if (values.json) printJson(output, { dryRun, made });
-  else output.out(`${made} events ${dryRun ? 'would' : 'will'} be delivered to "${shownText(consumer)}".\n`);
+  if (values.json) printJson(output, { dryRun, made: eventCount });
+  else
+    output.out(
+      `${eventCount} ${eventCount === 1 ? 'event' : 'events'} ${dryRun ? 'would' : 'will'} be delivered to "${shownText(consumer)}".\n`,
+    );
   return 0;
 };
 
@@ -92,7 +100,10 @@ export const retireConsumer: Command = async (context, { values }, output) => {
   if (consumer === undefined) throw new UsageError('Specify the consumer: --consumer NAME.');
   const removed = await context.get(PaymentOperations).retireConsumer(consumer, { operator: operatorOf(operator) });
   if (values.json) printJson(output, { consumer, removed });
-  else output.out(`${removed} deliveries of what consumer "${shownText(consumer)}" no longer takes are removed.\n`);
+  else
+    output.out(
+      `Removed ${removed} ${removed === 1 ? 'delivery' : 'deliveries'} that consumer "${shownText(consumer)}" no longer takes.\n`,
+    );
   return 0;
 };
 
@@ -116,7 +127,7 @@ export const importFile: Command = async (context, { operand, values }, output) 
   const options = { operator: operatorOf(values.operator), dryRun: values['dry-run'] === true };
   const logged = isLog
     ? await (shop === undefined ? imports : imports.forShop(shop)).importLog(
-        (await opened(operand)).readLines(),
+        (await openStatement(operand)).readLines(),
         options,
       )
     : undefined;
@@ -133,8 +144,8 @@ export const importFile: Command = async (context, { operand, values }, output) 
     for (const { index, billId, orderId, problems } of refused) {
       output.out(`${shownText(`bill ${index + 1} (${billId}, order ${orderId}): ${problems.join(' ')}`)}\n`);
     }
-    for (const { shop: of, orderId, billId } of logged?.bills ?? []) {
-      output.out(`${shownText(`bill ${billId} of order ${orderId} of shop ${of}`)}\n`);
+    for (const { shop: shopName, orderId, billId } of logged?.bills ?? []) {
+      output.out(`${shownText(`bill ${billId} of order ${orderId} of shop ${shopName}`)}\n`);
     }
   }
   return report.refused.length > 0 ? 1 : 0;
@@ -160,9 +171,9 @@ async function readBills(file: string): Promise<BillToImport[]> {
  * The named operator, else the user who runs the command.
  * @throws UsageError
  */
-export function operatorOf(given: string | undefined): string {
-  if (given?.trim() === '') throw new UsageError('--operator: must not be empty.');
-  if (given !== undefined) return given;
+export function operatorOf(operator: string | undefined): string {
+  if (operator?.trim() === '') throw new UsageError('--operator: must not be empty.');
+  if (operator !== undefined) return operator;
   try {
     return `cli:${userInfo().username}`;
   } catch {

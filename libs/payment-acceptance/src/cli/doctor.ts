@@ -8,7 +8,7 @@ import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-optio
 import { ShopRegistry } from '../config/shop-registry.js';
 import { PaymentDoctor, type DoctorFinding, type DoctorVerdict } from '../operations/payment-doctor.service.js';
 import type { Command } from './commands.js';
-import type { Given } from './environment-file.js';
+import type { CommandLine } from './environment-file.js';
 import { optionsOf, storageOf } from './host.js';
 import { printJson, type Output } from './output.js';
 
@@ -20,20 +20,20 @@ export const doctor: Command = async (context, { values }, output) => {
   return report(findings, { options, routes, json: values.json }, output);
 };
 
-/** Whether a command is told of a database. */
-export async function namesDatabase(given: Given, env: NodeJS.ProcessEnv): Promise<boolean> {
-  return given.values['data-source'] !== undefined || (await storageOf(given, env)) !== undefined;
+/** Whether the command line, the environment or the configuration names a database. */
+export async function namesDatabase(invocation: CommandLine, env: NodeJS.ProcessEnv): Promise<boolean> {
+  return invocation.values['data-source'] !== undefined || (await storageOf(invocation, env)) !== undefined;
 }
 
-/** The same from the service's answers alone, as for somebody who decides whether the module fits. */
+/** Examines only the service's answers, for somebody who is still deciding whether the module fits. */
 export async function doctorWithoutDatabase(
-  { values }: Given,
+  { values }: CommandLine,
   env: NodeJS.ProcessEnv,
   output: Output,
 ): Promise<number> {
-  const given: PaymentAcceptanceOptions & PaymentAcceptanceExtras = await optionsOf(values.config, env);
-  const { routes = {}, role: _role, dataSource: _dataSource, routeImports: _imports, ...own } = given;
-  const options = resolveOptions(own, env['NODE_ENV']);
+  const hostOptions: PaymentAcceptanceOptions & PaymentAcceptanceExtras = await optionsOf(values.config, env);
+  const { routes = {}, role: _role, dataSource: _dataSource, routeImports: _imports, ...moduleOptions } = hostOptions;
+  const options = resolveOptions(moduleOptions, env['NODE_ENV']);
   const shops = new ShopRegistry(options, new PaymentClock());
   const findings = await new PaymentDoctor(null, shops, new PaymentRandom(), options).examine(values.shop);
   output.err(
@@ -43,13 +43,13 @@ export async function doctorWithoutDatabase(
   return report(findings, { options, routes: resolveRoutes(routes), json: values.json }, output);
 }
 
-interface Reported {
+interface ReportContext {
   readonly options: ResolvedOptions;
   readonly routes: CallbackRoutes;
   readonly json: boolean | undefined;
 }
 
-function report(findings: readonly DoctorFinding[], { options, routes, json }: Reported, output: Output): number {
+function report(findings: readonly DoctorFinding[], { options, routes, json }: ReportContext, output: Output): number {
   if (json) printJson(output, findings);
   else {
     printCallbacks(options, routes, output);
@@ -62,7 +62,7 @@ function report(findings: readonly DoctorFinding[], { options, routes, json }: R
   return findings.some(({ verdict }) => verdict === 'different') ? 1 : 0;
 }
 
-/** Ends with what matters. A refused token is no fault of the service. */
+/** Prints the conclusions last. A refused token is not the service's fault. */
 function printSummary(findings: readonly DoctorFinding[], { out }: Output): void {
   const count = (verdict: DoctorVerdict): number => findings.filter((finding) => finding.verdict === verdict).length;
   out(

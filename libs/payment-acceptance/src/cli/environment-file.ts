@@ -4,7 +4,7 @@ import { parseEnv } from 'node:util';
 import { UsageError, type Arguments } from './arguments.js';
 
 /** A command line, and where its environment comes from. */
-export interface Given extends Arguments {
+export interface CommandLine extends Arguments {
   /** The files that were read, as a sentence names them. */
   readonly environmentFiles: string;
 }

@@ -5,7 +5,7 @@ import { UsageError } from './arguments.js';
 import { operatorOf, type Command } from './commands.js';
 import { printFields, printJson } from './output.js';
 
-const LABELS: Readonly<Record<ErasedPart, string>> = {
+const PART_LABELS: Readonly<Record<ErasedPart, string>> = {
   bills: 'bills: description, name, custom, error texts',
   payments: 'payments: card number',
   events: 'events: custom, card number',
@@ -16,7 +16,8 @@ const LABELS: Readonly<Record<ErasedPart, string>> = {
   notes: "operators' actions: note",
 };
 
-const ELSEWHERE = 'Not covered: your own tables, events already delivered, brokers, logs, backups, and the service.\n';
+const NOT_COVERED_NOTE =
+  'Not covered: your own tables, events already delivered, brokers, logs, backups, and the service.\n';
 
 /** Says from how many records of each kind something was removed. */
 export const erase: Command = async (context, { values }, output) => {
@@ -35,8 +36,8 @@ export const erase: Command = async (context, { values }, output) => {
   );
   printFields(
     output,
-    Object.fromEntries(Object.entries(LABELS).map(([part, label]) => [label, removed[part as ErasedPart]])),
+    Object.fromEntries(Object.entries(PART_LABELS).map(([part, label]) => [label, removed[part as ErasedPart]])),
   );
-  output.out(ELSEWHERE);
+  output.out(NOT_COVERED_NOTE);
   return 0;
 };

@@ -141,13 +141,13 @@ describe('a failure', () => {
   test.each(TABLE)('%s of code %s says what is next: %s', (error, code, next, exitCode, line = LINE) => {
     const args = line.includes('my files') ? ['status', '-d', "my files/it's.ts"] : line.split(' ');
     const given = { ...readArguments(args)!, environmentFiles: '/app/.env' };
-    const failure = failureOf(error, { args, given });
+    const failure = failureOf(error, { args, invocation: given });
     expect(failure).toMatchObject({ code, next, exitCode });
     expect(failure.message).not.toBe('');
   });
 
   test('says so even if the command line cannot be read', () => {
-    expect(failureOf(new UsageError('wrong'), { args: ['-x'], given: undefined }).next).toBe(`${RUN} --help`);
+    expect(failureOf(new UsageError('wrong'), { args: ['-x'], invocation: undefined }).next).toBe(`${RUN} --help`);
   });
 
   test('has a line in the table for each of our errors that can end a command', () => {

@@ -16,7 +16,7 @@ import {
   PaymentUnsupportedDataSourceError,
 } from '../database/database.errors.js';
 import { UsageError } from './arguments.js';
-import type { Given } from './environment-file.js';
+import type { CommandLine } from './environment-file.js';
 
 /** How a command failed, as both text and `--json` say it. */
 export interface Failure {
@@ -36,7 +36,7 @@ export interface Situation {
   /** The command line as it was typed. */
   readonly args: readonly string[];
   /** `undefined` if the command line is wrong. */
-  readonly given: Given | undefined;
+  readonly invocation: CommandLine | undefined;
 }
 
 /** The data source cannot connect: no server, or one that refuses. */
@@ -49,18 +49,18 @@ export class DatabaseUnreachableError extends PaymentAcceptanceError {
 }
 
 export function failureOf(error: unknown, situation: Situation): Failure {
-  const step = STEPS.find(({ type }) => error instanceof type);
+  const step = NEXT_STEPS.find(({ type }) => error instanceof type);
   return {
     code: error instanceof PaymentAcceptanceError ? error.code : (step?.code ?? 'unexpected'),
     message: error instanceof PaymentAcceptanceError ? error.message : reasonText(error),
     next: step ? step.next(error, situation) : command('doctor', situation),
-    exitCode: WRONG.some((type) => error instanceof type) ? 2 : 1,
+    exitCode: USAGE_ERRORS.some((type) => error instanceof type) ? 2 : 1,
   };
 }
 
 type ErrorType<E = unknown> = abstract new (...args: never[]) => E;
 
-const WRONG: readonly ErrorType[] = [
+const USAGE_ERRORS: readonly ErrorType[] = [
   UsageError,
   PaymentConfigurationError,
   PaymentUnknownShopError,
@@ -68,101 +68,118 @@ const WRONG: readonly ErrorType[] = [
   PaymentUnsupportedDataSourceError,
 ];
 
-interface Step {
+interface NextStep {
   readonly type: ErrorType;
   readonly next: (error: unknown, situation: Situation) => string;
   /** Code of an error that is not the module's own. */
   readonly code?: string;
 }
 
-function step<E>(type: ErrorType<E>, next: (error: E, situation: Situation) => string, code?: string): Step {
-  return { type, next: next as Step['next'], ...(code !== undefined && { code }) };
+function step<E>(type: ErrorType<E>, next: (error: E, situation: Situation) => string, code?: string): NextStep {
+  return { type, next: next as NextStep['next'], ...(code !== undefined && { code }) };
 }
 
 /** What to do next after each error that can end a command; the first that fits. */
-const STEPS: readonly Step[] = [
+const NEXT_STEPS: readonly NextStep[] = [
   step(UsageError, ({ next }) => next ?? `${PROGRAM} --help`),
-  step(PaymentConfigurationError, (_error, said) => `Correct it in ${sourceOf(said)}, then: ${again(said)}`),
+  step(
+    PaymentConfigurationError,
+    (_error, situation) => `Correct it in ${sourceOf(situation)}, then: ${repeatedCommand(situation)}`,
+  ),
   step(
     PaymentUnknownShopError,
-    (_error, said) => `Specify another shop, or add this one in ${sourceOf(said)}, then: ${again(said)}`,
+    (_error, situation) =>
+      `Specify another shop, or add this one in ${sourceOf(situation)}, then: ${repeatedCommand(situation)}`,
   ),
   step(
     PaymentInvalidShopError,
-    ({ shop }, said) => `Correct the shop's settings, then: ${command('doctor', said, ['--shop', shop])}`,
+    ({ shop }, situation) => `Correct the shop's settings, then: ${command('doctor', situation, ['--shop', shop])}`,
   ),
-  step(PaymentShopResolverError, (_error, said) => again(said)),
-  step(PaymentSchemaBehindError, (_error, said) => command('migrate', said)),
+  step(PaymentShopResolverError, (_error, situation) => repeatedCommand(situation)),
+  step(PaymentSchemaBehindError, (_error, situation) => command('migrate', situation)),
   step(
     PaymentUnsupportedDataSourceError,
-    (_error, said) =>
-      `Specify the application's PostgreSQL or MariaDB with DATABASE_URL or --data-source FILE: ${again(said)}`,
+    (_error, situation) =>
+      `Specify the application's PostgreSQL or MariaDB with DATABASE_URL or --data-source FILE: ${repeatedCommand(situation)}`,
   ),
   step(
     DatabaseUnreachableError,
-    (_error, said) => `Start the database, or correct ${addressOf(said)}, then: ${again(said)}`,
+    (_error, situation) =>
+      `Start the database, or correct ${addressOf(situation)}, then: ${repeatedCommand(situation)}`,
   ),
   step(PaymentOperatorActionError, nextOfAction),
-  step(PaymentActionInterruptedError, (_error, said) => again(said)),
-  step(PaymentServiceError, (_error, said) => command('doctor', said, shopOf(said))),
-  step(PaymentJudgeError, (_error, said) => `Correct the option judge, then: ${again(said)}`),
-  step(PaymentReadOnlyDatabaseError, (_error, said) => `Correct ${addressOf(said)}, then: ${again(said)}`),
-  step(PaymentStatementTimeoutError, (_error, said) => command('status', said)),
-  step(PaymentPoolExhaustedError, (_error, said) => command('status', said)),
-  step(GroupCommitTimeoutError, (_error, said) => command('status', said), 'timeout'),
-  step(TimeoutError, (_error, said) => command('status', said), 'timeout'),
+  step(PaymentActionInterruptedError, (_error, situation) => repeatedCommand(situation)),
+  step(PaymentServiceError, (_error, situation) => command('doctor', situation, shopOf(situation))),
+  step(PaymentJudgeError, (_error, situation) => `Correct the option judge, then: ${repeatedCommand(situation)}`),
+  step(
+    PaymentReadOnlyDatabaseError,
+    (_error, situation) => `Correct ${addressOf(situation)}, then: ${repeatedCommand(situation)}`,
+  ),
+  step(PaymentStatementTimeoutError, (_error, situation) => command('status', situation)),
+  step(PaymentPoolExhaustedError, (_error, situation) => command('status', situation)),
+  step(GroupCommitTimeoutError, (_error, situation) => command('status', situation), 'timeout'),
+  step(TimeoutError, (_error, situation) => command('status', situation), 'timeout'),
   step(
     QueryFailedError,
-    (error, said) =>
+    (error, situation) =>
       lacksPrivilege(error)
-        ? `Use a user with the privileges in docs/getting-started.md#privileges, or have them granted, then: ${again(said)}`
-        : again(said),
+        ? `Use a user with the privileges in docs/getting-started.md#privileges, or have them granted, then: ${repeatedCommand(situation)}`
+        : repeatedCommand(situation),
     'database-error',
   ),
 ];
 
-function nextOfAction({ reason }: PaymentOperatorActionError, said: Situation): string {
-  if (reason === 'busy') return again(said);
-  if (reason === 'refused') return `Correct the command line: ${again(said)}`;
-  if (said.given?.command === 'deliver') return `Start an instance that has the handler, then: ${again(said)}`;
-  const found = command(said.given?.command ?? 'check', said, [said.given?.operand || 'BILL', '--shop', 'NAME']);
-  return `Correct the id, or specify the bill's shop: ${found}`;
+function nextOfAction({ reason }: PaymentOperatorActionError, situation: Situation): string {
+  if (reason === 'busy') return repeatedCommand(situation);
+  if (reason === 'refused') return `Correct the command line: ${repeatedCommand(situation)}`;
+  if (situation.invocation?.command === 'deliver')
+    return `Start an instance that has the handler, then: ${repeatedCommand(situation)}`;
+  const nextCommand = command(situation.invocation?.command ?? 'check', situation, [
+    situation.invocation?.operand || 'BILL',
+    '--shop',
+    'NAME',
+  ]);
+  return `Correct the id, or specify the bill's shop: ${nextCommand}`;
 }
 
-function sourceOf({ given }: Situation): string {
-  return given?.values.config ?? `the environment or ${given?.environmentFiles ?? '.env'}`;
+function sourceOf({ invocation }: Situation): string {
+  return invocation?.values.config ?? `the environment or ${invocation?.environmentFiles ?? '.env'}`;
 }
 
-function addressOf({ given }: Situation): string {
-  return given?.values['data-source'] ?? `DATABASE_URL in the environment or ${given?.environmentFiles ?? '.env'}`;
+function addressOf({ invocation }: Situation): string {
+  return (
+    invocation?.values['data-source'] ?? `DATABASE_URL in the environment or ${invocation?.environmentFiles ?? '.env'}`
+  );
 }
 
-function shopOf({ given }: Situation): string[] {
-  return given?.values.shop === undefined ? [] : ['--shop', given.values.shop];
+function shopOf({ invocation }: Situation): string[] {
+  return invocation?.values.shop === undefined ? [] : ['--shop', invocation.values.shop];
 }
 
 /** The same command line once more. */
-function again({ args }: Situation): string {
-  return [PROGRAM, ...args.map(quoted)].join(' ');
+function repeatedCommand({ args }: Situation): string {
+  return [PROGRAM, ...args.map(shellQuote)].join(' ');
 }
 
 /** Another command on the same data source and configuration. */
-function command(name: string, { given }: Situation, more: readonly string[] = []): string {
-  const values: Partial<Given['values']> = given?.values ?? {};
+function command(name: string, { invocation }: Situation, extraArgs: readonly string[] = []): string {
+  const values: Partial<CommandLine['values']> = invocation?.values ?? {};
   const files = [
     ...[values['data-source'] ?? []].flat().flatMap((file) => ['--data-source', file]),
     ...[values.config ?? []].flat().flatMap((file) => ['--config', file]),
     ...(values['env-file'] ?? []).flatMap((file) => ['--env-file', file]),
   ];
-  return [PROGRAM, name, ...more, ...files].map((word, index) => (index === 0 ? word : quoted(word))).join(' ');
+  return [PROGRAM, name, ...extraArgs, ...files]
+    .map((word, index) => (index === 0 ? word : shellQuote(word)))
+    .join(' ');
 }
 
-/** As a shell reads it. */
-function quoted(word: string): string {
+/** Quotes a word for a shell. */
+function shellQuote(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Others' messages may be empty, as when no address answers. */
+/** The message of a foreign error may be empty, as when no address answers. */
 function reasonText(error: unknown): string {
   return error instanceof Error && error.message === '' ? errorType(error) : describeError(error);
 }

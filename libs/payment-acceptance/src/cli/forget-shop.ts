@@ -6,15 +6,15 @@ import { withConnections } from '../database/with-connections.js';
 import { PaymentOperatorActionError } from '../operations/operator.errors.js';
 import { ShopIdentityStore } from '../settlement/storage/shop.store.js';
 import { UsageError } from './arguments.js';
-import type { Given } from './environment-file.js';
+import type { CommandLine } from './environment-file.js';
 import { schemaOf, withDatabase, type NamedDatabase } from './host.js';
 import { printJson, type Output } from './output.js';
 
-/** Starts nothing of the application, which refuses to start: its shop has another id than the tables know. */
-export function forgetShop(given: Given, env: NodeJS.ProcessEnv, output: Output): Promise<number> {
-  const { shop, 'dry-run': dryRun = false, ...values } = given.values;
+/** Does not start the application, which would refuse: its shop has a different id from the one in the tables. */
+export function forgetShop(invocation: CommandLine, env: NodeJS.ProcessEnv, output: Output): Promise<number> {
+  const { shop, 'dry-run': dryRun = false, ...values } = invocation.values;
   if (shop === undefined) throw new UsageError('Specify a shop: --shop NAME.');
-  return withDatabase(given, env, async (named) => {
+  return withDatabase(invocation, env, async (named) => {
     await forget(named, { shop, dryRun, schema: await schemaOf(values.config, env) });
     if (values.json) printJson(output, { shop, dryRun, forgotten: true });
     else output.out(`The next start ${dryRun ? 'would store' : 'stores'} a new id for shop "${shownText(shop)}".\n`);
@@ -33,8 +33,8 @@ function forget(
         statementTimeoutMs: LONG_STATEMENT_TIMEOUT_MS,
       }),
     );
-    const known = await store.identitiesOf([{ name: shop }]);
-    if (known.length === 0) {
+    const identities = await store.identitiesOf([{ name: shop }]);
+    if (identities.length === 0) {
       throw new PaymentOperatorActionError(`The tables have no shop "${shownText(shop)}".`, 'not-found');
     }
     if (dryRun ? !(await store.hasBills(shop)) : await store.forget(shop)) return;

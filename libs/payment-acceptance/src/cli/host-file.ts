@@ -24,7 +24,7 @@ export async function importHostFile(option: string, name: string): Promise<unkn
   }
 }
 
-/** As Node decides it, so that loaders for either kind of file find it. */
+/** Decided as Node does, so that loaders for either kind of file find it. */
 function isModule(file: string): boolean {
   if (/\.[mc][jt]s$/.test(file)) return /\.m[jt]s$/.test(file);
   for (let folder = path.dirname(file); ; folder = path.dirname(folder)) {
@@ -46,10 +46,10 @@ export async function importDataSource(file: string): Promise<DataSource> {
     isObject(value) && (value as Record<string, unknown>)['@instanceof'] === Symbol.for('DataSource');
   const candidates = isObject(exported) && !isDataSource(exported) ? Object.values(exported) : [exported];
   // Many files export the same data source by name and by default.
-  const found = new Set((await settled(candidates)).filter(isDataSource));
-  const [dataSource] = found;
-  if (dataSource === undefined || found.size > 1) {
-    const count = found.size === 0 ? 'no DataSource' : `${found.size} data sources`;
+  const dataSources = new Set((await awaitExports(candidates)).filter(isDataSource));
+  const [dataSource] = dataSources;
+  if (dataSource === undefined || dataSources.size > 1) {
+    const count = dataSources.size === 0 ? 'no DataSource' : `${dataSources.size} data sources`;
     throw new UsageError(
       `--data-source: ${file} exports ${count}. It must export one, such as: export default new DataSource({ … });`,
     );
@@ -57,7 +57,7 @@ export async function importDataSource(file: string): Promise<DataSource> {
   return dataSource;
 }
 
-async function settled(exports: readonly unknown[]): Promise<unknown[]> {
+async function awaitExports(exports: readonly unknown[]): Promise<unknown[]> {
   try {
     return await Promise.all(exports);
   } catch (error) {
@@ -65,7 +65,7 @@ async function settled(exports: readonly unknown[]): Promise<unknown[]> {
   }
 }
 
-/** What Node itself does not read, a loader of the host's does. tsx emits no types of decorated properties, which TypeORM may need. */
+/** How to load a file that Node itself cannot. tsx emits no types of decorated properties, which TypeORM may need. */
 function forTypeScript(option: string, file: string): string {
   const compiled = path.basename(file).replace(/ts$/, 'js');
   return (

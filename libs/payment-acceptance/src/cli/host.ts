@@ -8,7 +8,7 @@ import { namesDatabase, type PaymentStorageOptions } from '../database/storage-o
 import { withConnections } from '../database/with-connections.js';
 import { PaymentAcceptanceModule } from '../payment-acceptance.module.js';
 import { UsageError } from './arguments.js';
-import type { Given } from './environment-file.js';
+import type { CommandLine } from './environment-file.js';
 import { DatabaseUnreachableError } from './failure.js';
 import { importDataSource, importHostFile } from './host-file.js';
 import type { Output } from './output.js';
@@ -22,17 +22,17 @@ export type NamedDatabase = DataSource | PaymentStorageOptions;
 
 /** Runs work on the host's database. */
 export async function withDatabase<T>(
-  given: Given,
+  invocation: CommandLine,
   env: NodeJS.ProcessEnv,
   work: (database: NamedDatabase) => Promise<T>,
 ): Promise<T> {
-  const file = given.values['data-source'];
+  const file = invocation.values['data-source'];
   if (file !== undefined) return withDataSource(await importDataSource(file), work);
-  const storage = await storageOf(given, env);
+  const storage = await storageOf(invocation, env);
   if (!storage) {
     throw new UsageError(
-      `Missing database: DATABASE_URL is set neither in the environment nor in ${given.environmentFiles}.`,
-      `Set DATABASE_URL there, or: npx payment-acceptance ${given.command} --data-source FILE`,
+      `Missing database: DATABASE_URL is set neither in the environment nor in ${invocation.environmentFiles}.`,
+      `Set DATABASE_URL there, or: npx payment-acceptance ${invocation.command} --data-source FILE`,
     );
   }
   await withConnections(storage, async (source) => {
@@ -77,7 +77,7 @@ async function connect(dataSource: DataSource): Promise<void> {
 
 /** What the environment names, or the host's own option `storage`. */
 export async function storageOf(
-  { values: { config } }: Given,
+  { values: { config } }: CommandLine,
   env: NodeJS.ProcessEnv,
 ): Promise<PaymentStorageOptions | undefined> {
   const url = env['DATABASE_URL'];
@@ -88,13 +88,13 @@ export async function storageOf(
 
 /** Runs work with the module's services. */
 export function withModule<T>(
-  given: Given,
+  invocation: CommandLine,
   env: NodeJS.ProcessEnv,
   output: Output,
   work: (context: INestApplicationContext) => Promise<T>,
 ): Promise<T> {
-  return withDatabase(given, env, async (database) => {
-    const options = await optionsOf(given.values.config, env);
+  return withDatabase(invocation, env, async (database) => {
+    const options = await optionsOf(invocation.values.config, env);
     const context = await NestFactory.createApplicationContext(await commandModule(database, options), {
       logger: loggerTo(output),
       abortOnError: false,
@@ -171,9 +171,9 @@ function loggerTo({ err }: Output): LoggerService {
   return {
     log: () => undefined,
     warn: write,
-    error(message: unknown, ...more: unknown[]) {
+    error(message: unknown, ...optionalParams: unknown[]) {
       // What stops the start is reported as the command's own failure.
-      if (more.at(-1) !== 'ExceptionHandler') write(message);
+      if (optionalParams.at(-1) !== 'ExceptionHandler') write(message);
     },
     fatal: write,
   };

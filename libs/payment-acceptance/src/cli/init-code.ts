@@ -1,8 +1,8 @@
-/** How an application whose data layer is not TypeORM takes part: what `init` prints of it. */
+/** What `init` prints for an application whose data layer is not TypeORM. */
 export interface PrintedLayer {
-  /** By which package it is known. */
+  /** The package by which the layer is detected. */
   readonly package: string;
-  /** Imports of the application's module. What is yours has another place, perhaps. */
+  /** Imports of the application's module. Those marked `yours` may be elsewhere. */
   readonly top: readonly string[];
   /** Modules, providers and their parameters that the factory of the options needs. */
   readonly needs?: { readonly lines: readonly string[]; readonly parameters: string };
@@ -15,16 +15,16 @@ export interface PrintedLayer {
   };
 }
 
-const NOTED =
+const NOTE_COMMENT =
   '// E.g. the order is cancelled or already paid: it stays as it is, and a person reads the note. If there is no such order, this throws.';
-const WHERE = 'WHERE id = $1 AND amount = $2 AND currency = $3';
-const PAID = `UPDATE orders SET status = 'paid' ${WHERE} AND status = 'pending'`;
-const NOTE = `UPDATE orders SET note = $4 ${WHERE}`;
+const WHERE_ORDER = 'WHERE id = $1 AND amount = $2 AND currency = $3';
+const MARK_PAID = `UPDATE orders SET status = 'paid' ${WHERE_ORDER} AND status = 'pending'`;
+const ADD_NOTE = `UPDATE orders SET note = $4 ${WHERE_ORDER}`;
 
 /** `?` takes the values in the order of the text. */
-const placed = (text: string): string => text.replace(/\$\d/g, '?');
+const withQuestionMarks = (text: string): string => text.replace(/\$\d/g, '?');
 
-/** In the order in which they are looked for: a layer stands before what it may stand on. */
+/** In the order in which they are looked for: each layer before those that it may be built on. */
 export const LAYERS: readonly PrintedLayer[] = [
   {
     package: '@prisma/client',
@@ -40,7 +40,7 @@ export const LAYERS: readonly PrintedLayer[] = [
       lines: [
         'const order = { id, amount, currency };',
         `const { count } = await tx.order.updateMany({ where: { ...order, status: 'pending' }, data: { status: 'paid' } });`,
-        NOTED,
+        NOTE_COMMENT,
         'const noted = { where: order, data: { note: `Payment ${paymentId}` } };',
         'if (count === 0) requireOrder(event, await tx.order.updateMany(noted));',
       ],
@@ -66,7 +66,7 @@ export const LAYERS: readonly PrintedLayer[] = [
         'const order = and(eq(orders.id, id), eq(orders.amount, amount), eq(orders.currency, currency));',
         `const pending = and(order, eq(orders.status, 'pending'));`,
         `const { rowCount } = await tx.update(orders).set({ status: 'paid' }).where(pending);`,
-        NOTED,
+        NOTE_COMMENT,
         'const note = `Payment ${paymentId}`;',
         'if (!rowCount) requireOrder(event, await tx.update(orders).set({ note }).where(order));',
       ],
@@ -87,7 +87,7 @@ export const LAYERS: readonly PrintedLayer[] = [
       lines: [
         `const order = tx.updateTable('orders').where('id', '=', id).where('amount', '=', amount).where('currency', '=', currency);`,
         `const { numUpdatedRows } = await order.where('status', '=', 'pending').set({ status: 'paid' }).executeTakeFirst();`,
-        NOTED,
+        NOTE_COMMENT,
         'const noted = order.set({ note: `Payment ${paymentId}` });',
         'if (numUpdatedRows === 0n) requireOrder(event, await noted.executeTakeFirst());',
       ],
@@ -106,7 +106,7 @@ export const LAYERS: readonly PrintedLayer[] = [
       lines: [
         'const order = { id, amount, currency };',
         `const paid = await tx('orders').where({ ...order, status: 'pending' }).update({ status: 'paid' });`,
-        NOTED,
+        NOTE_COMMENT,
         'const note = `Payment ${paymentId}`;',
         `if (!paid) requireOrder(event, await tx('orders').where(order).update({ note }));`,
       ],
@@ -129,7 +129,7 @@ export const LAYERS: readonly PrintedLayer[] = [
       lines: [
         'const order = { id, amount, currency };',
         `const paid = await tx.nativeUpdate(Order, { ...order, status: 'pending' }, { status: 'paid' });`,
-        NOTED,
+        NOTE_COMMENT,
         'const note = `Payment ${paymentId}`;',
         'if (!paid) requireOrder(event, await tx.nativeUpdate(Order, order, { note }));',
       ],
@@ -147,9 +147,9 @@ export const LAYERS: readonly PrintedLayer[] = [
       type: 'PoolClient',
       lines: [
         'const order = [id, amount, currency];',
-        `const { rowCount } = await tx.query(\`${PAID}\`, order);`,
-        NOTED,
-        `const noted = \`${NOTE}\`;`,
+        `const { rowCount } = await tx.query(\`${MARK_PAID}\`, order);`,
+        NOTE_COMMENT,
+        `const noted = \`${ADD_NOTE}\`;`,
         'if (!rowCount) requireOrder(event, await tx.query(noted, [...order, `Payment ${paymentId}`]));',
       ],
     },
@@ -166,9 +166,9 @@ export const LAYERS: readonly PrintedLayer[] = [
       type: 'PoolConnection',
       lines: [
         'const order = [id, amount, currency];',
-        `const [paid] = await tx.query<ResultSetHeader>(\`${placed(PAID)}\`, order);`,
-        NOTED,
-        `const noted = \`${placed(NOTE)}\`;`,
+        `const [paid] = await tx.query<ResultSetHeader>(\`${withQuestionMarks(MARK_PAID)}\`, order);`,
+        NOTE_COMMENT,
+        `const noted = \`${withQuestionMarks(ADD_NOTE)}\`;`,
         'if (!paid.affectedRows) requireOrder(event, await tx.query<ResultSetHeader>(noted, [`Payment ${paymentId}`, ...order]));',
       ],
     },

@@ -25,10 +25,10 @@ interface Edit {
   readonly code: string;
 }
 
-const OWN = 'nestjs-payment-acceptance';
+const PACKAGE_NAME = 'nestjs-payment-acceptance';
 const require = createRequire(path.join(import.meta.dirname, 'init.js'));
-const SANDBOX = 'nestjs-payment-sandbox';
-const MANAGERS = {
+const SANDBOX_PACKAGE = 'nestjs-payment-sandbox';
+const PACKAGE_MANAGERS = {
   npm: { lockfile: 'package-lock.json', add: 'npm install', dev: '--save-dev', exact: '--save-exact', run: 'npx' },
   pnpm: { lockfile: 'pnpm-lock.yaml', add: 'pnpm add', dev: '--save-dev', exact: '--save-exact', run: 'pnpm exec' },
   yarn: { lockfile: 'yarn.lock', add: 'yarn add', dev: '--dev', exact: '--exact', run: 'yarn' },
@@ -60,12 +60,12 @@ export function init({ values }: Arguments, folder: string, output: Output): num
   else {
     output.out(
       (install.length > 0
-        ? `1. Install what is missing; nothing already installed changes:\n\n${indented(install.join('\n'))}\n`
+        ? `1. Install what is missing; nothing already installed changes:\n\n${indent(install.join('\n'))}\n`
         : '1. Every package is installed.\n\n') +
         `2. Add these lines. The values for .env are those of the sandbox of step 3:\n\n${edits.map(textOf).join('')}` +
-        `3. In development, start the sandbox (with the port of your application, and its global prefix, if any):\n\n${indented(sandbox)}\n` +
+        `3. In development, start the sandbox (with the port of your application, and its global prefix, if any):\n\n${indent(sandbox)}\n` +
         `4. In production, run this before the application starts (elsewhere it creates its tables itself), with DATABASE_URL set` +
-        `${layerOf(declared) ? '' : ', or with\n   --data-source FILE, a file that exports the DataSource'}:\n\n${indented(migrate)}\n` +
+        `${layerOf(declared) ? '' : ', or with\n   --data-source FILE, a file that exports the DataSource'}:\n\n${indent(migrate)}\n` +
         'At startup, the application logs the addresses to enter at the service.\n',
     );
   }
@@ -81,15 +81,15 @@ function manifestIn(folder: string): Manifest | undefined {
   }
 }
 
-/** By the lockfile of the folder or of the nearest one above it; without any, npm. */
-function managerOf(folder: string): (typeof MANAGERS)[keyof typeof MANAGERS] {
-  const found = Object.values(MANAGERS).find(({ lockfile }) => existsSync(path.join(folder, lockfile)));
-  const above = path.dirname(folder);
-  return found ?? (above === folder ? MANAGERS.npm : managerOf(above));
+/** Chosen by the lockfile of the folder or of the nearest one above it; npm if there is none. */
+function managerOf(folder: string): (typeof PACKAGE_MANAGERS)[keyof typeof PACKAGE_MANAGERS] {
+  const manager = Object.values(PACKAGE_MANAGERS).find(({ lockfile }) => existsSync(path.join(folder, lockfile)));
+  const parent = path.dirname(folder);
+  return manager ?? (parent === folder ? PACKAGE_MANAGERS.npm : managerOf(parent));
 }
 
-/** What the handler of an application without another data layer is written with. */
-const OF_TYPEORM = ['@nestjs/typeorm', 'typeorm'];
+/** The packages that handlers need in an application without another data layer. */
+const TYPEORM_PACKAGES = ['@nestjs/typeorm', 'typeorm'];
 
 /** Names every package that the application does not, in the version that fits its NestJS: yarn installs no peers, and npm newer ones. */
 function installCommands(
@@ -98,15 +98,19 @@ function installCommands(
   pinned: boolean,
   { add, dev, exact }: ReturnType<typeof managerOf>,
 ): string[] {
-  const { version = '', peerDependencies = {}, peerDependenciesMeta = {} } = require(`${OWN}/package.json`) as Manifest;
+  const {
+    version = '',
+    peerDependencies = {},
+    peerDependenciesMeta = {},
+  } = require(`${PACKAGE_NAME}/package.json`) as Manifest;
   const nest = /\d+/.exec(declared['@nestjs/common'] ?? '')?.[0];
   const generation = alternatives(peerDependencies['@nestjs/common']).findIndex((range) => majorOf(range) === nest);
   const needsTypeOrm = layerOf(declared) === undefined;
   const isNeeded = (name: string): boolean =>
-    peerDependenciesMeta[name]?.optional !== true || (needsTypeOrm && OF_TYPEORM.includes(name));
+    peerDependenciesMeta[name]?.optional !== true || (needsTypeOrm && TYPEORM_PACKAGES.includes(name));
   const peers = Object.keys(peerDependencies).filter(isNeeded);
   const missing = [
-    ...(declared[OWN] === undefined ? [packedOrNamed(folder, OWN, version)] : []),
+    ...(declared[PACKAGE_NAME] === undefined ? [packageSpec(folder, PACKAGE_NAME, version)] : []),
     ...peers
       .filter((name) => declared[name] === undefined)
       .map((name) => {
@@ -115,7 +119,8 @@ function installCommands(
       }),
     ...(declared['pg'] === undefined && declared['mysql2'] === undefined ? ['pg@8'] : []),
   ];
-  const missingForTests = declared[SANDBOX] === undefined ? [packedOrNamed(folder, SANDBOX, version)] : [];
+  const missingForTests =
+    declared[SANDBOX_PACKAGE] === undefined ? [packageSpec(folder, SANDBOX_PACKAGE, version)] : [];
   const command = pinned ? `${add} ${exact}` : add;
   return [
     ...(missing.length > 0 ? [`${command} ${missing.join(' ')}`] : []),
@@ -133,26 +138,26 @@ function majorOf(range: string): string {
   return /^\D*((?:0\.)?\d+)/.exec(range)?.[1] ?? 'latest';
 }
 
-/** Its packed file, if that lies in the application's folder. */
-function packedOrNamed(folder: string, name: string, version: string): string {
+/** The package's packed file if it is in the application's folder; otherwise its name and version. */
+function packageSpec(folder: string, name: string, version: string): string {
   const file = `${name}-${version}.tgz`;
   return existsSync(path.join(folder, file)) ? `${name}@file:./${file}` : `${name}@${majorOf(version)}`;
 }
 
-/** Of another data layer, unless the application has TypeORM, or none: then it gets TypeORM. */
+/** The application's data layer other than TypeORM; `undefined` if it uses TypeORM, or has none and gets TypeORM. */
 function layerOf(declared: Ranges): PrintedLayer | undefined {
   if (declared['typeorm'] !== undefined) return undefined;
   return LAYERS.find((layer) => declared[layer.package] !== undefined);
 }
 
-/** A pool is made when its file is imported, which is before. */
-const LATER = '. A pool of your own that reads it needs node --env-file=.env, because the pool is created earlier';
+/** A pool is created when its file is imported, before `.env` is read. */
+const POOL_NOTE = '. A pool of your own that reads it needs node --env-file=.env, because the pool is created earlier';
 
 function editsFor({ type }: Manifest, declared: Ranges): Edit[] {
   const layer = layerOf(declared);
   const isNew = !layer && declared['typeorm'] === undefined;
   const file = 'src/app.module.ts';
-  const top = [
+  const importLines = [
     `import { ConfigModule } from '@nestjs/config';`,
     ...(isNew ? [`import { TypeOrmModule } from '@nestjs/typeorm';`] : []),
     `import { PaymentAcceptanceModule, paymentAcceptanceOptionsFromEnv } from 'nestjs-payment-acceptance';`,
@@ -160,7 +165,7 @@ function editsFor({ type }: Manifest, declared: Ranges): Edit[] {
     `import { OrderPayments } from './order-payments.js';`,
   ];
   const imports = [
-    `ConfigModule.forRoot(), // reads .env; leave it out where something does already${layer ? LATER : ''}`,
+    `ConfigModule.forRoot(), // reads .env; leave it out where something does already${layer ? POOL_NOTE : ''}`,
     ...(isNew ? [TYPEORM_CODE] : []),
     layer
       ? moduleCode(layer)
@@ -178,7 +183,7 @@ function editsFor({ type }: Manifest, declared: Ranges): Edit[] {
   return [
     { file: '.env', place: 'at the end', code: env.join('\n') },
     { file: 'src/order-payments.ts', place: 'a new file', code: code([handlerCode(layer)]) },
-    { file, place: 'at the top', code: code(top) },
+    { file, place: 'at the top', code: code(importLines) },
     { file, place: 'at the end of the imports of @Module', code: imports.join('\n') },
     { file, place: 'in the providers of @Module', code: 'OrderPayments,' },
     { file: 'src/main.ts', place: 'before app.listen()', code: 'app.enableShutdownHooks();' },
@@ -186,9 +191,9 @@ function editsFor({ type }: Manifest, declared: Ranges): Edit[] {
 }
 
 function textOf({ file, place, code }: Edit): string {
-  return `   ${file}, ${place}:\n\n${indented(code)}\n`;
+  return `   ${file}, ${place}:\n\n${indent(code)}\n`;
 }
 
-function indented(text: string): string {
+function indent(text: string): string {
   return `${text.replace(/^(?=.)/gm, '     ')}\n`;
 }

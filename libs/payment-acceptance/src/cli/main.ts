@@ -15,6 +15,6 @@ const output = {
   err: (text: string) => void process.stderr.write(text),
 };
 void start(process.argv.slice(2), process.env, output).then((code) => {
-  // Once all is written. A host's files may leave open what they have opened, such as a pool.
+  // Exits once everything is written: a host's files may leave open what they have opened, such as a pool.
   writeResult('', () => process.stderr.write('', () => process.exit(code)));
 });

@@ -1,15 +1,15 @@
 import { SCHEMA_NAME_RULE, isSchemaName } from '../common/schema-name.js';
 import { migratePaymentAcceptance, pendingMigrations } from '../database/migrate.js';
 import { UsageError } from './arguments.js';
-import type { Given } from './environment-file.js';
+import type { CommandLine } from './environment-file.js';
 import { schemaOf, withDatabase } from './host.js';
 import { printJson, type Output } from './output.js';
 
 /** Needs no shop: a deployment may have the database's address only. */
-export function migrate(given: Given, env: NodeJS.ProcessEnv, output: Output): Promise<number> {
-  const { values } = given;
+export function migrate(invocation: CommandLine, env: NodeJS.ProcessEnv, output: Output): Promise<number> {
+  const { values } = invocation;
   const dryRun = values['dry-run'] === true;
-  return withDatabase(given, env, async (database) => {
+  return withDatabase(invocation, env, async (database) => {
     const schema = await schemaOf(values.config, env);
     if (schema !== undefined && !isSchemaName(schema)) {
       throw new UsageError(`The name of the schema ${SCHEMA_NAME_RULE}`);

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { shownText, NON_PRINTING } from '../common/text.js';
+import { shownText, NON_PRINTING_PATTERN } from '../common/text.js';
 
 /**
  * Where a command writes: results to `out`, all else to `err`. A terminal obeys control characters, and order ids are
@@ -18,7 +18,7 @@ export function printJson({ out }: Output, document: unknown): void {
 export function jsonText(value: unknown, indent = 0): string {
   const text = JSON.stringify(value, null, indent);
   // JSON.stringify escapes only the control characters below the space.
-  return text.replace(NON_PRINTING, (character) =>
+  return text.replace(NON_PRINTING_PATTERN, (character) =>
     character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
@@ -26,15 +26,15 @@ export function jsonText(value: unknown, indent = 0): string {
 /** Prints names and values, one per line. */
 export function printFields({ out }: Output, fields: Readonly<Record<string, unknown>>): void {
   const width = Math.max(...Object.keys(fields).map((name) => name.length));
-  for (const [name, value] of Object.entries(fields)) out(`${name.padEnd(width)}  ${shown(value)}\n`);
+  for (const [name, value] of Object.entries(fields)) out(`${name.padEnd(width)}  ${formatValue(value)}\n`);
 }
 
 /** A record of RFC 4180. Text that a spreadsheet would take for a formula is prefixed with an apostrophe; numbers are not. */
 export function csvLine(values: readonly (string | null)[]): string {
-  return `${values.map((value) => quoted(value ?? '')).join(',')}\r\n`;
+  return `${values.map((value) => quoteCsv(value ?? '')).join(',')}\r\n`;
 }
 
-function quoted(value: string): string {
+function quoteCsv(value: string): string {
   // Some spreadsheets accept the full-width forms of the signs, too.
   const formula = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20\t\r]/.test(value) && !/^-\d+(\.\d+)?$/.test(value);
   const shown = shownText(value);
@@ -42,8 +42,8 @@ function quoted(value: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-function shown(value: unknown): string {
-  if (Array.isArray(value)) return value.length === 0 ? '-' : value.map(shown).join(', ');
+function formatValue(value: unknown): string {
+  if (Array.isArray(value)) return value.length === 0 ? '-' : value.map(formatValue).join(', ');
   if (value === null) return '-';
   return shownText(typeof value === 'string' ? value : inspect(value, { breakLength: Infinity }));
 }

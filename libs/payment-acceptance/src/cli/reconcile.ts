@@ -38,17 +38,20 @@ function lineOf(row: StatementComparison): string {
  * Prints a day's or a statement's payments, as CSV row by row, with the totals on standard error. Exits with 1 on a difference or an
  * unreadable line.
  */
-export const reconcile: Command = async (context, given, output) => {
-  const { day, against, followed = false, shop, json = false } = given.values;
+export const reconcile: Command = async (context, invocation, output) => {
+  const { day, against, followed = false, shop, json = false } = invocation.values;
   if ((day === undefined) === (against === undefined)) {
     throw new UsageError('Specify either a day, --day 2026-11-21, or an account statement, --against FILE.');
   }
   const unreadable: UnreadableLine[] = [];
   const compared =
     day === undefined
-      ? ofStatement(context, given, unreadable, output)
+      ? compareFile(context, invocation, unreadable, output)
       : context.get(PaymentReconciliation).reconcile({ day, followed, ...(shop !== undefined && { shop }) });
-  /** Printed when all are there, since a document of an error has no rows; one by one, since of a million no text can be made. */
+  /**
+   * Printed only once all have been read, since an error's document has no rows; one by one, since a million do not fit into
+   * one string.
+   */
   const rows: string[] = [];
   const totals = new Map<string, ReconciliationTotal>();
   const count = { rows: 0, different: 0, unknownBills: 0 };
@@ -69,7 +72,11 @@ export const reconcile: Command = async (context, given, output) => {
   }
   const { different, unknownBills } = count;
   if (json) {
-    const ofStatement = { unknownBills, unreadable: unreadable.length, unreadableRows: unreadable.slice(0, MAX_NAMED) };
+    const ofStatement = {
+      unknownBills,
+      unreadable: unreadable.length,
+      unreadableRows: unreadable.slice(0, MAX_LISTED_LINES),
+    };
     const sums = { different, ...(day ? { failed } : ofStatement), totals: [...totals.values()] };
     output.out(`${jsonText(day === undefined ? { against } : { day }).slice(0, -1)},"rows":[`);
     rows.forEach((row, index) => output.out(`${index === 0 ? '' : ','}\n${row}`));
@@ -78,24 +85,24 @@ export const reconcile: Command = async (context, given, output) => {
     if (count.rows === 0) output.out(HEADER);
     output.err(`${shownText(day ?? against ?? '')}: ${count.rows} rows, ${different} with a difference\n`);
     if (!day) {
-      output.err(`${unknownBills} payments of bills not known here, ${unreadable.length} unreadable lines\n`);
+      output.err(`payments of bills not known here: ${unknownBills}; unreadable lines: ${unreadable.length}\n`);
     }
     printTotals(totals.values(), day ? 'service' : 'statement', output);
   }
-  if (day !== undefined) output.err(UNSEEN);
+  if (day !== undefined) output.err(ONLY_KNOWN_BILLS_NOTE);
   return different + unreadable.length + failed.length > 0 ? 1 : 0;
 };
 
 const HEADER = csvLine(Object.keys(COLUMNS));
 
-const UNSEEN =
+const ONLY_KNOWN_BILLS_NOTE =
   'Only bills known here were checked. Payments of unknown bills are found only in a statement of the ' +
   "merchant's account: compare one against the ledger with --against FILE.\n";
 
 /** How many unreadable lines a JSON document lists; standard error lists all. */
-const MAX_NAMED = 1_000;
+const MAX_LISTED_LINES = 1_000;
 
-async function* ofStatement(
+async function* compareFile(
   context: INestApplicationContext,
   { values }: Arguments,
   unreadable: UnreadableLine[],
@@ -111,9 +118,9 @@ async function* ofStatement(
   yield* context.get(PaymentReconciliation).compareStatement(payments, shop.name);
 }
 
-function printTotals(totals: Iterable<ReconciliationTotal>, theirs: string, { err }: Output): void {
+function printTotals(totals: Iterable<ReconciliationTotal>, sourceName: string, { err }: Output): void {
   for (const { currency, serviceAmount, servicePayments, ledgerAmount, ledgerPayments } of totals) {
-    err(`SUCCESS in ${currency || 'no currency'}: ${theirs} ${serviceAmount} in ${servicePayments} payments, `);
+    err(`SUCCESS in ${currency || 'no currency'}: ${sourceName} ${serviceAmount} in ${servicePayments} payments, `);
     err(`ledger ${ledgerAmount} in ${ledgerPayments}\n`);
   }
 }

@@ -19,12 +19,12 @@ export const recover: Command = async (context, { values }, output) => {
     dryRun,
     ...(shop !== undefined && { shop }),
   });
-  const written = out !== undefined && !dryRun && report.bills.length > 0 ? out : null;
-  if (written !== null) await writeBills(written, report);
-  if (values.json) printJson(output, { ...report, written });
+  const writtenFile = out !== undefined && !dryRun && report.bills.length > 0 ? out : null;
+  if (writtenFile !== null) await writeBills(writtenFile, report);
+  if (values.json) printJson(output, { ...report, written: writtenFile });
   else {
     printReport(report, output);
-    printNext(report, written, output);
+    printNext(report, writtenFile, output);
   }
   return report.failed.length > 0 ? 1 : 0;
 };
@@ -41,19 +41,22 @@ async function writeBills(file: string, { bills }: RecoveryReport): Promise<void
 
 function printReport(report: RecoveryReport, { out, err }: Output): void {
   const { dryRun, shops, failed, bills, unknownOutcomes } = report;
-  for (const { shop, error } of failed) err(shownText(`${shop}: known bills are not rechecked. ${error}`) + '\n');
+  for (const { shop, error } of failed)
+    err(shownText(`${shop}: its known bills will not be rechecked. ${error}`) + '\n');
   for (const { shop, rechecked, withinSeconds } of shops) {
-    out(`${shop}: ${rechecked} known bills ${dryRun ? 'would be' : 'are'} rechecked within ${withinSeconds} s\n`);
+    out(`${shop}: ${rechecked} known bills ${dryRun ? 'would be' : 'will be'} rechecked within ${withinSeconds} s\n`);
   }
-  out(`${bills.length} bills named by postbacks are not known here: confirm them\n`);
-  if (unknownOutcomes > 0) out(`${unknownOutcomes} creations have an unknown outcome: look them up at the service\n`);
+  out(`bills named by postbacks but not known here: ${bills.length}\n`);
+  if (unknownOutcomes > 0)
+    out(`bill creations with an unknown outcome: ${unknownOutcomes}; look them up at the service\n`);
 }
 
-function printNext({ bills, dryRun }: RecoveryReport, written: string | null, { out }: Output): void {
+function printNext({ bills, dryRun }: RecoveryReport, writtenFile: string | null, { out }: Output): void {
   const steps: string[] = [];
   if (bills.length > 0) {
-    const file = written ?? 'FILE';
-    if (written === null) steps.push(`Run this command again${dryRun ? ' without --dry-run,' : ''} with --out FILE.`);
+    const file = writtenFile ?? 'FILE';
+    if (writtenFile === null)
+      steps.push(`Run this command again${dryRun ? ' without --dry-run,' : ''} with --out FILE.`);
     steps.push(
       `Look up each bill listed in ${file} in the merchant's account and among the orders. Correct its line and set "verified" to true, or remove the line.`,
     );

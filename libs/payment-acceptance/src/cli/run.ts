@@ -2,7 +2,7 @@ import { shownLines } from '../common/text.js';
 import { readArguments, type CommandName } from './arguments.js';
 import { check, deliver, importFile, replay, retireConsumer, status, type Command } from './commands.js';
 import { doctor, doctorWithoutDatabase, namesDatabase } from './doctor.js';
-import { loadEnvironmentFiles, type Given } from './environment-file.js';
+import { loadEnvironmentFiles, type CommandLine } from './environment-file.js';
 import { erase } from './erase.js';
 import { failureOf, type Situation } from './failure.js';
 import { forgetShop } from './forget-shop.js';
@@ -33,25 +33,26 @@ const COMMANDS: Readonly<Record<Exclude<CommandName, 'init' | 'migrate' | 'forge
  * @returns the exit code
  */
 export async function run(args: readonly string[], env: NodeJS.ProcessEnv, output: Output): Promise<number> {
-  let situation: Situation = { args, given: undefined };
+  let situation: Situation = { args, invocation: undefined };
   try {
     const read = readArguments(args);
     if (!read) return printHelp(args, output);
-    const given = { ...read, environmentFiles: loadEnvironmentFiles(read, env) };
-    situation = { args, given };
-    return await perform(given, env, output);
+    const invocation = { ...read, environmentFiles: loadEnvironmentFiles(read, env) };
+    situation = { args, invocation };
+    return await perform(invocation, env, output);
   } catch (error) {
     return fail(error, situation, output);
   }
 }
 
-async function perform(given: Given, env: NodeJS.ProcessEnv, output: Output): Promise<number> {
-  const { command } = given;
-  if (command === 'init') return init(given, process.cwd(), output);
-  if (command === 'migrate') return migrate(given, env, output);
-  if (command === 'forget-shop') return forgetShop(given, env, output);
-  if (command === 'doctor' && !(await namesDatabase(given, env))) return doctorWithoutDatabase(given, env, output);
-  return withModule(given, env, output, (context) => COMMANDS[command](context, given, output));
+async function perform(invocation: CommandLine, env: NodeJS.ProcessEnv, output: Output): Promise<number> {
+  const { command } = invocation;
+  if (command === 'init') return init(invocation, process.cwd(), output);
+  if (command === 'migrate') return migrate(invocation, env, output);
+  if (command === 'forget-shop') return forgetShop(invocation, env, output);
+  if (command === 'doctor' && !(await namesDatabase(invocation, env)))
+    return doctorWithoutDatabase(invocation, env, output);
+  return withModule(invocation, env, output, (context) => COMMANDS[command](context, invocation, output));
 }
 
 /** Standard output has nothing but one JSON document with `--json`, even if the command line cannot be read. */

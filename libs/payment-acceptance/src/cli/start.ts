@@ -10,15 +10,15 @@ import { printJson, type Output } from './output.js';
  * @returns the exit code
  */
 export async function start(args: readonly string[], env: NodeJS.ProcessEnv, output: Output): Promise<number> {
-  const given = argumentsOf(args);
-  if (given === undefined) return printHelp(args, output);
-  if (given !== 'invalid' && given.command === 'init') return init(given, process.cwd(), output);
+  const invocation = argumentsOf(args);
+  if (invocation === undefined) return printHelp(args, output);
+  if (invocation !== 'invalid' && invocation.command === 'init') return init(invocation, process.cwd(), output);
   let run;
   try {
     ({ run } = await import('./run.js'));
-  } catch (thrown) {
-    const { code, message } = thrown as NodeJS.ErrnoException;
-    if (code !== 'MODULE_NOT_FOUND' && code !== 'ERR_MODULE_NOT_FOUND') throw thrown;
+  } catch (importError) {
+    const { code, message } = importError as NodeJS.ErrnoException;
+    if (code !== 'MODULE_NOT_FOUND' && code !== 'ERR_MODULE_NOT_FOUND') throw importError;
     const error = { code: 'missing-package', message: message.split('\n')[0], next: 'payment-acceptance init' };
     if (args.includes('--json')) printJson(output, { error });
     else output.err(`${error.message}\nNext: ${error.next}\n`);
@@ -27,7 +27,7 @@ export async function start(args: readonly string[], env: NodeJS.ProcessEnv, out
   return run(args, env, output);
 }
 
-/** `undefined` where they ask for help; `run` says what is invalid. */
+/** `undefined` if they ask for help; `run` says what is invalid. */
 function argumentsOf(args: readonly string[]): Arguments | 'invalid' | undefined {
   try {
     return readArguments(args);

@@ -26,7 +26,7 @@ export async function* readStatement(
   unreadable: (line: UnreadableLine) => void,
 ): AsyncGenerator<StatementPayment> {
   let line = 0;
-  for await (const text of (await opened(file)).readLines()) {
+  for await (const text of (await openStatement(file)).readLines()) {
     line += 1;
     const values = valuesOf(text.replace(/^\uFEFF/, ''));
     if (line === 1) {
@@ -42,7 +42,7 @@ export async function* readStatement(
 }
 
 /** @throws UsageError */
-export async function opened(file: string): Promise<FileHandle> {
+export async function openStatement(file: string): Promise<FileHandle> {
   try {
     return await open(file);
   } catch (error) {
@@ -66,11 +66,12 @@ function paymentOf(values: readonly string[], timeZone: string): StatementPaymen
   const problems: string[] = [];
   if (values.length !== 6) problems.push(`It has ${values.length} fields, but the header has 6.`);
   if (paymentId === '') problems.push('payment_id is empty.');
-  if (!STATUSES.includes(status)) problems.push(`status "${brief(statusText)}" is not one of ${STATUSES.join(', ')}.`);
+  if (!STATUSES.includes(status))
+    problems.push(`status "${shorten(statusText)}" is not one of ${STATUSES.join(', ')}.`);
   if (amount === null)
-    problems.push(`amount "${brief(amountText)}" is not a decimal with a point and at most two places.`);
-  if (!/^([A-Z]{3})?$/.test(currency)) problems.push(`currency "${brief(currency)}" is not three capital letters.`);
-  if (!createdAt) problems.push(`created_at "${brief(createdAtText)}" is not a time such as 2026-11-21 12:00:00.`);
+    problems.push(`amount "${shorten(amountText)}" is not a decimal with a point and at most two places.`);
+  if (!/^([A-Z]{3})?$/.test(currency)) problems.push(`currency "${shorten(currency)}" is not three capital letters.`);
+  if (!createdAt) problems.push(`created_at "${shorten(createdAtText)}" is not a time such as 2026-11-21 12:00:00.`);
   if (problems.length > 0 || amount === null || !createdAt) return problems.join(' ');
   return {
     paymentId,
@@ -82,6 +83,6 @@ function paymentOf(values: readonly string[], timeZone: string): StatementPaymen
   };
 }
 
-function brief(text: string): string {
+function shorten(text: string): string {
   return text.slice(0, 40);
 }

@@ -39,7 +39,7 @@ function simulate(service: Service, perSecond: (second: number) => number, secon
       start += (taken * 1_000) / limiter.perSecond;
       for (let count = 0; count < taken; count += 1) {
         waiting -= 1;
-        limiter.take();
+        limiter.acquire();
         const ended = limiter.begin();
         const { end, latencyMs } = service(now, running.length);
         entry.requests += 1;
@@ -47,7 +47,7 @@ function simulate(service: Service, perSecond: (second: number) => number, secon
         running.push({
           at: now + latencyMs,
           finish() {
-            limiter.leave();
+            limiter.release();
             ended(end);
             if (end !== 'answered') waiting += 1;
           },
@@ -173,11 +173,11 @@ describe('a limiter', () => {
       const taken = limiter.free;
       expect(taken).toBeLessThanOrEqual(3);
       expect(limiter.perSecond).toBeLessThanOrEqual(7);
-      const ends = Array.from({ length: taken }, () => (limiter.take(), limiter.begin()));
+      const ends = Array.from({ length: taken }, () => (limiter.acquire(), limiter.begin()));
       now += 100;
       for (const end of ends) {
         end('answered');
-        limiter.leave();
+        limiter.release();
       }
     }
   });

@@ -21,7 +21,7 @@ export class AnswerProblem extends Error {}
 /** How many characters of an error are read: a longer text would only hold up everything else. */
 export const MAX_ERROR_TEXT = 16_384;
 
-/** How many characters of one that is not JSON are searched for a message. */
+/** How many characters of an error that is not JSON are searched for a message. */
 const MAX_PLAIN_TEXT = 4_096;
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -65,7 +65,7 @@ export function readPaymentList(fields: Fields, timeZone: string): PaymentList {
     const paymentId = isRecord(item) ? readId(item.id) : null;
     if (!isRecord(item)) problems.push(`data[${index}] is not an object`);
     else if (paymentId === null) problems.push(`data[${index}].id is missing`);
-    else if (hasOddBill(item)) problems.push(`data[${index}].bill_id is not an id`);
+    else if (hasInvalidBillId(item)) problems.push(`data[${index}].bill_id is not an id`);
     else payments.push(readPayment(paymentId, item, timeZone));
   }
   return { payments, problems };
@@ -78,31 +78,31 @@ export function listOf(data: unknown): unknown {
   return names.length > 0 && names.every((name) => /^\d+$/.test(name)) ? Object.values(data as object) : data;
 }
 
-/** Whether it names a bill, but not so that it can be told whether that is another one. */
-function hasOddBill({ bill_id: value }: Fields): boolean {
+/** Whether the entry names a bill in a form that cannot be compared with ours. */
+function hasInvalidBillId({ bill_id: value }: Fields): boolean {
   return value !== undefined && value !== null && value !== '' && readId(value) === null;
 }
 
-/** Where lists elsewhere say how they go on, beside the answer itself. */
-const PAGING = ['meta', 'pagination', 'paging', 'links', '_links'];
+/** The fields, besides the answer itself, in which other services' lists describe their pages. */
+const PAGING_FIELDS = ['meta', 'pagination', 'paging', 'links', '_links'];
 
 /**
- * How a list of payments goes on (not shown in section 4.2; assumed, after what others publish): the query that gets the next
- * page, beside the bill's id, `null` if there is one that nothing leads to, `undefined` for the last page. A page at another host is not asked for:
- * the request carries the token.
- * @param asked the address of this page
+ * The next page of a list of payments (not shown in section 4.2; assumed, after what others publish): its query without the
+ * bill's id; `null` if there is one but nothing leads to it; `undefined` on the last page. A page at another host or path is
+ * not requested, since the request carries the token.
+ * @param pageUrl the address of this page
  */
-export function nextPage(fields: Fields, asked: URL): string | null | undefined {
+export function nextPage(fields: Fields, pageUrl: URL): string | null | undefined {
   const places = placesOf(fields, 3);
   const first = (...names: string[]): unknown =>
     names.flatMap((name) => places.map((place) => place[name])).find((value) => value !== undefined && value !== null);
-  const more = String(first('has_more', 'hasMore', 'has_next', 'hasNext', 'has_next_page', 'hasNextPage'));
-  if (/^(false|0)$/i.test(more)) return undefined;
+  const moreFlag = String(first('has_more', 'hasMore', 'has_next', 'hasNext', 'has_next_page', 'hasNextPage'));
+  if (/^(false|0)$/i.test(moreFlag)) return undefined;
   const cursor = first('next_cursor', 'nextCursor');
-  if (typeof cursor === 'string' && !/^0?$/.test(cursor)) return queryOf(asked, { cursor });
+  if (typeof cursor === 'string' && !/^0?$/.test(cursor)) return queryOf(pageUrl, { cursor });
   const next = first('next_page_url', 'next_url', 'next');
   const address = isRecord(next) ? next.href : next;
-  if (typeof address === 'string' && address !== '') return sameHost(address, asked);
+  if (typeof address === 'string' && address !== '') return sameHost(address, pageUrl);
   const token = first('next_page_token', 'nextPageToken');
   const number = (...names: string[]): number => Number(first(...names) ?? NaN);
   // The first page is 1, or 0.
@@ -113,29 +113,29 @@ export function nextPage(fields: Fields, asked: URL): string | null | undefined 
   const read = Number.isNaN(offset)
     ? page * size
     : offset + number('limit', 'per_page', 'perPage', 'page_size', 'pageSize');
-  const goesOn =
-    /^(true|1)$/i.test(more) ||
+  const hasNextPage =
+    /^(true|1)$/i.test(moreFlag) ||
     (typeof token === 'string' && token !== '') ||
     page < number('last_page', 'total_pages', 'totalPages', 'page_count', 'pageCount', 'pages') ||
     read < total;
-  return goesOn ? null : undefined;
+  return hasNextPage ? null : undefined;
 }
 
 function placesOf(fields: Fields, depth: number): Fields[] {
-  const inner = depth === 0 ? [] : PAGING.map((name) => fields[name]).filter(isRecord);
+  const inner = depth === 0 ? [] : PAGING_FIELDS.map((name) => fields[name]).filter(isRecord);
   return [fields, ...inner.flatMap((place) => placesOf(place, depth - 1))];
 }
 
-function queryOf({ searchParams }: URL, more: Readonly<Record<string, string>> = {}): string {
-  const query = new URLSearchParams({ ...Object.fromEntries(searchParams), ...more });
+function queryOf({ searchParams }: URL, parameters: Readonly<Record<string, string>> = {}): string {
+  const query = new URLSearchParams({ ...Object.fromEntries(searchParams), ...parameters });
   query.delete('id');
   return query.toString();
 }
 
-function sameHost(address: string, asked: URL): string | null {
-  if (!URL.canParse(address, asked.href)) return null;
-  const next = new URL(address, asked);
-  return next.host === asked.host && next.pathname === asked.pathname ? queryOf(next) : null;
+function sameHost(address: string, pageUrl: URL): string | null {
+  if (!URL.canParse(address, pageUrl.href)) return null;
+  const next = new URL(address, pageUrl);
+  return next.host === pageUrl.host && next.pathname === pageUrl.pathname ? queryOf(next) : null;
 }
 
 function readPayment(paymentId: PaymentId, item: Fields, timeZone: string): ReportedPayment {
@@ -155,21 +155,21 @@ function readPayment(paymentId: PaymentId, item: Fields, timeZone: string): Repo
   };
 }
 
-/** Where services say what is wrong (assumed). */
-const SAYING = ['message', 'error_message', 'error', 'errors'];
+/** The fields in which services say what is wrong (assumed). */
+const MESSAGE_FIELDS = ['message', 'error_message', 'error', 'errors'];
 
 /**
- * Extracts the message from any error body: a field of {@link SAYING}, `error_code`, plain text, HTML, or nothing. `hide` runs
+ * Extracts the message from any error body: a field of {@link MESSAGE_FIELDS}, `error_code`, plain text, HTML, or nothing. `hide` runs
  * before the message is truncated, so that no part of a secret survives.
  */
-export function readMessage(whole: string, hide = (line: string): string => line): string | undefined {
-  const text = whole.slice(0, MAX_ERROR_TEXT);
+export function readMessage(body: string, redact = (line: string): string => line): string | undefined {
+  const text = body.slice(0, MAX_ERROR_TEXT);
   const json = parseAnswer(text);
   const message = json
-    ? (firstText(SAYING.map((name) => json[name])) ?? codeOf(json))
+    ? (firstText(MESSAGE_FIELDS.map((name) => json[name])) ?? codeOf(json))
     : text.slice(0, MAX_PLAIN_TEXT).replace(/<[^>]*>/g, ' ');
   const line = cleanLine(message ?? '');
-  return line ? cleanLine(maskCards(hide(line)).slice(0, 200)) : undefined;
+  return line ? cleanLine(maskCards(redact(line)).slice(0, 200)) : undefined;
 }
 
 function codeOf({ error_code: code }: Fields): string | undefined {
@@ -180,7 +180,7 @@ function codeOf({ error_code: code }: Fields): string | undefined {
 function firstText(value: unknown, depth = 0): string | undefined {
   if (typeof value === 'string') return /^[\s\d.+-]*$/.test(value) ? undefined : value;
   if (typeof value !== 'object' || value === null || depth > 4) return undefined;
-  const named = isRecord(value) ? SAYING.map((name) => value[name]) : [];
+  const named = isRecord(value) ? MESSAGE_FIELDS.map((name) => value[name]) : [];
   for (const item of [...named, ...(Object.values(value) as unknown[])]) {
     const text = firstText(item, depth + 1);
     if (text) return text;

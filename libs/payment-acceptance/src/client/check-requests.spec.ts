@@ -30,20 +30,20 @@ describe('a request beside the checks of a shop', () => {
   };
 
   test('leaves them a free place', () => {
-    expect(requests.roomBeside('main', 1)).toBeGreaterThan(0);
-    requests.take('main');
-    expect(requests.roomBeside('main', 1)).toBeGreaterThan(0);
-    requests.take('main');
-    expect(requests.roomBeside('main', 1)).toBe(0);
-    requests.leave('main');
-    expect(requests.roomBeside('main', 1)).toBeGreaterThan(0);
+    expect(requests.spareCapacity('main', 1)).toBeGreaterThan(0);
+    requests.acquire('main');
+    expect(requests.spareCapacity('main', 1)).toBeGreaterThan(0);
+    requests.acquire('main');
+    expect(requests.spareCapacity('main', 1)).toBe(0);
+    requests.release('main');
+    expect(requests.spareCapacity('main', 1)).toBeGreaterThan(0);
   });
 
   test('waits as long as the service has asked for a pause', async () => {
     await fail(429, 10_000);
-    expect(requests.roomBeside('main', 1)).toBe(0);
+    expect(requests.spareCapacity('main', 1)).toBe(0);
     clock.advance(11_000);
-    expect(requests.roomBeside('main', 1)).toBeGreaterThan(0);
+    expect(requests.spareCapacity('main', 1)).toBeGreaterThan(0);
   });
 
   test('waits while the service is away, and not for ever where nothing else is asked', async () => {
@@ -51,16 +51,16 @@ describe('a request beside the checks of a shop', () => {
       await fail(500);
       clock.advance(1_000);
     }
-    expect(requests.roomBeside('main', 1)).toBe(0);
+    expect(requests.spareCapacity('main', 1)).toBe(0);
     clock.advance(61_000);
-    expect(requests.roomBeside('main', 1)).toBeGreaterThan(0);
+    expect(requests.spareCapacity('main', 1)).toBeGreaterThan(0);
   });
 
   test('goes where only one may run', async () => {
     for (let count = 0; count < 3; count += 1) await fail(429);
     expect(requests.workload()).toMatchObject([{ limit: 1 }]);
-    expect(requests.roomBeside('main', 1)).toBeGreaterThan(0);
-    requests.take('main');
-    expect(requests.roomBeside('main', 1)).toBe(0);
+    expect(requests.spareCapacity('main', 1)).toBeGreaterThan(0);
+    requests.acquire('main');
+    expect(requests.spareCapacity('main', 1)).toBe(0);
   });
 });

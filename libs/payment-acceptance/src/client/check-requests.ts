@@ -23,7 +23,7 @@ export interface CheckWorkload {
 }
 
 /** Maximum postponed bills remembered per shop. */
-const MAX_PUT_OFF = 1_000;
+const MAX_POSTPONED = 1_000;
 
 /** The longest pause that the service is granted, in milliseconds. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
@@ -49,15 +49,15 @@ export class CheckRequests {
 
   /** How many more bills of a shop may be claimed. @param shops how many shops there are */
   free(shop: string, shops: number): number {
-    return Math.min(this.share.left(shop, shops), this.limiters.get(shop)?.free ?? Infinity);
+    return Math.min(this.share.remainingFor(shop, shops), this.limiters.get(shop)?.free ?? Infinity);
   }
 
   /** How many additional requests leave a slot free for the checks of the shop's bills. */
-  roomBeside(shop: string, shops: number): number {
+  spareCapacity(shop: string, shops: number): number {
     const limiter = this.limiters.get(shop);
     const free = this.free(shop, shops);
     const isBusy = limiter !== undefined && !limiter.isIdle;
-    if (isBusy && (limiter.isPaused || limiter.isAway || free < Math.min(2, limiter.most))) return 0;
+    if (isBusy && (limiter.isPaused || limiter.isDown || free < Math.min(2, limiter.maxConcurrency))) return 0;
     return Math.max(1, free - 1);
   }
 
@@ -68,10 +68,10 @@ export class CheckRequests {
 
   /** How many requests a second the shop's service can take, up to the limit in the shop's settings. */
   perSecond({ name, requestsPerSecond }: Shop): number {
-    const known = this.limiters.get(name);
+    const existing = this.limiters.get(name);
     const { concurrency } = this.options.checks;
-    const limiter = known ?? new AdaptiveLimiter(concurrency, requestsPerSecond, () => this.clock.elapsed());
-    if (known) known.mostPerSecond = requestsPerSecond;
+    const limiter = existing ?? new AdaptiveLimiter(concurrency, requestsPerSecond, () => this.clock.elapsed());
+    if (existing) existing.maxPerSecond = requestsPerSecond;
     else this.limiters.set(name, limiter);
     return limiter.perSecond;
   }
@@ -80,37 +80,37 @@ export class CheckRequests {
   workload(): CheckWorkload[] {
     return [...this.limiters]
       .filter(([, limiter]) => !limiter.isIdle)
-      .map(([shop, { running, most, perSecond, pauseLeftMs }]) => ({
+      .map(([shop, { running, maxConcurrency, perSecond, pauseLeftMs }]) => ({
         ...{ shop, running, perSecond },
-        limit: most,
+        limit: maxConcurrency,
         pausedUntil: pauseLeftMs === 0 ? null : new Date(this.clock.now().getTime() + pauseLeftMs).toISOString(),
       }))
       .sort((a, b) => (a.shop < b.shop ? -1 : 1));
   }
 
   /** Takes a slot for a claimed bill. */
-  take(shop: string): void {
-    this.share.take(shop);
-    this.limiters.get(shop)?.take();
+  acquire(shop: string): void {
+    this.share.acquire(shop);
+    this.limiters.get(shop)?.acquire();
   }
 
-  leave(shop: string): void {
-    this.share.leave(shop);
-    this.limiters.get(shop)?.leave();
+  release(shop: string): void {
+    this.share.release(shop);
+    this.limiters.get(shop)?.release();
   }
 
   /** Remembers a bill whose check got no answer, and which now waits for its backoff. */
   notePostponed({ shop, intentId }: ClaimedBill): void {
-    if (!this.limiters.get(shop)?.isAway) return;
+    if (!this.limiters.get(shop)?.isDown) return;
     const bills = this.postponed.get(shop) ?? [];
-    if (bills.push(intentId) > MAX_PUT_OFF) bills.shift();
+    if (bills.push(intentId) > MAX_POSTPONED) bills.shift();
     this.postponed.set(shop, bills);
   }
 
   /** Takes the bills that need not wait any longer, because the service of their shop is back. */
-  takePutOff(shop: string): readonly IntentId[] {
+  takePostponed(shop: string): readonly IntentId[] {
     const bills = this.postponed.get(shop);
-    if (!bills || this.limiters.get(shop)?.isAway) return [];
+    if (!bills || this.limiters.get(shop)?.isDown) return [];
     this.postponed.delete(shop);
     return [...new Set(bills)];
   }

@@ -4,47 +4,47 @@ import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /** By then a server that closes a connection after its answer, without saying so in it, has closed it (assumed). */
-const SETTLED_MS = 100;
+const CLOSE_GRACE_MS = 100;
 
 /**
  * Nobody between here and the service closes a connection that has been silent for less than this (assumed: such limits are
  * 5 seconds and more).
  */
-const KEPT_MS = 1_000;
+const MAX_IDLE_MS = 1_000;
 
 /** How a connection was when its last answer was complete. */
-interface Idle {
+interface IdleState {
   readonly since: number;
   readonly bytesRead: number;
 }
 
 /**
- * Keeps the connections of creations for those that follow, so that few payers wait for the round trips of TCP and TLS. Node's
- * own agent does this, too, but it gives a connection to the next request at once, however old it is, and without a look at
- * what has happened on it. A server that closes it meanwhile makes the outcome of that creation unknown.
+ * Keeps the connections of creations for those that follow, so that few payers wait for the round trips of TCP and TLS.
+ * Node's own agent does this, too, but it gives a connection to the next request at once, however old it is, without
+ * checking what has happened on it. A server that closes it meanwhile makes the outcome of that creation unknown.
  */
 export class CreationAgents {
   readonly http: http.Agent;
   readonly https: https.Agent;
-  private readonly idle = new WeakMap<Socket, Idle>();
+  private readonly idle = new WeakMap<Socket, IdleState>();
 
   /** @param now a monotonic clock, in milliseconds */
   constructor(private readonly now: () => number) {
-    // Of kept connections in the order of their age, the agent passes over those that are destroyed.
-    const options = { keepAlive: true, timeout: KEPT_MS - SETTLED_MS, scheduling: 'fifo' as const };
-    this.http = this.settling(new http.Agent(options));
-    this.https = this.settling(new https.Agent(options));
+    // The agent uses the oldest kept connections first, and skips those that are destroyed.
+    const options = { keepAlive: true, timeout: MAX_IDLE_MS - CLOSE_GRACE_MS, scheduling: 'fifo' as const };
+    this.http = this.delayReuse(new http.Agent(options));
+    this.https = this.delayReuse(new https.Agent(options));
   }
 
   /**
-   * Before a creation, drops the kept connections that are not as their last answers left them. First whatever this machine has
-   * received is handled: the current turn of the event loop may be past its I/O phase, hence two turns.
+   * Before a creation, drops the kept connections that are not as their last answers left them. Handles first what this
+   * machine has already received: the current turn of the event loop may be past its I/O phase, hence two turns.
    */
-  async tidy(): Promise<void> {
-    if (this.kept().length === 0) return;
+  async destroyStale(): Promise<void> {
+    if (this.freeSockets().length === 0) return;
     await nextTurn();
     await nextTurn();
-    for (const socket of this.kept()) if (!this.isUntouched(socket)) socket.destroy();
+    for (const socket of this.freeSockets()) if (!this.isUntouched(socket)) socket.destroy();
   }
 
   close(): void {
@@ -52,7 +52,7 @@ export class CreationAgents {
     this.https.destroy();
   }
 
-  private kept(): Socket[] {
+  private freeSockets(): Socket[] {
     return [this.http, this.https].flatMap((agent) =>
       Object.values(agent.freeSockets).flatMap((sockets) => sockets ?? []),
     );
@@ -60,11 +60,11 @@ export class CreationAgents {
 
   private isUntouched(socket: Socket): boolean {
     const idle = this.idle.get(socket);
-    return idle !== undefined && socket.bytesRead === idle.bytesRead && this.now() - idle.since <= KEPT_MS;
+    return idle !== undefined && socket.bytesRead === idle.bytesRead && this.now() - idle.since <= MAX_IDLE_MS;
   }
 
   /** Lets the agent take a connection back only after a pause. */
-  private settling<A extends http.Agent>(agent: A): A {
+  private delayReuse<A extends http.Agent>(agent: A): A {
     const [takeBack] = agent.listeners('free') as [(socket: Socket, options: object) => void];
     agent.off('free', takeBack).on('free', (socket: Socket, options: object) => {
       this.idle.set(socket, { since: this.now(), bytesRead: socket.bytesRead });
@@ -74,7 +74,7 @@ export class CreationAgents {
       setTimeout(() => {
         socket.off('error', ignore);
         takeBack.call(agent, socket, options);
-      }, SETTLED_MS).unref();
+      }, CLOSE_GRACE_MS).unref();
     });
     return agent;
   }

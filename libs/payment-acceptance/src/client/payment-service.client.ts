@@ -164,12 +164,12 @@ export class PaymentServiceClient implements OnApplicationShutdown {
       }
       query = page.next;
       if (query !== undefined && this.clock.elapsed() >= lastBegin) {
-        const problem = `the list goes on after page ${pages.length}, for which a check has no time`;
+        const problem = `the list continues after page ${pages.length}, but the time for one check is up`;
         throw new PaymentAnswerNotUnderstoodError(details, problem);
       }
     }
     return {
-      payments: withoutRepeated(pages.map(({ payments }) => payments)),
+      payments: dropRepeatedPages(pages.map(({ payments }) => payments)),
       problems: pages.flatMap(({ problems }) => problems),
     };
   }
@@ -295,7 +295,7 @@ export class PaymentServiceClient implements OnApplicationShutdown {
 }
 
 /** A payment that comes while a list is read moves the last one of a page to the next page. */
-function withoutRepeated(pages: readonly (readonly ReportedPayment[])[]): readonly ReportedPayment[] {
+function dropRepeatedPages(pages: readonly (readonly ReportedPayment[])[]): readonly ReportedPayment[] {
   if (pages[0] && pages.length === 1) return pages[0];
   const earlier = new Set<string>();
   return pages.flatMap((page) => {

@@ -2,6 +2,6 @@
 export function retryAfterMs(header: string | undefined, now: Date): number | undefined {
   if (header === undefined) return undefined;
   if (/^\d{1,9}$/.test(header)) return Number(header) * 1000;
-  const at = Date.parse(header);
-  return Number.isNaN(at) ? undefined : Math.max(0, at - now.getTime());
+  const retryAt = Date.parse(header);
+  return Number.isNaN(retryAt) ? undefined : Math.max(0, retryAt - now.getTime());
 }

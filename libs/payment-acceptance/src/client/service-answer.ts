@@ -68,7 +68,10 @@ export function errorOf(
   const mayNameBill = isLong ? text.includes('bill_id') : namesBill(fields);
   const isFromService = isRefusal(fields) || beginning.includes('api:error.');
   if (status >= 400 && !mayNameBill) return new PaymentRequestRefusedError(details, isFromService);
-  return new PaymentAnswerNotUnderstoodError(details, status < 400 ? 'redirects are not followed' : 'it names a bill');
+  return new PaymentAnswerNotUnderstoodError(
+    details,
+    status < 400 ? 'it is a redirect' : 'it is an error, yet names a bill',
+  );
 }
 
 /** The service could not answer now (assumed). */

@@ -66,7 +66,7 @@ export class Transport {
   async send(request: TransportRequest): Promise<TransportAnswer> {
     if (request.signal?.aborted) throw new TransportFailure('aborted', false, true);
     if (!URL.canParse(request.url)) throw new TransportFailure('ERR_INVALID_URL', false, false);
-    const progress = { left: false, isCut: false };
+    const progress = { hasLeft: false, isCut: false };
     const form = request.fields && multipart(request.fields);
     const limit = new RequestLimit(this.limits.totalTimeoutMs, request.signal);
     const agents = request.method === 'GET' ? this.#ofReads : this.#ofCreations;
@@ -76,19 +76,19 @@ export class Transport {
       data: form?.body,
       headers: { Accept: 'application/json', Authorization: `Bearer ${request.token}`, 'Content-Type': form?.type },
       signal: limit.signal,
-      adapter: this.reading(progress),
+      adapter: this.createAdapter(progress),
       httpAgent: agents.http,
       httpsAgent: agents.https,
       proxy: false,
       maxRedirects: 0,
       responseType: 'text',
       validateStatus: null,
-      transport: this.watched(progress),
+      transport: this.createTransport(progress),
     };
     try {
-      if (request.method === 'POST') await this.#ofCreations.tidy();
+      if (request.method === 'POST') await this.#ofCreations.destroyStale();
       // Assume that the other side may have seen it until our own `request` says otherwise; what is aborted here is not sent.
-      progress.left = !limit.signal.aborted;
+      progress.hasLeft = !limit.signal.aborted;
       const answer = await this.axios.request<unknown>(config);
       const retryAfter: unknown = answer.headers['retry-after'];
       return {
@@ -100,7 +100,7 @@ export class Transport {
     } catch (error) {
       throw new TransportFailure(
         limit.exceeded ? 'timeout' : reasonOf(error),
-        progress.left,
+        progress.hasLeft,
         request.signal?.aborted === true,
       );
     } finally {
@@ -115,7 +115,7 @@ export class Transport {
   }
 
   /** axios's own adapter, which keeps the beginning of an answer that is too large. */
-  private reading(progress: { isCut: boolean }): AxiosAdapter {
+  private createAdapter(progress: { isCut: boolean }): AxiosAdapter {
     return async (config) => {
       const answer = await getAdapter('http')({ ...config, responseType: 'stream' });
       const { text, isCut } = await read(answer.data as AsyncIterable<Buffer>, this.limits.maxAnswerBytes);
@@ -125,15 +125,15 @@ export class Transport {
   }
 
   /** Node's own `request`, watched for the moment from which the other side may have seen something of it. */
-  private watched(progress: { left: boolean }): { readonly request: Request } {
+  private createTransport(progress: { hasLeft: boolean }): { readonly request: Request } {
     return {
       request: (options, onAnswer) => {
-        progress.left = false;
+        progress.hasLeft = false;
         const secure = options.protocol === 'https:';
         const request = (secure ? https : http).request(options, onAnswer);
         request.once('socket', (socket) => {
           if (request.reusedSocket && options.method === 'GET') {
-            progress.left = true;
+            progress.hasLeft = true;
             return;
           }
           // Holds back all writes until the connection is known to be up.
@@ -196,10 +196,10 @@ class RequestLimit {
  * knows that the connection has ended, it refuses that write as a whole, and nothing has left. Over TLS the refusal is
  * reported later and proves nothing.
  */
-function writeFirst(socket: Socket, progress: { left: boolean }): void {
+function writeFirst(socket: Socket, progress: { hasLeft: boolean }): void {
   if (socket.destroyed) return;
   socket.uncork();
-  progress.left = socket.errored === null;
+  progress.hasLeft = socket.errored === null;
 }
 
 /**
@@ -219,14 +219,14 @@ function multipart(fields: Readonly<Record<string, string>>): { body: Buffer; ty
 }
 
 /** Leaving the loop early ends the stream, and with it the connection. */
-async function read(body: AsyncIterable<Buffer>, mostBytes: number): Promise<{ text: string; isCut: boolean }> {
+async function read(body: AsyncIterable<Buffer>, maxBytes: number): Promise<{ text: string; isCut: boolean }> {
   const decoder = new StringDecoder('utf8');
   let length = 0;
   let text = '';
   for await (const chunk of body) {
     length += chunk.length;
     text += decoder.write(chunk);
-    if (length > mostBytes) return { text, isCut: true };
+    if (length > maxBytes) return { text, isCut: true };
   }
   return { text: text + decoder.end(), isCut: false };
 }

@@ -38,7 +38,7 @@ export function errorType(error: unknown): string {
   }, 'unknown');
 }
 
-/** What is behind it is told, too. Drizzle writes a statement and its values instead, which may be personal data. */
+/** Includes the error's cause, but not the values that Drizzle adds to its message: they may be personal data. */
 function textOf({ name, message, cause }: Error): string {
   const text = `${name}: ${message.replace(/\nparams: [^]*/, '')}`;
   if (!(cause instanceof Error) || message.includes(cause.message)) return text;

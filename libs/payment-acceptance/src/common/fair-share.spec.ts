@@ -4,27 +4,27 @@ import { FairShare } from './fair-share.js';
 describe('a fair share', () => {
   test('is half of the places, and all of them for one that is alone', () => {
     const share = new FairShare(5);
-    expect([share.left('a', 1), share.left('a', 2), share.left('a', 9)]).toEqual([5, 2, 2]);
-    expect(new FairShare(1).left('a', 2)).toBe(1);
+    expect([share.remainingFor('a', 1), share.remainingFor('a', 2), share.remainingFor('a', 9)]).toEqual([5, 2, 2]);
+    expect(new FairShare(1).remainingFor('a', 2)).toBe(1);
   });
 
   test('is no more than what is left of all', () => {
     const share = new FairShare(4);
-    for (const member of ['a', 'b', 'c']) share.take(member);
-    expect([share.taken, share.left('a', 3), share.left('d', 4)]).toEqual([3, 1, 1]);
-    share.leave('c');
-    expect([share.taken, share.left('a', 3), share.left('d', 4)]).toEqual([2, 1, 2]);
+    for (const member of ['a', 'b', 'c']) share.acquire(member);
+    expect([share.taken, share.remainingFor('a', 3), share.remainingFor('d', 4)]).toEqual([3, 1, 1]);
+    share.release('c');
+    expect([share.taken, share.remainingFor('a', 3), share.remainingFor('d', 4)]).toEqual([2, 1, 2]);
   });
 
   test('is less by what is held, and never below nothing', () => {
     const share = new FairShare(4);
-    for (let count = 0; count < 3; count += 1) share.take('a');
-    expect([share.left('a', 1), share.left('a', 2), share.left('b', 2)]).toEqual([1, 0, 1]);
-    share.leave('a');
-    share.leave('a');
-    expect(share.left('a', 2)).toBe(1);
-    share.leave('a');
-    share.leave('a');
-    expect(share.left('a', 2)).toBe(2);
+    for (let count = 0; count < 3; count += 1) share.acquire('a');
+    expect([share.remainingFor('a', 1), share.remainingFor('a', 2), share.remainingFor('b', 2)]).toEqual([1, 0, 1]);
+    share.release('a');
+    share.release('a');
+    expect(share.remainingFor('a', 2)).toBe(1);
+    share.release('a');
+    share.release('a');
+    expect(share.remainingFor('a', 2)).toBe(2);
   });
 });

@@ -14,17 +14,17 @@ export class FairShare {
   }
 
   /** How many more slots a member may take. */
-  left(member: string, members: number): number {
+  remainingFor(member: string, members: number): number {
     const share = members > 1 ? Math.max(1, Math.floor(this.places / 2)) : this.places;
     return Math.max(0, Math.min(share - (this.held.get(member) ?? 0), this.places - this.total));
   }
 
-  take(member: string): void {
+  acquire(member: string): void {
     this.total += 1;
     this.held.set(member, (this.held.get(member) ?? 0) + 1);
   }
 
-  leave(member: string): void {
+  release(member: string): void {
     this.total -= 1;
     const held = (this.held.get(member) ?? 0) - 1;
     if (held > 0) this.held.set(member, held);

@@ -3,7 +3,7 @@ import {
   GroupCommit,
   GroupCommitFullError,
   GroupCommitTimeoutError,
-  type Ended,
+  type ItemOutcome,
   type GroupCommitOptions,
 } from './group-commit.js';
 
@@ -15,7 +15,7 @@ function setUp(more: Partial<GroupCommitOptions<string, string>> = {}) {
     log.push(`alone ${item}`);
     return item === 'poison' ? Promise.reject(new Error('poison')) : Promise.resolve(`${item} alone`);
   };
-  const run = async (items: readonly string[]): Promise<(Ended<string> | undefined)[]> => {
+  const run = async (items: readonly string[]): Promise<(ItemOutcome<string> | undefined)[]> => {
     log.push(items.join(' '));
     await gate;
     if (items.includes('poison')) throw new TypeError('a batch with poison');
@@ -31,7 +31,7 @@ function setUp(more: Partial<GroupCommitOptions<string, string>> = {}) {
     maxBatch: 3,
     timeoutMs: 60_000,
     run,
-    alone,
+    processSingle: alone,
     isSeparable,
     ...more,
   });
@@ -151,13 +151,13 @@ describe('group commit', () => {
     test('is drained when what waits now has its answer, whatever comes later', async () => {
       const { batches, first, open } = await heldUp({});
       let drained = false;
-      const draining = batches.drained().then(() => (drained = true));
+      const draining = batches.drain().then(() => (drained = true));
       await new Promise((resolve) => setImmediate(resolve));
       expect(drained).toBe(false);
       void first.then(() => batches.add('later'));
       open();
       await draining;
-      expect(await batches.drained()).toBeUndefined();
+      expect(await batches.drain()).toBeUndefined();
     });
   });
 
@@ -171,7 +171,7 @@ describe('group commit', () => {
       return item;
     };
     const run = (items: readonly string[]) => Promise.resolve(items.map(() => undefined));
-    const { all } = setUp({ maxBatch: 9, maxAlone: 2, alone, run });
+    const { all } = setUp({ maxBatch: 9, maxAlone: 2, processSingle: alone, run });
     expect(ends(await all('a', 'b', 'c', 'd', 'e'))).toEqual(['a', 'b', 'c', 'd', 'e']);
     expect(most).toBe(2);
   });

@@ -4,7 +4,7 @@ import { GroupCommitTimeoutError, TimeLimitedWork } from './time-limited-work.js
 export { GroupCommitTimeoutError } from './time-limited-work.js';
 
 /** The outcome of one item of a batch. */
-export type Ended<R> = { readonly value: R } | { readonly error: unknown };
+export type ItemOutcome<R> = { readonly value: R } | { readonly error: unknown };
 
 /** Too many items wait, so this one was rejected. */
 export class GroupCommitFullError extends Error {
@@ -27,14 +27,14 @@ export interface GroupCommitOptions<T, R> {
   /** Only items of the same kind share a batch. Default one kind. */
   kindOf?(item: T): unknown;
   /** Runs a batch. Resolves with the outcome of each item, in order; `undefined` for one that must be done alone. */
-  run(items: readonly T[]): Promise<readonly (Ended<R> | undefined)[]>;
+  run(items: readonly T[]): Promise<readonly (ItemOutcome<R> | undefined)[]>;
   /** Does one item, in parallel with the batches. */
-  alone(item: T): Promise<R>;
+  processSingle(item: T): Promise<R>;
   /** Whether a single item may have failed the batch, so that each must be done alone. */
   isSeparable(error: unknown, items: readonly T[]): boolean;
 }
 
-interface Waiting<T, R> {
+interface WaitingItem<T, R> {
   readonly item: T;
   readonly deadline: number;
   /** Whether it still has no answer. */
@@ -53,15 +53,15 @@ export class GroupCommit<T, R> {
    * In order of deadline; answered items are removed now and then. Not a `Set`: one that changes constantly leaves behind a
    * chain of old tables, which keeps items in memory until a full garbage collection.
    */
-  private waiting: Waiting<T, R>[] = [];
+  private waiting: WaitingItem<T, R>[] = [];
   private open = 0;
-  private batched: Waiting<T, R>[] = [];
-  private single: Waiting<T, R>[] = [];
+  private batched: WaitingItem<T, R>[] = [];
+  private single: WaitingItem<T, R>[] = [];
   private batchRuns = false;
   private aloneRunning = 0;
   private timer: NodeJS.Timeout | undefined;
   /** Callers of `drained`, with the items that each still waits for. */
-  private readonly drains: { readonly left: Set<Waiting<T, R>>; readonly done: () => void }[] = [];
+  private readonly drains: { readonly awaited: Set<WaitingItem<T, R>>; readonly done: () => void }[] = [];
   private readonly context: AsyncResource;
   private readonly work: TimeLimitedWork;
   private readonly maxWaiting: number;
@@ -87,18 +87,18 @@ export class GroupCommit<T, R> {
     }
     return new Promise((resolve, reject) => {
       const deadline = performance.now() + this.maxWaitMs;
-      const one: Waiting<T, R> = { item, deadline, open: true, resolve, reject };
+      const entry: WaitingItem<T, R> = { item, deadline, open: true, resolve, reject };
       this.open += 1;
-      this.waiting.push(one);
-      this.batched.push(one);
+      this.waiting.push(entry);
+      this.batched.push(entry);
       if (!this.batchRuns || this.needsTimer()) this.context.runInAsyncScope(() => this.start());
     });
   }
 
   /** Resolves when every item that waits now has been answered. */
-  drained(): Promise<void> {
+  drain(): Promise<void> {
     if (this.open === 0) return Promise.resolve();
-    return new Promise((done) => this.drains.push({ left: new Set(this.waiting.filter(isOpen)), done }));
+    return new Promise((done) => this.drains.push({ awaited: new Set(this.waiting.filter(isOpen)), done }));
   }
 
   private needsTimer(): boolean {
@@ -119,90 +119,90 @@ export class GroupCommit<T, R> {
       const next = this.batched.slice(0, maxBatch).filter(isOpen);
       this.batched = this.batched.slice(maxBatch);
       for (const batch of this.byKind(next)) {
-        if (this.work.isBlocked) for (const one of batch) this.reject(one, GroupCommitTimeoutError.blocked());
+        if (this.work.isBlocked) for (const entry of batch) this.reject(entry, GroupCommitTimeoutError.blocked());
         else await this.runBatch(batch);
       }
     }
     this.batchRuns = false;
   }
 
-  private byKind(items: readonly Waiting<T, R>[]): Iterable<readonly Waiting<T, R>[]> {
-    const kinds = new Map<unknown, Waiting<T, R>[]>();
-    for (const one of items) {
-      const kind = this.options.kindOf?.(one.item);
-      const same = kinds.get(kind);
-      if (same) same.push(one);
-      else kinds.set(kind, [one]);
+  private byKind(items: readonly WaitingItem<T, R>[]): Iterable<readonly WaitingItem<T, R>[]> {
+    const kinds = new Map<unknown, WaitingItem<T, R>[]>();
+    for (const entry of items) {
+      const kind = this.options.kindOf?.(entry.item);
+      const itemsOfKind = kinds.get(kind);
+      if (itemsOfKind) itemsOfKind.push(entry);
+      else kinds.set(kind, [entry]);
     }
     return kinds.values();
   }
 
-  private async runBatch(batch: readonly Waiting<T, R>[]): Promise<void> {
+  private async runBatch(batch: readonly WaitingItem<T, R>[]): Promise<void> {
     try {
       const ends = await this.work.run(this.options.run(batch.map(({ item }) => item)));
       // Answer once the next batch is on its way, so that the database works while the answers are written.
-      setImmediate(() => batch.forEach((one, index) => this.answer(one, ends[index])));
+      setImmediate(() => batch.forEach((entry, index) => this.answer(entry, ends[index])));
     } catch (error) {
       // Not in this turn of the event loop: if the pool rejects at once and callers retry at once, nothing else would run.
       setImmediate(() => this.fail(batch, error));
     }
   }
 
-  private answer(one: Waiting<T, R>, end: Ended<R> | undefined): void {
-    if (!end) this.runAlone(one);
-    else if ('error' in end) this.reject(one, end.error);
-    else this.end(one, () => one.resolve(end.value));
+  private answer(entry: WaitingItem<T, R>, end: ItemOutcome<R> | undefined): void {
+    if (!end) this.runAlone(entry);
+    else if ('error' in end) this.reject(entry, end.error);
+    else this.end(entry, () => entry.resolve(end.value));
   }
 
-  private fail(batch: readonly Waiting<T, R>[], error: unknown): void {
+  private fail(batch: readonly WaitingItem<T, R>[], error: unknown): void {
     const items = batch.map(({ item }) => item);
     const separable = this.options.isSeparable(error, items);
-    for (const one of batch) {
-      if (separable) this.runAlone(one);
-      else this.reject(one, error);
+    for (const entry of batch) {
+      if (separable) this.runAlone(entry);
+      else this.reject(entry, error);
     }
   }
 
   /** Takes at most half of the queue, so that exceptional items leave room for ordinary ones. */
-  private runAlone(one: Waiting<T, R>): void {
+  private runAlone(entry: WaitingItem<T, R>): void {
     const limit = Math.ceil(this.maxWaiting / 2);
     if (this.single.length >= limit) {
-      this.reject(one, new GroupCommitFullError(`${limit} items are already waiting to be processed individually.`));
+      this.reject(entry, new GroupCommitFullError(`${limit} items are already waiting to be processed individually.`));
       return;
     }
-    this.single.push(one);
+    this.single.push(entry);
     if (this.aloneRunning < this.maxAlone) void this.runSingles();
   }
 
   private async runSingles(): Promise<void> {
     this.aloneRunning += 1;
-    for (let one = this.single.shift(); one; one = this.single.shift()) {
-      if (!one.open) continue;
-      if (this.work.isBlocked) this.reject(one, GroupCommitTimeoutError.blocked());
-      else await this.runSingle(one);
+    for (let entry = this.single.shift(); entry; entry = this.single.shift()) {
+      if (!entry.open) continue;
+      if (this.work.isBlocked) this.reject(entry, GroupCommitTimeoutError.blocked());
+      else await this.runSingle(entry);
     }
     this.aloneRunning -= 1;
   }
 
-  private async runSingle(one: Waiting<T, R>): Promise<void> {
+  private async runSingle(entry: WaitingItem<T, R>): Promise<void> {
     try {
-      const value = await this.work.run(this.options.alone(one.item));
-      this.end(one, () => one.resolve(value));
+      const value = await this.work.run(this.options.processSingle(entry.item));
+      this.end(entry, () => entry.resolve(value));
     } catch (error) {
-      this.reject(one, error);
+      this.reject(entry, error);
     }
   }
 
-  private reject(one: Waiting<T, R>, error: unknown): void {
-    this.end(one, () => one.reject(error));
+  private reject(entry: WaitingItem<T, R>, error: unknown): void {
+    this.end(entry, () => entry.reject(error));
   }
 
-  private end(one: Waiting<T, R>, answer: () => void): void {
-    if (!one.open) return;
-    one.open = false;
+  private end(entry: WaitingItem<T, R>, answer: () => void): void {
+    if (!entry.open) return;
+    entry.open = false;
     this.open -= 1;
     answer();
-    for (const { left, done } of this.drains) if (left.delete(one) && left.size === 0) done();
+    for (const { awaited, done } of this.drains) if (awaited.delete(entry) && awaited.size === 0) done();
     if (this.open > 0) {
       if (this.waiting.length > this.open + this.options.maxBatch) this.waiting = this.waiting.filter(isOpen);
       return;
@@ -215,14 +215,14 @@ export class GroupCommit<T, R> {
   /** Rejects items whose deadline has passed. What is in flight for them goes on, and may still commit. */
   private expire(): void {
     this.timer = undefined;
-    for (const one of this.waiting) {
-      if (!one.open) continue;
-      const left = one.deadline - performance.now();
-      if (left > 0) {
-        this.timer = setTimeout(() => this.expire(), left);
+    for (const entry of this.waiting) {
+      if (!entry.open) continue;
+      const remainingMs = entry.deadline - performance.now();
+      if (remainingMs > 0) {
+        this.timer = setTimeout(() => this.expire(), remainingMs);
         return;
       }
-      this.reject(one, GroupCommitTimeoutError.after(this.maxWaitMs));
+      this.reject(entry, GroupCommitTimeoutError.after(this.maxWaitMs));
     }
   }
 }

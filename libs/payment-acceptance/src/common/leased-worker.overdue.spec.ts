@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { setUp, stopAll, stops, turn } from '../../../../test/support/leased-work.js';
-import { LeasedWorker, type Claimed } from './leased-worker.js';
+import { LeasedWorker, type ClaimResult } from './leased-worker.js';
 import { PaymentLogger } from './payment-logger.js';
 
 describe('a worker whose polls or items do not end', () => {
@@ -9,7 +9,7 @@ describe('a worker whose polls or items do not end', () => {
   test('shows whether it runs, hangs in a claim, or has been stopped', async () => {
     let answer = (): void => undefined;
     const claim = () =>
-      new Promise<Claimed<string>>((resolve) => (answer = () => resolve({ items: [], nextMs: null })));
+      new Promise<ClaimResult<string>>((resolve) => (answer = () => resolve({ items: [], nextMs: null })));
     const work = { claim, process: () => Promise.resolve(false), fieldsOf: () => ({}) };
     const worker = new LeasedWorker(
       work,

@@ -275,7 +275,7 @@ describe('the loop', () => {
     await work.until(() => work.limits.length === 2);
     await turn();
     expect(worker.hasRoom).toBe(false);
-    worker.freed();
+    worker.notifyFreed();
     await work.until(() => work.limits.length === 3);
     work.end('b');
     await worker.stop();

@@ -10,7 +10,7 @@ export interface LeasedWork<T> {
   /** Housekeeping. Called before each claim, whether there are items or not. */
   maintain?(): Promise<void>;
   /** Leases at most `limit` items to this instance, and commits before any of them starts. */
-  claim(limit: number): Promise<Claimed<T>>;
+  claim(limit: number): Promise<ClaimResult<T>>;
   /**
    * Processes one item. Records expected failures itself; what it throws is unexpected. Resolves with whether it may have left
    * work that is due, now or later: the worker polls again then.
@@ -20,7 +20,7 @@ export interface LeasedWork<T> {
   fieldsOf(item: T): LogFields;
 }
 
-export interface Claimed<T> {
+export interface ClaimResult<T> {
   readonly items: readonly T[];
   /**
    * After a claim smaller than the limit: in how many milliseconds more items may be due, if known. The worker polls after
@@ -49,19 +49,19 @@ export interface LeasedWorkerOptions {
 const MIN_PAUSE_MS = 10;
 
 /** Shortest pause between two polls while work is in flight, so that under load one claim serves several wake-ups. */
-const GATHER_MS = 5;
+const BATCHING_DELAY_MS = 5;
 
 /** Timeout of a poll, which may never end on a connection whose other side is gone. The next one then starts beside it. */
 const POLL_TIMEOUT_MS = 60_000;
 
 /** How long `stop` waits for items beyond `shutdownTimeoutMs`, so that they can end and record their outcome. */
-const ENDING_MS = 5_000;
+const END_TIMEOUT_MS = 5_000;
 
 /** Runs leased work: on demand (`runOnce()`), or in a loop from `start()` to `stop()`. */
 export class LeasedWorker<T> {
   private readonly inFlight = new InFlight();
   private readonly stopping = new AbortController();
-  /** Items that a caller hands over begin in it, not in the caller's: that may be in a transaction of the host's. */
+  /** The context in which adopted items begin: the caller's may be in a transaction of the host's. */
   private readonly context = new AsyncResource('LeasedWorker');
   private loop: Promise<void> | undefined;
   /** When the last poll started. */
@@ -88,7 +88,7 @@ export class LeasedWorker<T> {
 
   /** Claims and processes one batch, unless stopped. Resolves with the number of items once all have ended. */
   runOnce(): Promise<number> {
-    return this.inFlight.track(this.round());
+    return this.inFlight.track(this.runRound());
   }
 
   start(): void {
@@ -106,8 +106,8 @@ export class LeasedWorker<T> {
   /** Polls now rather than after the pause; a moment later if a poll has just started and work is in flight. */
   wake(): void {
     const sinceMs = performance.now() - this.pollStartedAt;
-    if (sinceMs >= GATHER_MS || this.inFlight.size === 0) this.pollNow();
-    else this.wakeTimer ??= setTimeout(() => this.pollNow(), GATHER_MS - sinceMs);
+    if (sinceMs >= BATCHING_DELAY_MS || this.inFlight.size === 0) this.pollNow();
+    else this.wakeTimer ??= setTimeout(() => this.pollNow(), BATCHING_DELAY_MS - sinceMs);
   }
 
   /** Whether it takes items that were claimed elsewhere: it runs, and nothing that is due waits for a place. */
@@ -122,8 +122,8 @@ export class LeasedWorker<T> {
     if (this.stopping.signal.aborted) await running;
   }
 
-  /** A place that was kept for an item is free again. */
-  freed(): void {
+  /** Signals that a place reserved for an item is free again. */
+  notifyFreed(): void {
     this.ends += 1;
     if (this.isFull) this.wake();
   }
@@ -144,7 +144,7 @@ export class LeasedWorker<T> {
     this.stopping.abort();
     this.pollNow();
     const { shutdownTimeoutMs } = this.options;
-    const limit = performance.now() + shutdownTimeoutMs + ENDING_MS;
+    const limit = performance.now() + shutdownTimeoutMs + END_TIMEOUT_MS;
     await this.waitFor('A poll for work', this.loop ?? Promise.resolve(), shutdownTimeoutMs);
     await this.waitFor('Work in flight', this.inFlight.idle(), limit - performance.now());
   }
@@ -163,7 +163,7 @@ export class LeasedWorker<T> {
     }
   }
 
-  private async round(): Promise<number> {
+  private async runRound(): Promise<number> {
     if (this.stopping.signal.aborted) return 0;
     const { items } = await this.claimed(this.options.concurrency);
     const ends = await Promise.allSettled(items.map((item) => this.work.process(item, this.stopping.signal)));
@@ -174,7 +174,7 @@ export class LeasedWorker<T> {
 
   private async run(): Promise<void> {
     while (!this.stopping.signal.aborted) {
-      this.takeSignal();
+      this.consumeSignal();
       this.pollStartedAt = performance.now();
       const free = this.options.concurrency - this.inFlight.size;
       const { ends } = this;
@@ -185,25 +185,25 @@ export class LeasedWorker<T> {
       // A place that became free during the claim may be what it lacked.
       else if (this.isFull && this.ends > ends) this.wake();
       // A wake-up during the claim may be about work that the claim missed.
-      else if (this.takeSignal()) this.wake();
+      else if (this.consumeSignal()) this.wake();
       await this.pause(claimed?.nextMs ?? null);
     }
   }
 
-  private takeSignal(): boolean {
+  private consumeSignal(): boolean {
     const { signalled } = this;
     this.signalled = false;
     return signalled;
   }
 
-  private async claimed(limit: number): Promise<Claimed<T>> {
+  private async claimed(limit: number): Promise<ClaimResult<T>> {
     // What is due does not wait for housekeeping that fails.
     await this.work.maintain?.().catch((error: unknown) => this.pollFailed('Housekeeping has failed.', error));
     return this.work.claim(limit);
   }
 
   /** Claims items and starts them; `undefined` if the claim failed. */
-  private async claim(limit: number): Promise<Claimed<T> | undefined> {
+  private async claim(limit: number): Promise<ClaimResult<T> | undefined> {
     try {
       const polling = this.claimed(limit).then((claimed) => {
         this.pollEndedAt = performance.now();
@@ -226,7 +226,7 @@ export class LeasedWorker<T> {
    * Abandons a poll that does not end: only one at a time, or they would exhaust the pool. If it ends after all, its items
    * are started, since they are leased to this instance.
    */
-  private async pollWithTimeout(polling: Promise<Claimed<T>>): Promise<Claimed<T>> {
+  private async pollWithTimeout(polling: Promise<ClaimResult<T>>): Promise<ClaimResult<T>> {
     try {
       return await withTimeout(POLL_TIMEOUT_MS, polling);
     } catch (error) {
@@ -249,7 +249,7 @@ export class LeasedWorker<T> {
       return true;
     });
     return this.inFlight.track(running).then((mayBeMore) => {
-      this.freed();
+      this.notifyFreed();
       if (mayBeMore) this.wake();
     });
   }

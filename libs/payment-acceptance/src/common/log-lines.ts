@@ -1,7 +1,7 @@
 /** The levels of Nest's logger that are used. */
 export type LogLevel = 'debug' | 'log' | 'warn' | 'error';
 
-/** What is the same about all lines of a code. */
+/** What all lines with one code have in common. */
 export interface LogLine {
   readonly level: LogLevel;
   readonly meaning: string;
@@ -59,7 +59,7 @@ export const LOG_LINES = {
   ),
   'creation-contradicted': error(
     'The service created a bill that contradicts the ledger: its id belongs to another bill, or its intent has another bill or was voided.',
-    'Look up the bill at the service. One that is payable and not known here is to be imported; one that was voided is open again.',
+    'Look up the bill at the service. Import it if it is payable and not known here. If it was voided, the bill is now open again.',
   ),
   'creation-unknown': error(
     'The outcome of a creation was not stored within its lease, so the bill may exist.',
@@ -136,7 +136,7 @@ export const LOG_LINES = {
   'inquiry-failed': warn('The service could not be asked about a bill that only a postback names.', NOTHING),
   'lost-bill-found': error(
     'The service has a bill, with payments, that the ledger does not have.',
-    'Find its order, and take it in: [lost bills](#lost-bills).',
+    'Find its order, and import it: [lost bills](#lost-bills).',
   ),
 
   // Shops

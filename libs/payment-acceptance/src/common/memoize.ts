@@ -6,12 +6,12 @@ export function memoize<T extends object | string>(
   make: (text: string) => T,
   maxEntries = Infinity,
 ): (text: string) => T {
-  const made = new Map<string, T>();
+  const cache = new Map<string, T>();
   return (text) => {
-    const known = made.get(text);
-    if (known !== undefined) return known;
+    const cached = cache.get(text);
+    if (cached !== undefined) return cached;
     const value = make(text);
-    if (made.size < maxEntries) made.set(text, value);
+    if (cache.size < maxEntries) cache.set(text, value);
     return value;
   };
 }

@@ -24,9 +24,9 @@ export interface LogFields {
   readonly againInMs?: number;
   /** Code of the error. */
   readonly error?: string;
-  /** What of `DroppedCounts` has grown. */
+  /** Which of the `DroppedCounts` has grown. */
   readonly dropped?: string;
-  /** Like lines since the last one that were not logged. */
+  /** How many similar lines were left out since the last one. */
   readonly suppressed?: number;
   readonly version?: string;
   readonly role?: string;
@@ -36,8 +36,8 @@ export interface LogFields {
   readonly routes?: readonly string[];
 }
 
-/** Ids of our own records, which must be found again as they are. A stranger's are masked before they get here. */
-const IDS: ReadonlySet<string> = new Set<keyof LogFields>([
+/** Ids of our own records, which must stay searchable. Ids from outside are masked before they get here. */
+const ID_FIELDS: ReadonlySet<string> = new Set<keyof LogFields>([
   'orderId',
   'billId',
   'intentId',
@@ -79,7 +79,7 @@ class LogLineRecord {
 }
 
 /**
- * Nest's `Logger` for lines that have a code. Control characters are replaced, since strangers may choose parts of a line,
+ * Nest's `Logger` for lines that have a code. Control characters are replaced, since outsiders may choose parts of a line,
  * such as an order id.
  */
 export class PaymentLogger {
@@ -93,21 +93,21 @@ export class PaymentLogger {
     this.logger[LOG_LINES[code].level](new LogLineRecord(code, message, fields));
   }
 
-  /** A line that is nothing but its text. */
+  /** Writes a line that consists only of its text. */
   writePlain(code: 'bill-created', text: string): void {
     this.logger[LOG_LINES[code].level](shownText(text));
   }
 }
 
 function shownFields(fields: LogFields): object {
-  const given = Object.entries(fields as Readonly<Record<string, unknown>>)
+  const entries = Object.entries(fields as Readonly<Record<string, unknown>>)
     .filter(([, value]) => value !== undefined && value !== null)
-    .map(([name, value]) => [name, shown(name, value)] as const);
-  return Object.fromEntries(given);
+    .map(([name, value]) => [name, formatField(name, value)] as const);
+  return Object.fromEntries(entries);
 }
 
-function shown(name: string, value: unknown): unknown {
-  if (Array.isArray(value)) return value.map((each) => shown(name, each));
+function formatField(name: string, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((each) => formatField(name, each));
   if (typeof value !== 'string') return value;
-  return shownText(IDS.has(name) ? value : maskCards(value));
+  return shownText(ID_FIELDS.has(name) ? value : maskCards(value));
 }

@@ -1,10 +1,10 @@
-/** Small enough that neither a statement of so many rows nor writing its text takes long. */
+/** Small enough that a statement of this many rows takes little time to write and to execute. */
 const ROWS_OF_STATEMENT = 200;
 
-/** So few that what comes beside an operator's action waits for some milliseconds at most. */
+/** Few enough that whatever runs beside an operator's action waits at most a few milliseconds. */
 const ROWS_OF_ACTION = 20;
 
-/** So few rows that reading them keeps neither the event loop nor the database busy for long. */
+/** Few enough that reading them keeps neither the event loop nor the database busy for long. */
 export const READ_AT_ONCE = 4 * ROWS_OF_ACTION;
 
 /** The rows in pieces, each for a statement. */
@@ -13,7 +13,10 @@ export function inPieces<T>(rows: readonly T[], size = ROWS_OF_STATEMENT): T[][]
   return Array.from({ length: count }, (_, piece) => rows.slice(piece * size, (piece + 1) * size));
 }
 
-/** The rows of an operator's action, in pieces. @param reads each gives the next {@link READ_AT_ONCE} after a row; one after the other */
+/**
+ * The rows of an operator's action, in pieces. @param reads run one after the other; each gives the next {@link
+ * READ_AT_ONCE} after a row
+ */
 export async function* readPieces<T>(
   ...reads: ((after: T | undefined) => Promise<readonly T[]>)[]
 ): AsyncGenerator<T[]> {

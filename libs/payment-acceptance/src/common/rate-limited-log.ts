@@ -3,17 +3,17 @@ import type { LogCode } from './log-lines.js';
 import type { LogFields, PaymentLogger } from './payment-logger.js';
 import { Throttle } from './throttle.js';
 
-interface Kind {
+interface KindState {
   readonly throttle: Throttle;
   suppressed: number;
 }
 
 /**
- * A rate-limited log, for lines that strangers can provoke at will or that an outage would repeat for every request: of each
- * kind the first line, then at most one per pause. Its field `suppressed` says how many were left out before it.
+ * A rate-limited log, for lines that outsiders can provoke at will or that an outage would repeat for every request: writes
+ * the first line of each kind, then at most one per pause. Its field `suppressed` says how many were left out before it.
  */
 export class RateLimitedLog {
-  private readonly kinds = new Map<string, Kind>();
+  private readonly kinds = new Map<string, KindState>();
 
   constructor(
     private readonly logger: PaymentLogger,
@@ -22,19 +22,19 @@ export class RateLimitedLog {
   ) {}
 
   /**
-   * @param kind within the code, of low cardinality, never text from a stranger
+   * @param kind within the code, of low cardinality, never external text
    * @param message called for lines that are written
    */
   write(code: LogCode, kind: string, message: () => string, fields: LogFields): void {
     const key = `${code} ${kind}`;
-    const known = this.kinds.get(key) ?? { throttle: new Throttle(this.clock, this.pauseMs), suppressed: 0 };
-    this.kinds.set(key, known);
-    if (!known.throttle.tryTake()) {
-      known.suppressed += 1;
+    const entry = this.kinds.get(key) ?? { throttle: new Throttle(this.clock, this.pauseMs), suppressed: 0 };
+    this.kinds.set(key, entry);
+    if (!entry.throttle.tryTake()) {
+      entry.suppressed += 1;
       return;
     }
-    const { suppressed } = known;
-    known.suppressed = 0;
+    const { suppressed } = entry;
+    entry.suppressed = 0;
     this.logger.write(code, message(), suppressed === 0 ? fields : { ...fields, suppressed });
   }
 }

@@ -10,7 +10,7 @@ const MAX_JSON = 16_384;
 
 /** How many characters of names and values may still be looked at. */
 interface Budget {
-  left: number;
+  remaining: number;
 }
 
 /**
@@ -19,10 +19,10 @@ interface Budget {
  * so that nobody can make this take long.
  */
 export function redactFields(body: object): object {
-  const budget: Budget = { left: MAX_JSON };
-  const kept = redact(body, 0, budget) as object;
-  if (budget.left >= 0 && JSON.stringify(kept).length <= MAX_JSON) return kept;
-  const short = fieldsOf(kept).filter(([, value]) => !isObject(value) && String(value).length <= 255);
+  const budget: Budget = { remaining: MAX_JSON };
+  const redacted = redact(body, 0, budget) as object;
+  if (budget.remaining >= 0 && JSON.stringify(redacted).length <= MAX_JSON) return redacted;
+  const short = fieldsOf(redacted).filter(([, value]) => !isObject(value) && String(value).length <= 255);
   return { ...Object.fromEntries(short), _truncated: true };
 }
 
@@ -33,22 +33,22 @@ function fieldsOf(value: object): [string, unknown][] {
 
 /** `undefined` for what is left out. */
 function redact(value: unknown, depth: number, budget: Budget): unknown {
-  budget.left -= typeof value === 'string' ? Math.min(value.length, MAX_TEXT) : 1;
-  if (budget.left < 0) return undefined;
+  budget.remaining -= typeof value === 'string' ? Math.min(value.length, MAX_TEXT) : 1;
+  if (budget.remaining < 0) return undefined;
   if (typeof value === 'string') return cleanText(value, MAX_TEXT);
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) return maskNumber(value);
   if (typeof value !== 'object' || depth >= MAX_DEPTH) return undefined;
   if (Array.isArray(value)) return value.slice(0, MAX_FIELDS).map((item) => redact(item, depth + 1, budget) ?? null);
   const fields: Record<string, unknown> = {};
-  for (const [name, given] of fieldsOf(value)) {
-    budget.left -= Math.min(name.length, MAX_NAME);
-    if (budget.left < 0) break;
+  for (const [name, fieldValue] of fieldsOf(value)) {
+    budget.remaining -= Math.min(name.length, MAX_NAME);
+    if (budget.remaining < 0) break;
     if (/signature/i.test(name)) continue;
-    const kept = cleanText(name, MAX_NAME);
-    const item = redact(given, depth + 1, budget);
+    const cleanName = cleanText(name, MAX_NAME);
+    const item = redact(fieldValue, depth + 1, budget);
     // A name like any other, but assigning to it would set the prototype.
-    if (kept === '__proto__') Object.defineProperty(fields, kept, { value: item, enumerable: true });
-    else fields[kept] = item;
+    if (cleanName === '__proto__') Object.defineProperty(fields, cleanName, { value: item, enumerable: true });
+    else fields[cleanName] = item;
   }
   return fields;
 }
@@ -56,15 +56,15 @@ function redact(value: unknown, depth: number, budget: Budget): unknown {
 /** Masks numbers of 12 or more digits whatever their check digit: long ones have lost their last digits to rounding. */
 function maskNumber(value: number | boolean | null): unknown {
   const digits = String(value).replace(/\D/g, '');
-  return digits.length >= 12 ? masked(digits) : value;
+  return digits.length >= 12 ? maskDigits(digits) : value;
 }
 
 /** How many characters a card number may have: each of its digits with the separators before it. */
-const CARD_LENGTH = 19 * 10;
+const MAX_CARD_TEXT_LENGTH = 19 * 10;
 
 /** Masked before it is cut, so that no card number is cut in two. */
 function cleanText(text: string, limit: number): string {
-  return databaseText(maskCards(databaseText(text.slice(0, limit + CARD_LENGTH))).slice(0, limit));
+  return databaseText(maskCards(databaseText(text.slice(0, limit + MAX_CARD_TEXT_LENGTH))).slice(0, limit));
 }
 
 /** Other things made of digits and separators: a date, with or without a time, and a UUID that has a letter. */
@@ -73,7 +73,7 @@ const NO_CARD =
 
 /** How many separators may stand between two digits of a number. */
 const MAX_SEPARATORS = 3;
-const LETTER_OR_NUMBER = /[\p{L}\p{N}]/u;
+const LETTER_OR_NUMBER_PATTERN = /[\p{L}\p{N}]/u;
 
 /**
  * Masks everything that looks like a card number: 12 to 19 digits with a valid check digit, with up to three characters
@@ -81,24 +81,24 @@ const LETTER_OR_NUMBER = /[\p{L}\p{N}]/u;
  * UUIDs stay. Digits may be of any script or width, and written as entities of HTML.
  */
 export function maskCards(text: string): string {
-  const plain = plainDigits(text);
-  if (!hasDigitsOfCard(plain)) return text;
+  const digitsText = plainDigits(text);
+  if (!hasDigitsOfCard(digitsText)) return text;
   // Captured dates and UUIDs are at odd indices.
-  const parts = plain.split(NO_CARD);
+  const parts = digitsText.split(NO_CARD);
   const masked = parts.map((part, index) => (index % 2 === 1 ? part : maskNumbers(part))).join('');
-  return masked === plain ? text : masked;
+  return masked === digitsText ? text : masked;
 }
 
 /** An entity of a character, or of a blank or a dash that may stand between digits. */
-const ENTITY = /&(?:#(\d{1,7})|#x([\da-f]{1,6})|(nbsp|ensp|emsp|thinsp|shy|zwn?j|ndash|mdash|hyphen|minus));/gi;
+const ENTITY_PATTERN = /&(?:#(\d{1,7})|#x([\da-f]{1,6})|(nbsp|ensp|emsp|thinsp|shy|zwn?j|ndash|mdash|hyphen|minus));/gi;
 
 /** The text with ASCII digits in place of all others, as far as that may show a card number. */
 function plainDigits(text: string): string {
-  const decoded = text.includes('&') ? text.replace(ENTITY, decodedEntity) : text;
+  const decoded = text.includes('&') ? text.replace(ENTITY_PATTERN, decodeEntity) : text;
   return /^[\0-\x7f]*$/.test(decoded) ? decoded : decoded.replace(/[^\P{N}0-9]/gu, (number) => plainNumber(number));
 }
 
-function decodedEntity(_whole: string, decimal?: string, hexadecimal?: string): string {
+function decodeEntity(_whole: string, decimal?: string, hexadecimal?: string): string {
   const code = decimal === undefined ? parseInt(hexadecimal ?? '20', 16) : Number(decimal);
   // Neither a control character nor half a surrogate pair: databases reject some of them.
   return code < 32 || (code >= 0xd800 && code <= 0xdfff) || code > 0x10ffff ? ' ' : String.fromCodePoint(code);
@@ -118,7 +118,7 @@ function asciiDigit(digit: string): string {
 /** Whether the text has enough digits for a card number. Most do not, and need no closer look. */
 function hasDigitsOfCard(text: string): boolean {
   let digits = 0;
-  for (let at = 0; at < text.length && digits < 12; at += 1) if (isDigit(text.charCodeAt(at))) digits += 1;
+  for (let index = 0; index < text.length && digits < 12; index += 1) if (isDigit(text.charCodeAt(index))) digits += 1;
   return digits >= 12;
 }
 
@@ -127,37 +127,37 @@ function isDigit(code: number): boolean {
 }
 
 /** Digits that follow one another immediately. */
-interface Group {
+interface DigitGroup {
   readonly start: number;
   readonly end: number;
   /** Whether only separators, and no more than allowed, are between the group before and this one. */
   readonly continues: boolean;
 }
 
-function groupsOf(text: string): Group[] {
-  const groups: Group[] = [];
+function groupsOf(text: string): DigitGroup[] {
+  const groups: DigitGroup[] = [];
   let separators = Infinity;
-  for (let at = 0; at < text.length;) {
-    const start = at;
-    while (isDigit(text.charCodeAt(at))) at += 1;
-    if (at > start) {
-      groups.push({ start, end: at, continues: separators <= MAX_SEPARATORS });
+  for (let index = 0; index < text.length;) {
+    const start = index;
+    while (isDigit(text.charCodeAt(index))) index += 1;
+    if (index > start) {
+      groups.push({ start, end: index, continues: separators <= MAX_SEPARATORS });
       separators = 0;
     } else {
-      const length = separatorLength(text, at);
+      const length = separatorLength(text, index);
       separators = length === 0 ? Infinity : separators + 1;
-      at += length || 1;
+      index += length || 1;
     }
   }
   return groups;
 }
 
 /** The length of the separator at this place; 0 if there is none. */
-function separatorLength(text: string, at: number): number {
-  const code = text.charCodeAt(at);
-  if (code < 128) return /[a-z]/i.test(text.charAt(at)) ? 0 : text.startsWith('%20', at) ? 3 : 1;
-  const character = String.fromCodePoint(text.codePointAt(at) ?? code);
-  return LETTER_OR_NUMBER.test(character) ? 0 : character.length;
+function separatorLength(text: string, index: number): number {
+  const code = text.charCodeAt(index);
+  if (code < 128) return /[a-z]/i.test(text.charAt(index)) ? 0 : text.startsWith('%20', index) ? 3 : 1;
+  const character = String.fromCodePoint(text.codePointAt(index) ?? code);
+  return LETTER_OR_NUMBER_PATTERN.test(character) ? 0 : character.length;
 }
 
 function maskNumbers(text: string): string {
@@ -169,34 +169,34 @@ function maskNumbers(text: string): string {
     if (end === undefined) continue;
     const card = groups.slice(first, end);
     result +=
-      text.slice(copied, card[0]?.start) + masked(card.map((group) => text.slice(group.start, group.end)).join(''));
+      text.slice(copied, card[0]?.start) + maskDigits(card.map((group) => text.slice(group.start, group.end)).join(''));
     copied = card.at(-1)?.end ?? copied;
     first = end - 1;
   }
   return result + text.slice(copied);
 }
 
-function masked(digits: string): string {
+function maskDigits(digits: string): string {
   return `${digits.slice(0, 6)}******${digits.slice(-4)}`;
 }
 
 /** Where the longest card number made of whole groups ends that begins with this one, by the Luhn algorithm. */
-function endOfCard(text: string, groups: readonly Group[], first: number): number | undefined {
+function endOfCard(text: string, groups: readonly DigitGroup[], first: number): number | undefined {
   let end: number | undefined;
   let count = 0;
   // The sums of the digits so far where every second one is doubled: where the last is not, and where it is.
   let single = 0;
   let doubled = 0;
-  for (let at = first; at < groups.length; at += 1) {
-    const group = groups[at];
-    if (!group || (at > first && !group.continues)) break;
+  for (let index = first; index < groups.length; index += 1) {
+    const group = groups[index];
+    if (!group || (index > first && !group.continues)) break;
     count += group.end - group.start;
     if (count > 19) break;
     for (let place = group.start; place < group.end; place += 1) {
       const digit = text.charCodeAt(place) - 48;
       [single, doubled] = [doubled + digit, single + (digit > 4 ? 2 * digit - 9 : 2 * digit)];
     }
-    if (count >= 12 && single % 10 === 0) end = at + 1;
+    if (count >= 12 && single % 10 === 0) end = index + 1;
   }
   return end;
 }

@@ -6,8 +6,8 @@ export const REGISTRATION = 'nestjs-payment-acceptance/registration';
 let registrations = 0;
 
 /**
- * Tells registrations of a module apart where Nest compares what they are made of (`moduleIdGeneratorAlgorithm: 'deep-hash'`): our
- * options are in closures, which all look alike.
+ * Distinguishes registrations of a module where Nest compares their contents (`moduleIdGeneratorAlgorithm: 'deep-hash'`):
+ * our options are in closures, which all look alike.
  */
 export function registration(): ValueProvider {
   registrations += 1;

@@ -19,13 +19,14 @@ export async function retry<T>(
   attempt: () => Promise<T>,
   mayRetry: (error: unknown) => false | { afterMs: number },
 ): Promise<T> {
-  for (let tried = 1; ; tried += 1) {
+  for (let attemptNumber = 1; ; attemptNumber += 1) {
     try {
       return await attempt();
     } catch (error) {
       const allowed = mayRetry(error);
-      if (!allowed || tried >= policy.attempts || allowed.afterMs > policy.capMs || policy.signal?.aborted) throw error;
-      const ceiling = Math.min(policy.capMs, policy.baseMs * 2 ** (tried - 1));
+      if (!allowed || attemptNumber >= policy.attempts || allowed.afterMs > policy.capMs || policy.signal?.aborted)
+        throw error;
+      const ceiling = Math.min(policy.capMs, policy.baseMs * 2 ** (attemptNumber - 1));
       try {
         await sleep(Math.max(allowed.afterMs, policy.fraction() * ceiling), undefined, { signal: policy.signal });
       } catch {

@@ -30,7 +30,7 @@ export class Secret {
  * Hides the secrets of an object behind accessors: they can be read, set and spread as before, but JSON and `util.inspect`
  * do not show them. Returns the same object.
  */
-export function concealed<T extends object>(options: T, ...secrets: (keyof T)[]): T {
+export function conceal<T extends object>(options: T, ...secrets: (keyof T)[]): T {
   for (const name of secrets) {
     let value = options[name];
     const set = (other: T[keyof T]): void => void (value = other);

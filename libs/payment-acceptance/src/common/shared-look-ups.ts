@@ -3,8 +3,8 @@ import { GroupCommit } from './group-commit.js';
 const MAX_BATCH = 500;
 
 /**
- * Look-ups by ids that anybody can send: those that come together share one statement, so that however many come, they hold
- * one connection.
+ * Look-ups by ids that anybody can send. Those that arrive together share a statement, so that any number of them holds one
+ * connection.
  * @param name of the async resource in which they run
  * @param timeoutMs timeout of a statement, in milliseconds
  */
@@ -18,10 +18,10 @@ export function sharedLookUps<V>(
     maxBatch: MAX_BATCH,
     timeoutMs,
     run: async (ids) => {
-      const found = await read([...new Set(ids)]);
-      return ids.map((id) => ({ value: found.get(id) }));
+      const valuesById = await read([...new Set(ids)]);
+      return ids.map((id) => ({ value: valuesById.get(id) }));
     },
-    alone: async (id) => (await read([id])).get(id),
+    processSingle: async (id) => (await read([id])).get(id),
     isSeparable: () => false,
   });
   return (id) => lookUps.add(id);

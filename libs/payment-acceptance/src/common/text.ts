@@ -2,17 +2,17 @@
  * Characters that a terminal or log viewer interprets rather than shows: control characters, including C1 (a one-character
  * CSI), and those that reverse the text direction, which could make a line read differently from what it says.
  */
-export const NON_PRINTING = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
-const BLANK = new RegExp(`[\\s${NON_PRINTING.source.slice(1)}+`, 'gu');
+export const NON_PRINTING_PATTERN = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+const BLANK_PATTERN = new RegExp(`[\\s${NON_PRINTING_PATTERN.source.slice(1)}+`, 'gu');
 
 /** One line without control characters or lone surrogates, safe for any log, header or database column. */
 export function cleanLine(text: string): string {
-  return text.replace(BLANK, ' ').trim().toWellFormed();
+  return text.replace(BLANK_PATTERN, ' ').trim().toWellFormed();
 }
 
 /** The text with a replacement character for each character that a log must not interpret. */
 export function shownText(text: string): string {
-  return text.replace(NON_PRINTING, '\ufffd').toWellFormed();
+  return text.replace(NON_PRINTING_PATTERN, '\ufffd').toWellFormed();
 }
 
 /** Like {@link shownText}, but keeps line breaks. */

@@ -1,12 +1,12 @@
-/** Lets work of the same key take turns within the process: who waits costs nothing. */
-export class Turns {
+/** Lets work with the same key take turns within the process; waiting costs nothing. */
+export class KeyedQueue {
   private readonly last = new Map<string, Promise<void>>();
 
   /**
-   * Does the work once that of the key before it has settled.
-   * @returns `undefined` if that took longer than `waitMs`, or until the signal aborted: then the work is not begun
+   * Does the work once the work before it with the same key has settled.
+   * @returns `undefined` if that takes longer than `waitMs` or the signal aborts first: the work is then not begun
    */
-  async take<T extends object>(
+  async run<T extends object>(
     key: string,
     work: () => Promise<T>,
     waitMs: number,
@@ -14,23 +14,23 @@ export class Turns {
   ): Promise<T | undefined> {
     const before = this.last.get(key);
     let end = (): void => undefined;
-    const own = new Promise<void>((resolve) => (end = resolve));
-    // Who gives up passes its turn on when it comes.
-    const turn = before ? before.then(() => own) : own;
-    this.last.set(key, turn);
+    const ownTurn = new Promise<void>((resolve) => (end = resolve));
+    // A caller that gives up passes its turn on when it comes.
+    const tail = before ? before.then(() => ownTurn) : ownTurn;
+    this.last.set(key, tail);
     try {
-      if (before && !(await settles(before, waitMs, signal))) return undefined;
+      if (before && !(await settlesInTime(before, waitMs, signal))) return undefined;
       return await work();
     } finally {
       end();
-      void turn.then(() => {
-        if (this.last.get(key) === turn) this.last.delete(key);
+      void tail.then(() => {
+        if (this.last.get(key) === tail) this.last.delete(key);
       });
     }
   }
 }
 
-function settles(work: Promise<void>, waitMs: number, signal: AbortSignal | undefined): Promise<boolean> {
+function settlesInTime(work: Promise<void>, waitMs: number, signal: AbortSignal | undefined): Promise<boolean> {
   if (signal?.aborted) return Promise.resolve(false);
   return new Promise((resolve) => {
     const end = (isSettled: boolean): void => {

@@ -25,8 +25,8 @@ export class WakeUps {
     this.listeners.push(listener);
   }
 
-  /** @param bill which one is hinted, if it is only one */
-  tell(wakeUp: WakeUp, bill?: HintedBill): void {
+  /** @param bill the hinted bill, if it is only one */
+  notify(wakeUp: WakeUp, bill?: HintedBill): void {
     for (const listener of this.listeners) listener(wakeUp, bill);
   }
 }

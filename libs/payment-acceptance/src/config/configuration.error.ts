@@ -21,8 +21,8 @@ export class PaymentUnknownShopError extends PaymentAcceptanceError {
     configured: readonly string[],
     resolver: boolean,
   ) {
-    const known = configured.length > 0 ? ` The configured shops are: ${configured.join(', ')}.` : '';
+    const shopList = configured.length > 0 ? ` The configured shops are: ${configured.join(', ')}.` : '';
     const advice = resolver ? 'The shop resolver cannot find it either.' : 'Add it to the option "shops".';
-    super(`There is no shop "${shop}".${known} ${advice}`);
+    super(`There is no shop "${shop}".${shopList} ${advice}`);
   }
 }

@@ -1,7 +1,7 @@
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
 
-/** What hosts do not differ in; beside the options of the same groups. Times are in milliseconds. */
+/** Values that no host needs to change, beside the options of the same groups. Times are in milliseconds. */
 export const DEFAULT_CONSTANTS = {
   shopLookup: {
     /** How long a shop's settings are cached. */
@@ -77,4 +77,4 @@ export type Constants = { readonly [G in keyof typeof DEFAULT_CONSTANTS]: Readon
 export const CONSTANTS = Symbol.for('nestjs-payment-acceptance/constants');
 
 /** What is given under {@link CONSTANTS}. */
-export type GivenConstants = { readonly [G in keyof Constants]?: Partial<Constants[G]> };
+export type ConstantOverrides = { readonly [G in keyof Constants]?: Partial<Constants[G]> };

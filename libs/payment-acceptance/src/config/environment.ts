@@ -1,5 +1,5 @@
 import { registerAs } from '@nestjs/config';
-import { concealed } from '../common/secret.js';
+import { conceal } from '../common/secret.js';
 import { PaymentConfigurationError } from './configuration.error.js';
 import type { OptionGroup, OptionRule, OptionRules } from './option-rule.js';
 import { itemsOf, OPTION_RULES, SHOP_RULES } from './option-rules.js';
@@ -29,17 +29,20 @@ export function paymentAcceptanceOptionsFromEnv(
   const names = named === undefined ? [] : itemsOf(named);
   if (named !== undefined && names.length === 0)
     problems.push(`${PREFIX}SHOPS: lists no shop. Set it to a list such as main,eu.`);
-  const twins = names.filter((name, index) => names.findIndex((other) => upper(other) === upper(name)) < index);
-  if (twins.length > 0) problems.push(`${PREFIX}SHOPS: ${twins.join(', ')} would read the variables of another shop.`);
+  const duplicates = names.filter((name, index) => names.findIndex((other) => upper(other) === upper(name)) < index);
+  if (duplicates.length > 0)
+    problems.push(
+      `${PREFIX}SHOPS: ${duplicates.join(', ')} would read the variables of another shop. Rename one of the two.`,
+    );
 
   const shops = (names.length > 0 ? names : ['main']).map((name) => {
-    const own = names.length > 0 ? `${PREFIX}${upper(name)}_` : PREFIX;
+    const prefix = names.length > 0 ? `${PREFIX}${upper(name)}_` : PREFIX;
     const shop = readVariables<PaymentShopOptions>(SHOP_RULES, (option, rule) => {
-      const text = env[own + option] || (rule.secret ? undefined : env[PREFIX + option]) || undefined;
-      return valueOf(`${own}${option} (shop "${name}")`, text, rule, problems);
+      const text = env[prefix + option] || (rule.secret ? undefined : env[PREFIX + option]) || undefined;
+      return valueOf(`${prefix}${option} (shop "${name}")`, text, rule, problems);
     });
     // The host's configuration keeps these objects in memory as long as the process runs.
-    return [name, concealed(shop, 'apiToken', 'previousApiTokens')];
+    return [name, conceal(shop, 'apiToken', 'previousApiTokens')];
   });
   const options = readVariables<PaymentAcceptanceOptions>(OPTION_RULES, (option, rule) =>
     valueOf(PREFIX + option, env[PREFIX + option] || undefined, rule, problems),

@@ -10,7 +10,7 @@ const decorators = {
   decorators: listOf<MethodDecorator>('decorators'),
   classDecorators: listOf<ClassDecorator>('decorators'),
 };
-const switched = { mayBe: [true, false] };
+const booleanAllowed = { mayBe: [true, false] };
 
 export const ROUTE_RULES: OptionRules<PaymentRoutesOptions> = {
   ...decorators,
@@ -22,9 +22,9 @@ export const ROUTE_RULES: OptionRules<PaymentRoutesOptions> = {
       failPath: text('redirect/payment/fail'),
       resultPath: text('redirect/payment/result'),
     },
-    switched,
+    booleanAllowed,
   ),
-  postback: group<PostbackRoutesOptions>({ ...decorators, path: text('postback/payment') }, switched),
+  postback: group<PostbackRoutesOptions>({ ...decorators, path: text('postback/payment') }, booleanAllowed),
 };
 
 /** Like `OPTION_RULES`, for the options passed next to the factory. */

@@ -34,25 +34,22 @@ export interface OptionGroup<T> {
 /** A rule for each option of an interface; the compiler rejects a missing rule, and one without an option. */
 export type OptionRules<T> = { readonly [K in keyof T]-?: OptionRule<T[K]> | OptionGroup<Exclude<T[K], boolean>> };
 
-export function group<T>(rules: OptionRules<T>, more: Pick<OptionGroup<T>, 'mayBe'> = {}): OptionGroup<T> {
-  return { rules, ...more };
+export function group<T>(rules: OptionRules<T>, options: Pick<OptionGroup<T>, 'mayBe'> = {}): OptionGroup<T> {
+  return { rules, ...options };
 }
 
 /** The longest delay of Node's timers: about 24 days, in milliseconds. */
 const MAX_INTEGER = 2 ** 31 - 1;
 
 interface Range {
-  readonly least?: number;
-  readonly most?: number;
+  readonly min?: number;
+  readonly max?: number;
   readonly unit?: string;
 }
 
-export function wholeNumber(
-  otherwise: number,
-  { least = 1, most = MAX_INTEGER, unit }: Range = {},
-): OptionRule<number> {
+export function wholeNumber(otherwise: number, { min = 1, max = MAX_INTEGER, unit }: Range = {}): OptionRule<number> {
   return {
-    ...taking(`a whole number ${unit ? `of ${unit} ` : ''}from ${least} to ${most}`, isWhole(least, most)),
+    ...taking(`a whole number ${unit ? `of ${unit} ` : ''}from ${min} to ${max}`, isWhole(min, max)),
     unit,
     default: otherwise,
     fromText: (variable) => (/^\d+$/.test(variable) ? Number(variable) : undefined),
@@ -64,16 +61,15 @@ export function milliseconds(otherwise: number, range: Range = {}): OptionRule<n
 }
 
 /** Like {@link milliseconds}; `null` means forever. */
-export function millisecondsOrNull(otherwise: number | null, most: number): OptionRule<number | null> {
-  const accepts = (value: unknown): boolean => value === null || isWhole(1, most)(value);
-  const takes = `a whole number of milliseconds from 1 to ${most}, or null`;
+export function millisecondsOrNull(otherwise: number | null, max: number): OptionRule<number | null> {
+  const accepts = (value: unknown): boolean => value === null || isWhole(1, max)(value);
+  const takes = `a whole number of milliseconds from 1 to ${max}, or null`;
   return { ...taking(takes, accepts), unit: 'milliseconds', default: otherwise };
 }
 
-export function listOfMilliseconds(otherwise: number[], most: number): OptionRule<number[]> {
-  const takes = `a list of one or more whole numbers of milliseconds from 1 to ${most}`;
-  const accepts = (value: unknown): boolean =>
-    Array.isArray(value) && value.length > 0 && value.every(isWhole(1, most));
+export function listOfMilliseconds(otherwise: number[], max: number): OptionRule<number[]> {
+  const takes = `a list of one or more whole numbers of milliseconds from 1 to ${max}`;
+  const accepts = (value: unknown): boolean => Array.isArray(value) && value.length > 0 && value.every(isWhole(1, max));
   return { ...taking(takes, accepts), unit: 'milliseconds', default: otherwise };
 }
 
@@ -91,11 +87,11 @@ export function flag(otherwise: boolean): OptionRule<boolean> {
 }
 
 export function oneOf<const T extends string>(values: readonly T[], otherwise?: T): OptionRule<T> {
-  const isOne = (value: unknown): value is T => values.includes(value as T);
+  const isAllowed = (value: unknown): value is T => values.includes(value as T);
   return {
-    ...taking(values.map((value) => `"${value}"`).join(' or '), isOne),
+    ...taking(values.map((value) => `"${value}"`).join(' or '), isAllowed),
     default: otherwise,
-    fromText: (variable) => (isOne(variable) ? variable : undefined),
+    fromText: (variable) => (isAllowed(variable) ? variable : undefined),
   };
 }
 
@@ -111,9 +107,8 @@ function taking(takes: string, accepts: (value: unknown) => boolean): Pick<Optio
   return { takes, problem: (value) => (accepts(value) ? undefined : `must be ${takes} (given: ${kindOf(value)}).`) };
 }
 
-function isWhole(least: number, most: number) {
-  return (value: unknown): boolean =>
-    Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
+function isWhole(min: number, max: number) {
+  return (value: unknown): boolean => Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
 }
 
 /** Shows numbers and null, but only the type of anything else: it may be a misplaced secret. */

@@ -38,9 +38,9 @@ const DAY = 24 * HOUR;
 const MIB = 1024 * 1024;
 /** Schedules and ages live in the database, so Node's timer limit does not apply. */
 const TEN_YEARS = 10 * 366 * DAY;
-const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+( *; *[\w-]+=[\w-]+)*$/;
+const MEDIA_TYPE_PATTERN = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+( *; *[\w-]+=[\w-]+)*$/;
 
-const scheduled = (otherwise: number) => milliseconds(otherwise, { most: TEN_YEARS });
+const scheduleDuration = (otherwise: number) => milliseconds(otherwise, { max: TEN_YEARS });
 
 export const SHOP_RULES: OptionRules<PaymentShopOptions> = {
   shopId: { takes: 'text', required: ADVICE.shopId, problem: shopIdProblem, fromText: String },
@@ -62,16 +62,16 @@ export const SHOP_RULES: OptionRules<PaymentShopOptions> = {
     problem: (zone) => (isTimeZone(zone) ? undefined : 'must be an IANA name (Europe/Berlin) or an offset (+03:00).'),
     fromText: String,
   },
-  requestsPerSecond: wholeNumber(1_000, { most: 1_000 }),
+  requestsPerSecond: wholeNumber(1_000, { max: 1_000 }),
 };
 
 const SCHEDULE: OptionRules<CheckScheduleOptions> = {
   openMs: listOfMilliseconds([MINUTE, 2 * MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 3 * HOUR, 6 * HOUR], TEN_YEARS),
-  lifetimeMs: scheduled(3 * DAY),
-  paidEveryMs: scheduled(6 * HOUR),
-  paidForMs: scheduled(7 * DAY),
-  expiredForMs: scheduled(30 * DAY),
-  retryCapMs: scheduled(10 * MINUTE),
+  lifetimeMs: scheduleDuration(3 * DAY),
+  paidEveryMs: scheduleDuration(6 * HOUR),
+  paidForMs: scheduleDuration(7 * DAY),
+  expiredForMs: scheduleDuration(30 * DAY),
+  retryCapMs: scheduleDuration(10 * MINUTE),
   lagMs: listOfMilliseconds([3 * SECOND, 10 * SECOND, 30 * SECOND], TEN_YEARS),
 };
 
@@ -92,10 +92,10 @@ export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
   publicUrl: { takes: 'an address', problem: publicAddressProblem, fromText: String },
   schedule: group(SCHEDULE),
   checks: group({
-    concurrency: wholeNumber(128, { most: 10_000 }),
+    concurrency: wholeNumber(128, { max: 10_000 }),
   }),
   deliveries: group({
-    concurrency: wholeNumber(32, { most: 10_000 }),
+    concurrency: wholeNumber(32, { max: 10_000 }),
     timeoutMs: milliseconds(30 * SECOND),
     // At least a day in total: the pauses add up to 48 hours, and jitter may cut them by up to half.
     maxAttempts: wholeNumber(60),
@@ -103,8 +103,8 @@ export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
   }),
   callbacks: group<CallbackOptions>({
     replyBody: text('OK'),
-    replyContentType: text('text/plain; charset=utf-8', MEDIA_TYPE, 'a media type such as application/json'),
-    inquiriesPerHour: wholeNumber(90_000, { least: 0, most: 360_000 }),
+    replyContentType: text('text/plain; charset=utf-8', MEDIA_TYPE_PATTERN, 'a media type such as application/json'),
+    inquiriesPerHour: wholeNumber(90_000, { min: 0, max: 360_000 }),
     requirePostbackDigest: flag(false),
     resultWaitMs: milliseconds(3 * SECOND),
   }),
@@ -136,7 +136,7 @@ export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
       takes: 'a `pg.Pool`, or a pool of `mysql2`',
       problem: (pool) => (isPool(pool) ? undefined : 'must be a pool of pg or mysql2.'),
     },
-    connections: wholeNumber(4, { least: 2, most: 1_000 }),
+    connections: wholeNumber(4, { min: 2, max: 1_000 }),
   }),
   transactions: {
     takes: 'an object with `placeholders`, `run` and `query`',

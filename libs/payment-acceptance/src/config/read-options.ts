@@ -11,32 +11,32 @@ export interface OptionPlace extends OptionContext {
 /** Reads the options, with the default in place of each that is missing or invalid. */
 export function readOptions<T>(
   rules: OptionRules<T>,
-  given: Readonly<Record<string, unknown>>,
+  options: Readonly<Record<string, unknown>>,
   place: OptionPlace,
 ): Required<T> {
   const pathOf = (name: string): string => (place.path ? `${place.path}.${name}` : name);
-  for (const [name, value] of Object.entries(copyOf(given, place))) {
-    const known = Object.hasOwn(rules, name) || value === undefined;
-    if (!known) place.problems.push(`${pathOf(name)}: unknown option.`);
+  for (const [name, value] of Object.entries(copyOf(options, place))) {
+    const isKnown = Object.hasOwn(rules, name) || value === undefined;
+    if (!isKnown) place.problems.push(`${pathOf(name)}: unknown option.`);
   }
   const read = Object.entries<OptionRule<unknown> | OptionGroup<unknown>>(rules).map(([name, rule]) => {
-    const at = { ...place, path: pathOf(name) };
-    const value = valueOf(given, name, at);
-    return [name, 'rules' in rule ? readGroup(rule, value, at) : readOption(rule, value, at)];
+    const optionPlace = { ...place, path: pathOf(name) };
+    const value = valueOf(options, name, optionPlace);
+    return [name, 'rules' in rule ? readGroup(rule, value, optionPlace) : readOption(rule, value, optionPlace)];
   });
   return Object.fromEntries(read) as Required<T>;
 }
 
-type Reported = Pick<OptionPlace, 'path' | 'problems'>;
+type ProblemContext = Pick<OptionPlace, 'path' | 'problems'>;
 
 /** A property of what the host has given. A getter of it may throw, and its message may hold a secret. */
 export function valueOf(
-  given: Readonly<Record<PropertyKey, unknown>>,
+  object: Readonly<Record<PropertyKey, unknown>>,
   name: PropertyKey,
-  { path, problems }: Reported,
+  { path, problems }: ProblemContext,
 ): unknown {
   try {
-    return given[name];
+    return object[name];
   } catch {
     const problem = `${path}: reading it throws an error. Pass a plain value instead of a getter or a Proxy.`;
     if (!problems.includes(problem)) problems.push(problem);
@@ -46,37 +46,37 @@ export function valueOf(
 
 /** Its own properties, as {@link valueOf} reads them. */
 export function copyOf(
-  given: Readonly<Record<string, unknown>>,
-  { path, problems }: Reported,
+  object: Readonly<Record<string, unknown>>,
+  { path, problems }: ProblemContext,
 ): Record<string, unknown> {
   let names: string[] = [];
   try {
-    names = Object.keys(given);
+    names = Object.keys(object);
   } catch {
     problems.push(`${path || 'The options'}: listing them throws an error. Pass an object instead of a Proxy.`);
   }
-  const at = (name: string): Reported => ({ path: path ? `${path}.${name}` : name, problems });
-  return Object.fromEntries(names.map((name) => [name, valueOf(given, name, at(name))]));
+  const placeOf = (name: string): ProblemContext => ({ path: path ? `${path}.${name}` : name, problems });
+  return Object.fromEntries(names.map((name) => [name, valueOf(object, name, placeOf(name))]));
 }
 
-function readGroup({ rules, mayBe = [] }: OptionGroup<unknown>, given: unknown, place: OptionPlace): unknown {
-  if (given === undefined || isRecord(given)) return readOptions(rules, given ?? {}, place);
-  if (given === false && mayBe.includes(given)) return false;
-  if (given !== true || !mayBe.includes(given)) {
+function readGroup({ rules, mayBe = [] }: OptionGroup<unknown>, value: unknown, place: OptionPlace): unknown {
+  if (value === undefined || isRecord(value)) return readOptions(rules, value ?? {}, place);
+  if (value === false && mayBe.includes(value)) return false;
+  if (value !== true || !mayBe.includes(value)) {
     place.problems.push(`${place.path}: must be ${['an object of options', ...mayBe].join(' or ')}.`);
   }
   return readOptions(rules, {}, place);
 }
 
-function readOption(rule: OptionRule<unknown>, given: unknown, place: OptionPlace): unknown {
-  if (given === undefined && !rule.required) return rule.default;
+function readOption(rule: OptionRule<unknown>, value: unknown, place: OptionPlace): unknown {
+  if (value === undefined && !rule.required) return rule.default;
   let problem: string | undefined;
   try {
-    problem = rule.problem(given, place);
+    problem = rule.problem(value, place);
   } catch {
     problem = 'reading it throws an error. Pass a plain value instead of a getter or a Proxy.';
   }
-  if (problem === undefined) return given;
+  if (problem === undefined) return value;
   place.problems.push(`${place.path}: ${problem}`);
   return rule.default;
 }

@@ -13,7 +13,7 @@ const SECOND = 1_000;
 export class RequestedShopNames {
   private readonly absentUntil = new Map<string, number>();
   private since = -Infinity;
-  private asked = 0;
+  private lookUpCount = 0;
 
   /** @param absentMs how long an unknown name is cached, in milliseconds */
   constructor(private readonly absentMs: number) {}
@@ -27,20 +27,20 @@ export class RequestedShopNames {
   mayAsk(now: number): boolean {
     if (now - this.since >= SECOND) {
       this.since = now;
-      this.asked = 0;
+      this.lookUpCount = 0;
     }
-    if (this.asked >= MAX_FAILED_LOOKUPS) return false;
-    this.asked += 1;
+    if (this.lookUpCount >= MAX_FAILED_LOOKUPS) return false;
+    this.lookUpCount += 1;
     return true;
   }
 
   /** The shop exists, so its look-up does not count against the limit. */
-  found(name: string): void {
-    this.asked = Math.max(0, this.asked - 1);
+  markFound(name: string): void {
+    this.lookUpCount = Math.max(0, this.lookUpCount - 1);
     this.absentUntil.delete(name);
   }
 
-  absent(name: string, now: number): void {
+  noteAbsent(name: string, now: number): void {
     this.absentUntil.delete(name);
     this.absentUntil.set(name, now + this.absentMs);
     const [earliest] = this.absentUntil.keys();

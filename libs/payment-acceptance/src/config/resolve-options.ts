@@ -1,7 +1,7 @@
-import { CONSTANTS, DEFAULT_CONSTANTS, type Constants, type GivenConstants } from './constants.js';
+import { CONSTANTS, DEFAULT_CONSTANTS, type Constants, type ConstantOverrides } from './constants.js';
 import { PaymentConfigurationError } from './configuration.error.js';
 import { isRecord } from '../common/objects.js';
-import { concealed } from '../common/secret.js';
+import { conceal } from '../common/secret.js';
 import { OPTION_RULES } from './option-rules.js';
 import type { PaymentAcceptanceOptions } from './options.js';
 import { copyOf, readOptions, valueOf } from './read-options.js';
@@ -19,14 +19,14 @@ const MAX_TOKENS = 3;
 export function resolveOptions(options: PaymentAcceptanceOptions, environment: string | undefined): ResolvedOptions {
   // On Windows, `set NODE_ENV=production && node …` leaves a trailing space.
   const production = environment?.trim().toLowerCase() === 'production';
-  const given: Partial<PaymentAcceptanceOptions> = isRecord(options) ? options : {};
+  const hostOptions: Partial<PaymentAcceptanceOptions> = isRecord(options) ? options : {};
   const problems: string[] = [];
   const warnings: string[] = [];
-  const read = readOptions(OPTION_RULES, given, { path: '', production, problems }) as FilledOptions;
+  const read = readOptions(OPTION_RULES, hostOptions, { path: '', production, problems }) as FilledOptions;
   const filled = { ...read, shops: copyOf(read.shops, { path: 'shops', problems }) as FilledOptions['shops'] };
   const shops = resolveShops(filled, production, problems, warnings);
   const defaultShop = chooseDefaultShop(filled, problems);
-  const constants = constantsOf(given);
+  const constants = constantsOf(hostOptions);
   const http = { ...filled.http, ...constants.http };
   // A refused request is repeated with the shop's next token, so a lease must outlast all of them.
   const tokensPerRequest = Math.max(
@@ -38,7 +38,7 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
     ...filled,
     shops,
     defaultShop,
-    storage: concealed({ ...filled.storage }, 'url'),
+    storage: conceal({ ...filled.storage }, 'url'),
     http,
     shopLookup: constants.shopLookup,
     schedule: { ...filled.schedule, ...constants.schedule },
@@ -54,7 +54,7 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
     warnings,
   };
   const { url, pool } = filled.storage;
-  const storage = valueOf(given, 'storage', { path: '', problems: [] });
+  const storage = valueOf(hostOptions, 'storage', { path: '', problems: [] });
   // An address that is missing in the environment must not lead to another database.
   const isNamed = isRecord(storage) && ('url' in storage || 'pool' in storage);
   if (isNamed && (url === undefined) === (pool === undefined)) problems.push('storage: set either url or pool.');
@@ -64,10 +64,10 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
 
 function constantsOf(options: object): Constants {
   const place = { path: '', problems: [] };
-  const given = (valueOf(options as Record<symbol, unknown>, CONSTANTS, place) ?? {}) as GivenConstants;
+  const overrides = (valueOf(options as Record<symbol, unknown>, CONSTANTS, place) ?? {}) as ConstantOverrides;
   const groups = Object.entries(DEFAULT_CONSTANTS) as [keyof Constants, object][];
   return Object.fromEntries(
-    groups.map(([name, group]) => [name, { ...group, ...given[name] }]),
+    groups.map(([name, group]) => [name, { ...group, ...overrides[name] }]),
   ) as unknown as Constants;
 }
 
@@ -84,9 +84,9 @@ function resolveShops(
   const resolved = new Map<string, Shop>();
   const owners = new TokenOwners();
   for (const [name, settings] of entries) {
-    const { shop, ...found } = resolveShop(name, settings, production);
-    problems.push(...found.problems);
-    warnings.push(...found.warnings);
+    const { shop, ...findings } = resolveShop(name, settings, production);
+    problems.push(...findings.problems);
+    warnings.push(...findings.warnings);
     if (!shop) continue;
     resolved.set(name, shop);
     const other = owners.register(shop);

@@ -5,8 +5,8 @@ import { readOptions, valueOf } from './read-options.js';
 import type { Shop } from './resolved-options.js';
 import type { PaymentShopOptions } from './service-options.js';
 
-const SHORT_TOKEN = 16;
-const SHOP_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/;
+const MIN_TOKEN_LENGTH = 16;
+const SHOP_NAME_PATTERN = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/;
 
 /** A usable shop, or what is wrong with it. Each sentence starts with the path of the option. */
 export interface ShopResolution {
@@ -17,35 +17,35 @@ export interface ShopResolution {
 }
 
 export function isShopName(name: unknown): name is string {
-  return typeof name === 'string' && SHOP_NAME.test(name);
+  return typeof name === 'string' && SHOP_NAME_PATTERN.test(name);
 }
 
 /** Checks a shop's settings, from the options or the resolver, and fills in the defaults. */
-export function resolveShop(name: string, given: unknown, production: boolean): ShopResolution {
+export function resolveShop(name: string, rawSettings: unknown, production: boolean): ShopResolution {
   const problems: string[] = [];
   const warnings: string[] = [];
   const path = `shops.${name}`;
-  if (!SHOP_NAME.test(name)) {
+  if (!SHOP_NAME_PATTERN.test(name)) {
     problems.push(`${path}: a shop's name must be 1 to 40 letters, digits, "-" or "_", because it is part of routes.`);
   }
-  if (!isRecord(given)) {
+  if (!isRecord(rawSettings)) {
     problems.push(`${path}: must be an object with shopId, apiToken and apiBaseUrl.`);
     return { shop: undefined, problems, warnings };
   }
   // A row of the host's own table may have other columns, and null for options that are not set.
-  const known = Object.fromEntries(
+  const knownSettings = Object.fromEntries(
     Object.keys(SHOP_RULES).map((option) => {
-      const value = valueOf(given, option, { path: `${path}.${option}`, problems });
+      const value = valueOf(rawSettings, option, { path: `${path}.${option}`, problems });
       return [option, value ?? undefined];
     }),
   );
-  const place = { path, production, allowSandbox: known.allowSandbox === true, problems };
-  const settings = readOptions<PaymentShopOptions>(SHOP_RULES, known, place);
+  const place = { path, production, allowSandbox: knownSettings.allowSandbox === true, problems };
+  const settings = readOptions<PaymentShopOptions>(SHOP_RULES, knownSettings, place);
   if (problems.length > 0) return { shop: undefined, problems, warnings };
   const { apiToken, previousApiTokens, apiBaseUrl, shopId, currency, payerPaysCommission, timeZone } = settings;
   for (const [option, tokens] of Object.entries({ apiToken: [apiToken], previousApiTokens })) {
-    if (tokens.every(({ length }) => length >= SHORT_TOKEN)) continue;
-    warnings.push(`${path}.${option}: has fewer than ${SHORT_TOKEN} characters and can be guessed.`);
+    if (tokens.every(({ length }) => length >= MIN_TOKEN_LENGTH)) continue;
+    warnings.push(`${path}.${option}: has fewer than ${MIN_TOKEN_LENGTH} characters and can be guessed.`);
   }
   const shop: Shop = {
     name,

@@ -21,7 +21,7 @@ export interface Shop extends PaymentShopSettings {
 }
 
 /** Options that may stay undefined; every other one has a default or is required by its rule. */
-type Absent =
+type OptionalKey =
   | 'shopResolver'
   | 'defaultShop'
   | 'publicUrl'
@@ -32,11 +32,11 @@ type Absent =
   | 'resultPage'
   | 'migrations';
 type Groups = 'storage' | 'http' | 'schedule' | 'checks' | 'deliveries' | 'callbacks' | 'retention';
-type Filled<T> = T extends object ? Readonly<Required<Omit<T, Absent>> & Pick<T, Absent & keyof T>> : T;
+type WithDefaults<T> = T extends object ? Readonly<Required<Omit<T, OptionalKey>> & Pick<T, OptionalKey & keyof T>> : T;
 
 /** The given options, with defaults filled in. */
-export type FilledOptions = Filled<Omit<PaymentAcceptanceOptions, Groups>> & {
-  readonly [G in Groups]: Filled<NonNullable<PaymentAcceptanceOptions[G]>>;
+export type FilledOptions = WithDefaults<Omit<PaymentAcceptanceOptions, Groups>> & {
+  readonly [G in Groups]: WithDefaults<NonNullable<PaymentAcceptanceOptions[G]>>;
 };
 
 /** The module's options, validated, with values derived from them. */

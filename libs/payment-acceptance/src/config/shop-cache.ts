@@ -9,7 +9,7 @@ import { PaymentInvalidShopError, PaymentShopResolverError } from './shop.errors
 import { sharedTokenProblem, TokenOwners } from './token-owners.js';
 
 /** How long the list of shops may be used to tell real names from made-up ones. */
-const LIST_MS = 60_000;
+const LIST_TTL_MS = 60_000;
 
 interface Entry {
   readonly shop: Shop;
@@ -25,7 +25,7 @@ export class ShopCache {
   private readonly logger = new PaymentLogger('PaymentShops');
   private readonly entries = new Map<string, Entry>();
   private readonly reading = new Map<string, Promise<Shop | undefined>>();
-  /** The last look-up of each shop before its cache entry expired: who comes within the gap shares how it ends. */
+  /** The last look-up of each shop before its cache entry expired: callers within the gap share its outcome. */
   private readonly refreshes = new Map<string, { readonly at: number; readonly read: Promise<unknown> }>();
   private readonly warned = new Set<string>();
   private readonly owners = new TokenOwners();
@@ -60,9 +60,10 @@ export class ShopCache {
     const names: unknown = await this.ask(undefined, () => this.resolver.list());
     if (!Array.isArray(names))
       throw new PaymentShopResolverError(undefined, new TypeError('list() must return an array.'));
-    const [good, bad] = [names.filter(isShopName), names.filter((name) => !isShopName(name))];
-    if (bad.length > 0) this.warnOnce(`list() of the shop resolver returned invalid shop names: ${bad.join(', ')}.`);
-    this.listed = new Set(good);
+    const [validNames, invalidNames] = [names.filter(isShopName), names.filter((name) => !isShopName(name))];
+    if (invalidNames.length > 0)
+      this.warnOnce(`list() of the shop resolver returned invalid shop names: ${invalidNames.join(', ')}.`);
+    this.listed = new Set(validNames);
     return this.listed;
   }
 
@@ -87,8 +88,8 @@ export class ShopCache {
     const mayAsk = this.reading.has(name) || this.requested.mayAsk(now) || (await this.isListed(name));
     if (!mayAsk) return 'busy';
     const shop = await this.read(name);
-    if (shop) this.requested.found(name);
-    else this.requested.absent(name, now);
+    if (shop) this.requested.markFound(name);
+    else this.requested.noteAbsent(name, now);
     return shop;
   }
 
@@ -104,13 +105,13 @@ export class ShopCache {
    */
   async refresh(shop: Shop): Promise<Shop | undefined> {
     const { name } = shop;
-    const known = this.peek(name);
-    if (known && known !== shop) return known;
-    const at = this.now();
+    const cached = this.peek(name);
+    if (cached && cached !== shop) return cached;
+    const now = this.now();
     const last = this.refreshes.get(name);
-    const isRecent = last !== undefined && at - last.at < this.options.shopLookup.refreshGapMs;
+    const isRecent = last !== undefined && now - last.at < this.options.shopLookup.refreshGapMs;
     const read = isRecent ? last.read : this.read(name);
-    if (!isRecent) this.refreshes.set(name, { at, read });
+    if (!isRecent) this.refreshes.set(name, { at: now, read });
     await read;
     const fresh = this.peek(name);
     return fresh === shop ? undefined : fresh;
@@ -119,7 +120,7 @@ export class ShopCache {
   /** When made-up names have used up the rate limit, real shops are still recognized by the list, at most a minute old. */
   private async isListed(name: string): Promise<boolean> {
     const age = this.now() - this.listedAt;
-    if (age >= LIST_MS) {
+    if (age >= LIST_TTL_MS) {
       // If the list cannot be read either, the previous one stays in use; the callback will be sent again.
       this.listing = this.readList().catch(() => undefined);
     }
@@ -181,6 +182,6 @@ export class ShopCache {
 /**
  * Treats a function as "no such shop": a resolver that looks names up in a plain object finds one under `constructor`.
  */
-function settingsOf(found: PaymentShopOptions | null | undefined): PaymentShopOptions | undefined {
-  return found === null || typeof found === 'function' ? undefined : found;
+function settingsOf(settings: PaymentShopOptions | null | undefined): PaymentShopOptions | undefined {
+  return settings === null || typeof settings === 'function' ? undefined : settings;
 }

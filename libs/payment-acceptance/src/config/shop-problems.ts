@@ -14,7 +14,7 @@ const PLACEHOLDER_PATTERNS = [
   // <token>, ${TOKEN}, {{ token }}, [token], %TOKEN%, $TOKEN: a template that was not filled in.
   /^(<.*>|\$?\{.*\}|\[.*\]|\(.*\)|%.*%|\$[a-z_]\w*)$/,
 ];
-const LOCAL_HOST =
+const LOCAL_HOST_PATTERN =
   /^(localhost|.*\.localhost|localhost\.localdomain|host\.docker\.internal|127\..*|0\.0\.0\.0|\[::1?\]|\[::ffff:7f.*\])\.?$/;
 
 /** What to set when a shop's option is missing or invalid. */
@@ -29,12 +29,12 @@ export function shopIdProblem(shopId: unknown): string | undefined {
   if (typeof shopId !== 'string' || shopId.trim() === '' || isPlaceholder(shopId)) {
     return `is empty or a placeholder. ${ADVICE.shopId}`;
   }
-  if (isQuoted(shopId)) return QUOTED;
+  if (isQuoted(shopId)) return QUOTED_PROBLEM;
   if (/[\s\p{C}]/u.test(shopId)) return `has white space or control characters in it. ${ADVICE.shopId}`;
   return undefined;
 }
 
-const QUOTED = 'is in quotation marks, which count as part of it. Set it without them.';
+const QUOTED_PROBLEM = 'is in quotation marks, which count as part of it. Set it without them.';
 
 function isQuoted(text: string): boolean {
   return /^["'`]|["'`]$/.test(text);
@@ -44,11 +44,11 @@ export function tokenProblem(token: unknown, context: OptionContext): string | u
   const advice = ADVICE.apiToken;
   if (typeof token !== 'string' || token.trim() === '') return `is empty. ${advice}`;
   if (isPlaceholder(token) || /^(.)\1*$/.test(token)) return `is a placeholder, not a token. ${advice}`;
-  if (isQuoted(token)) return QUOTED;
+  if (isQuoted(token)) return QUOTED_PROBLEM;
   if (/[^\x21-\x7e]/.test(token)) {
     return 'contains white space, control or non-ASCII characters, which an HTTP header cannot carry. Set the token without them.';
   }
-  if (mustBeReal(context) && /sandbox/i.test(token)) {
+  if (requiresRealAddress(context) && /sandbox/i.test(token)) {
     return `is a sandbox token, but NODE_ENV is production. ${advice} ${ALLOW_SANDBOX}`;
   }
   return undefined;
@@ -66,10 +66,10 @@ export function apiAddressProblem(address: unknown, context: OptionContext): str
   if (problem) return problem;
   const { hostname, pathname } = new URL(String(address));
   if (/\/api\/v1\/*$/.test(pathname)) return 'ends in /api/v1, which is added automatically. Set it without /api/v1.';
-  if (context.production && LOCAL_HOST.test(hostname)) {
+  if (context.production && LOCAL_HOST_PATTERN.test(hostname)) {
     return `is the address of this machine, but NODE_ENV is production. ${advice}`;
   }
-  if (mustBeReal(context) && /(^|[./-])sandbox([./-]|$)/.test(hostname + pathname.toLowerCase())) {
+  if (requiresRealAddress(context) && /(^|[./-])sandbox([./-]|$)/.test(hostname + pathname.toLowerCase())) {
     return `is the address of a sandbox, but NODE_ENV is production. ${advice} ${ALLOW_SANDBOX}`;
   }
   return undefined;
@@ -95,7 +95,7 @@ function addressProblem(address: unknown, { production }: OptionContext, advice:
   return undefined;
 }
 
-function mustBeReal({ production, allowSandbox }: OptionContext): boolean {
+function requiresRealAddress({ production, allowSandbox }: OptionContext): boolean {
   return production && !allowSandbox;
 }
 

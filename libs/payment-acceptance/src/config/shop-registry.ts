@@ -91,7 +91,7 @@ export class ShopRegistry {
   /** @throws PaymentUnknownShopError, PaymentShopResolverError, PaymentInvalidShopError */
   async get(name: string): Promise<Shop> {
     const shop = await this.find(name);
-    if (!shop) throw this.unknown(name);
+    if (!shop) throw this.unknownShopError(name);
     return shop;
   }
 
@@ -99,12 +99,12 @@ export class ShopRegistry {
    * Returns the name if a shop may have it, without asking the shop resolver: enough where only our own records are concerned.
    * @throws PaymentUnknownShopError
    */
-  named(name: string): string {
-    if (!this.mayExist(name)) throw this.unknown(name);
+  requireName(name: string): string {
+    if (!this.mayExist(name)) throw this.unknownShopError(name);
     return name;
   }
 
-  private unknown(name: string): PaymentUnknownShopError {
+  private unknownShopError(name: string): PaymentUnknownShopError {
     return new PaymentUnknownShopError(name, this.configured, this.cache !== undefined);
   }
 
@@ -113,10 +113,10 @@ export class ShopRegistry {
    * holds for neither.
    * @throws PaymentShopResolverError, PaymentInvalidShopError if that cannot be determined
    */
-  async findMatching(shop: Shop, holds: (shop: Shop) => boolean): Promise<Shop | undefined> {
-    if (holds(shop)) return shop;
+  async findMatching(shop: Shop, matches: (shop: Shop) => boolean): Promise<Shop | undefined> {
+    if (matches(shop)) return shop;
     const fresh = await this.refresh(shop);
-    return fresh && holds(fresh) ? fresh : undefined;
+    return fresh && matches(fresh) ? fresh : undefined;
   }
 
   /**
@@ -125,7 +125,7 @@ export class ShopRegistry {
    */
   async *credentials(shop: Shop): AsyncGenerator<Credential> {
     const maxTokens = this.isConfigured(shop.name) ? Infinity : this.options.tokensPerRequest;
-    const tried = new Set<string>();
+    const triedTokens = new Set<string>();
     // Under another id it is another shop: the request is not for it.
     for (
       let now: Shop | undefined = shop;
@@ -133,8 +133,8 @@ export class ShopRegistry {
       now = now === shop ? await this.refreshQuietly(shop) : undefined
     ) {
       for (const token of [now.token, ...now.previousTokens]) {
-        if (tried.size >= maxTokens || tried.has(token.reveal())) continue;
-        tried.add(token.reveal());
+        if (triedTokens.size >= maxTokens || triedTokens.has(token.reveal())) continue;
+        triedTokens.add(token.reveal());
         yield { shop: now, token };
       }
     }

@@ -1,9 +1,9 @@
-const OFFSET = /^([+-])([01]\d|2[0-3]):([0-5]\d)$/;
+const OFFSET_PATTERN = /^([+-])([01]\d|2[0-3]):([0-5]\d)$/;
 
 /** Whether the text is an offset (`+03:00`) or a time zone that this runtime knows (`Europe/Berlin`). */
 export function isTimeZone(timeZone: unknown): timeZone is string {
   if (typeof timeZone !== 'string') return false;
-  if (OFFSET.test(timeZone)) return true;
+  if (OFFSET_PATTERN.test(timeZone)) return true;
   try {
     return new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone !== '';
   } catch {
@@ -19,36 +19,36 @@ export function instantOfWall(timeZone: string, wall: number): Date {
 }
 
 /** How far the zone's wall clock is ahead of UTC at that instant, in milliseconds. */
-export function zoneOffsetMs(timeZone: string, at: Date): number {
-  const fixed = OFFSET.exec(timeZone);
+export function zoneOffsetMs(timeZone: string, instant: Date): number {
+  const fixed = OFFSET_PATTERN.exec(timeZone);
   if (fixed) return (fixed[1] === '-' ? -1 : 1) * (Number(fixed[2]) * 60 + Number(fixed[3])) * 60_000;
-  const day = Math.floor(at.getTime() / DAY_MS);
+  const day = Math.floor(instant.getTime() / DAY_MS);
   const offset = offsetAtStart(timeZone, day);
   // The clocks change on few days.
-  return offset === offsetAtStart(timeZone, day + 1) ? offset : offsetAt(timeZone, at.getTime());
+  return offset === offsetAtStart(timeZone, day + 1) ? offset : offsetAt(timeZone, instant.getTime());
 }
 
 const DAY_MS = 86_400_000;
 const MAX_DAYS = 1_000;
 
-/** The payments of a list are of few days, and to ask the runtime for each would take longer than to read it. */
+/** The payments of a list fall on few days, and asking the runtime for each would take longer than reading the list. */
 const days = new Map<string, number>();
 
 function offsetAtStart(timeZone: string, day: number): number {
   const key = `${timeZone} ${day}`;
-  const known = days.get(key);
-  if (known !== undefined) return known;
+  const cached = days.get(key);
+  if (cached !== undefined) return cached;
   if (days.size >= MAX_DAYS) days.clear();
   const offset = offsetAt(timeZone, day * DAY_MS);
   days.set(key, offset);
   return offset;
 }
 
-function offsetAt(timeZone: string, at: number): number {
-  const parts = formatOf(timeZone).formatToParts(at);
+function offsetAt(timeZone: string, epochMs: number): number {
+  const parts = formatOf(timeZone).formatToParts(epochMs);
   const part = (type: Intl.DateTimeFormatPartTypes): number => Number(parts.find((p) => p.type === type)?.value);
   const wall = Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second'));
-  return wall - Math.floor(at / 1000) * 1000;
+  return wall - Math.floor(epochMs / 1000) * 1000;
 }
 
 /** Creating a format is expensive. Only shops' settings name zones, so the cache stays small. */

@@ -16,7 +16,7 @@ export interface KnexInstance<Tx> {
   transaction<T>(work: (tx: Tx) => Promise<T>, config: { isolationLevel: 'read committed' }): Promise<T>;
 }
 
-/** Of `tarn`, which Knex uses. */
+/** The pool of `tarn`, which Knex uses. */
 export interface KnexPool {
   readonly max: number;
   numUsed(): number;
@@ -48,7 +48,7 @@ export function knexTransactions<Tx extends KnexTransaction>(knex: KnexInstance<
 }
 
 /**
- * Knex gives the connection back as soon as a handler has ended the transaction, and would not tell.
+ * Keeps the handler from ending the transaction, on which Knex would silently give the connection back.
  * @param refused called when the handler tries to
  */
 async function withoutEnd<Tx extends KnexTransaction, T>(

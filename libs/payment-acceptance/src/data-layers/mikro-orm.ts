@@ -26,9 +26,9 @@ interface KyselyConnection {
  * Kysely releases a connection only after a ROLLBACK that succeeded. One whose session has ended would be held for ever, so its
  * ROLLBACK, which the server has done, is answered here.
  */
-async function releaseDead(context: Context): Promise<void> {
+async function releaseDeadConnection(context: Context): Promise<void> {
   if (context.isRolledBack) return;
-  // The session may live, and what failed have been a subscriber of the host's.
+  // The session may still be alive: perhaps only a subscriber of the host's has failed.
   const isReleased = await context
     .rollback()
     .execute()
@@ -73,12 +73,12 @@ export function mikroOrmTransactions<Em extends MikroOrmManager<Em>>(
       try {
         return await em.fork().transactional(inside, { isolationLevel: 'read committed' as never });
       } catch (error) {
-        if (context) await releaseDead(context);
+        if (context) await releaseDeadConnection(context);
         throw error;
       }
     },
     async query(tx, sql, values, gives) {
-      // What the handler has changed comes before the mark that it is done, and neither before a ROLLBACK nor after it.
+      // The handler's changes must be flushed before the mark that it is done, and never around a ROLLBACK.
       if (sql === 'ROLLBACK') tx.clear();
       else await tx.flush();
       const method = gives === 'rows' ? 'all' : 'run';

@@ -1,7 +1,7 @@
 import { withTimeout } from '../common/timeout.js';
 import type { Connection } from '../database/connection-source.js';
 import { statementRefused } from '../database/database.errors.js';
-import { endedAfter } from '../database/mariadb/maria.database.js';
+import { idleTimeoutSettings } from '../database/mariadb/maria.database.js';
 import { runOnConnection } from '../database/mariadb/mysql-query.js';
 import type { DriverTransactions, Scalar } from '../database/payment-transactions.js';
 import type { PgOccupancy } from '../database/pool.js';
@@ -37,14 +37,14 @@ export interface MysqlConnection {
 
 type Answer = Awaited<ReturnType<DriverTransactions['query']>>;
 
-/** Of whichever driver the pool is. */
+/** A client of either driver. */
 type Client = PgClient & MysqlConnection;
 
 /** How long a transaction may take beyond its limit, and its rollback, in milliseconds: then its connection is closed. */
 const GRACE_MS = 2_000;
 
 /** The statement that ends a transaction. */
-const END = /^\s*(commit|rollback)\s*;?\s*$/i;
+const END_PATTERN = /^\s*(commit|rollback)\s*;?\s*$/i;
 
 /**
  * Transactions of a layer that can be made on one client. Each gets a client of the host's pool, which from the end of the work
@@ -60,9 +60,9 @@ export function onOwnConnections<Tx extends object>(
   const send = isPg ? sendOnPg : sendOnMysql;
   const transactions = new WeakMap<Tx, { readonly connection: Connection; readonly gate: Gate }>();
   const ownOf = (tx: Tx) => {
-    const own = transactions.get(tx);
-    if (!own) throw statementRefused();
-    return own;
+    const transaction = transactions.get(tx);
+    if (!transaction) throw statementRefused();
+    return transaction;
   };
   return {
     placeholders: isPg ? '$1' : '?',
@@ -70,7 +70,7 @@ export function onOwnConnections<Tx extends object>(
     async run(work, { timeoutMs }) {
       const connection = await source.connect();
       const gate = new Gate();
-      const { before, after } = endedAfter(timeoutMs);
+      const { before, after } = idleTimeoutSettings(timeoutMs);
       const set = async (settings: string): Promise<void> => {
         if (!isPg) await withTimeout(GRACE_MS, send(connection, `SET ${settings}`, []));
       };
@@ -88,7 +88,7 @@ export function onOwnConnections<Tx extends object>(
         await withTimeout(GRACE_MS, send(connection, 'ROLLBACK', [])).catch(() => (isBroken = true));
         throw error;
       } finally {
-        gate.shut();
+        gate.closeFully();
         await set(`${ofMariaDb(after)} autocommit = 1`).catch(() => (isBroken = true));
         source.release(connection, isBroken);
       }
@@ -100,20 +100,20 @@ export function onOwnConnections<Tx extends object>(
   };
 }
 
-/** Settings that MySQL, which the inbox runs on, too, does not have: it takes this for a comment. */
+/** Settings that only MariaDB has: MySQL, on which the inbox also runs, takes them for a comment. */
 const ofMariaDb = (settings: string): string => `/*M! ${settings}, */`;
 
 /** What may still pass to a connection. */
 class Gate {
-  private passes: 'all' | 'ends' | 'none' = 'all';
+  private allowed: 'all' | 'ends' | 'none' = 'all';
 
   /** From now on only the end of the transaction passes. */
   close(): void {
-    this.passes = 'ends';
+    this.allowed = 'ends';
   }
 
-  shut(): void {
-    this.passes = 'none';
+  closeFully(): void {
+    this.allowed = 'none';
   }
 
   before<Client extends object>(client: Client): Client {
@@ -123,9 +123,9 @@ class Gate {
         if (typeof value !== 'function') return value;
         // The connection stays ours, whatever the layer believes.
         if (key === 'release' || key === 'end' || key === 'destroy') return () => undefined;
-        return (...given: unknown[]): unknown => {
-          if (this.passes === 'none' || (this.passes === 'ends' && !isEnd(given[0]))) throw statementRefused();
-          const answer: unknown = Reflect.apply(value, target, given);
+        return (...args: unknown[]): unknown => {
+          if (this.allowed === 'none' || (this.allowed === 'ends' && !isEnd(args[0]))) throw statementRefused();
+          const answer: unknown = Reflect.apply(value, target, args);
           if (answer === target) return gated;
           // The same connection of `mysql2`, for callers that want promises.
           return key === 'promise' ? this.before(answer as object) : answer;
@@ -138,10 +138,10 @@ class Gate {
 
 function isEnd(statement: unknown): boolean {
   const { text, sql = text } = (typeof statement === 'string' ? { sql: statement } : (statement ?? {})) as Statement;
-  return typeof sql === 'string' && END.test(sql);
+  return typeof sql === 'string' && END_PATTERN.test(sql);
 }
 
-/** As `pg` and `mysql2` take it. */
+/** A statement as `pg` and `mysql2` take it. */
 interface Statement {
   readonly text?: unknown;
   readonly sql?: unknown;

@@ -15,7 +15,7 @@ export interface PrismaClientLike<Tx> {
   ): Promise<T>;
 }
 
-/** Prisma ends no statement that runs at its own time limit: it only refuses the next one. So ours comes first. */
+/** At its own time limit, Prisma does not end a running statement but only refuses the next one. So ours comes first. */
 const MARGIN_MS = 5_000;
 
 /**

@@ -17,7 +17,7 @@ export interface ConnectionCloser {
 export class Connections {
   /** Timeout of a statement, and before it of waiting for the pool, in milliseconds. */
   statementTimeoutMs = Infinity;
-  /** Those in use, each with a mark of that use. */
+  /** Connections in use, each with a mark of that use. */
   private readonly held = new Map<Connection, symbol>();
   /** When connections were opened, as far as we have seen it. */
   private readonly openedAt = new WeakMap<Connection, number>();

@@ -116,7 +116,7 @@ export class NoConnectionError extends PaymentAcceptanceError {
   }
 }
 
-/** For a statement that would run outside the transaction that it was meant for. */
+/** The error for a statement that would run outside the transaction that it was meant for. */
 export function statementRefused(): Error {
   return new Error(
     "This manager's transaction has ended, so the statement was rejected. Await everything that a handler does before it " +
@@ -131,7 +131,7 @@ export class PaymentTransactionsError extends PaymentAcceptanceError {
   /** @internal */
   static unusable(reason: unknown): PaymentTransactionsError {
     return new PaymentTransactionsError(
-      `A transaction of the option "transactions" cannot be used. ${describeError(reason).replace(/\.?$/, '.')} It must lead to the ` +
+      `A transaction of the option "transactions" cannot be used. ${describeError(reason).replace(/\.?$/, '.')} It must use the ` +
         'database of the option "storage", and its user needs SELECT and UPDATE on the tables of PaymentAcceptanceModule.',
     );
   }

@@ -8,7 +8,7 @@ import { Connections, type ConnectionCloser } from './connections.js';
 import { HostTransaction, type Answer } from './host-transaction.js';
 import { OwnTransaction } from './own-transaction.js';
 import { isConflict, isReadOnly } from './query-errors.js';
-import { flag, readRows, type Reading } from './reading.js';
+import { flag, readRows, type ColumnReaders } from './reading.js';
 import { rawSql, sql, type Statement } from './statement.js';
 import { PaymentReadOnlyDatabaseError, PaymentStatementTimeoutError } from './database.errors.js';
 import { withStatementTimeout } from './statement-timeout.js';
@@ -25,14 +25,14 @@ const MAX_TEXTS = 500;
 /** The verb and table of a statement, for the probe. */
 function statementName(sql: string): string {
   const verb = /\b(INSERT|UPDATE|DELETE|SELECT)\b/.exec(sql)?.[1] ?? sql.slice(0, 20);
-  const written = /(?:INTO|UPDATE)\s+(payment_acceptance\.\w+)/.exec(sql)?.[1];
-  return `${written ? (verb === 'SELECT' ? 'UPDATE' : verb) : verb} ${written ?? /payment_acceptance\.\w+/.exec(sql)?.[0] ?? ''}`.trim();
+  const writtenTable = /(?:INTO|UPDATE)\s+(payment_acceptance\.\w+)/.exec(sql)?.[1];
+  return `${writtenTable ? (verb === 'SELECT' ? 'UPDATE' : verb) : verb} ${writtenTable ?? /payment_acceptance\.\w+/.exec(sql)?.[0] ?? ''}`.trim();
 }
 
 /** The transaction that a statement belongs to. */
-export type Within = OwnTransaction | HostTransaction;
+export type EnclosingTransaction = OwnTransaction | HostTransaction;
 
-/** What begins a transaction of the module's own, one after the other, and what is sent once it has ended. */
+/** The statements that begin a transaction of the module's own, in order, and the one that is sent once it has ended. */
 export interface TransactionBounds {
   readonly begin: readonly string[];
   readonly after?: string;
@@ -130,22 +130,26 @@ export abstract class Database implements ConnectionCloser {
   }
 
   /** Executes a statement and returns its rows. */
-  async rows<Row>(statement: Statement, reading: Reading<Row>, within?: Within): Promise<Row[]> {
+  async rows<Row>(statement: Statement, reading: ColumnReaders<Row>, within?: EnclosingTransaction): Promise<Row[]> {
     return readRows((await this.run(statement, within, 'rows')).rows, reading);
   }
 
   /** Executes a statement and returns the number of affected rows. */
-  async change(statement: Statement, within?: Within): Promise<number> {
+  async change(statement: Statement, within?: EnclosingTransaction): Promise<number> {
     return (await this.run(statement, within, 'count')).changed;
   }
 
-  private run(statement: Statement, within: Within | undefined, gives: 'rows' | 'count'): Promise<Answer> {
+  private run(
+    statement: Statement,
+    within: EnclosingTransaction | undefined,
+    gives: 'rows' | 'count',
+  ): Promise<Answer> {
     const { values, timeoutMs } = statement;
     if (within instanceof HostTransaction) {
-      return this.probed(statement.text(within.parameter), (text) => within.send(text, values, gives));
+      return this.sendProbed(statement.text(within.parameter), (text) => within.send(text, values, gives));
     }
     const whole = statement.text(this.dialect.parameter);
-    return this.probed(whole, (text) => this.answer(text, values, within, timeoutMs));
+    return this.sendProbed(whole, (text) => this.answer(text, values, within, timeoutMs));
   }
 
   /** Sends SQL unchanged, in the transaction or on a connection of its own. */
@@ -185,7 +189,7 @@ export abstract class Database implements ConnectionCloser {
   }
 
   /** @param send gets the text with the actual names of our tables */
-  protected async probed<T>(statement: string, send: (text: string) => Promise<T>): Promise<T> {
+  protected async sendProbed<T>(statement: string, send: (text: string) => Promise<T>): Promise<T> {
     const { name, text } = this.sent(statement);
     this.probe.reached(`before ${name}`);
     const answer = await send(text);
@@ -211,7 +215,7 @@ export abstract class Database implements ConnectionCloser {
         this.probe.reached('after COMMIT');
         return result;
       } catch (error) {
-        if (this.hasToBeRepeated(error)) continue;
+        if (this.mustRepeat(error)) continue;
         if (isReadOnly(error) && connections.mayHaveOthers(tx.connection, began, attempt)) continue;
         if (attempt >= TRANSACTION_ATTEMPTS || !isConflict(error)) throw error;
       }
@@ -260,7 +264,7 @@ export abstract class Database implements ConnectionCloser {
           () => false,
         );
       }
-      // Released, an open transaction would be the next caller's.
+      // A released connection would pass its open transaction on to the next caller.
       if (!isEnded) await this.connections.destroy(connection);
       this.connections.release(connection);
     }
@@ -277,7 +281,7 @@ export abstract class Database implements ConnectionCloser {
     condition: Statement,
   ): Promise<string[]> {
     if (ids.length === 0) return [];
-    const { byPrimaryKey, locking, oneOf, text } = this.dialect;
+    const { byPrimaryKey, rowLockClause: locking, oneOf, text } = this.dialect;
     const key = sql`t.${keyOf(table)}`;
     const rows = await this.rows<{ id: string }>(
       sql`SELECT ${text(key)} AS id FROM payment_acceptance.${rawSql(table)} t ${byPrimaryKey}
@@ -299,7 +303,7 @@ export abstract class Database implements ConnectionCloser {
   }
 
   /** Whether nothing was done, for a reason that will not recur. */
-  hasToBeRepeated(_error: unknown): boolean {
+  mustRepeat(_error: unknown): boolean {
     return false;
   }
 

@@ -49,13 +49,16 @@ export interface Dialect {
   /** After a table's name in DELETE by ids, for the same reason. @param count how many ids */
   readonly inKeyOrder: (count: number) => Statement;
   /** End of a SELECT that locks rows for a change that leaves their keys. */
-  readonly locking: Statement;
-  /** Whether this session gets the turn of retention, which one instance has at a time; a statement that ends it, if COMMIT does not. */
-  readonly turn: { readonly take: Statement; readonly end?: Statement };
+  readonly rowLockClause: Statement;
+  /**
+   * Whether this session obtains the lock of retention, which one instance holds at a time; `end` releases it if COMMIT does
+   * not.
+   */
+  readonly retentionLock: { readonly take: Statement; readonly end?: Statement };
   /** Whether the server is read-only: 1 or 0. */
   readonly readOnly: Statement;
   /** At the end of a SELECT: nobody may write these rows until the transaction ends. */
-  readonly sharing: Statement;
+  readonly shareLockClause: Statement;
   /** End of an INSERT that leaves an existing row unchanged. @param column any column of the table */
-  readonly unlessThere: (column: Lowercase<string>) => Statement;
+  readonly ignoreExisting: (column: Lowercase<string>) => Statement;
 }

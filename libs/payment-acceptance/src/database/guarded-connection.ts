@@ -2,15 +2,15 @@ import type { DataSource, QueryRunner } from 'typeorm';
 import { statementRefused } from './database.errors.js';
 
 /**
- * Refuses the driver's client that the runner's `connect` hands out, once the connection is another caller's: what a handler
- * sends to it then would run in somebody else's transaction. A released runner would even take another one from the pool. A handler
- * that releases the runner keeps it until then: what comes next would run in our transaction.
+ * Makes the driver's client that the runner's `connect` hands out refuse statements once the connection is another caller's:
+ * they would run in that caller's transaction. After its release, a runner would even take another connection from the pool.
+ * If a handler releases the runner early, the connection is kept until then, since what follows runs in our transaction.
  */
 export function guardConnection({ driver }: DataSource, runner: QueryRunner, isOver: () => boolean): void {
   const connect = runner.connect.bind(runner) as () => Promise<object>;
   runner.connect = async () => {
     if (isOver()) throw statementRefused();
-    return guarded(await connect(), isOver);
+    return guardClient(await connect(), isOver);
   };
   const release = runner.release.bind(runner);
   runner.release = async () => {
@@ -22,17 +22,17 @@ export function guardConnection({ driver }: DataSource, runner: QueryRunner, isO
   };
 }
 
-function guarded(client: object, isOver: () => boolean): object {
+function guardClient(client: object, isOver: () => boolean): object {
   const guard: object = new Proxy(client, {
     get(target, key) {
       const value: unknown = Reflect.get(target, key, target);
       if (typeof value !== 'function') return value;
-      return (...given: unknown[]): unknown => {
+      return (...args: unknown[]): unknown => {
         if (isOver()) throw statementRefused();
-        const answer: unknown = Reflect.apply(value, target, given);
+        const answer: unknown = Reflect.apply(value, target, args);
         if (answer === target) return guard;
         // The same connection of `mysql2`, for callers that want promises.
-        return key === 'promise' ? guarded(answer as object, isOver) : answer;
+        return key === 'promise' ? guardClient(answer as object, isOver) : answer;
       };
     },
   });

@@ -1,5 +1,5 @@
 import { TimeoutError, withTimeout } from '../common/timeout.js';
-import type { Within } from './database.js';
+import type { EnclosingTransaction } from './database.js';
 import {
   HandlerIdleError,
   HandlerTransactionEndedError,
@@ -23,30 +23,32 @@ export interface TransactionLimits {
   /** How long the transaction may idle before the server ends it, in milliseconds. */
   readonly unattendedMs: number;
   /** Sends the last statements before COMMIT. If it throws, nothing is committed. */
-  readonly finish?: (within: Within) => Promise<void>;
-  /** Whether what `finish` has sent is committed. Asked on another connection, where the end of the transaction does not tell. */
+  readonly finish?: (within: EnclosingTransaction) => Promise<void>;
+  /**
+   * Whether what `finish` has sent is committed. Asked on another connection if the end of the transaction does not show it.
+   */
   readonly isCommitted?: () => Promise<boolean>;
 }
 
-/** Assumed for a layer that does not tell: the default of most drivers. */
-const USUAL_POOL: PaymentTransactionsPool = { size: 10, free: () => 10 };
+/** Assumed for a layer that does not report its pool: the default of most drivers. */
+const ASSUMED_POOL: PaymentTransactionsPool = { size: 10, free: () => 10 };
 
 /** Where the module's statements in a layer's transaction are sent: on its connection if that is known, else by the layer. */
-function within(layer: PaymentTransactions, tx: unknown): Within {
+function enclosingTransaction(layer: PaymentTransactions, tx: unknown): EnclosingTransaction {
   return isOfDriver(layer) ? new OwnTransaction(layer.connectionOf(tx), tx) : new HostTransaction(layer, tx);
 }
 
 /** How long a layer may take to notice that its session is gone, in milliseconds. */
-const NOTICE_MS = 2_000;
+const NOTICE_TIMEOUT_MS = 2_000;
 
-const VERIFY_MS = 10_000;
+const VERIFY_TIMEOUT_MS = 10_000;
 
 /**
- * The transactions in which handlers run; a data layer begins and ends them. What it does wrong by itself is made good here: a
- * session that outlives its limit is ended first, and where the end is uncertain, the mark decides.
+ * The transactions in which handlers run; a data layer begins and ends them. This class corrects what a layer gets wrong: a
+ * session that outlives its limit is ended first, and if the outcome is uncertain, the mark decides.
  */
 export class HandlerTransactions {
-  /** The connections that they hold. */
+  /** The connections that the transactions hold. */
   readonly pool: PaymentTransactionsPool;
 
   constructor(
@@ -54,37 +56,37 @@ export class HandlerTransactions {
     private readonly sessions: HostSessions,
     private readonly warn: (sentence: string) => void,
   ) {
-    this.pool = layer.pool ?? USUAL_POOL;
+    this.pool = layer.pool ?? ASSUMED_POOL;
   }
 
-  /** Verifies that they keep what is promised, before the first one. */
+  /** Verifies, before the first transaction, that the layer keeps what it promises. */
   async verify(): Promise<void> {
     const { layer, sessions } = this;
-    const at = { signal: AbortSignal.timeout(VERIFY_MS), timeoutMs: VERIFY_MS };
+    const limits = { signal: AbortSignal.timeout(VERIFY_TIMEOUT_MS), timeoutMs: VERIFY_TIMEOUT_MS };
     const verify = (tx: unknown): void => {
       if (isOfDriver(layer)) sessions.database.verifyDestroyable(layer.connectionOf(tx));
     };
-    // It has the address and the settings of the module's own connections.
-    if (layer instanceof TypeOrmTransactions) return layer.run((tx) => Promise.resolve(verify(tx)), at);
-    const ours = await sessions.identify();
-    let theirs: HostIdentity;
+    // TypeORM's connections have the address and the settings of the module's own.
+    if (layer instanceof TypeOrmTransactions) return layer.run((tx) => Promise.resolve(verify(tx)), limits);
+    const moduleIdentity = await sessions.identify();
+    let layerIdentity: HostIdentity;
     try {
       const identify = (tx: unknown): Promise<HostIdentity> => {
         verify(tx);
-        return sessions.identify(within(layer, tx));
+        return sessions.identify(enclosingTransaction(layer, tx));
       };
-      theirs = await withTimeout(VERIFY_MS, layer.run(identify, at));
+      layerIdentity = await withTimeout(VERIFY_TIMEOUT_MS, layer.run(identify, limits));
     } catch (error) {
       throw error instanceof UndestroyableConnectionError ? error : PaymentTransactionsError.unusable(error);
     }
-    if (theirs.place !== ours.place) throw PaymentTransactionsError.elsewhere();
-    if (theirs.isolation !== '' && theirs.isolation !== 'read committed') {
-      throw PaymentTransactionsError.isolated(theirs.isolation);
+    if (layerIdentity.place !== moduleIdentity.place) throw PaymentTransactionsError.elsewhere();
+    if (layerIdentity.isolation !== '' && layerIdentity.isolation !== 'read committed') {
+      throw PaymentTransactionsError.isolated(layerIdentity.isolation);
     }
-    if (theirs.user === ours.user) return;
+    if (layerIdentity.user === moduleIdentity.user) return;
     this.warn(
-      `Transactions from the option "transactions" run as user "${theirs.user}", those of the module as ` +
-        `"${ours.user}". Unless the module's user may end the other user's sessions, a handler that exceeds ` +
+      `Transactions from the option "transactions" run as user "${layerIdentity.user}", those of the module as ` +
+        `"${moduleIdentity.user}". Unless the module's user may end the other user's sessions, a handler that exceeds ` +
         'its time limit keeps its connection until its statement ends.',
     );
   }
@@ -94,25 +96,25 @@ export class HandlerTransactions {
    * undone.
    * @throws NoConnectionError if there was no connection, so that the work never began
    */
-  async run(limits: TransactionLimits, work: (within: Within) => Promise<void>): Promise<void> {
+  async run(limits: TransactionLimits, work: (within: EnclosingTransaction) => Promise<void>): Promise<void> {
     limits.signal.throwIfAborted();
     const attempt = (): Promise<void> => new HostAttempt(this.layer, this.sessions, limits).run(work);
     try {
       await attempt();
     } catch (error) {
       // Only our own statements throw this, before the host's run.
-      if (!this.sessions.database.hasToBeRepeated(error)) throw error;
+      if (!this.sessions.database.mustRepeat(error)) throw error;
       await attempt();
     }
   }
 }
 
-/** One such transaction. */
+/** One transaction of a handler. */
 class HostAttempt {
   private session: HostSession | undefined;
-  /** Set once it must not be committed any more; resolves with the reason when its session has ended. */
+  /** Set once the transaction must no longer be committed; resolves with the reason when its session has ended. */
   private refusal: Promise<Error> | undefined;
-  /** What was thrown in it first. What the layer rejects with may be about its rollback. */
+  /** The first error thrown inside the transaction; the layer may reject with an error of its rollback instead. */
   private thrown: { readonly error: unknown } | undefined;
   private isConnected = false;
   private hasBegun = false;
@@ -134,9 +136,9 @@ class HostAttempt {
     this.refused.catch(() => undefined);
   }
 
-  async run(work: (within: Within) => Promise<void>): Promise<void> {
+  async run(work: (within: EnclosingTransaction) => Promise<void>): Promise<void> {
     const { signal, unattendedMs: timeoutMs, isCommitted } = this.limits;
-    const inside = (tx: unknown): Promise<void> => this.inside(within(this.layer, tx), work);
+    const inside = (tx: unknown): Promise<void> => this.inside(enclosingTransaction(this.layer, tx), work);
     const running = Promise.resolve()
       .then(() => this.layer.run(inside, { signal, timeoutMs }))
       .finally(() => (this.isReleased = true));
@@ -158,10 +160,14 @@ class HostAttempt {
       throw ended;
     }
     if (failure) throw this.hasBegun ? failure.error : new NoConnectionError(failure.error, this.isConnected);
-    if (!this.session) throw PaymentTransactionsError.unusable(new Error('It resolved without calling its work.'));
+    if (!this.session)
+      throw PaymentTransactionsError.unusable(new Error('run() resolved without calling the work that it was given.'));
   }
 
-  private async inside(transaction: Within, work: (within: Within) => Promise<void>): Promise<void> {
+  private async inside(
+    transaction: EnclosingTransaction,
+    work: (within: EnclosingTransaction) => Promise<void>,
+  ): Promise<void> {
     const { connected, finish, unattendedMs } = this.limits;
     let working: Promise<void> | undefined;
     try {
@@ -171,7 +177,7 @@ class HostAttempt {
       await this.check();
       connected?.();
       this.hasBegun = true;
-      working = this.closed(work(transaction), transaction.tx);
+      working = this.closeAfter(work(transaction), transaction.tx);
       await Promise.race([working, this.refused]);
       await this.check();
       this.mayBeCommitted = true;
@@ -184,7 +190,7 @@ class HostAttempt {
       await this.refusal;
       // A session that cannot be put in order must not go back to its pool.
       if (transaction instanceof HostTransaction && !this.isReleased) {
-        await this.sessions.undo(transaction, () => this.untilQuiet(working)).catch(() => this.kill());
+        await this.sessions.undo(transaction, () => this.waitUntilIdle(working)).catch(() => this.kill());
       }
       throw error;
     } finally {
@@ -193,8 +199,8 @@ class HostAttempt {
     }
   }
 
-  /** The work, and what it has not awaited. */
-  private async closed(work: Promise<void>, tx: unknown): Promise<void> {
+  /** Waits for the work and, on a known connection, for the statements that it has not awaited. */
+  private async closeAfter(work: Promise<void>, tx: unknown): Promise<void> {
     await work;
     if (isOfDriver(this.layer)) await this.layer.close(tx);
   }
@@ -203,7 +209,7 @@ class HostAttempt {
     if (this.refusal) throw await this.refusal;
   }
 
-  /** Resolves or rejects as the layer does, and at the limit at the latest. */
+  /** Settles as the layer does, or soon after the limit. */
   private async awaitWithTimeout(running: Promise<void>): Promise<void> {
     const { signal, connectMs } = this.limits;
     let connecting: NodeJS.Timeout | undefined;
@@ -212,7 +218,9 @@ class HostAttempt {
       const refuse = (reason: Error): void => {
         this.refusal ??= this.end(reason);
         void this.refusal.then((ended) => this.reject(ended));
-        void this.refusal.then(() => withTimeout(NOTICE_MS, running).catch(() => undefined)).then(() => reject(reason));
+        void this.refusal
+          .then(() => withTimeout(NOTICE_TIMEOUT_MS, running).catch(() => undefined))
+          .then(() => reject(reason));
       };
       const late = (): void => {
         if (!this.session) refuse(new TimeoutError(`The data layer had no free connection within ${connectMs} ms.`));
@@ -234,14 +242,16 @@ class HostAttempt {
     return (await this.kill()) === 'idle' ? new HandlerIdleError(reason) : reason;
   }
 
-  /** Until the handler or its session has ended: a session that could not be ended at the limit is ended later. */
-  private async untilQuiet(working = Promise.resolve()): Promise<void> {
+  /**
+   * Resolves when the handler or its session has ended; keeps trying to end a session that could not be ended at the limit.
+   */
+  private async waitUntilIdle(working = Promise.resolve()): Promise<void> {
     const over = working.then(
       () => true,
       () => true,
     );
     while (this.refusal && !this.isKilled) {
-      if (await withTimeout(NOTICE_MS, over).catch(() => false)) return;
+      if (await withTimeout(NOTICE_TIMEOUT_MS, over).catch(() => false)) return;
       await this.kill();
     }
   }
@@ -249,13 +259,13 @@ class HostAttempt {
   /** Resolves with what the session was doing. */
   private async kill(): Promise<EndedSession | undefined> {
     if (!this.session) return undefined;
-    // One that waits for a connection for too long is given up: by then the session may serve somebody else.
+    // An attempt that waits too long for a connection is given up: by then the session may serve somebody else.
     let isWanted = true;
     const killing = this.sessions.kill(this.session, {
       isWanted: () => isWanted && !this.isReleased,
       isEnding: () => this.isInsideOver,
     });
-    const ended = await withTimeout(NOTICE_MS, killing)
+    const ended = await withTimeout(NOTICE_TIMEOUT_MS, killing)
       .catch(() => undefined)
       .finally(() => (isWanted = false));
     this.isKilled ||= ended !== undefined;

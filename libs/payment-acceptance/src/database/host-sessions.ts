@@ -1,4 +1,4 @@
-import type { Database, Within } from './database.js';
+import type { Database, EnclosingTransaction } from './database.js';
 import type { HostTransaction } from './host-transaction.js';
 import { OwnTransaction } from './own-transaction.js';
 
@@ -7,9 +7,9 @@ export type HostSession = OwnTransaction | SessionId;
 
 export interface SessionId {
   readonly id: string;
-  /** Tells it from a later session with the same id. */
+  /** Distinguishes the session from a later one with the same id. */
   readonly mark: string;
-  /** Tells its transaction from others of the session, where the server tells it. */
+  /** Distinguishes the transaction from others of the session, if the server reports it. */
   readonly transaction?: string;
 }
 
@@ -25,19 +25,22 @@ export type EndedSession = 'busy' | 'idle' | 'gone';
 
 /** Which database a connection leads to, and how its transactions begin. */
 export interface HostIdentity {
-  /** The same for two connections to the same tables. */
+  /** Equal for two connections to the same tables. */
   readonly place: string;
   readonly user: string;
-  /** In words of the server; empty if it does not tell. */
+  /** The isolation level as the server names it; empty if the server does not report it. */
   readonly isolation: string;
 }
 
-/** What is sent in a transaction of the host's beside the statements of a delivery, and how its session is ended from outside. */
+/**
+ * What is sent in a transaction of the host's besides the statements of a delivery, and how its session is ended from
+ * outside.
+ */
 export abstract class HostSessions {
   constructor(readonly database: Database) {}
 
   /** Asks the transaction which session it is in, unless its connection is known. */
-  async begin(within: Within, unattendedMs: number): Promise<HostSession> {
+  async begin(within: EnclosingTransaction, unattendedMs: number): Promise<HostSession> {
     return within instanceof OwnTransaction ? within : this.find(within, unattendedMs);
   }
 
@@ -54,7 +57,8 @@ export abstract class HostSessions {
   abstract undo(transaction: HostTransaction, untilQuiet: () => Promise<void>): Promise<void>;
 
   /**
-   * Ends the session; resolves with what it was doing, or that it is not there, and `undefined` if it is not to be ended any more.
+   * Ends the session. Resolves with what it was doing, with `gone` if it is not there, and with `undefined` if it need not
+   * be ended any more.
    */
   async kill(session: HostSession, { isWanted, isEnding }: EndingOfSession): Promise<EndedSession | undefined> {
     if (!(session instanceof OwnTransaction)) {
@@ -69,5 +73,5 @@ export abstract class HostSessions {
   protected abstract killOn(held: OwnTransaction, session: SessionId, isEnding: boolean): Promise<EndedSession>;
 
   /** @param within default: a connection of our own */
-  abstract identify(within?: Within): Promise<HostIdentity>;
+  abstract identify(within?: EnclosingTransaction): Promise<HostIdentity>;
 }

@@ -8,10 +8,10 @@ export class OwnTransaction {
   running = 0;
   /** Whether the driver sends a statement without waiting for the answers to those before it. */
   isPipelined = false;
-  /** Resolves when it has begun: where statements are pipelined, its first ones may be sent before. */
+  /** Resolves when the transaction has begun; if statements are pipelined, its first ones may be sent before that. */
   begun: Promise<void> = Promise.resolve();
 
-  /** @param tx what a handler is given, in one that TypeORM has begun for it */
+  /** @param tx what the handler is given, if a data layer has begun the transaction for it */
   constructor(
     readonly connection: Connection,
     readonly tx?: unknown,

@@ -46,7 +46,10 @@ export interface PaymentTransactions<Tx = unknown> {
 export interface DriverTransactions<Tx = unknown> extends PaymentTransactions<Tx> {
   /** The module sends its own statements on it, and ends its session at the server. On MariaDB autocommit is off meanwhile. */
   connectionOf(tx: Tx): Connection;
-  /** From now on `tx` refuses, except what ends the transaction. Resolves when nothing is under way; rejects if the work went on. */
+  /**
+   * From now on, `tx` refuses everything except what ends the transaction. Resolves when nothing is under way; rejects if
+   * the work went on.
+   */
   close(tx: Tx): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-import { concealed } from '../common/secret.js';
+import { conceal } from '../common/secret.js';
 import type { Connection, ConnectionSource, PgDriver } from './connection-source.js';
 import type { PaymentStorageOptions } from './storage-options.js';
 import { PaymentUnsupportedDataSourceError } from './database.errors.js';
@@ -6,7 +6,7 @@ import {
   DEFAULT_POOL_SIZE,
   guardPgClients,
   limitPgOpening,
-  occupiedOf,
+  occupiedConnections,
   type MysqlOccupancy,
   type PgOccupancy,
 } from './pool.js';
@@ -17,7 +17,7 @@ const IDLE_MS = 10_000;
 /** How many connections of its own the module opens at most. */
 export const DEFAULT_CONNECTIONS = 4;
 
-/** Limits that are the host's; the module's statements have limits of their own. */
+/** Removes the limits that the host has set: the module's statements have their own. */
 const NO_LIMITS = {
   statement_timeout: undefined,
   query_timeout: undefined,
@@ -25,8 +25,8 @@ const NO_LIMITS = {
   idle_in_transaction_session_timeout: undefined,
 };
 
-/** What the driver reads in an address beats its options. */
-const LIMIT_IN_ADDRESS = new RegExp(`(?<=[?&])(?:${Object.keys(NO_LIMITS).join('|')})=[^&]*&?`, 'g');
+/** Limits in an address, which the driver prefers to its options. */
+const LIMIT_PARAMETER_PATTERN = new RegExp(`(?<=[?&])(?:${Object.keys(NO_LIMITS).join('|')})=[^&]*&?`, 'g');
 
 export type PgPoolClass = new (options: object) => PgPool;
 
@@ -80,7 +80,7 @@ class PgPoolSource implements ConnectionSource {
   }
 
   free(): number {
-    return this.size - occupiedOf(this.pool);
+    return this.size - occupiedConnections(this.pool);
   }
 
   connect(): Promise<Connection> {
@@ -118,7 +118,7 @@ class MysqlPoolSource implements ConnectionSource {
   }
 
   free(): number {
-    return this.size - occupiedOf(this.pool);
+    return this.size - occupiedConnections(this.pool);
   }
 
   connect(): Promise<Connection> {
@@ -128,16 +128,16 @@ class MysqlPoolSource implements ConnectionSource {
   }
 
   release(connection: Connection, isBroken: boolean): void {
-    const own = connection as MysqlConnection;
-    if (isBroken) own.destroy();
-    else own.release();
+    const mysqlConnection = connection as MysqlConnection;
+    if (isBroken) mysqlConnection.destroy();
+    else mysqlConnection.release();
   }
 
   onOpened(listener: (connection: Connection) => void): void {
     this.pool.on('connection', listener);
   }
 
-  /** Its driver has a limit by itself. */
+  /** Nothing to do: its driver has a limit of its own. */
   limitOpening(): void {}
 
   async close(): Promise<void> {
@@ -176,19 +176,19 @@ export async function openStorage({
 /** Opens a pool of the module's own. Its connections are opened when they are needed. */
 export function openPgPool(Pool: PgPoolClass, to: object, max: number): ConnectionSource {
   const name = { application_name: 'payment-acceptance' };
-  // Older versions of `pg` do not know it.
+  // Older versions of `pg` ignore it.
   const pipelined = { pipeline: true };
   const { connectionString } = to as { connectionString?: string };
-  const address = connectionString && { connectionString: connectionString.replace(LIMIT_IN_ADDRESS, '') };
+  const address = connectionString && { connectionString: connectionString.replace(LIMIT_PARAMETER_PATTERN, '') };
   const settings = { ...NO_LIMITS, ...name, ...pipelined, min: 0, max, idleTimeoutMillis: IDLE_MS };
   const pool = new Pool({ ...to, ...address, ...settings });
-  concealed(pool.options as { connectionString?: string }, 'connectionString');
+  conceal(pool.options as { connectionString?: string }, 'connectionString');
   return new PgPoolSource(pool, true);
 }
 
 /** The same for `mysql2`, which closes idle connections only if fewer than all may stay. */
 export function openMysqlPool(mysql: MysqlPoolFactory, to: object, connectionLimit: number): ConnectionSource {
   const pool = mysql.createPool({ ...to, connectionLimit, idleTimeout: IDLE_MS, maxIdle: connectionLimit - 1 });
-  concealed(pool.config.connectionConfig, 'password');
+  conceal(pool.config.connectionConfig, 'password');
   return new MysqlPoolSource(pool, true);
 }

@@ -77,7 +77,7 @@ export function limitPgOpening(pool: OpeningPool, timeoutMs: () => number): void
 }
 
 /** How many connections are in use, or waited for; none if the pool does not say, as a cluster of pools. */
-export function occupiedOf(pool: Partial<PgOccupancy & MysqlOccupancy> | undefined): number {
+export function occupiedConnections(pool: Partial<PgOccupancy & MysqlOccupancy> | undefined): number {
   if (pool?.totalCount !== undefined) return pool.totalCount - (pool.idleCount ?? 0) + (pool.waitingCount ?? 0);
   if (!pool?._allConnections) return 0;
   return pool._allConnections.length - (pool._freeConnections?.length ?? 0) + (pool._connectionQueue?.length ?? 0);
@@ -91,5 +91,5 @@ export function hostPool(dataSource: DataSource, timeoutMs: () => number): Payme
     guardPgClients(master);
   }
   const size = poolSizeOf(dataSource);
-  return { size, free: () => size - occupiedOf(master ?? pool) };
+  return { size, free: () => size - occupiedConnections(master ?? pool) };
 }

@@ -2,18 +2,18 @@ import { PaymentReadOnlyDatabaseError } from './database.errors.js';
 import { isQueryFailure } from './query-failed.error.js';
 
 /** The error codes of a failed statement; MariaDB adds error numbers. */
-function trouble(error: unknown): { code?: unknown; errno?: unknown; sqlState?: unknown } {
+function driverCodes(error: unknown): { code?: unknown; errno?: unknown; sqlState?: unknown } {
   return isQueryFailure(error) ? (error.driverError as object) : {};
 }
 
 /** The database's own code of a failed statement; MariaDB's is a number. */
 export function errorCode(error: unknown): unknown {
-  const { code, errno } = trouble(error);
+  const { code, errno } = driverCodes(error);
   return errno ?? code;
 }
 
 /** Deadlock and serialization failure; on MariaDB also lock wait timeout and "record has changed". */
-const CONFLICTS = new Set<unknown>(['40001', '40P01', 1213, 1205, 1020]);
+const CONFLICT_CODES = new Set<unknown>(['40001', '40P01', 1213, 1205, 1020]);
 
 /** Another transaction has just written data on which this one's decision depends: roll back and repeat it. */
 export class ConcurrentChangeError extends Error {
@@ -23,30 +23,30 @@ export class ConcurrentChangeError extends Error {
 /** Whether the work was rolled back in favour of a concurrent transaction. */
 export function isConflict(error: unknown): boolean {
   if (error instanceof ConcurrentChangeError) return true;
-  return CONFLICTS.has(errorCode(error));
+  return CONFLICT_CODES.has(errorCode(error));
 }
 
 /** SQLSTATE classes of errors of the database or the connection, rather than of the data. */
-const TROUBLE_OF_ALL = new Set(['08', '25', '40', '53', '57', '58', '70', 'HY']);
+const GLOBAL_ERROR_CLASSES = new Set(['08', '25', '40', '53', '57', '58', '70', 'HY']);
 
 /** Whether a single row of the statement may have caused the error, so that the others would succeed without it. */
 export function mayConcernOneRow(error: unknown): boolean {
-  // Repeated in vain, it is no conflict with another transaction.
+  // Since repeating it was in vain, it is no conflict with another transaction.
   if (error instanceof ConcurrentChangeError) return true;
-  const { code, errno, sqlState = errno === undefined ? code : undefined } = trouble(error);
-  return typeof sqlState === 'string' && !TROUBLE_OF_ALL.has(sqlState.slice(0, 2));
+  const { code, errno, sqlState = errno === undefined ? code : undefined } = driverCodes(error);
+  return typeof sqlState === 'string' && !GLOBAL_ERROR_CLASSES.has(sqlState.slice(0, 2));
 }
 
 /**
  * Errors of a read-only server: on PostgreSQL a standby or a read-only session; on MariaDB a server with `read_only` or
  * `innodb_read_only`, or a read-only session.
  */
-const READ_ONLY = new Set<unknown>(['25006', 1290, 1836, 1792]);
+const READ_ONLY_CODES = new Set<unknown>(['25006', 1290, 1836, 1792]);
 
 /** Whether the connection leads to a read-only server, such as a former primary after a switchover. */
 export function isReadOnly(error: unknown): boolean {
   if (error instanceof PaymentReadOnlyDatabaseError) return true;
-  return READ_ONLY.has(errorCode(error));
+  return READ_ONLY_CODES.has(errorCode(error));
 }
 
 /** Whether PostgreSQL refuses a statement because an earlier one of its transaction has failed. */
@@ -61,23 +61,23 @@ export function isMissingSavepoint(error: unknown): boolean {
 
 /** Whether a row with the same unique key already exists. */
 export function isUniqueViolation(error: unknown): boolean {
-  const { code, errno } = trouble(error);
+  const { code, errno } = driverCodes(error);
   return code === '23505' || errno === 1062;
 }
 
 /** The server, the database or its user has as many connections as it may have. */
-const NO_CONNECTION_LEFT = new Set<unknown>(['53300', 1040, 1203, 1226]);
+const NO_CONNECTION_CODES = new Set<unknown>(['53300', 1040, 1203, 1226]);
 
 /** Whether the server refuses to open another connection; the error is the driver's. */
 export function hasNoConnectionLeft(error: unknown): boolean {
   const { code, errno } = error as { code?: unknown; errno?: unknown };
-  return NO_CONNECTION_LEFT.has(errno ?? code);
+  return NO_CONNECTION_CODES.has(errno ?? code);
 }
 
 /** Insufficient privilege; on MariaDB for the database, a table, or what only an administrator may do. */
-const UNPRIVILEGED = new Set<unknown>(['42501', 1044, 1142, 1227]);
+const PRIVILEGE_CODES = new Set<unknown>(['42501', 1044, 1142, 1227]);
 
 /** Whether the database's user may not do what the statement does. */
 export function lacksPrivilege(error: unknown): boolean {
-  return UNPRIVILEGED.has(errorCode(error));
+  return PRIVILEGE_CODES.has(errorCode(error));
 }

@@ -1,6 +1,6 @@
 /**
- * The database has refused a statement. Of the shape, and the name, of TypeORM's error of this name, which applications without
- * TypeORM do not have.
+ * The database has refused a statement. Has the name and the shape of TypeORM's error, which applications without TypeORM
+ * lack.
  */
 export class QueryFailedError extends Error {
   override readonly name = 'QueryFailedError';
@@ -16,7 +16,7 @@ export class QueryFailedError extends Error {
   }
 }
 
-/** Whether it is such an error, ours or TypeORM's. */
+/** Whether the error is a `QueryFailedError`, ours or TypeORM's. */
 export function isQueryFailure(error: unknown): error is QueryFailedError {
   return error instanceof Error && error.name === 'QueryFailedError' && 'driverError' in error;
 }

@@ -2,7 +2,7 @@
  * How to read the columns of a row that are not text: drivers and the host's type parsers return them in different forms.
  * Text and NULL stay as they are.
  */
-export type Reading<Row> = {
+export type ColumnReaders<Row> = {
   readonly [Column in keyof Row as NonNullable<Row[Column]> extends string ? never : Column]-?: (
     value: unknown,
   ) => NonNullable<Row[Column]>;
@@ -21,7 +21,7 @@ export const instant = (value: unknown): Date => new Date(Number(value));
 export const json = (value: unknown): never => JSON.parse(String(value)) as never;
 
 /** Converts the rows of a driver. */
-export function readRows<Row>(rows: readonly Record<string, unknown>[], reading: Reading<Row>): Row[] {
+export function readRows<Row>(rows: readonly Record<string, unknown>[], reading: ColumnReaders<Row>): Row[] {
   const readers = Object.entries<(value: unknown) => unknown>(reading);
   return rows.map((row) => {
     const read = { ...row };

@@ -125,11 +125,11 @@ describe('signals', () => {
       } as unknown as PostgresDatabase;
       const own = new Signals(database, new PaymentRandom());
       await new Promise<void>((heard) => own.start(() => heard()));
-      own.tell('hint');
+      own.notify('hint');
       await once(client, 'sent');
       jest.useFakeTimers(FAKE);
-      own.tell('hint');
-      own.tell('event');
+      own.notify('hint');
+      own.notify('event');
       await jest.advanceTimersByTimeAsync(LONG_MS);
       expect(client.sent).toEqual(['hint']);
       client.ends.shift()!();

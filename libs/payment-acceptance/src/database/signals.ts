@@ -8,16 +8,16 @@ import type { WakeUp } from '../common/wake-ups.js';
 import { Database } from './database.js';
 
 /** Shortest pause between two NOTIFYs, which a server executes one at a time. Signals in between are sent together. */
-const GATHER_MS = 50;
+const BATCHING_DELAY_MS = 50;
 
 /** Timeout of the first signal, which is sent to ourselves. */
-const ECHO_MS = 5_000;
+const ECHO_TIMEOUT_MS = 5_000;
 
 /** Timeout of connecting, and of each statement. */
-const ANSWER_MS = 10_000;
+const ANSWER_TIMEOUT_MS = 10_000;
 
-const FAREWELL_MS = 1_000;
-const RETRY_MS = 1_000;
+const CLOSE_TIMEOUT_MS = 1_000;
+const RETRY_BASE_MS = 1_000;
 const RETRY_CAP_MS = 60_000;
 
 interface PgClient {
@@ -39,17 +39,17 @@ interface PgClient {
 @Injectable()
 export class Signals {
   private readonly logger = new PaymentLogger('PaymentSignals');
-  private readonly self: string;
+  private readonly instanceId: string;
   private readonly waiting = new Set<WakeUp>();
-  private hear: ((signal: WakeUp) => void) | undefined;
+  private onSignal: ((signal: WakeUp) => void) | undefined;
   private client: PgClient | undefined;
   /** The client that is being connected. */
   private candidate: PgClient | undefined;
-  private sending: NodeJS.Timeout | undefined;
-  private retry: NodeJS.Timeout | undefined;
+  private sendTimer: NodeJS.Timeout | undefined;
+  private retryTimer: NodeJS.Timeout | undefined;
   private connecting: Promise<void> | undefined;
   private sentAt = -Infinity;
-  private underWay = false;
+  private isSending = false;
   private failures = 0;
   private stopped = false;
 
@@ -57,17 +57,17 @@ export class Signals {
     private readonly database: Database,
     private readonly random: PaymentRandom,
   ) {
-    this.self = random.uuid();
+    this.instanceId = random.uuid();
   }
 
   /** Calls `hear` for each signal from another instance, and for all kinds whenever some may have been missed. */
-  start(hear: (signal: WakeUp) => void): void {
-    this.hear = hear;
+  start(onSignal: (signal: WakeUp) => void): void {
+    this.onSignal = onSignal;
     this.connecting = this.connect();
   }
 
   /** Signals the other instances, a moment later and together with further signals. Does not wait. */
-  tell(signal: WakeUp): void {
+  notify(signal: WakeUp): void {
     if (!this.client) return;
     this.waiting.add(signal);
     this.sendSoon();
@@ -75,13 +75,13 @@ export class Signals {
 
   async stop(): Promise<void> {
     this.stopped = true;
-    clearTimeout(this.sending);
-    clearTimeout(this.retry);
+    clearTimeout(this.sendTimer);
+    clearTimeout(this.retryTimer);
     // Cutting the connection fails everything that still waits for it.
-    await withTimeout(FAREWELL_MS, Promise.resolve(this.connecting)).catch(() => cut(this.candidate));
+    await withTimeout(CLOSE_TIMEOUT_MS, Promise.resolve(this.connecting)).catch(() => destroyClient(this.candidate));
     const { client } = this;
     this.client = undefined;
-    if (client) await leave(client);
+    if (client) await closeClient(client);
   }
 
   /** A method, since the compiler does not see that the field changes during an await. */
@@ -90,21 +90,24 @@ export class Signals {
   }
 
   private sendSoon(): void {
-    if (!this.client || this.underWay || this.waiting.size === 0) return;
-    this.sending ??= setTimeout(() => void this.send(), Math.max(0, this.sentAt + GATHER_MS - performance.now()));
+    if (!this.client || this.isSending || this.waiting.size === 0) return;
+    this.sendTimer ??= setTimeout(
+      () => void this.send(),
+      Math.max(0, this.sentAt + BATCHING_DELAY_MS - performance.now()),
+    );
   }
 
   /** Sends one statement at a time; signals that come meanwhile are sent with the next. */
   private async send(): Promise<void> {
-    this.sending = undefined;
+    this.sendTimer = undefined;
     if (!this.client) return;
     this.sentAt = performance.now();
-    const payload = [this.self, ...this.waiting].join(' ');
+    const payload = [this.instanceId, ...this.waiting].join(' ');
     this.waiting.clear();
-    this.underWay = true;
+    this.isSending = true;
     // If the connection fails, its events say so.
     await this.client.query('SELECT pg_notify($1, $2)', [this.database.schema, payload]).catch(() => undefined);
-    this.underWay = false;
+    this.isSending = false;
     this.sendSoon();
   }
 
@@ -118,10 +121,10 @@ export class Signals {
       client.on('end', () => resolve());
     });
     try {
-      await withTimeout(ANSWER_MS, client.connect());
+      await withTimeout(ANSWER_TIMEOUT_MS, client.connect());
       client.connection?.stream?.setKeepAlive?.(true, 30_000);
       if (!(await this.listen(client, lost))) {
-        await leave(client);
+        await closeClient(client);
         this.logger.write(
           'wake-ups-unheard',
           'Wake-ups from other instances do not arrive, as happens behind PgBouncer in transaction mode: their work is found by ' +
@@ -130,18 +133,18 @@ export class Signals {
         return;
       }
     } catch (error) {
-      void leave(client);
-      this.again(`Cannot listen to other instances. ${describeError(error)}`);
+      void closeClient(client);
+      this.scheduleReconnect(`Cannot listen to other instances. ${describeError(error)}`);
       return;
     }
-    if (this.isStopped()) return leave(client);
+    if (this.isStopped()) return closeClient(client);
     if (this.failures > 0) this.logger.write('wake-ups-restored', 'Listening to other instances again.');
     this.failures = 0;
     this.client = client;
-    void lost.then(() => this.lose(client));
+    void lost.then(() => this.handleLoss(client));
     // Signals sent before now were missed.
-    this.hear?.('hint');
-    this.hear?.('event');
+    this.onSignal?.('hint');
+    this.onSignal?.('event');
   }
 
   /** `false` if not even our own signal comes back. */
@@ -150,50 +153,53 @@ export class Signals {
     const echo = new Promise<boolean>((resolve) => {
       client.on('notification', ({ payload = '' }) => {
         const [sender, ...signals] = payload.split(' ');
-        if (sender === this.self) resolve(true);
-        else for (const signal of signals) if (signal === 'hint' || signal === 'event') this.hear?.(signal);
+        if (sender === this.instanceId) resolve(true);
+        else for (const signal of signals) if (signal === 'hint' || signal === 'event') this.onSignal?.(signal);
       });
     });
     try {
-      await withTimeout(ANSWER_MS, client.query(`LISTEN ${this.database.schema}`));
-      await withTimeout(ANSWER_MS, client.query('SELECT pg_notify($1, $2)', [this.database.schema, this.self]));
-      const gone = lost.then((): never => {
+      await withTimeout(ANSWER_TIMEOUT_MS, client.query(`LISTEN ${this.database.schema}`));
+      await withTimeout(
+        ANSWER_TIMEOUT_MS,
+        client.query('SELECT pg_notify($1, $2)', [this.database.schema, this.instanceId]),
+      );
+      const connectionLost = lost.then((): never => {
         throw new Error('The connection was lost.');
       });
       // Not before the server has answered: a busy one is no pooler.
-      const silence = new Promise<boolean>((resolve) => (timer = setTimeout(() => resolve(false), ECHO_MS)));
-      return await Promise.race([echo, gone, silence]);
+      const noEcho = new Promise<boolean>((resolve) => (timer = setTimeout(() => resolve(false), ECHO_TIMEOUT_MS)));
+      return await Promise.race([echo, connectionLost, noEcho]);
     } finally {
       clearTimeout(timer);
     }
   }
 
-  private lose(client: PgClient): void {
+  private handleLoss(client: PgClient): void {
     if (this.client !== client) return;
     this.client = undefined;
-    void leave(client);
-    this.again('The connection that listens to other instances was lost.');
+    void closeClient(client);
+    this.scheduleReconnect('The connection that listens to other instances was lost.');
   }
 
   /** Reconnects after a backoff. Until then, polling finds their work. */
-  private again(reason: string): void {
+  private scheduleReconnect(reason: string): void {
     if (this.stopped) return;
-    const pauseMs = backoff(this.failures, RETRY_MS, RETRY_CAP_MS, this.random.fraction());
+    const pauseMs = backoff(this.failures, RETRY_BASE_MS, RETRY_CAP_MS, this.random.fraction());
     if (this.failures === 0) {
       this.logger.write('wake-ups-lost', `${reason} Until it is back, their work is found by polling.`);
     }
     this.failures += 1;
-    this.retry = setTimeout(() => {
+    this.retryTimer = setTimeout(() => {
       this.connecting = this.connect();
     }, pauseMs);
   }
 }
 
 /** With a timeout, since a server that is gone never answers. */
-async function leave(client: PgClient): Promise<void> {
-  await withTimeout(FAREWELL_MS, client.end()).catch(() => cut(client));
+async function closeClient(client: PgClient): Promise<void> {
+  await withTimeout(CLOSE_TIMEOUT_MS, client.end()).catch(() => destroyClient(client));
 }
 
-function cut(client: PgClient | undefined): void {
+function destroyClient(client: PgClient | undefined): void {
   client?.connection?.stream?.destroy?.();
 }

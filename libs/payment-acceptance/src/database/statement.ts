@@ -33,12 +33,12 @@ export class Statement {
 export type Expression = Statement | Lowercase<string>;
 
 /** Builds a statement or a part of one. Statements are inserted in place; any other value becomes a parameter. */
-export function sql(parts: TemplateStringsArray, ...given: readonly (Statement | Value)[]): Statement {
+export function sql(parts: TemplateStringsArray, ...substitutions: readonly (Statement | Value)[]): Statement {
   const [first = '', ...rest] = parts;
   const texts = [first];
   const values: (Value | Parameter)[] = [];
   const append = (text = ''): void => void texts.push((texts.pop() ?? '') + text);
-  given.forEach((next, index) => {
+  substitutions.forEach((next, index) => {
     if (next instanceof Statement) {
       const [start, ...others] = next.parts;
       append(start);
@@ -54,8 +54,8 @@ export function sql(parts: TemplateStringsArray, ...given: readonly (Statement |
 }
 
 /** Converts an expression for insertion into a statement. */
-export function toSql(given: Expression): Statement {
-  return given instanceof Statement ? given : rawSql(given);
+export function toSql(expression: Expression): Statement {
+  return expression instanceof Statement ? expression : rawSql(expression);
 }
 
 /** Constant SQL from the source code, never from a caller. */
@@ -67,13 +67,13 @@ export function rawSql(text: string): Statement {
 export function join(statements: readonly Statement[], separator: string): Statement {
   const texts: string[] = [];
   const values: (Value | Parameter)[] = [];
-  for (const { parts, values: own } of statements) {
+  for (const { parts, values: statementValues } of statements) {
     const [start = '', ...others] = parts;
     // In place, since there may be thousands.
     if (texts.length === 0) texts.push(start);
     else texts.push((texts.pop() ?? '') + separator + start);
     for (const other of others) texts.push(other);
-    for (const value of own) values.push(value);
+    for (const value of statementValues) values.push(value);
   }
   return new Statement(texts.length === 0 ? [''] : texts, values);
 }
@@ -83,10 +83,10 @@ export function countWhere(condition: Statement): Statement {
   return sql`count(CASE WHEN ${condition} THEN 1 END)`;
 }
 
-/** Where a count stops: more need the same attention, and to count millions would take the time of the statements of payments. */
-export const COUNTED = 10_000;
+/** Where a count stops: more would need the same attention, and counting millions would slow down payments. */
+export const COUNT_LIMIT = 10_000;
 
-/** A count of rows, as a subquery, that stops at {@link COUNTED}. @param rows what follows FROM */
-export function counted(rows: Statement): Statement {
-  return sql`(SELECT count(*) FROM (SELECT 1 FROM ${rows} LIMIT ${rawSql(String(COUNTED))}) counted)`;
+/** A count of rows, as a subquery, that stops at {@link COUNT_LIMIT}. @param rows what follows FROM */
+export function limitedCount(rows: Statement): Statement {
+  return sql`(SELECT count(*) FROM (SELECT 1 FROM ${rows} LIMIT ${rawSql(String(COUNT_LIMIT))}) counted)`;
 }

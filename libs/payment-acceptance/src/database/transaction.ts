@@ -6,9 +6,9 @@ import { guardConnection } from './guarded-connection.js';
 import { isReadOnly } from './query-errors.js';
 import { withStatementTimeout } from './statement-timeout.js';
 
-type Call<T> = (...given: unknown[]) => Promise<T>;
+type Call<T> = (...args: unknown[]) => Promise<T>;
 
-interface Closing {
+interface ClosableStream {
   once(event: 'close', listener: () => void): void;
 }
 
@@ -34,7 +34,7 @@ const ending = new AsyncLocalStorage<Transaction>();
 
 export const STATEMENT_FAILED = 'A statement of the transaction has failed, so it cannot be committed.';
 
-/** As TypeORM sends it. */
+/** The statement as TypeORM sends it. */
 const isolation = (level: string): string => `SET TRANSACTION ISOLATION LEVEL ${level}`;
 
 /** For `check`: a transaction must not commit if its work swallowed a failed statement. */
@@ -99,17 +99,17 @@ export class Transaction {
     private readonly send: (text: string) => Promise<unknown> = runner.query.bind(runner),
   ) {
     const query = runner.query.bind(runner) as Call<unknown>;
-    const stream = runner.stream.bind(runner) as unknown as Call<Closing>;
-    const streaming: Call<Closing> = async (...given) => {
-      const opened = await stream(...given);
-      // Until it closes, it occupies the connection.
+    const stream = runner.stream.bind(runner) as unknown as Call<ClosableStream>;
+    const streaming: Call<ClosableStream> = async (...args) => {
+      const opened = await stream(...args);
+      // A stream occupies the connection until it closes.
       void this.track(new Promise<void>((resolve) => opened.once('close', resolve)));
       return opened;
     };
-    runner.query = ((...given: unknown[]) => {
-      return this.boundaries.delete(given[0]) ? this.sendOwn(given[0] as string) : this.pass(query, given);
+    runner.query = ((...args: unknown[]) => {
+      return this.boundaries.delete(args[0]) ? this.sendOwn(args[0] as string) : this.forward(query, args);
     }) as typeof runner.query;
-    runner.stream = ((...given: unknown[]) => this.pass(streaming, given)) as unknown as typeof runner.stream;
+    runner.stream = ((...args: unknown[]) => this.forward(streaming, args)) as unknown as typeof runner.stream;
   }
 
   /** Runs the work and commits, or rolls back and throws. */
@@ -191,12 +191,12 @@ export class Transaction {
     return this.observe(this.send(text));
   }
 
-  private async pass<T>(send: Call<T>, given: unknown[]): Promise<T> {
+  private async forward<T>(send: Call<T>, args: unknown[]): Promise<T> {
     if (this.closed && (this.isOver || ending.getStore() !== this)) {
       this.refused = true;
       throw statementRefused();
     }
-    return this.observe(send(...given));
+    return this.observe(send(...args));
   }
 
   private async observe<T>(statement: Promise<T>): Promise<T> {

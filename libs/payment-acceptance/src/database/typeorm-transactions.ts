@@ -3,7 +3,7 @@ import type { Connection } from './connection-source.js';
 import type { Database } from './database.js';
 import { statementRefused } from './database.errors.js';
 import { guardConnection } from './guarded-connection.js';
-import { endedAfter } from './mariadb/maria.database.js';
+import { idleTimeoutSettings } from './mariadb/maria.database.js';
 import { runUnlessFailed } from './mariadb/failed-statements.js';
 import type { DriverTransactions, PaymentTransactions, PaymentTransactionsPool } from './payment-transactions.js';
 import { hostPool } from './pool.js';
@@ -46,7 +46,7 @@ export class TypeOrmTransactions implements DriverTransactions<EntityManager> {
     const options = { level, isBusy, timeoutMs: timeoutMs + GRACE_MS } as const;
     try {
       if (isPostgres) return await transaction.run(inside, options);
-      const { before, after } = endedAfter(timeoutMs);
+      const { before, after } = idleTimeoutSettings(timeoutMs);
       return await runUnlessFailed(transaction, inside, { ...options, before: `SET ${before}`, after: `SET ${after}` });
     } finally {
       // After its release, the connection belongs to another caller.
@@ -74,12 +74,12 @@ export class TypeOrmTransactions implements DriverTransactions<EntityManager> {
   }
 
   private ownOf(manager: EntityManager) {
-    const own = this.begun.get(manager);
-    if (!own) throw statementRefused();
-    return own;
+    const begunTransaction = this.begun.get(manager);
+    if (!begunTransaction) throw statementRefused();
+    return begunTransaction;
   }
 
-  /** To set it costs a statement. */
+  /** Whether the level is READ COMMITTED already: setting it would cost a statement. */
   private async isReadCommitted(postgres: PostgresDatabase): Promise<boolean> {
     const { isolationLevel } = this.dataSource.options as { isolationLevel?: string };
     return isolationLevel === undefined && (await postgres.isReadCommitted());

@@ -45,5 +45,5 @@ export interface AnsweredHints {
   /** Answered; `outcome` says whether the answer shows what the callback asserts. */
   readonly consumed: readonly { readonly id: string; readonly outcome: 'confirmed' | 'unconfirmed' | null }[];
   /** The service's list may lag behind the assertion: check again after the pause. */
-  readonly again: readonly { readonly id: string; readonly pauseMs: number }[];
+  readonly postponed: readonly { readonly id: string; readonly pauseMs: number }[];
 }

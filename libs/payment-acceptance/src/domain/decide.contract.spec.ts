@@ -5,7 +5,7 @@ import { names, run } from '../../../../test/support/decisions.js';
 import { SEED } from '../../../../test/support/seed.js';
 import { lockedBill, reported } from '../../../../test/support/units.js';
 import type { LockedBill } from './bill.js';
-import { inParts, JudgeContractError } from './decide.js';
+import { splitIntoParts, JudgeContractError } from './decide.js';
 import type { PaymentId } from './ids.js';
 import type { Judge, LedgerPayment, ReportedPayment } from './payment.js';
 
@@ -104,7 +104,7 @@ test(`a list that is decided in parts ends as one that is decided at once (TEST_
         const ids = new Set(listed.map(({ paymentId }) => paymentId));
         const known = [...ended.rows.values()].filter(({ paymentId }) => !goesOn || ids.has(paymentId));
         const { state, firstPaymentId } = ended;
-        const decision = run({ bill: { ...lockedBill(), state }, firstPaymentId, known, listed, goesOn });
+        const decision = run({ bill: { ...lockedBill(), state }, firstPaymentId, known, listed, isPartial: goesOn });
         for (const row of decision.payments) ended.rows.set(row.paymentId, row);
         for (const { id } of decision.events) ended.told.add(id);
         if (!goesOn) ended.state = decision.state;
@@ -112,7 +112,7 @@ test(`a list that is decided in parts ends as one that is decided at once (TEST_
       };
       for (const listed of lists) {
         settle(atOnce, listed, false);
-        const { early, last } = inParts(listed, 2);
+        const { early, last } = splitIntoParts(listed, 2);
         expect([...early, last].flat()).toHaveLength(listed.length);
         for (const part of early) settle(inPieces, part, true);
         settle(inPieces, last, false);

@@ -15,11 +15,11 @@ import { uuidFromName } from './uuid.js';
 
 export { JudgeContractError, type Decision, type DecisionInput } from './decision-builder.js';
 
-/** How many payments are decided, and written, at once: some milliseconds. */
-const PART = 500;
+/** How many payments are decided and written at once, which takes some milliseconds. */
+const PART_SIZE = 500;
 
-/** An unknown status may mean anything, so it is told after those that mean nothing yet, and gives way to those that do. */
-const RANK: Readonly<Record<PaymentStatus, number>> = { NEW: 0, PROCESS: 1, UNKNOWN: 2, FAIL: 3, SUCCESS: 4 };
+/** An unknown status may mean anything, so it ranks above those that mean nothing yet and below those that are final. */
+const STATUS_RANK: Readonly<Record<PaymentStatus, number>> = { NEW: 0, PROCESS: 1, UNKNOWN: 2, FAIL: 3, SUCCESS: 4 };
 
 /**
  * Turns the service's list into changes of our ledger. Pure.
@@ -39,9 +39,9 @@ const RANK: Readonly<Record<PaymentStatus, number>> = { NEW: 0, PROCESS: 1, UNKN
  * A verdict of success for a cancelled order is the review `order-cancelled`.
  */
 export function decide(input: DecisionInput): Decision {
-  const { bill, known } = input;
-  const rows = new Map<string, LedgerPayment>(known.map((row) => [row.paymentId, row]));
-  const closedChanges = new Map(known.map((row) => [row.paymentId, row.closedChanges ?? 0]));
+  const { bill, known: knownPayments } = input;
+  const rows = new Map<string, LedgerPayment>(knownPayments.map((row) => [row.paymentId, row]));
+  const closedChanges = new Map(knownPayments.map((row) => [row.paymentId, row.closedChanges ?? 0]));
   const builder = new DecisionBuilder(bill, input.firstPaymentId);
   const keep = (payment: LedgerPayment): void => {
     rows.set(payment.paymentId, payment);
@@ -53,7 +53,7 @@ export function decide(input: DecisionInput): Decision {
   };
   const listings = ownListings(input);
   const advanced = new Set<string>();
-  for (const [payment, judgement] of judged(input)) {
+  for (const [payment, judgement] of judgeAll(input)) {
     const row = rows.get(payment.paymentId);
     // Nobody waits for the money of a cancelled order: a person decides.
     const verdict = input.cancelled && judgement.kind === 'succeeded' ? ORDER_CANCELLED : judgement;
@@ -68,7 +68,7 @@ export function decide(input: DecisionInput): Decision {
         keep({ ...payment, intentId: bill.intentId, contradiction: null, verdict: verdict.kind });
         builder.take(payment, verdict, occasion);
       } else if (verdict.kind === 'review') builder.review(verdict.reason, payment, occasion);
-    } else if (!row || RANK[payment.status] > RANK[row.status] || isDecidedNow(row, payment, verdict)) {
+    } else if (!row || STATUS_RANK[payment.status] > STATUS_RANK[row.status] || isDecidedNow(row, payment, verdict)) {
       // An operator may have accepted it before the service did. If the service agrees later, there is no second event.
       const accepted = row?.verdict === 'succeeded';
       const kind = accepted ? 'succeeded' : verdict.kind;
@@ -88,16 +88,16 @@ export function decide(input: DecisionInput): Decision {
     const statusText = row.status === 'SUCCESS' ? last.statusText : row.statusText;
     if (contradiction === row.contradiction && statusText === row.statusText) continue;
     keep({ ...row, statusText, contradiction });
-    // Of one that has advanced just now, the entries before were steps on the way.
+    // If the payment has advanced just now, its earlier entries were steps on the way.
     const news = advanced.has(paymentId) ? contrary.filter(({ status }) => status === row.status) : contrary;
     for (const payment of news) changed(payment);
     // It was listed differently in between, and a review said so. Now it can be accepted again, so say that, too.
     if (contrary.length === 0 && row.verdict === 'review') changed(last);
   }
-  if (input.goesOn) return builder.decision();
+  if (input.isPartial) return builder.decision();
   if (input.unreadable !== undefined) builder.review('unreadable-payment', null, input.unreadable);
-  const own = [...rows.values()].filter((row) => row.intentId === bill.intentId);
-  return builder.decisionAfterCheck(own, input);
+  const ownPayments = [...rows.values()].filter((row) => row.intentId === bill.intentId);
+  return builder.decisionAfterCheck(ownPayments, input);
 }
 
 /**
@@ -114,12 +114,12 @@ export function decideUnlistable(bill: LockedBill, reason: ReviewReason, occasio
 export function decideAccepted(
   bill: LockedBill,
   firstPaymentId: PaymentId | null,
-  known: readonly LedgerPayment[],
+  knownPayments: readonly LedgerPayment[],
   accepted: AcceptedPayment,
 ): Decision {
   const builder = new DecisionBuilder(bill, firstPaymentId);
-  const row = known.find(({ paymentId }) => paymentId === accepted.paymentId) ?? {
-    ...NOTHING_LISTED,
+  const row = knownPayments.find(({ paymentId }) => paymentId === accepted.paymentId) ?? {
+    ...UNLISTED_PAYMENT,
     paymentId: accepted.paymentId,
     intentId: bill.intentId,
   };
@@ -128,7 +128,7 @@ export function decideAccepted(
   builder.keep({
     ...row,
     ...(row.amount === null && { amount, currency: bill.currency }),
-    // As long as the service lists it as it did, that is no news.
+    // The service already lists it like this; only a different listing contradicts the acceptance.
     ...(row.amount === null && row.status === 'SUCCESS' && { contradiction: uuidFromName(changeOf(row)) }),
     // A correction that counts is what a later list is compared with.
     ...(isCorrected && { amount: listed.amount, currency: listed.currency, contradiction: null }),
@@ -136,7 +136,7 @@ export function decideAccepted(
   });
   const counted = { amount, currency: bill.currency };
   const isForeign = row.currency !== null && row.currency !== bill.currency;
-  // What was received and taken is of the payment's currency, which the event does not name.
+  // The received amount and the commission are in the payment's currency, which the event does not name.
   const unknown = isForeign && { amountReceived: null, commission: null };
   builder.accept({ ...row, billId: bill.billId, createdAt: null, ...counted, ...unknown }, accepted.operator);
   return builder.decision();
@@ -148,12 +148,12 @@ const ORDER_CANCELLED: Verdict = { kind: 'review', reason: 'order-cancelled' };
 export interface AcceptedPayment {
   readonly paymentId: PaymentId;
   readonly amount: DecimalAmount;
-  /** What the service listed when the review was opened, unless that is about the whole bill. */
+  /** What the service listed when the review was opened; absent if the review is about the whole bill. */
   readonly listed?: Pick<ReportedPayment, 'amount' | 'currency'> | undefined;
   readonly operator: string;
 }
 
-const NOTHING_LISTED = {
+const UNLISTED_PAYMENT = {
   status: 'UNKNOWN',
   statusText: null,
   amount: null,
@@ -168,9 +168,9 @@ const NOTHING_LISTED = {
 /** What the list says of each payment of the bill, in order: the last entry counts, which is a SUCCESS if there is one. */
 function ownListings({ bill, listed }: DecisionInput): ReadonlyMap<string, ReportedPayment[]> {
   const entries = new Map<string, ReportedPayment[]>();
-  for (const payment of inOrder(listed.filter((each) => isOwn(each, bill)))) {
-    const of = entries.get(payment.paymentId);
-    if (of) of.push(payment);
+  for (const payment of sortPayments(listed.filter((each) => isOwn(each, bill)))) {
+    const listings = entries.get(payment.paymentId);
+    if (listings) listings.push(payment);
     else entries.set(payment.paymentId, [payment]);
   }
   return entries;
@@ -184,11 +184,11 @@ function isOwn({ billId }: ReportedPayment, bill: LockedBill): boolean {
  * A long list in parts, to be decided one after the other, so that none takes long. Whatever may pay the bill is in the last
  * part, which ends the check; so is what is listed more than once, since all entries of a payment are decided together.
  */
-export function inParts(
+export function splitIntoParts(
   listed: readonly ReportedPayment[],
-  size = PART,
+  size = PART_SIZE,
 ): { early: ReportedPayment[][]; last: ReportedPayment[] } {
-  const ordered = inOrder(listed);
+  const ordered = sortPayments(listed);
   if (listed.length <= size) return { early: [], last: ordered };
   const counts = new Map<string, number>();
   for (const { paymentId } of listed) counts.set(paymentId, (counts.get(paymentId) ?? 0) + 1);
@@ -201,23 +201,23 @@ export function inParts(
 }
 
 /** A judge sees the whole list, once; each part of it gets its verdicts, or none if the judge has broken its contract. */
-export function judgingOnce(judge: Judge, listed: readonly ReportedPayment[]): Judge {
+export function judgeOnce(judge: Judge, listed: readonly ReportedPayment[]): Judge {
   let verdicts: ReadonlyMap<ReportedPayment, Verdict | undefined> | undefined;
   return (bill, part) => {
     if (!verdicts) {
-      const given = verdictsOf(judge, bill, listed);
-      const isUsable = given.length === listed.length;
-      verdicts = new Map(isUsable ? listed.map((payment, index) => [payment, given[index]]) : []);
+      const verdictList = verdictsOf(judge, bill, listed);
+      const isUsable = verdictList.length === listed.length;
+      verdicts = new Map(isUsable ? listed.map((payment, index) => [payment, verdictList[index]]) : []);
     }
     return part.flatMap((payment) => verdicts?.get(payment) ?? []);
   };
 }
 
 /** Failures first, then by age. */
-function inOrder(listed: readonly ReportedPayment[]): ReportedPayment[] {
+function sortPayments(listed: readonly ReportedPayment[]): ReportedPayment[] {
   return [...listed].sort(
     (a, b) =>
-      RANK[a.status] - RANK[b.status] ||
+      STATUS_RANK[a.status] - STATUS_RANK[b.status] ||
       (a.createdAt?.getTime() ?? 0) - (b.createdAt?.getTime() ?? 0) ||
       compareTexts(a.paymentId, b.paymentId) ||
       compareTexts(changeOf(a), changeOf(b)),
@@ -226,7 +226,7 @@ function inOrder(listed: readonly ReportedPayment[]): ReportedPayment[] {
 
 const compareTexts = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
-const ALLOWED: Readonly<Record<PaymentStatus, readonly Verdict['kind'][]>> = {
+const ALLOWED_VERDICTS: Readonly<Record<PaymentStatus, readonly Verdict['kind'][]>> = {
   NEW: ['pending'],
   PROCESS: ['pending'],
   UNKNOWN: ['pending', 'failed', 'succeeded', 'review'],
@@ -241,8 +241,8 @@ function isDecidedNow(row: LedgerPayment, payment: ReportedPayment, verdict: Ver
 }
 
 /**
- * Whether a payment that has not counted is listed under another unknown status, or with other money, and as nothing that is
- * known: it may mean anything, whatever was decided before.
+ * Whether a payment that has not counted is now listed only under unknown statuses, and with another status, amount or
+ * currency than before: it may mean anything, whatever was decided earlier.
  */
 function isOtherUnknown(
   row: LedgerPayment,
@@ -255,12 +255,13 @@ function isOtherUnknown(
 }
 
 /** Listed payments with their verdicts, so that events come in a stable order. */
-function judged({ bill, listed, judge }: DecisionInput): [ReportedPayment, Verdict][] {
-  const payments = inOrder(listed);
+function judgeAll({ bill, listed, judge }: DecisionInput): [ReportedPayment, Verdict][] {
+  const payments = sortPayments(listed);
   const verdicts = verdictsOf(judge, bill, payments);
   return payments.map((payment, index) => {
     const verdict = verdicts[index];
-    const isUsable = verdict && verdicts.length === payments.length && ALLOWED[payment.status].includes(verdict.kind);
+    const isUsable =
+      verdict && verdicts.length === payments.length && ALLOWED_VERDICTS[payment.status].includes(verdict.kind);
     if (!isUsable || !isWritable(verdict)) {
       throw new JudgeContractError(
         `The judge gave no usable verdict on ${payment.status} payment ${payment.paymentId}.`,
@@ -289,17 +290,17 @@ function isWritable(verdict: Verdict): boolean {
 }
 
 /** Printable characters, no lone surrogates. */
-const REASON = /^[^\p{C}\p{Zl}\p{Zp}]{1,100}$/u;
+const REASON_PATTERN = /^[^\p{C}\p{Zl}\p{Zp}]{1,100}$/u;
 
 function isReason(reason: unknown): boolean {
-  return typeof reason === 'string' && REASON.test(reason);
+  return typeof reason === 'string' && REASON_PATTERN.test(reason);
 }
 
 function isAmount(amount: unknown): boolean {
   return typeof amount === 'string' && parseAmount(amount) === amount;
 }
 
-/** Of a payment that an operator accepted before the service did, only another FAIL contradicts. */
+/** If an operator accepted the payment before the service did, only another FAIL contradicts it. */
 function contradicts(row: LedgerPayment, payment: ReportedPayment): boolean {
   if (row.status !== 'SUCCESS') return payment.status === 'FAIL';
   return payment.status !== 'SUCCESS' || differs(row, payment);

@@ -12,7 +12,7 @@ export interface Decision extends Pick<Settlement, 'payments' | 'events' | 'revi
   readonly state: BillState;
 }
 
-/** How long a bill is followed, in epoch milliseconds. */
+/** The limits of a bill's lifetime, in epoch milliseconds. */
 export interface Lifetime {
   /** When an unpaid bill expires. */
   readonly endOfLife: number;
@@ -25,7 +25,7 @@ export interface DecisionInput extends Lifetime, LockedOrder {
   readonly known: readonly (LedgerPayment & { readonly closedChanges?: number })[];
   readonly listed: readonly ReportedPayment[];
   /** Whether further parts of the list follow: until then, `known` has the payments of this part alone. */
-  readonly goesOn?: boolean;
+  readonly isPartial?: boolean;
   /** Set if the list has unreadable entries: distinguishes their review from earlier ones. */
   readonly unreadable?: string | undefined;
   readonly judge: Judge;
@@ -34,7 +34,7 @@ export interface DecisionInput extends Lifetime, LockedOrder {
 /** The judge broke its contract. The check is repeated, so that nothing is settled on a guess. */
 export class JudgeContractError extends Error {}
 
-/** One in progress, or under review: a bill that expired meanwhile would let the order be billed again. */
+/** Whether the payment may hold money: if its bill expired meanwhile, the order could be billed again. */
 function mayHoldMoney({ verdict }: LedgerPayment): boolean {
   return verdict !== 'failed';
 }
@@ -96,8 +96,8 @@ export class DecisionBuilder {
     const { bill } = this;
     // Several bills may list the same payment, and each needs a person.
     const listedBy = reason === 'payment-moved' || reason === 'foreign-bill' ? bill.intentId : '';
-    const about = [reason, bill.shop, payment?.paymentId ?? bill.intentId, listedBy, occasion];
-    const key = about.filter(Boolean).join(':');
+    const keyParts = [reason, bill.shop, payment?.paymentId ?? bill.intentId, listedBy, occasion];
+    const key = keyParts.filter(Boolean).join(':');
     const id = uuidFromName(`review:${key}`);
     const { paymentId = null, amount = null, amountReceived = null } = payment ?? {};
     const detail = {
@@ -151,8 +151,8 @@ export class DecisionBuilder {
   }
 
   /**
-   * A payment that is neither paid nor failed when the bill's time is over needs a person: it may hold money. One that is still NEW
-   * on a paid bill is a try that the payer has given up.
+   * A payment that is neither paid nor failed when the bill's time is over needs a person: it may hold money. One that is
+   * still NEW on a paid bill is an attempt that the payer has abandoned.
    */
   private reviewUnfinished(rows: readonly LedgerPayment[], { endOfLife, horizon }: Lifetime): void {
     const { bill } = this;

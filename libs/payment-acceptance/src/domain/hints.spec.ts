@@ -25,7 +25,7 @@ const payment = (
 
 /** What becomes of each hint, in their order: its outcome, `again` with the pause, or `waits`. */
 function answers(hints: readonly Hint[], payments: readonly ComparablePayment[]): string[] {
-  const { consumed, again } = answerHints(hints, payments, LAG_MS);
+  const { consumed, postponed: again } = answerHints(hints, payments, LAG_MS);
   return hints.map(({ id }) => {
     const end = consumed.find((answer) => answer.id === id);
     if (end) return String(end.outcome);
@@ -128,6 +128,6 @@ describe('a claim', () => {
     const early = hint('SUCCESS', 10, { asks: 1, due: false });
     expect(answers([early], [payment('SUCCESS', 11)])).toEqual(['confirmed']);
     expect(answers([early], [])).toEqual(['waits']);
-    expect(answerHints([early], [], LAG_MS)).toEqual({ consumed: [], again: [] });
+    expect(answerHints([early], [], LAG_MS)).toEqual({ consumed: [], postponed: [] });
   });
 });

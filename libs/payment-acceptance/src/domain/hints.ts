@@ -17,18 +17,18 @@ export function answerHints(
   lagMs: readonly number[],
 ): AnsweredHints {
   const consumed: AnsweredHints['consumed'][number][] = [];
-  const again: AnsweredHints['again'][number][] = [];
+  const postponed: AnsweredHints['postponed'][number][] = [];
   const oldestFirst = [...payments].sort((a, b) => a.knownAt.getTime() - b.knownAt.getTime());
   const answered = new Set<ComparablePayment>();
   // A postback may lag behind the list by as much as the list may lag behind a postback.
-  const patienceMs = longestLagMs(lagMs);
+  const patienceMs = maxLagMs(lagMs);
   // Match the earliest hints with the oldest payments; later hints have more pauses left to wait for a match.
   for (const hint of [...hints].sort((a, b) => a.receivedAt.getTime() - b.receivedAt.getTime())) {
     const { id, asserts, asks, due } = hint;
     const pauseMs = lagMs[asks];
     if (asserts === null) {
       if (!hint.expectsSuccess || isShown('SUCCESS', payments)) consumed.push({ id, outcome: null });
-      else if (due && pauseMs !== undefined) again.push({ id, pauseMs });
+      else if (due && pauseMs !== undefined) postponed.push({ id, pauseMs });
       else if (due) consumed.push({ id, outcome: null });
       continue;
     }
@@ -36,18 +36,18 @@ export function answerHints(
     const candidates = oldestFirst.filter(
       ({ status, knownAt }) => status === asserts && knownAt.getTime() >= knownFrom,
     );
-    const free = candidates.slice(taken(candidates, asserts)).find((payment) => !answered.has(payment));
+    const free = candidates.slice(usedUpCount(candidates, asserts)).find((payment) => !answered.has(payment));
     if (free) {
       answered.add(free);
       consumed.push({ id, outcome: 'confirmed' });
-    } else if (due && pauseMs !== undefined) again.push({ id, pauseMs });
+    } else if (due && pauseMs !== undefined) postponed.push({ id, pauseMs });
     else if (due) consumed.push({ id, outcome: isShown(asserts, payments) ? 'confirmed' : 'unconfirmed' });
   }
-  return { consumed, again };
+  return { consumed, postponed };
 }
 
 /** How long the list may lag behind a postback in all, in milliseconds. */
-function longestLagMs(pausesMs: readonly number[]): number {
+function maxLagMs(pausesMs: readonly number[]): number {
   return pausesMs.reduce((sum, pauseMs) => sum + pauseMs, 0);
 }
 
@@ -58,7 +58,7 @@ export function firstAssertion(hints: readonly Hint[]): Date | null {
 }
 
 /** How many candidates earlier assertions may have used up: as many as were confirmed since the first was known. */
-function taken([first]: readonly ComparablePayment[], asserts: Assertion): number {
+function usedUpCount([first]: readonly ComparablePayment[], asserts: Assertion): number {
   return first?.confirmedSince[asserts] ?? 0;
 }
 

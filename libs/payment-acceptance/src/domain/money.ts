@@ -4,16 +4,16 @@
  */
 export type DecimalAmount = string;
 
-const DECIMAL = /^([+-]?)(\d{1,32})(?:\.(\d{1,32}))?(?:[eE]([+-]?\d{1,2}))?$/;
+const DECIMAL_PATTERN = /^([+-]?)(\d{1,32})(?:\.(\d{1,32}))?(?:[eE]([+-]?\d{1,2}))?$/;
 const SCALE = 2;
-const LIMIT = 10n ** 10n;
+const AMOUNT_LIMIT = 10n ** 10n;
 
 /**
  * Parses a decimal(10,2) exactly, including exponents (`1.0005E+02`), into canonical form (`100.05`). Returns `null` for
  * anything else: other characters, more than 8 digits before the point, or a nonzero third decimal.
  */
 export function parseAmount(text: string): DecimalAmount | null {
-  const match = DECIMAL.exec(text);
+  const match = DECIMAL_PATTERN.exec(text);
   if (!match) return null;
   const [, sign, whole = '', fraction = '', exponent = '0'] = match;
   const shift = SCALE - fraction.length + Number(exponent);
@@ -25,7 +25,7 @@ export function parseAmount(text: string): DecimalAmount | null {
     if (minor % divisor !== 0n) return null;
     minor /= divisor;
   }
-  if (minor >= LIMIT) return null;
+  if (minor >= AMOUNT_LIMIT) return null;
   return printMinor(sign === '-' ? -minor : minor);
 }
 

@@ -7,8 +7,8 @@ export interface EarlierReviews {
   readonly lastClosedAt: Date | null;
 }
 
-/** How long after a review was closed no new one opens, unless a callback brings news of the bill. */
-const QUIET_MS = 24 * 3_600_000;
+/** How long after a review was closed no new one opens, unless a callback has come since. */
+const REOPEN_AFTER_MS = 24 * 3_600_000;
 
 /**
  * Distinguishes a new review of a bill that cannot be listed or checked from earlier ones; `undefined` if none is needed.
@@ -22,6 +22,6 @@ export function occasionOfReview(
 ): string | undefined {
   if (open > 0) return undefined;
   if (lastClosedAt === null) return '';
-  const told = hints.some(({ receivedAt }) => receivedAt > lastClosedAt);
-  return told || now.getTime() - lastClosedAt.getTime() >= QUIET_MS ? String(closed) : undefined;
+  const hasNewHint = hints.some(({ receivedAt }) => receivedAt > lastClosedAt);
+  return hasNewHint || now.getTime() - lastClosedAt.getTime() >= REOPEN_AFTER_MS ? String(closed) : undefined;
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { claimedBill, lockedBill, resolved } from '../../../../test/support/units.js';
 import type { BillState, LockedBill } from './bill.js';
 import type { ClaimedBill } from './claim.js';
-import { afterFailure, endOfLife, horizon, nextCheck } from './schedule.js';
+import { scheduleAfterFailure, endOfLife, horizon, nextCheck } from './schedule.js';
 
 const { schedule } = resolved({}, { schedule: { openMs: [60_000, 120_000, 300_000, 900_000] } });
 const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000];
@@ -116,7 +116,7 @@ describe('a check that got no answer', () => {
   const paid = claimedBill({ state: 'PAID', openedAt: at(-DAY), paidAt: at(0) });
   const expired = claimedBill({ state: 'EXPIRED', openedAt: at(-3 * DAY), endedAt: at(0) });
   const after = (claim: ClaimedBill, now: number, billRefused = false, pauseMs = PAUSE) => {
-    const { nextCheckAt, ...rest } = afterFailure({ ...claim, now: at(now) }, pauseMs, billRefused, schedule);
+    const { nextCheckAt, ...rest } = scheduleAfterFailure({ ...claim, now: at(now) }, pauseMs, billRefused, schedule);
     return { next: nextCheckAt && nextCheckAt.getTime() - opened, ...rest };
   };
   const goesOn = { review: false, giveUp: false };

@@ -25,26 +25,29 @@ export function nextCheck(
   if (state === bill.state && !scheduled) return bill.nextCheckAt;
   if (state === 'PAID') {
     const paidAt = (bill.paidAt ?? bill.now).getTime();
-    return following(now, spread(options.paidEveryMs), paidAt, paidOf(options));
+    return nextFollowUp(now, spread(options.paidEveryMs), paidAt, paidOf(options));
   }
   if (state === 'EXPIRED') {
     const endedAt = (bill.endedAt ?? bill.now).getTime();
-    return following(now, spread(options.expiredEveryMs), endedAt, expiredOf(options));
+    return nextFollowUp(now, spread(options.expiredEveryMs), endedAt, expiredOf(options));
   }
   const end = endOfLife(bill, options);
-  if (now >= end) return following(now, spread(options.expiredEveryMs), end, expiredOf(options));
+  if (now >= end) return nextFollowUp(now, spread(options.expiredEveryMs), end, expiredOf(options));
   const step = Math.min(bill.checks + 1, options.openMs.length - 1);
   return new Date(Math.min(now + spread(options.openMs[step] ?? options.expiredEveryMs), end));
 }
 
-/** As many refusals as it takes for the default pauses to reach their cap. */
+/** How many refusals it takes for the default pauses to reach their cap. */
 const FAILURES_BEFORE_GIVING_UP = 7;
 
 /** The consequences of a check that got no answer. */
-export interface AfterFailure {
+export interface FailureSchedule {
   /** The bill's next scheduled check; `null` for none, `undefined` to keep the current one. */
   readonly nextCheckAt: Date | null | undefined;
-  /** The bill's lifetime ended without an answer, so it needs a review. What a postback says of one that has ended opens none. */
+  /**
+   * The bill's lifetime ended without an answer, so it needs a review. A bill that has already ended gets none, whatever a
+   * postback says.
+   */
   readonly review: boolean;
   /** The bill is no longer checked, so its hints are not answered either. */
   readonly giveUp: boolean;
@@ -55,12 +58,12 @@ export interface AfterFailure {
  * made. After the last scheduled check, retries end only if the service refuses this very bill (`billRefused`): behind any
  * other failure there may be a payment.
  */
-export function afterFailure(
+export function scheduleAfterFailure(
   claim: ClaimedBill,
   pauseMs: number,
   billRefused: boolean,
   options: CheckSchedule,
-): AfterFailure {
+): FailureSchedule {
   const now = claim.now.getTime();
   const end = endOfLife(claim, options);
   // A brief outage just when a bill ends is no reason to open a review.
@@ -76,7 +79,7 @@ export function afterFailure(
   const next = now + Math.max(pauseMs, every);
   const giveUp = billRefused && now > until && claim.failedChecks >= FAILURES_BEFORE_GIVING_UP;
   return {
-    nextCheckAt: claim.scheduled ? within(next, billRefused ? until : next) : undefined,
+    nextCheckAt: claim.scheduled ? dateIfBy(next, billRefused ? until : next) : undefined,
     review: claim.state === 'OPEN' && overdue,
     giveUp,
   };
@@ -95,28 +98,31 @@ export function horizon(bill: LockedBill, options: CheckSchedule): number {
 }
 
 /** How long a bill is followed that is paid, or has expired, and how often it is checked. */
-interface Following {
+interface FollowSchedule {
   readonly everyMs: number;
   readonly forMs: number;
 }
 
-const paidOf = ({ paidEveryMs, paidForMs }: CheckSchedule): Following => ({ everyMs: paidEveryMs, forMs: paidForMs });
+const paidOf = ({ paidEveryMs, paidForMs }: CheckSchedule): FollowSchedule => ({
+  everyMs: paidEveryMs,
+  forMs: paidForMs,
+});
 
-const expiredOf = ({ expiredEveryMs, expiredForMs }: CheckSchedule): Following => ({
+const expiredOf = ({ expiredEveryMs, expiredForMs }: CheckSchedule): FollowSchedule => ({
   everyMs: expiredEveryMs,
   forMs: expiredForMs,
 });
 
-function horizonOf(since: number, { everyMs, forMs }: Following): number {
+function horizonOf(since: number, { everyMs, forMs }: FollowSchedule): number {
   return since + forMs - Math.min(2 * everyMs, forMs / 2);
 }
 
 /** The next check of a bill that is followed. However rare they are, one comes after the horizon. */
-function following(now: number, pauseMs: number, since: number, follow: Following): Date | null {
+function nextFollowUp(now: number, pauseMs: number, since: number, follow: FollowSchedule): Date | null {
   const until = since + follow.forMs;
-  return within(now < horizonOf(since, follow) ? Math.min(now + pauseMs, until) : now + pauseMs, until);
+  return dateIfBy(now < horizonOf(since, follow) ? Math.min(now + pauseMs, until) : now + pauseMs, until);
 }
 
-function within(at: number, end: number): Date | null {
-  return at <= end ? new Date(at) : null;
+function dateIfBy(epochMs: number, end: number): Date | null {
+  return epochMs <= end ? new Date(epochMs) : null;
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { PaymentHandlerError } from './consumer.errors.js';
 import type { EventConsumer } from './consumer.js';
-import { CONSUMER_NAME, EVENT_EMITTER_CONSUMER } from './handler.explorer.js';
+import { CONSUMER_NAME_PATTERN, EVENT_EMITTER_CONSUMER } from './handler.explorer.js';
 
 /** Consumers that other modules add: brokers. Like all others, they are hosted when the application starts. */
 @Injectable()
@@ -17,7 +17,7 @@ export class AddedConsumers {
    */
   add(origin: string, consumers: readonly EventConsumer[]): void {
     for (const { name, shops } of consumers) {
-      if (!CONSUMER_NAME.test(name)) {
+      if (!CONSUMER_NAME_PATTERN.test(name)) {
         const sentence = 'name its consumer with 1 to 100 letters, digits, ".", "_" or "-", as in { consumer: "bus" }.';
         throw new PaymentHandlerError(origin, sentence);
       }
@@ -32,10 +32,10 @@ export class AddedConsumers {
 
   /** @throws PaymentHandlerError if a handler has the name of one of them: they would share deliveries. */
   beside(handlers: readonly EventConsumer[]): EventConsumer[] {
-    const taken = handlers.find(({ name }) => this.added.some((other) => other.name === name));
-    if (taken) {
+    const conflicting = handlers.find(({ name }) => this.added.some((other) => other.name === name));
+    if (conflicting) {
       const sentence = `a handler and a broker share this consumer name. Rename one of them.`;
-      throw new PaymentHandlerError(`"${taken.name}"`, sentence);
+      throw new PaymentHandlerError(`"${conflicting.name}"`, sentence);
     }
     return [...handlers, ...this.added];
   }

@@ -3,7 +3,7 @@ import type { PaymentProbe } from '../common/probe.js';
 import type { ResolvedOptions } from '../config/resolved-options.js';
 import { paymentEvent, type EventData, type PaymentEventName } from '../domain/payment-events.js';
 import type { ClaimedDelivery, CompletedDelivery, DeliveryLock, DeliveryStore } from './storage/delivery.store.js';
-import type { Within } from '../database/database.js';
+import type { EnclosingTransaction } from '../database/database.js';
 import type { HandlerTransactions } from '../database/handler-transactions.js';
 import type { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import type { ActiveSpan } from '../telemetry/telemetry.js';
@@ -103,7 +103,7 @@ export class DeliveryAttempts {
       const handed = consumer.handle(event, signal, delivery);
       await (consumer.kind === 'broker' ? handed : untilAborted(handed, signal));
       this.probe.reached('after listeners');
-      this.failed.begun(consumer);
+      this.failed.resetUncounted(consumer);
       const completed = await this.store.complete(delivery);
       return completed && { event, ...completed };
     }
@@ -112,7 +112,7 @@ export class DeliveryAttempts {
     const { connectMs, unattendedMs } = this;
     let lock: DeliveryLock | undefined;
     let completed: CompletedDelivery | undefined;
-    const finish = async (within: Within): Promise<void> => {
+    const finish = async (within: EnclosingTransaction): Promise<void> => {
       if (lock) completed = await this.store.completeLocked(within, delivery, lock);
     };
     const isCommitted = async (): Promise<boolean> => !lock || this.store.isDone(delivery);
@@ -128,7 +128,7 @@ export class DeliveryAttempts {
       this.probe.reached('after handler');
     });
     this.probe.reached('after COMMIT of a handler');
-    this.failed.begun(consumer);
+    this.failed.resetUncounted(consumer);
     return event && { event, isFollowed: completed?.isFollowed ?? true };
   }
 }

@@ -6,18 +6,18 @@ import type { EventConsumer } from './consumer.js';
 export interface Offer {
   readonly consumers: readonly EventConsumer[];
   readonly limit: number;
-  /** Whether others lack a place. */
+  /** Whether other consumers that are ready have no place left. */
   readonly isFull: boolean;
 }
 
-/** Of a host whose handlers have no transactions. */
-const NONE: PaymentTransactionsPool = { size: 0, free: () => 0 };
+/** The pool of a host whose handlers have no transactions. */
+const NO_POOL: PaymentTransactionsPool = { size: 0, free: () => 0 };
 
 /** All brokers share one member: one that does not answer is rarely the only one. */
 const BROKERS = 'brokers';
 
 /** Connections that handlers leave free for the rest of the host. */
-const LEFT_FREE = 1;
+const RESERVED_CONNECTIONS = 1;
 
 /**
  * Shares a worker's concurrent deliveries among its consumers, so that no hanging handler or unreachable broker holds
@@ -36,7 +36,7 @@ export class DeliverySlots {
 
   constructor(
     concurrency: number,
-    private readonly pool: PaymentTransactionsPool = NONE,
+    private readonly pool: PaymentTransactionsPool = NO_POOL,
   ) {
     this.share = new FairShare(concurrency);
     this.transactions = new FairShare(Math.min(concurrency, Math.max(1, Math.floor(pool.size / 2))));
@@ -51,7 +51,7 @@ export class DeliverySlots {
         inTransaction: kind === 'transaction',
       });
     const members = [...this.members.values()];
-    const count = (of: typeof members): number => new Set(of.map(({ name }) => name)).size;
+    const count = (subset: typeof members): number => new Set(subset.map(({ name }) => name)).size;
     this.counts = { all: count(members), inTransaction: count(members.filter(({ inTransaction }) => inTransaction)) };
   }
 
@@ -74,19 +74,21 @@ export class DeliverySlots {
     const free = this.freeForTransactions();
     const ready = this.consumers
       .filter(isReady)
-      .map((consumer) => ({ consumer, left: this.left(consumer.name, free) }));
-    const able = ready.filter(({ left }) => left > 0);
+      .map((consumer) => ({ consumer, left: this.remainingFor(consumer.name, free) }));
+    const available = ready.filter(({ left }) => left > 0);
     return {
-      consumers: able.map(({ consumer }) => consumer),
-      limit: Math.min(limit, ...able.map(({ left }) => left)),
-      isFull: able.length < ready.length,
+      consumers: available.map(({ consumer }) => consumer),
+      limit: Math.min(limit, ...available.map(({ left }) => left)),
+      isFull: available.length < ready.length,
     };
   }
 
-  /** Takes a place for a delivery that is yet to be created, if the consumer has one. It is begun or released. */
+  /**
+   * Takes a place for a delivery that is yet to be created, if the consumer has one. The place must be begun or released.
+   */
   tryReserve(consumer: EventConsumer): boolean {
     const { name } = consumer;
-    if (!isReady(consumer) || this.left(name, this.freeForTransactions()) <= 0) return false;
+    if (!isReady(consumer) || this.remainingFor(name, this.freeForTransactions()) <= 0) return false;
     this.take(name);
     if (this.memberOf(name).inTransaction) this.reserved += 1;
     return true;
@@ -105,28 +107,28 @@ export class DeliverySlots {
 
   take(consumer: string): void {
     const { name, inTransaction } = this.memberOf(consumer);
-    this.share.take(name);
-    if (inTransaction) this.transactions.take(name);
+    this.share.acquire(name);
+    if (inTransaction) this.transactions.acquire(name);
   }
 
   leave(consumer: string): void {
     const { name, inTransaction } = this.memberOf(consumer);
-    this.share.leave(name);
-    if (inTransaction) this.transactions.leave(name);
+    this.share.release(name);
+    if (inTransaction) this.transactions.release(name);
   }
 
   /** How many deliveries a consumer may take now. */
-  private left(consumer: string, freeForTransactions: number): number {
+  private remainingFor(consumer: string, freeForTransactions: number): number {
     const { name, inTransaction } = this.memberOf(consumer);
-    const left = this.share.left(name, this.counts.all);
-    if (!inTransaction) return left;
-    return Math.min(left, this.transactions.left(name, this.counts.inTransaction), freeForTransactions);
+    const remaining = this.share.remainingFor(name, this.counts.all);
+    if (!inTransaction) return remaining;
+    return Math.min(remaining, this.transactions.remainingFor(name, this.counts.inTransaction), freeForTransactions);
   }
 
   private freeForTransactions(): number {
     const { places, taken } = this.transactions;
-    const least = taken === 0 ? 1 : 0;
-    return Math.min(places - taken, Math.max(least, this.pool.free() - LEFT_FREE - this.reserved));
+    const minSlots = taken === 0 ? 1 : 0;
+    return Math.min(places - taken, Math.max(minSlots, this.pool.free() - RESERVED_CONNECTIONS - this.reserved));
   }
 
   private memberOf(consumer: string) {

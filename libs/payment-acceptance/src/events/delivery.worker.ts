@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { PaymentClock } from '../common/clock.js';
-import { LeasedWorker, type Claimed, type LeasedWork, type WorkerState } from '../common/leased-worker.js';
+import { LeasedWorker, type ClaimResult, type LeasedWork, type WorkerState } from '../common/leased-worker.js';
 import { Throttle } from '../common/throttle.js';
 import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
 import { PaymentProbe } from '../common/probe.js';
@@ -38,8 +38,8 @@ export interface DeliveryWorkload {
 /** How often to look for last attempts that never ended, and for queues that nobody has freed. */
 const HOUSEKEEPING_MS = 30_000;
 
-/** How many deliveries that wait behind others a sweep looks at between two claims: some milliseconds. */
-const SWEPT_AT_ONCE = 1_000;
+/** How many waiting deliveries a sweep examines between two claims, which takes some milliseconds. */
+const SWEEP_BATCH_SIZE = 1_000;
 
 /** How often an instance renews the registration of its consumers. */
 const HEARTBEAT_MS = 60_000;
@@ -60,8 +60,8 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   private consumers: readonly EventConsumer[] = [];
   /** Queues whose first delivery ended here and whose next one has not been freed yet. */
   private ended: DeliveryQueue[] = [];
-  /** The last queue that a sweep through all of them has looked at; `null` at its start, and absent while none is under way. */
-  private swept: DeliveryQueue | null | undefined;
+  /** The last queue that the current sweep has examined; `null` at its start, absent if there is none. */
+  private sweepPosition: DeliveryQueue | null | undefined;
   /** Claims under way: what they are offered is not taken yet. */
   private claiming = 0;
 
@@ -149,22 +149,22 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     if (ended.length > 0) await this.store.free(ended, this.consumers);
     if (this.housekeeping.tryTake()) {
       await this.deadLetterExhausted(this.options.deliveries.maxAttempts);
-      this.swept ??= null;
+      this.sweepPosition ??= null;
     }
-    if (this.swept !== undefined) await this.sweep(this.swept);
+    if (this.sweepPosition !== undefined) await this.sweep(this.sweepPosition);
     for (const each of this.consumers) if (each.kind === 'broker') each.connect();
   }
 
   /** Frees the next queues, also those that ended elsewhere, or that a crash kept from being freed. */
   private async sweep(after: DeliveryQueue | null): Promise<void> {
-    this.swept = undefined;
-    const queues = await this.store.queuesBehind(after, SWEPT_AT_ONCE);
-    if (queues.length === SWEPT_AT_ONCE) this.swept = queues.at(-1);
+    this.sweepPosition = undefined;
+    const queues = await this.store.queuesBehind(after, SWEEP_BATCH_SIZE);
+    if (queues.length === SWEEP_BATCH_SIZE) this.sweepPosition = queues.at(-1);
     if (queues.length > 0) await this.store.free(queues, this.consumers);
   }
 
   /** @internal */
-  async claim(limit: number): Promise<Claimed<ClaimedDelivery>> {
+  async claim(limit: number): Promise<ClaimResult<ClaimedDelivery>> {
     const { consumers, limit: offered, isFull } = this.slots.offer(limit);
     if (consumers.length === 0) return { items: [], nextMs: null, isFull };
     const { maxAttempts } = this.options.deliveries;
@@ -254,7 +254,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   /** @internal */
   release({ consumer }: ReservedDelivery): void {
     this.slots.release(consumer);
-    this.worker.freed();
+    this.worker.notifyFreed();
   }
 
   private async handOver(delivery: ClaimedDelivery, stopping: AbortSignal): Promise<boolean> {

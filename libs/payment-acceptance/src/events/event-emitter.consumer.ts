@@ -16,7 +16,7 @@ type Listener = (...parameters: unknown[]) => unknown;
  * The metadata key of `@OnEvent` in every version. A literal, since version 11 does not export it, and the decorator may be
  * another library's wrapper of it (Sentry's), which does not carry it. {@link isKeyOfListeners} tries it at each start.
  */
-const LISTENERS = 'EVENT_LISTENER_METADATA';
+const LISTENER_METADATA = 'EVENT_LISTENER_METADATA';
 
 /**
  * The host's `EventEmitter2` as one more consumer: all listeners of an event together, at least once. `emitAsync` does
@@ -25,7 +25,7 @@ const LISTENERS = 'EVENT_LISTENER_METADATA';
  */
 @Injectable()
 export class EventEmitterConsumers {
-  /** By event, how many listeners were there before the marked ones. */
+  /** How many listeners of each event existed before the marked ones. */
   private readonly byHand = new Map<PaymentEventName, number>();
 
   constructor(
@@ -49,7 +49,7 @@ export class EventEmitterConsumers {
       ]);
     }
     for (const name of PAYMENT_EVENT_NAMES) this.byHand.set(name, listenersOf(emitter, name).length);
-    for (const { label, listeners } of this.marked()) {
+    for (const { label, listeners } of this.markedMethods()) {
       for (const listener of listeners) {
         const exact = PAYMENT_EVENT_NAMES.some((name) => name === textOf(listener.event));
         if (exact || PAYMENT_EVENT_NAMES.some((name) => matches(emitter, listener.event, name))) {
@@ -67,16 +67,16 @@ export class EventEmitterConsumers {
   consumers(): EventConsumer[] {
     const emitter = this.find(EventEmitter2);
     if (!emitter) return [];
-    const marked = this.marked().flatMap(({ listeners }) => listeners);
+    const marked = this.markedMethods().flatMap(({ listeners }) => listeners);
     return PAYMENT_EVENT_NAMES.filter((name) => {
       const byHand = this.byHand.get(name) ?? 0;
-      const known = byHand + marked.filter(({ event }) => matches(emitter, event, name)).length;
-      const there = listenersOf(emitter, name).length;
-      if (there > known) {
+      const knownCount = byHand + marked.filter(({ event }) => matches(emitter, event, name)).length;
+      const totalCount = listenersOf(emitter, name).length;
+      if (totalCount > knownCount) {
         throw new PaymentHandlerError(
           'EventEmitter2',
-          `has ${there} listeners of ${name}, of which ${known} are known, so the errors of the others would be lost. Add ` +
-            'listeners manually in a constructor, or use @OnPaymentEvent.',
+          `has listeners of ${name} that the module does not know (${totalCount - knownCount} of ${totalCount}), so their errors would be lost. ` +
+            'Add them in a constructor, or use @OnPaymentEvent.',
         );
       }
       if (listenersOf(emitter, name).some(removesItself)) {
@@ -85,7 +85,7 @@ export class EventEmitterConsumers {
           `has a listener of ${name} that was added with once() or many(), so it would miss later events and retries. Use on().`,
         );
       }
-      return known > 0;
+      return knownCount > 0;
     }).map((event) => ({
       kind: 'lease',
       name: EVENT_EMITTER_CONSUMER,
@@ -117,9 +117,9 @@ export class EventEmitterConsumers {
   }
 
   /** The methods that are marked with `@OnEvent`, read where that package reads them. */
-  private marked(): { label: string; listeners: OnEventMetadata[] }[] {
-    return this.explorer.methods().flatMap(({ label, own }) => {
-      const listeners: unknown = Reflect.getMetadata(LISTENERS, own);
+  private markedMethods(): { label: string; listeners: OnEventMetadata[] }[] {
+    return this.explorer.methods().flatMap(({ label, member }) => {
+      const listeners: unknown = Reflect.getMetadata(LISTENER_METADATA, member);
       return Array.isArray(listeners) ? [{ label, listeners: listeners as OnEventMetadata[] }] : [];
     });
   }
@@ -136,7 +136,7 @@ export class EventEmitterConsumers {
 function isKeyOfListeners(): boolean {
   const descriptor: TypedPropertyDescriptor<unknown> = { value: () => undefined, configurable: true, writable: true };
   OnEvent('*')({}, 'marked', descriptor);
-  return Reflect.hasMetadata(LISTENERS, descriptor.value as object);
+  return Reflect.hasMetadata(LISTENER_METADATA, descriptor.value as object);
 }
 
 /**
@@ -168,10 +168,13 @@ function listenersOf(emitter: EventEmitter2, name: PaymentEventName): Listener[]
   return [...(emitter.listeners(name) as Listener[]), ...any];
 }
 
-/** As `once` and `many` make it: around the listener that was given, and not for one of its options, such as `promisify`. */
+/** Whether the listener is a wrapper made by `once` or `many`, not one made for an option such as `promisify`. */
 function removesItself(listener: Listener): boolean {
-  const { _origin: given, _async: isOptional } = listener as { readonly _origin?: unknown; readonly _async?: boolean };
-  return typeof given === 'function' && isOptional !== true;
+  const { _origin: original, _async: isOptional } = listener as {
+    readonly _origin?: unknown;
+    readonly _async?: boolean;
+  };
+  return typeof original === 'function' && isOptional !== true;
 }
 
 function textOf(event: OnEventMetadata['event']): string {

@@ -4,7 +4,7 @@ import type { ShopRegistry } from '../config/shop-registry.js';
 import { PaymentShopError } from '../config/shop.errors.js';
 
 /** How long an unknown shop is considered foreign before it is looked up again. */
-const FOREIGN_MS = 60_000;
+const FOREIGN_SHOP_TTL_MS = 60_000;
 
 /**
  * Shops whose events this instance does not deliver, because it does not know them: shops of another application on the
@@ -12,7 +12,7 @@ const FOREIGN_MS = 60_000;
  */
 export class ForeignShops {
   private readonly logger = new PaymentLogger('PaymentDeliveries');
-  /** When each was last seen. */
+  /** When each shop was last seen. */
   private readonly seenAt = new Map<string, number>();
   private readonly logged = new Set<string>();
 
@@ -24,7 +24,7 @@ export class ForeignShops {
   /** The shops to exclude from claims. */
   names(): string[] {
     const now = this.clock.elapsed();
-    for (const [name, at] of this.seenAt) if (now - at >= FOREIGN_MS) this.seenAt.delete(name);
+    for (const [name, seenAt] of this.seenAt) if (now - seenAt >= FOREIGN_SHOP_TTL_MS) this.seenAt.delete(name);
     return [...this.seenAt.keys()];
   }
 
@@ -44,7 +44,7 @@ export class ForeignShops {
       this.logged.add(name);
       this.logger.write(
         'shop-foreign',
-        `This instance does not know shop "${name}" (any more). Its events are kept for instances that do. ` +
+        `This instance does not, or no longer, know shop "${name}". Its events are kept for instances that do. ` +
           'Another application on the same database needs its own schema (option "schema").',
         { shop: name },
       );

@@ -2,7 +2,7 @@ import { PaymentHandlerError } from './consumer.errors.js';
 import { PAYMENT_EVENT_NAMES, type PaymentEventName } from '../domain/payment-events.js';
 
 /** A fixed key, so that every loaded build of this package finds the handlers. */
-const HANDLERS = 'nestjs-payment-acceptance/handlers';
+const HANDLERS_METADATA = 'nestjs-payment-acceptance/handlers';
 
 export interface PaymentHandlerOptions {
   /**
@@ -19,10 +19,10 @@ export interface PaymentHandlerMetadata extends PaymentHandlerOptions {
 }
 
 /**
- * Marks a method of a provider or controller as a durable handler of an event: `(event, context) => Promise<void>`. What it writes
- * through `context.tx` commits together with the mark that the delivery is done, so it takes effect exactly once; everything else it
- * does may happen more than once. With the option `handlers: 'at-least-once'` there is no transaction, and everything may. If it throws,
- * the delivery is retried later.
+ * Marks a method of a provider or controller as a durable handler of an event: `(event, context) => Promise<void>`. What it
+ * writes through `context.tx` commits together with the mark that the delivery is done, so it takes effect exactly once;
+ * everything else it does may happen more than once. With the option `handlers: 'at-least-once'` there is no transaction,
+ * and all of it may happen more than once. If it throws, the delivery is retried later.
  * @throws PaymentHandlerError if the target is not an instance method, or its name is a symbol
  */
 export function OnPaymentEvent(event: PaymentEventName, options: PaymentHandlerOptions): MethodDecorator {
@@ -33,9 +33,10 @@ export function OnPaymentEvent(event: PaymentEventName, options: PaymentHandlerO
       throw new PaymentHandlerError(label, 'must be a method of the instance, with a name that is a string.');
     }
     const handlers = [...paymentHandlersOf(prototype, name, method), { ...options, event }];
-    // Under its name, since a decorator above may put another function in its place; and on the method, for mixins that copy it.
-    Reflect.defineMetadata(HANDLERS, handlers, prototype, name);
-    Reflect.defineMetadata(HANDLERS, handlers, method);
+    // Stored under the method's name, since a decorator above may replace the function, and on the method, for mixins that
+    // copy it.
+    Reflect.defineMetadata(HANDLERS_METADATA, handlers, prototype, name);
+    Reflect.defineMetadata(HANDLERS_METADATA, handlers, method);
   };
 }
 
@@ -61,8 +62,9 @@ export function paymentHandlersOf(
   name: string | symbol,
   method: object,
 ): readonly PaymentHandlerMetadata[] {
-  const found: unknown = Reflect.getOwnMetadata(HANDLERS, prototype, name) ?? Reflect.getMetadata(HANDLERS, method);
-  return Array.isArray(found) ? (found as PaymentHandlerMetadata[]) : [];
+  const metadata: unknown =
+    Reflect.getOwnMetadata(HANDLERS_METADATA, prototype, name) ?? Reflect.getMetadata(HANDLERS_METADATA, method);
+  return Array.isArray(metadata) ? (metadata as PaymentHandlerMetadata[]) : [];
 }
 
 export function isPaymentEventName(name: unknown): name is PaymentEventName {

@@ -144,7 +144,7 @@ describe('handlers are found', () => {
     ],
   ])('a handler that returns %s has done nothing', async (_what, take) => {
     await expect(handled(take)).rejects.toThrow(
-      'Orders.take: returned an Observable or a generator, none of which has run',
+      'Orders.take: returned an Observable or a generator, so its code has not run',
     );
   });
 

@@ -17,7 +17,7 @@ export interface HostMethod {
   readonly definedBy: object;
   readonly method: (...parameters: unknown[]) => unknown;
   /** What the instance has under this name: the method, or what a library has put in its place. */
-  readonly own: object;
+  readonly member: object;
   readonly singleton: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface HostMethod {
 export const EVENT_EMITTER_CONSUMER = 'event-emitter';
 
 /** Valid names of consumers. */
-export const CONSUMER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
+export const CONSUMER_NAME_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
 /** Finds the host's durable handlers. */
 @Injectable()
@@ -50,11 +50,11 @@ export class HandlerExplorer {
       for (const handler of paymentHandlersOf(host.definedBy, host.name, host.method)) {
         this.check(host, handler, consumers);
         const consumer = { name: handler.consumer, event: handler.event, shops: handler.shops ?? null };
-        const handle = async (...given: unknown[]): Promise<void> => {
+        const handle = async (...args: unknown[]): Promise<void> => {
           // Under its name, as a caller would: a library may have wrapped the method of the instance.
-          const own = (host.instance as Record<string, unknown>)[host.name];
-          const method = typeof own === 'function' ? (own as HostMethod['method']) : host.method;
-          refuseLazy(host.label, await method.call(host.instance, ...given));
+          const member = (host.instance as Record<string, unknown>)[host.name];
+          const method = typeof member === 'function' ? (member as HostMethod['method']) : host.method;
+          refuseLazy(host.label, await method.call(host.instance, ...args));
         };
         if (this.options.handlers === 'once') consumers.push({ ...consumer, kind: 'transaction', handle });
         else {
@@ -84,10 +84,10 @@ export class HandlerExplorer {
     return this.scanner.getAllMethodNames(prototype).flatMap((name) => {
       const method: unknown = (prototype as Record<string, unknown>)[name];
       if (typeof method !== 'function') return [];
-      const own: unknown = (instance as Record<string, unknown>)[name];
+      const member: unknown = (instance as Record<string, unknown>)[name];
       return [
         {
-          own: typeof own === 'function' ? own : method,
+          member: typeof member === 'function' ? member : method,
           label: `${prototype.constructor.name}.${name}`,
           instance,
           name,
@@ -105,7 +105,7 @@ export class HandlerExplorer {
       throw new PaymentHandlerError(host.label, sentence);
     };
     if (!isPaymentEventName(handler.event)) refuse(`there is no event "${String(handler.event)}".`);
-    if (typeof handler.consumer !== 'string' || !CONSUMER_NAME.test(handler.consumer)) {
+    if (typeof handler.consumer !== 'string' || !CONSUMER_NAME_PATTERN.test(handler.consumer)) {
       refuse('name its consumer with 1 to 100 letters, digits, ".", "_" or "-", as in { consumer: "orders" }.');
     }
     if (handler.consumer === EVENT_EMITTER_CONSUMER) refuse(`the consumer name "${EVENT_EMITTER_CONSUMER}" is taken.`);
@@ -127,12 +127,12 @@ export class HandlerExplorer {
 /** Nobody has subscribed to an Observable that a handler returns, nor has a generator begun: its work has not been done. */
 export function refuseLazy(label: string, result: unknown): void {
   const { subscribe, connect } = (result ?? {}) as { readonly subscribe?: unknown; readonly connect?: unknown };
-  // One with `connect` has begun: ClientProxy.emit() gives such.
+  // An observable with `connect` has already begun, such as that of ClientProxy.emit().
   const isCold = typeof subscribe === 'function' && typeof connect !== 'function';
   if (isCold || /^\[object (Async)?Generator]$/.test(Object.prototype.toString.call(result))) {
     throw new PaymentHandlerError(
       label,
-      'returned an Observable or a generator, none of which has run: return a promise instead, for example with firstValueFrom().',
+      'returned an Observable or a generator, so its code has not run: return a promise instead, for example with firstValueFrom().',
     );
   }
 }

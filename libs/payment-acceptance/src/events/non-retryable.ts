@@ -1,6 +1,6 @@
 import { isMarked } from '../common/errors.js';
 
-/** The same in every loaded copy of this package. */
+/** Shared by every loaded copy of this package. */
 const MARK = Symbol.for('nestjs-payment-acceptance/non-retryable');
 
 /** Throw it from a handler if no further attempt can help: the delivery becomes a dead letter at once. */

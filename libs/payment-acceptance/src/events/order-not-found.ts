@@ -1,6 +1,6 @@
 import { isMarked } from '../common/errors.js';
 
-/** The same in every loaded copy of this package. */
+/** Shared by every loaded copy of this package. */
 const ORDER_NOT_FOUND_MARK = Symbol.for('nestjs-payment-acceptance/order-not-found');
 
 /**
@@ -22,9 +22,9 @@ export class PaymentOrderNotFoundError extends Error {
     readonly orderId: string,
     { lookedFor, ...options }: { readonly lookedFor?: string; readonly cause?: unknown } = {},
   ) {
-    const more = lookedFor === undefined ? '' : ` (${lookedFor})`;
+    const suffix = lookedFor === undefined ? '' : ` (${lookedFor})`;
     super(
-      `The handler found nothing for order "${orderId}"${more}: the order does not exist, or does not match the handler's conditions.`,
+      `The handler found nothing for order "${orderId}"${suffix}: the order does not exist, or does not match the handler's conditions.`,
       options,
     );
     this.name = 'PaymentOrderNotFoundError';

@@ -24,11 +24,11 @@ export function requireOrder<Found extends object | number | bigint | null | und
   event: Pick<PaymentEvent, 'orderId'> & Partial<PaymentEvent>,
   found: Found,
 ): NonNullable<Found> {
-  if (!isThere(found ?? 0, event.orderId)) throw notFound(event);
+  if (!isThere(found ?? 0, event.orderId)) throw orderNotFoundError(event);
   return found as NonNullable<Found>;
 }
 
-function notFound({
+function orderNotFoundError({
   orderId,
   shop,
   billedAmount,
@@ -41,14 +41,14 @@ function notFound({
 /** How results of an update name the number of rows that they have matched, or else changed. */
 const ROW_COUNTS = ['affected', 'affectedRows', 'rowCount', 'numUpdatedRows', 'numAffectedRows', 'matchedCount'];
 
-function isThere(found: object | number | bigint, orderId: string): boolean {
-  if (typeof found !== 'object') return matchesRows(found);
-  if (Array.isArray(found)) return isInList(found, orderId);
-  const counted = ROW_COUNTS.find((name) => name in found);
-  if (counted !== undefined) return matchesRows((found as Record<string, unknown>)[counted]);
-  const names = Object.keys(found);
-  if (names.length === 1 && names[0] === 'count') return matchesRows((found as { count: unknown }).count);
-  if (isOrder(found, orderId)) return true;
+function isThere(result: object | number | bigint, orderId: string): boolean {
+  if (typeof result !== 'object') return matchesRows(result);
+  if (Array.isArray(result)) return isInList(result, orderId);
+  const counted = ROW_COUNTS.find((name) => name in result);
+  if (counted !== undefined) return matchesRows((result as Record<string, unknown>)[counted]);
+  const names = Object.keys(result);
+  if (names.length === 1 && names[0] === 'count') return matchesRows((result as { count: unknown }).count);
+  if (isOrder(result, orderId)) return true;
   throw unknown(orderId);
 }
 

@@ -20,7 +20,7 @@ const GAUGES = {
     description: 'Deliveries that exhausted their attempts, for a person to replay.',
   },
   'payment_acceptance.reviews.open': { unit: '{review}', description: 'Mismatches for a person to decide.' },
-  'payment_acceptance.bills.unknown': { unit: '{bill}', description: 'Creations whose outcome never became known.' },
+  'payment_acceptance.bills.unknown': { unit: '{bill}', description: 'Bill creations with an unknown outcome.' },
   'payment_acceptance.bills.lost': {
     unit: '{bill}',
     description: 'Bills at the service that the ledger does not have.',
@@ -30,14 +30,17 @@ const GAUGES = {
 } as const;
 
 const WORKLOAD_GAUGES = {
-  'payment_acceptance.checks.running': { unit: '{request}', description: "Requests for bills' payments in progress." },
-  'payment_acceptance.checks.limit': { unit: '{request}', description: 'Current limit of concurrent requests.' },
+  'payment_acceptance.checks.running': { unit: '{request}', description: "Running requests for bills' payments." },
+  'payment_acceptance.checks.limit': {
+    unit: '{request}',
+    description: "Current limit of concurrent requests for bills' payments.",
+  },
   'payment_acceptance.checks.rate.limit': { unit: '{request}/s', description: 'Limit of requests per second.' },
   'payment_acceptance.deliveries.running': { unit: '{delivery}', description: 'Deliveries in progress.' },
   'payment_acceptance.handlers.running': { unit: '{handler}', description: 'Handlers running in transactions.' },
   'payment_acceptance.handlers.limit': {
     unit: '{handler}',
-    description: 'Current limit of such handlers, derived from the pool.',
+    description: 'Current limit of handlers in transactions, derived from the pool.',
   },
 } as const;
 
@@ -87,7 +90,7 @@ export class PaymentGauges implements OnApplicationBootstrap, BeforeApplicationS
     ];
   }
 
-  /** Here, because the database is still connected. */
+  /** Runs in this hook because the database is still connected. */
   beforeApplicationShutdown(): void {
     for (const end of this.ends) end();
   }
@@ -116,12 +119,12 @@ export class PaymentGauges implements OnApplicationBootstrap, BeforeApplicationS
 }
 
 function measureReasons({ status, degraded, backlog }: PaymentHealth): StateMeasurement[] {
-  const known = (Object.keys(REASONS) as PaymentDegradation[]).filter(
+  const knownReasons = (Object.keys(REASONS) as PaymentDegradation[]).filter(
     (reason) => backlog !== undefined || REASONS[reason] === 'process',
   );
   return [
     degradedGauge('database', status === 'down'),
-    ...known.map((reason) => degradedGauge(reason, degraded.includes(reason))),
+    ...knownReasons.map((reason) => degradedGauge(reason, degraded.includes(reason))),
   ];
 }
 

@@ -103,11 +103,11 @@ const DEFAULTS: Record<keyof PaymentHealthThresholds, number> = {
   workerSilenceMs: MINUTE,
 };
 
-function limitsOf(given: PaymentHealthThresholds): Required<PaymentHealthThresholds> {
+function limitsOf(thresholds: PaymentHealthThresholds): Required<PaymentHealthThresholds> {
   const limits = { ...DEFAULTS };
   const problems: string[] = [];
   for (const name of Object.keys(DEFAULTS) as (keyof PaymentHealthThresholds)[]) {
-    const limit: unknown = given[name];
+    const limit: unknown = thresholds[name];
     if (typeof limit === 'number' && limit >= 0) limits[name] = limit;
     else if (limit !== undefined) problems.push(`${name}: must be a number that is not negative.`);
   }
@@ -150,24 +150,24 @@ export class PaymentHealthIndicator {
     key: Key,
     options: PaymentHealthThresholds & { readonly degradedStatus?: Degraded } = {},
   ): Promise<Record<Key, PaymentHealth<'up' | 'down' | Degraded>>> {
-    const { degradedStatus = 'up', ...given } = options;
-    const limits = limitsOf(given);
-    const here = this.ofThisProcess(limits);
+    const { degradedStatus = 'up', ...thresholds } = options;
+    const limits = limitsOf(thresholds);
+    const processHealth = this.ofThisProcess(limits);
     let health: PaymentHealth<'up' | 'down' | Degraded>;
     const until = performance.now() + limits.timeoutMs;
     try {
       await withTimeout(limits.timeoutMs, this.snapshots.verifyWritable());
       const figures = await this.figures(Math.ceil(until - performance.now()));
-      const degraded = [...degradationsOf(figures.backlog, limits), ...here.degraded];
+      const degraded = [...degradationsOf(figures.backlog, limits), ...processHealth.degraded];
       const status = degraded.length > 0 ? (degradedStatus as Degraded) : 'up';
-      health = { ...here, status, degraded, ...figures };
+      health = { ...processHealth, status, degraded, ...figures };
     } catch (error) {
-      health = { ...here, status: 'down', database: whyDown(error) };
+      health = { ...processHealth, status: 'down', database: whyDown(error) };
     }
     return { [key]: health } as Record<Key, typeof health>;
   }
 
-  /** Once the database has answered: even if the figures cannot be read in time, payments can be taken. */
+  /** Called once the database has answered: even if the figures cannot be read in time, payments can be taken. */
   private async figures(timeoutMs: number): Promise<Pick<PaymentHealth, 'database' | 'backlog'>> {
     try {
       return { database: { reachable: true }, backlog: await withTimeout(timeoutMs, this.snapshots.read()) };
@@ -217,7 +217,7 @@ function reasonOf(error: unknown): string {
 
 function degradationsOf(now: Snapshot | undefined, limits: Required<PaymentHealthThresholds>): PaymentDegradation[] {
   if (!now) return ['backlog-unknown'];
-  const found: [PaymentDegradation, boolean][] = [
+  const conditions: [PaymentDegradation, boolean][] = [
     ['checks-overdue', (now.oldestCheckMs ?? 0) >= limits.overdueCheckMs],
     ['checks-failing', now.failingShops.reduce((sum, { bills }) => sum + bills, 0) >= limits.failingBills],
     ['deliveries-late', (now.oldestDeliveryMs ?? 0) >= limits.oldestDeliveryMs],
@@ -229,5 +229,5 @@ function degradationsOf(now: Snapshot | undefined, limits: Required<PaymentHealt
     ['lost-bills', now.lostBills >= limits.lostBills],
     ['shops-refused', now.refusedShops.length > 0],
   ];
-  return found.filter(([, past]) => past).map(([reason]) => reason);
+  return conditions.filter(([, isExceeded]) => isExceeded).map(([reason]) => reason);
 }

@@ -18,16 +18,16 @@ const MAX_SHOPS = 100;
 const MAX_CONSUMERS = 100;
 
 /** How long one reading is shared by all callers. */
-const KEPT_MS = 1_000;
+const TTL_MS = 1_000;
 
 /** Timeout of a reading. Its connection may be dead, so the next caller starts a new one. */
-const LIMIT_MS = 10_000;
+const READ_TIMEOUT_MS = 10_000;
 
 /** Readings that timed out may still hold their connections; with this many of them no new one starts. */
 const MAX_UNFINISHED = 3;
 
 /** A reading that all callers within a second share: probes and scrapes come in bursts. */
-class Shared<T> {
+class SharedReading<T> {
   private latest: { readonly result: Promise<T>; endedAt?: number } | undefined;
   private unfinished = 0;
 
@@ -36,9 +36,9 @@ class Shared<T> {
   /** Joins a reading that is still running. */
   read(): Promise<T> {
     const { latest } = this;
-    const isFresh = latest && (latest.endedAt === undefined || performance.now() - latest.endedAt < KEPT_MS);
+    const isFresh = latest && (latest.endedAt === undefined || performance.now() - latest.endedAt < TTL_MS);
     if (isFresh) return latest.result;
-    const reading: NonNullable<typeof this.latest> = { result: withTimeout(LIMIT_MS, this.loadOne()) };
+    const reading: NonNullable<typeof this.latest> = { result: withTimeout(READ_TIMEOUT_MS, this.startLoad()) };
     const end = (): void => {
       reading.endedAt = performance.now();
     };
@@ -47,7 +47,7 @@ class Shared<T> {
     return reading.result;
   }
 
-  private async loadOne(): Promise<T> {
+  private async startLoad(): Promise<T> {
     if (this.unfinished >= MAX_UNFINISHED) throw new TimeoutError('The database has not answered earlier queries yet.');
     this.unfinished += 1;
     try {
@@ -61,8 +61,8 @@ class Shared<T> {
 /** Reads the snapshot, and whether the database can be written to. */
 @Injectable()
 export class Snapshots {
-  private readonly snapshot = new Shared(() => this.load());
-  private readonly writable = new Shared(() => this.database.verifyWritable());
+  private readonly snapshot = new SharedReading(() => this.load());
+  private readonly writable = new SharedReading(() => this.database.verifyWritable());
 
   constructor(
     private readonly statistics: StatisticsStore,

@@ -5,7 +5,7 @@ export interface PaymentStats {
   /** Bills that the service created but that are missing from the ledger, except dismissed ones. */
   readonly lostBills: number;
   readonly openReviews: number;
-  /** Those of payments whose status the specification does not have, of the first 10,000 open reviews. */
+  /** Those of payments whose status is not in the specification, among the first 10,000 open reviews. */
   readonly unknownStatuses: number;
   readonly deadLetters: number;
   readonly pendingDeliveries: number;

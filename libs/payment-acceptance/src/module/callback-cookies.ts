@@ -8,27 +8,27 @@ const NAME = 'set-cookie';
  * to us (SameSite), so a session of the application's would be a new one, and its cookie would log the payer out.
  */
 export function keepCookies({ headers: { cookie = '' } }: IncomingMessage, response: ServerResponse): void {
-  const brought = new Set(cookie.split(';').map(nameOf));
-  const known = (cookies: unknown): string[] =>
-    [cookies].flat().filter((each): each is string => typeof each === 'string' && brought.has(nameOf(each)));
-  const writeHead = response.writeHead.bind(response) as (status: number, ...more: unknown[]) => ServerResponse;
+  const requestCookieNames = new Set(cookie.split(';').map(nameOf));
+  const pickKnown = (cookies: unknown): string[] =>
+    [cookies].flat().filter((each): each is string => typeof each === 'string' && requestCookieNames.has(nameOf(each)));
+  const writeHead = response.writeHead.bind(response) as (status: number, ...args: unknown[]) => ServerResponse;
   // Wrapped first, so it runs after those who add cookies at the last moment.
-  response.writeHead = (status: number, ...more: unknown[]) => {
-    const set = known(response.getHeader(NAME));
+  response.writeHead = (status: number, ...args: unknown[]) => {
+    const set = pickKnown(response.getHeader(NAME));
     if (set.length > 0) response.setHeader(NAME, set);
     else response.removeHeader(NAME);
     return writeHead(
       status,
-      ...more.map((each) =>
-        isObject(each) && !Array.isArray(each) ? withCookies(each as OutgoingHttpHeaders, known) : each,
+      ...args.map((each) =>
+        isObject(each) && !Array.isArray(each) ? withCookies(each as OutgoingHttpHeaders, pickKnown) : each,
       ),
     );
   };
 }
 
-function withCookies(headers: OutgoingHttpHeaders, known: (cookies: unknown) => string[]): OutgoingHttpHeaders {
+function withCookies(headers: OutgoingHttpHeaders, pickKnown: (cookies: unknown) => string[]): OutgoingHttpHeaders {
   const entries = Object.entries(headers).map(([name, value]) =>
-    name.toLowerCase() === NAME ? ([name, known(value)] as const) : ([name, value] as const),
+    name.toLowerCase() === NAME ? ([name, pickKnown(value)] as const) : ([name, value] as const),
   );
   return Object.fromEntries(entries.filter(([, value]) => !(Array.isArray(value) && value.length === 0)));
 }

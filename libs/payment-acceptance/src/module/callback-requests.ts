@@ -36,9 +36,9 @@ interface FastifyReply {
 }
 
 /** Where a callback or the result page is served. */
-interface Place {
+interface CallbackEndpoint {
   /** Its path in the options of the module. */
-  readonly own: string;
+  readonly ownPath: string;
   /** Its path in the application, which a prefix may have moved. */
   readonly served: string;
   readonly method: 'POST' | 'GET';
@@ -46,7 +46,7 @@ interface Place {
   readonly paths: RegExp;
 }
 
-const PAUSE_MS = 3_600_000;
+const MISS_LOG_INTERVAL_MS = 3_600_000;
 
 /**
  * Sees each request to a callback route before the application's parsers, guards and rate limits, which are made for its own
@@ -54,10 +54,10 @@ const PAUSE_MS = 3_600_000;
  */
 @Injectable()
 export class CallbackRequests {
-  private readonly misses: RateLimitedLog;
+  private readonly missLog: RateLimitedLog;
   /** Methods and paths of the routes, as Fastify registers them. */
   private readonly registered = new Set<string>();
-  private places: readonly Place[] = [];
+  private places: readonly CallbackEndpoint[] = [];
 
   constructor(
     private readonly http: HttpAdapterHost,
@@ -68,10 +68,11 @@ export class CallbackRequests {
     @Inject(PAYMENT_ROLE) role: NonNullable<PaymentAcceptanceExtras['role']>,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
-    this.misses = new RateLimitedLog(new PaymentLogger('PaymentCallbacks'), clock, PAUSE_MS);
+    this.missLog = new RateLimitedLog(new PaymentLogger('PaymentCallbacks'), clock, MISS_LOG_INTERVAL_MS);
     if (role === 'workers') return;
     if (http.httpAdapter as unknown) this.install();
-    // @nestjs/testing sets the adapter later. The oldest Nest 11 does not tell when: its tests take what the parsers have read.
+    // @nestjs/testing sets the adapter later. The oldest Nest 11 does not announce it: its tests receive what the parsers
+    // have read.
     else (http as Partial<HttpAdapterHost>).init$?.subscribe(() => this.install());
   }
 
@@ -82,7 +83,7 @@ export class CallbackRequests {
     return posted.map(({ served }) => `POST ${this.options.publicUrl ?? ''}${served}[/SHOP]`);
   }
 
-  /** Before the application registers its parsers, which it does when it is initialised. */
+  /** Must run before the application registers its parsers, which it does when it is initialised. */
   private install(): void {
     if (this.kind === 'express') {
       const application = this.http.httpAdapter.getInstance<ExpressApplication>();
@@ -91,13 +92,14 @@ export class CallbackRequests {
         this.watch(request, response);
         this.read(request, request).then(() => next(), next);
       });
-      // Before the parsers and sessions that an application has which the host has made.
-      const own = application.router?.stack.pop();
-      if (own) application.router?.stack.unshift(own);
+      // Moved in front of the parsers and sessions of an application that the host has created itself.
+      const ownLayer = application.router?.stack.pop();
+      if (ownLayer) application.router?.stack.unshift(ownLayer);
     }
     if (this.kind === 'fastify') {
       const application = this.http.httpAdapter.getInstance<FastifyApplication>();
-      // Nest's own hook for CORS runs before any that is added. Not on the second server that Fastify opens for `localhost`.
+      // A listener, because Nest's own CORS hook runs before any hook added here. Not on the second server that Fastify
+      // opens for `localhost`.
       application.server.prependListener('request', (request) => this.hideOrigin(request));
       application.addHook('onRoute', ({ method, url }) => {
         for (const each of [method].flat()) this.registered.add(`${each} ${url}`);
@@ -114,7 +116,10 @@ export class CallbackRequests {
     if (this.placeOf(raw)?.method === 'POST') await this.bodies.read(request, raw);
   }
 
-  /** A browser names the service's page there, which an allow-list of the application's own sites would refuse. */
+  /**
+   * Hides the Origin, in which a browser names the service's page: an allow-list of the application's own sites would refuse
+   * it.
+   */
   private hideOrigin(raw: IncomingMessage): void {
     if (raw.headers.origin !== undefined && raw.method === 'POST' && this.placeOf(raw)) delete raw.headers.origin;
   }
@@ -126,41 +131,42 @@ export class CallbackRequests {
     if (raw.method !== 'POST') return;
     response.once('finish', () => {
       if (response.statusCode < 400 || this.bodies.wasTaken(raw)) return;
-      // 400 and 404 are of the router, for an address that is none of ours after all.
+      // 400 and 404 come from the router, for an address that is not ours after all.
       if (place && ![400, 404].includes(response.statusCode)) {
-        this.dropped.answeredByApplication(place.own, response.statusCode);
+        this.dropped.noteAnsweredByApplication(place.ownPath, response.statusCode);
       } else if (response.statusCode === 404) this.logMiss(path, place);
     });
   }
 
-  private logMiss(path: string, place: Place | undefined): void {
-    const missed = place ?? this.places.find(({ own, method }) => method === 'POST' && pathsOf(`/${own}`).test(path));
-    // At its place it is Fastify that takes a slash at the end for another address.
-    if (!missed || (place && !path.endsWith('/'))) return;
-    const to = place ? 'an address with a trailing slash' : `/${missed.own}`;
+  private logMiss(path: string, place: CallbackEndpoint | undefined): void {
+    const missedEndpoint =
+      place ?? this.places.find(({ ownPath, method }) => method === 'POST' && pathsOf(`/${ownPath}`).test(path));
+    // At a known place, the 404 is Fastify's, which treats an address with a trailing slash as a different one.
+    if (!missedEndpoint || (place && !path.endsWith('/'))) return;
+    const to = place ? 'an address with a trailing slash' : `/${missedEndpoint.ownPath}`;
     const line = (): string =>
-      `A callback to ${to} got 404: the application serves callbacks at ${missed.served}. Enter ` +
-      `${this.options.publicUrl ?? ''}${missed.served} at the service.`;
-    this.misses.write('callback-misaddressed', missed.own, line, {});
+      `A callback to ${to} got 404: the application serves callbacks at ${missedEndpoint.served}. Enter ` +
+      `${this.options.publicUrl ?? ''}${missedEndpoint.served} at the service.`;
+    this.missLog.write('callback-misaddressed', missedEndpoint.ownPath, line, {});
   }
 
-  private placeOf(raw: IncomingMessage): Place | undefined {
+  private placeOf(raw: IncomingMessage): CallbackEndpoint | undefined {
     const path = pathOf(raw);
     const method = raw.method === 'POST' ? 'POST' : 'GET';
     return this.places.find((place) => place.method === method && place.paths.test(path));
   }
 
-  private servedPlaces(): Place[] {
+  private servedPlaces(): CallbackEndpoint[] {
     const routes = this.kind === 'express' ? this.expressRoutes() : this.registered;
-    const found = (method: Place['method'], own: string, parameter: string): Place[] =>
+    const findPlaces = (method: CallbackEndpoint['method'], ownPath: string, parameter: string): CallbackEndpoint[] =>
       [...routes].flatMap((route) => {
         const served = route.slice(method.length + 1, -parameter.length);
         const isOurs =
-          route === `${method} ${served}${parameter}` && (served === `/${own}` || served.endsWith(`/${own}`));
-        return isOurs ? [{ own, served, method, paths: pathsOf(served) }] : [];
+          route === `${method} ${served}${parameter}` && (served === `/${ownPath}` || served.endsWith(`/${ownPath}`));
+        return isOurs ? [{ ownPath, served, method, paths: pathsOf(served) }] : [];
       });
-    const result = this.routes.redirect ? found('GET', this.routes.redirect.result, '/:ticket') : [];
-    return [...postedPaths(this.routes).flatMap((own) => found('POST', own, '/:shop')), ...result];
+    const result = this.routes.redirect ? findPlaces('GET', this.routes.redirect.result, '/:ticket') : [];
+    return [...postedPaths(this.routes).flatMap((ownPath) => findPlaces('POST', ownPath, '/:shop')), ...result];
   }
 
   private expressRoutes(): ReadonlySet<string> {

@@ -23,7 +23,7 @@ class PaymentHostModule {}
  * the default data source is TypeORM's class.
  */
 export async function hostModule(name: string, imports: ModuleMetadata['imports']): Promise<DynamicModule> {
-  const typeorm = await import('typeorm').catch(unlessMissing);
+  const typeorm = await import('typeorm').catch(ignoreMissing);
   const token = name === 'default' ? typeorm?.DataSource : `${name}DataSource`;
   const useFactory = (dataSource?: DataSource): Host => ({ dataSource });
   return {
@@ -34,8 +34,8 @@ export async function hostModule(name: string, imports: ModuleMetadata['imports'
   };
 }
 
-/** Resolves with `undefined` for a package that is not installed; any other error of its import is one. */
-function unlessMissing(error: unknown): undefined {
+/** Resolves with `undefined` for a package that is not installed; rethrows any other error of the import. */
+function ignoreMissing(error: unknown): undefined {
   const { code } = error as { code?: unknown };
   if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') throw error;
 }

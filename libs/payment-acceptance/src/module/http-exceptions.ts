@@ -5,20 +5,20 @@ import type { PaymentAcceptanceError } from '../common/errors.js';
 /** What a checkout answers for an error of the module. */
 interface Answer {
   readonly status: HttpStatus;
-  /** For whoever called the checkout: nothing about the shop's set-up. */
+  /** Shown to whoever called the checkout, so it says nothing about the shop's set-up. */
   readonly message: string | readonly string[];
   /** After how many seconds the same call may succeed, for `Retry-After`. */
   readonly retryAfter?: number;
 }
 
-const LATER: Answer = {
+const RETRY_LATER_ANSWER: Answer = {
   status: HttpStatus.SERVICE_UNAVAILABLE,
   message: 'The payment cannot be started right now. The order is kept: try paying again.',
   retryAfter: 5,
 };
 
-/** Trying again does not help: somebody has to act at the shop or at the service. Like {@link LATER}, it does not tell the payer why. */
-const NEEDS_ACTION: Answer = {
+/** Trying again does not help: somebody has to act at the shop or at the service. Like {@link RETRY_LATER_ANSWER}, it does not tell the payer why. */
+const ACTION_NEEDED_ANSWER: Answer = {
   status: HttpStatus.SERVICE_UNAVAILABLE,
   message: 'The payment cannot be started at the moment. The order is kept.',
 };
@@ -33,19 +33,19 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
       'This order already has an open bill with a different amount, currency or commission share, which can still be paid. Retrying ' +
       'will not help: check the order and confirm its current price.',
   },
-  'creation-in-progress': { ...LATER, retryAfter: 2 },
-  'bill-not-stored': { ...LATER, retryAfter: 2 },
-  'application-stopping': { ...LATER, retryAfter: 1 },
-  network: LATER,
-  'service-unavailable': LATER,
-  'answer-not-understood': LATER,
-  'unknown-outcome': LATER,
-  'shop-resolver': LATER,
-  aborted: LATER,
-  'database-error': LATER,
-  'statement-timeout': LATER,
-  'pool-exhausted': LATER,
-  'read-only-database': LATER,
+  'creation-in-progress': { ...RETRY_LATER_ANSWER, retryAfter: 2 },
+  'bill-not-stored': { ...RETRY_LATER_ANSWER, retryAfter: 2 },
+  'application-stopping': { ...RETRY_LATER_ANSWER, retryAfter: 1 },
+  network: RETRY_LATER_ANSWER,
+  'service-unavailable': RETRY_LATER_ANSWER,
+  'answer-not-understood': RETRY_LATER_ANSWER,
+  'unknown-outcome': RETRY_LATER_ANSWER,
+  'shop-resolver': RETRY_LATER_ANSWER,
+  aborted: RETRY_LATER_ANSWER,
+  'database-error': RETRY_LATER_ANSWER,
+  'statement-timeout': RETRY_LATER_ANSWER,
+  'pool-exhausted': RETRY_LATER_ANSWER,
+  'read-only-database': RETRY_LATER_ANSWER,
 };
 
 /**
@@ -62,7 +62,7 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
 export function paymentHttpException(error: PaymentAcceptanceError): PaymentHttpException {
   const invalid = error instanceof PaymentInvalidBillRequestError;
   const answer = invalid ? { status: HttpStatus.BAD_REQUEST, message: error.problems } : ANSWERS[error.code];
-  return new PaymentHttpException(error, answer ?? NEEDS_ACTION);
+  return new PaymentHttpException(error, answer ?? ACTION_NEEDED_ANSWER);
 }
 
 /** The answer to a call that failed with an error of the module. Made by {@link paymentHttpException}. */

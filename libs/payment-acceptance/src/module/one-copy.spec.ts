@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { twoCopies } from './one-copy.js';
+import { duplicateCopyProblem } from './one-copy.js';
 
 describe('one copy of what is shared with the application', () => {
   let root: string;
@@ -18,7 +18,9 @@ describe('one copy of what is shared with the application', () => {
 
   test('an installed package shares them', () => {
     make('app/node_modules/nestjs-payment-acceptance', 'app/src');
-    expect(twoCopies(code('app/node_modules/nestjs-payment-acceptance'), join(root, 'app/src'))).toBeUndefined();
+    expect(
+      duplicateCopyProblem(code('app/node_modules/nestjs-payment-acceptance'), join(root, 'app/src')),
+    ).toBeUndefined();
   });
 
   test('a linked one does not, where a second copy is behind it', () => {
@@ -26,15 +28,15 @@ describe('one copy of what is shared with the application', () => {
     symlinkSync(join(root, 'linked'), join(root, 'app/node_modules/nestjs-payment-acceptance'));
     const theirs = join(root, 'app/node_modules/typeorm');
     const ours = join(root, 'linked/node_modules/typeorm');
-    expect(twoCopies(code('linked'), join(root, 'app'))).toContain(
+    expect(duplicateCopyProblem(code('linked'), join(root, 'app'))).toContain(
       `typeorm is installed twice, for the application in ${theirs} and for nestjs-payment-acceptance in ${ours}`,
     );
   });
 
   test('says nothing of an application elsewhere, of one with another copy of the package, or of a bundle', () => {
     make('linked/node_modules/typeorm', 'app/node_modules/nestjs-payment-acceptance');
-    expect(twoCopies(code('linked'), root)).toBeUndefined();
-    expect(twoCopies(code('linked'), join(root, 'app'))).toBeUndefined();
-    expect(twoCopies(undefined, join(root, 'app'))).toBeUndefined();
+    expect(duplicateCopyProblem(code('linked'), root)).toBeUndefined();
+    expect(duplicateCopyProblem(code('linked'), join(root, 'app'))).toBeUndefined();
+    expect(duplicateCopyProblem(undefined, join(root, 'app'))).toBeUndefined();
   });
 });

@@ -14,12 +14,12 @@ import { AddedConsumers } from '../events/added-consumers.js';
 import { DeliveryWorker } from '../events/delivery.worker.js';
 import { Database } from '../database/database.js';
 import { databaseProvider, hostModule } from './database.provider.js';
-import { twoCopies } from './one-copy.js';
+import { duplicateCopyProblem } from './one-copy.js';
 
 /** Nest strips from the options only what is listed here. */
-const EXTRAS = readExtras({});
+const DEFAULT_EXTRAS = readExtras({});
 
-const GIVEN_OPTIONS = Symbol.for('nestjs-payment-acceptance/options');
+const RAW_OPTIONS = Symbol.for('nestjs-payment-acceptance/options');
 
 /** Calls the function that gives the options and validates the result. A test may replace it to use other options. */
 export type OptionsResolver = (
@@ -33,14 +33,14 @@ const resolveGiven: OptionsResolver = async (give) => resolveOptions(await give(
 
 /** `forRoot`, and `forRootAsync` with useFactory, useClass or useExisting (`createPaymentAcceptanceOptions()`). */
 export const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<PaymentAcceptanceOptions>({
-  optionsInjectionToken: GIVEN_OPTIONS,
+  optionsInjectionToken: RAW_OPTIONS,
 })
   .setClassMethodName('forRoot')
   .setFactoryMethodName('createPaymentAcceptanceOptions')
-  .setExtras(EXTRAS, shapeModule)
+  .setExtras(DEFAULT_EXTRAS, shapeModule)
   .build();
 
-/** Of what the host gives, which has the options in it, too. */
+/** Reads the extras from what the host gives, which also contains the options. */
 function readExtras({
   routes,
   role,
@@ -55,7 +55,7 @@ function readExtras({
 }
 
 function shapeModule(definition: DynamicModule, extras: PaymentAcceptanceExtras): DynamicModule {
-  const problem = twoCopies(import.meta.dirname);
+  const problem = duplicateCopyProblem(import.meta.dirname);
   if (problem !== undefined) throw new PaymentConfigurationError([problem]);
   const { role, dataSource, routeImports } = readExtras(extras);
   const routes = resolveRoutes(extras.routes ?? {});
@@ -66,7 +66,7 @@ function shapeModule(definition: DynamicModule, extras: PaymentAcceptanceExtras)
     imports: [...(definition.imports ?? []), ...routeImports, hostModule(dataSource, definition.imports)],
     controllers: role === 'workers' ? [] : createCallbackControllers(routes),
     providers: [
-      ...(definition.providers ?? []).map(onlyResolved),
+      ...(definition.providers ?? []).map(replaceWithResolved),
       { provide: OPTIONS_RESOLVER, useValue: resolveGiven },
       { provide: PAYMENT_ROLE, useValue: role },
       { provide: CALLBACK_ROUTES, useValue: routes },
@@ -82,9 +82,9 @@ function shapeModule(definition: DynamicModule, extras: PaymentAcceptanceExtras)
  * Nest keeps the value of every provider, and printing the application shows it. So the host's own options, which contain
  * tokens, must not be a provider's value: they pass through a factory, and only the resolved options are kept.
  */
-function onlyResolved(provider: Provider): Provider {
-  if (!('provide' in provider) || provider.provide !== GIVEN_OPTIONS) return provider;
-  const { useValue, useFactory = () => useValue, inject = [] } = provider as GivenOptions;
+function replaceWithResolved(provider: Provider): Provider {
+  if (!('provide' in provider) || provider.provide !== RAW_OPTIONS) return provider;
+  const { useValue, useFactory = () => useValue, inject = [] } = provider as RawOptionsProvider;
   return {
     provide: RESOLVED_OPTIONS,
     inject: [OPTIONS_RESOLVER, ...inject],
@@ -93,7 +93,7 @@ function onlyResolved(provider: Provider): Provider {
 }
 
 /** The builder's provider: a value for `forRoot`, a factory for `forRootAsync`. */
-interface GivenOptions {
+interface RawOptionsProvider {
   readonly useValue: PaymentAcceptanceOptions;
   readonly useFactory?: (...injected: unknown[]) => PaymentAcceptanceOptions | Promise<PaymentAcceptanceOptions>;
   readonly inject?: FactoryProvider['inject'];

@@ -111,13 +111,17 @@ export class PaymentAcceptanceRuntime
   private logStart(): void {
     const { role, options } = this;
     const routes = this.role === 'workers' ? [] : this.requests.locate();
-    const more = options.shopResolver ? ' More shops come from the shop resolver.' : '';
+    const resolverNote = options.shopResolver ? ' More shops come from the shop resolver.' : '';
     const hint = routes.length > 0 && !options.publicUrl ? ' Set the option publicUrl to see full URLs here.' : '';
     const fields = { version: VERSION, role, shops: options.shops.size, ...(routes.length > 0 && { routes }) };
-    this.logger.write('started', `nestjs-payment-acceptance is ready.${this.whoStartsWorkers()}${more}${hint}`, fields);
+    this.logger.write(
+      'started',
+      `nestjs-payment-acceptance is ready.${this.whoStartsWorkers()}${resolverNote}${hint}`,
+      fields,
+    );
   }
 
-  /** Here, because listeners and the database still work. */
+  /** Runs in this hook because listeners and the database still work. */
   async beforeApplicationShutdown(): Promise<void> {
     this.database.shortenTimeout(STOPPING_STATEMENT_TIMEOUT_MS);
     await this.workers.stop();
@@ -128,7 +132,7 @@ export class PaymentAcceptanceRuntime
     await this.database.source.close();
   }
 
-  /** Nothing else can commit a handler's writes together with the mark that it is done. */
+  /** Handlers need transactions: nothing else can commit their writes together with the mark that they are done. */
   private checkTransactions(handlers: number): void {
     if (this.transactions || handlers === 0) return;
     throw new PaymentConfigurationError([
@@ -138,7 +142,7 @@ export class PaymentAcceptanceRuntime
     ]);
   }
 
-  /** A handler holds one connection while it runs, and the host would have none. */
+  /** A running handler holds a connection, so a pool of one would leave none for the host. */
   private checkPool(): void {
     if (!this.transactions || this.transactions.pool.size > 1) return;
     throw new PaymentConfigurationError([

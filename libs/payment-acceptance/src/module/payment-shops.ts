@@ -15,6 +15,6 @@ export class PaymentShops {
 
   /** @throws PaymentUnknownShopError if there can be no such shop; a shop from the resolver is looked up when it is used */
   shop(name: string = this.registry.defaultName): PaymentShop {
-    return new PaymentShop(this.registry.named(name), this.registry, this.bills, this.client);
+    return new PaymentShop(this.registry.requireName(name), this.registry, this.bills, this.client);
   }
 }

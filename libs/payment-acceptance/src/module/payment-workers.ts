@@ -75,7 +75,7 @@ export class PaymentWorkers {
     const wake = { hint: (bill?: HintedBill) => this.confirmer.wake(bill), event: () => this.deliverer.wake() };
     this.wakeUps.listen((wakeUp, bill) => {
       if (hasWorkers) wake[wakeUp](bill);
-      this.signals.tell(wakeUp);
+      this.signals.notify(wakeUp);
     });
     if (this.options.wakeUps === 'listen') this.signals.start((wakeUp) => hasWorkers && wake[wakeUp]());
   }

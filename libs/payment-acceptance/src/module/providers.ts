@@ -33,7 +33,7 @@ import { PaymentWorkers } from './payment-workers.js';
 import { RegistrationCheck } from './registration-check.js';
 import { ShopIdentities } from './shop-identities.js';
 
-/** The core: all that runs by itself, room by room from the ground. */
+/** The core: everything that runs by itself, from the lowest layer up. */
 export const CORE: readonly Provider[] = [
   PaymentClock,
   PaymentProbe,

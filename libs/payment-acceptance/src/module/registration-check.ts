@@ -14,14 +14,14 @@ export class RegistrationCheck implements OnModuleInit {
   onModuleInit(): void {
     const providers = this.discovery.getProviders();
     const isScoped = (wrapper: InstanceWrapper): boolean => !wrapper.isDependencyTreeStatic();
-    const ours = new Set(providers.filter(({ token }) => token === REGISTRATION).map(({ host }) => host));
-    const scoped = providers.filter((wrapper) => ours.has(wrapper.host) && isScoped(wrapper));
+    const registeringModules = new Set(providers.filter(({ token }) => token === REGISTRATION).map(({ host }) => host));
+    const scoped = providers.filter((wrapper) => registeringModules.has(wrapper.host) && isScoped(wrapper));
     if (scoped.length === 0) return;
     const injected = new Set<unknown>(scoped.flatMap(({ inject }) => inject ?? []));
-    const culprits = providers.filter(
-      (wrapper) => injected.has(wrapper.token) && isScoped(wrapper) && !ours.has(wrapper.host),
+    const duplicates = providers.filter(
+      (wrapper) => injected.has(wrapper.token) && isScoped(wrapper) && !registeringModules.has(wrapper.host),
     );
-    const names = [...new Set(culprits.map(({ name }) => String(name)))].join(', ') || 'what its factory injects';
+    const names = [...new Set(duplicates.map(({ name }) => String(name)))].join(', ') || 'what its factory injects';
     const module = scoped[0]?.host?.name ?? 'PaymentAcceptanceModule';
     throw new PaymentConfigurationError([
       `The options of ${module} depend on a request-scoped or durable provider (${names}), so the module could not run outside ` +
@@ -30,7 +30,7 @@ export class RegistrationCheck implements OnModuleInit {
   }
 
   /**
-   * Of two, one would get the other's bills, and none of its events would reach a handler.
+   * Refuses a second registration: one of the two would get the other's bills, and its events would never reach a handler.
    * @throws PaymentConfigurationError
    */
   refuseSecond(): void {

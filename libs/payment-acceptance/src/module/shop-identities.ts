@@ -27,7 +27,7 @@ export class ShopIdentities {
     const stored = await this.identitiesOf(shops);
     const problems = shops.flatMap(({ name, shopId }) => {
       const before = stored.get(name)?.shopId ?? null;
-      return before === null || before === shopId ? [] : [taken(name, shopId, before)];
+      return before === null || before === shopId ? [] : [identityTakenProblem(name, shopId, before)];
     });
     if (problems.length > 0) throw new PaymentConfigurationError(problems);
   }
@@ -43,8 +43,8 @@ export class ShopIdentities {
     const problems: string[] = [];
     for (const { name, shopId, apiBaseUrl } of shops) {
       const before = stored.get(name);
-      const known = await this.store.identify({ name, shopId, apiBaseUrl });
-      if (!known) problems.push(taken(name, shopId, before?.shopId ?? null));
+      const isIdentified = await this.store.identify({ name, shopId, apiBaseUrl });
+      if (!isIdentified) problems.push(identityTakenProblem(name, shopId, before?.shopId ?? null));
       else if (before?.apiBaseUrl && before.apiBaseUrl !== apiBaseUrl) {
         this.logger.write(
           'shop-moved',
@@ -63,7 +63,7 @@ export class ShopIdentities {
   }
 }
 
-function taken(name: string, shopId: string, before: string | null): string {
+function identityTakenProblem(name: string, shopId: string, before: string | null): string {
   return (
     `shops.${name}.shopId: the tables have a shop "${name}" with the id ${JSON.stringify(before)}, not ${JSON.stringify(shopId)}. ` +
     'If the former was wrong and nothing was sold yet, allow the change: payment-acceptance forget-shop --shop ' +

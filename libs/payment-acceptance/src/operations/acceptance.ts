@@ -28,14 +28,14 @@ export interface Acceptance {
 }
 
 /** `undefined` if the review is about the bill as a whole. */
-export function listedIn({ detail }: Pick<ReviewRow, 'detail'>): ListedPayment | undefined {
+export function listedPaymentOf({ detail }: Pick<ReviewRow, 'detail'>): ListedPayment | undefined {
   return (JSON.parse(detail) as { listed?: ListedPayment }).listed;
 }
 
 /** When a payment that had failed may still be accepted: no list will ever show it as SUCCESS. */
 function hintForFailed(review: ReviewRow): string {
   if (review.paymentId === null) return ' If the service cannot list it, set "hadFailed".';
-  return statusOf(listedIn(review)?.status) === 'UNKNOWN'
+  return statusOf(listedPaymentOf(review)?.status) === 'UNKNOWN'
     ? ' If the listed status means that it has been paid since, set "hadFailed".'
     : '';
 }
@@ -59,8 +59,8 @@ export async function assertAcceptable(acceptance: Acceptance): Promise<void> {
         `check the bill: the payment then counts automatically.${hint}`,
     );
   }
-  const latest = newest && listedIn(newest);
-  for (const listed of [listedIn(review), latest]) {
+  const latest = newest && listedPaymentOf(newest);
+  for (const listed of [listedPaymentOf(review), latest]) {
     if (statusOf(listed?.status) === 'FAIL' || (row?.status === 'SUCCESS' && statusOf(row.statusText) === 'FAIL')) {
       throw new PaymentOperatorActionError(
         `The service last listed payment ${paymentId} as FAIL, so it does not count. Dismiss the review.`,
@@ -75,7 +75,7 @@ export async function assertAcceptable(acceptance: Acceptance): Promise<void> {
       );
     }
   }
-  if (newest?.state === 'OPEN' && latest && differs(listedIn(review), latest)) {
+  if (newest?.state === 'OPEN' && latest && differs(listedPaymentOf(review), latest)) {
     const { status, amount, currency } = latest;
     throw new PaymentOperatorActionError(
       `The service has since listed payment ${paymentId} differently: ${status ?? 'no status'}, ${amount ?? 'no amount'} ` +

@@ -28,7 +28,7 @@ export async function attachBill(
   const action = { operator, action: 'attach-bill', target: intentId, detail: { serviceBillId: billId, note } };
   try {
     await store.act(action, async (tx) => {
-      if (!(await store.attach(tx, intentId, billId, linkPageUrl))) throw notUnknown(intentId);
+      if (!(await store.attach(tx, intentId, billId, linkPageUrl))) throw notUnknownError(intentId);
     });
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
@@ -37,7 +37,7 @@ export async function attachBill(
   await linkLateCallbacks(callbacks, { ...bill, billId });
 }
 
-export function notUnknown(intentId: IntentId): PaymentOperatorActionError {
+export function notUnknownError(intentId: IntentId): PaymentOperatorActionError {
   return new PaymentOperatorActionError(
     `Intent ${intentId.slice(0, 64)} does not have an unknown outcome, or no longer has one.`,
   );

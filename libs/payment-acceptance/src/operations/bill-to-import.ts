@@ -43,42 +43,42 @@ interface ImportContext {
   readonly production: boolean;
 }
 
-const ZONED = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})$/;
+const ZONED_INSTANT_PATTERN = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})$/;
 
 /** The bill with its defaults filled in, or one sentence per problem. */
 export function readBillToImport(
-  given: BillToImport,
+  input: BillToImport,
   { shop, intentId, now, production }: ImportContext,
 ): ForeignBill | string[] {
   const problems: string[] = [];
-  if (given.verified !== undefined && (given.verified as unknown) !== true) {
+  if (input.verified !== undefined && (input.verified as unknown) !== true) {
     problems.push('The bill is not verified: check its order and amount, correct them, and set "verified" to true.');
   }
-  const createdAt = instantOf(given.createdAt);
+  const createdAt = instantOf(input.createdAt);
   if (!createdAt) problems.push('createdAt must be an ISO 8601 time with a time zone, such as 2026-11-21T12:00:00Z.');
   else if (createdAt > now) problems.push('createdAt is in the future.');
-  if (!isServiceId(given.billId)) {
+  if (!isServiceId(input.billId)) {
     problems.push('billId must be 1 to 128 visible characters without spaces.');
   }
   const [linkUrl, linkPageUrl] = (['linkUrl', 'linkPageUrl'] as const).map((name) => {
-    const address = given[name] === undefined ? null : statedPageAddress(given[name], production);
-    if (address === null && given[name] !== undefined) {
+    const address = input[name] === undefined ? null : statedPageAddress(input[name], production);
+    if (address === null && input[name] !== undefined) {
       problems.push(`${name} must be an ${production ? 'https' : 'http or https'} address.`);
     }
     return address;
   }) as [string | null, string | null];
   try {
-    const fields = prepareBill(shop, given, intentId);
+    const fields = prepareBill(shop, input, intentId);
     if (problems.length > 0 || !createdAt) return problems;
     return {
       ...fields,
       intentId,
       shop: shop.name,
       shopId: shop.shopId,
-      billId: given.billId,
+      billId: input.billId,
       name: null,
       description: fields.description === undefined ? null : maskCards(fields.description),
-      customGiven: given.custom !== undefined,
+      customGiven: input.custom !== undefined,
       linkUrl,
       linkPageUrl,
       createdAt,
@@ -91,6 +91,10 @@ export function readBillToImport(
 
 function instantOf(value: unknown): Date | undefined {
   const instant =
-    value instanceof Date ? value : typeof value === 'string' && ZONED.test(value) ? new Date(value) : undefined;
+    value instanceof Date
+      ? value
+      : typeof value === 'string' && ZONED_INSTANT_PATTERN.test(value)
+        ? new Date(value)
+        : undefined;
   return instant && !Number.isNaN(instant.getTime()) ? instant : undefined;
 }

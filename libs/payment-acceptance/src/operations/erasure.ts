@@ -27,13 +27,13 @@ export async function eraseOrder(
   { operator }: PaymentErasureOptions,
 ): Promise<PaymentErasure> {
   // Asked before the order is locked, which would create its row.
-  if ((await erasures.billsOf(order)).length === 0) throw noBill(order);
+  if ((await erasures.billsOf(order)).length === 0) throw noBillError(order);
   return erasures.transaction(async (tx) => {
     await bills.lockOrder(tx, order.shop, order.orderId);
-    const own = await erasures.billsOf(order, tx);
-    const ids = own.map(({ intentId }) => intentId);
-    assertErasable(order, own, await erasures.openReviews(tx, ids));
-    const { removed, marked } = await erasures.erase(tx, order, own);
+    const orderBills = await erasures.billsOf(order, tx);
+    const ids = orderBills.map(({ intentId }) => intentId);
+    assertErasable(order, orderBills, await erasures.openReviews(tx, ids));
+    const { removed, marked } = await erasures.erase(tx, order, orderBills);
     // A repetition that finds nothing is not an action of its own.
     if (marked > 0 || Object.values(removed).some((number) => number > 0)) {
       for (const target of ids) {
@@ -41,11 +41,11 @@ export async function eraseOrder(
         await store.record({ operator, action: 'erase', target, detail }, tx);
       }
     }
-    return { ...order, bills: own, removed };
+    return { ...order, bills: orderBills, removed };
   });
 }
 
-export function noBill({ shop, orderId }: OrderKey): PaymentOperatorActionError {
+export function noBillError({ shop, orderId }: OrderKey): PaymentOperatorActionError {
   return new PaymentOperatorActionError(
     `Shop "${shownText(shop)}" has no bill of order "${shownText(orderId)}", so nothing was removed. If it is another ` +
       "shop's order, specify that shop.",

@@ -37,11 +37,11 @@ export class LostBills {
   }
 
   /** See `PaymentOperations.takeInLostBill`. */
-  async takeIn(id: string, { operator, note = '', ...known }: PaymentTakeInOptions, scope: ShopScope): Promise<void> {
+  async takeIn(id: string, { operator, note = '', ...fields }: PaymentTakeInOptions, scope: ShopScope): Promise<void> {
     const lost = await this.find(id, scope);
     const { shop, billId } = lost;
     // The caller's fields first: a caller in JavaScript may pass others, and must not choose another shop or bill.
-    const bill = { ...known, shop, billId, createdAt: earliest(lost) };
+    const bill = { ...fields, shop, billId, createdAt: earliest(lost) };
     const { refused } = await this.importer.importBills([bill], {
       operator,
       note,
@@ -55,13 +55,13 @@ export class LostBills {
     const { shop, billId } = await this.find(id, scope);
     const detail = { shop, serviceBillId: billId, note };
     await this.operator.act({ operator, action: 'dismiss-lost-bill', target: id, detail }, async (tx) => {
-      if (!(await this.store.dismiss(tx, id))) throw notLost(id);
+      if (!(await this.store.dismiss(tx, id))) throw notLostError(id);
     });
   }
 
   private async find(id: string, scope: ShopScope): Promise<LostBill> {
     const lost = await this.byId(id, scope);
-    if (!lost) throw notLost(id);
+    if (!lost) throw notLostError(id);
     return lost;
   }
 }
@@ -72,6 +72,6 @@ function earliest({ payments, firstPostbackAt }: LostBill): string {
   return times.reduce((first, at) => (at < first ? at : first));
 }
 
-function notLost(id: string): PaymentOperatorActionError {
+function notLostError(id: string): PaymentOperatorActionError {
   return new PaymentOperatorActionError(`There is no lost bill ${id.slice(0, 64)}, or it is no longer lost.`);
 }

@@ -46,8 +46,8 @@ export class OperationsParts {
    * The scope of one shop, within another scope.
    * @throws PaymentUnknownShopError also for every shop that is not in the scope
    */
-  narrowed(scope: ShopScope, name: string): ShopScope {
+  narrowScope(scope: ShopScope, name: string): ShopScope {
     if (scope !== null && name !== scope) throw new PaymentUnknownShopError(name, [scope], false);
-    return this.shops.named(name);
+    return this.shops.requireName(name);
   }
 }

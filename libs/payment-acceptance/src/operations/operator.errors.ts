@@ -16,13 +16,16 @@ export class PaymentOperatorActionError extends PaymentAcceptanceError {
   }
 }
 
-/** A reconciliation of all shops has left some: their service does not answer, or their settings cannot be read. */
+/** A reconciliation of all shops has skipped some: their service does not answer, or their settings cannot be read. */
 export class PaymentReconciliationIncompleteError extends PaymentAcceptanceError {
   readonly code = 'reconciliation-incomplete';
 
-  /** @param failed the shops that were left, each with the error's code */
+  /** @param failed the shops that were skipped, each with the error's code */
   constructor(readonly failed: readonly { readonly shop: string; readonly error: string }[]) {
-    super(`Not reconciled: ${failed.map(({ shop, error }) => `${shop} (${error})`).join(', ')}. All other shops were.`);
+    super(
+      `Shops not reconciled: ${failed.map(({ shop, error }) => `${shop} (${error})`).join(', ')}. All other shops were reconciled. ` +
+        'Correct the cause, then reconcile again.',
+    );
   }
 }
 
@@ -36,7 +39,7 @@ export class PaymentActionInterruptedError extends PaymentAcceptanceError {
     cause: unknown,
   ) {
     super(
-      `The action stopped after ${done} records, which stay done. Call again to do the rest. ${describeError(cause)}`,
+      `The action stopped after ${done} records; what was done stays done. Repeat it to do the rest. ${describeError(cause)}`,
     );
   }
 }

@@ -52,7 +52,7 @@ export class PaymentChecks {
    * @throws PaymentUnknownShopError
    */
   forShop(name: string): ShopChecks {
-    const shop = this.shops.named(name);
+    const shop = this.shops.requireName(name);
     return { check: (bill) => this.check(bill, shop) };
   }
 
@@ -66,13 +66,16 @@ export class PaymentChecks {
    * @throws PaymentUnknownShopError
    */
   async check(bill: string, shop: string = this.shops.defaultName): Promise<BillCheck> {
-    const of = await this.shops.get(shop);
-    const claim = await this.store.claimOne(of.name, bill, this.random.uuid(), this.options.leases.checkMs);
+    const resolvedShop = await this.shops.get(shop);
+    const claim = await this.store.claimOne(resolvedShop.name, bill, this.random.uuid(), this.options.leases.checkMs);
     if (claim === 'unknown')
-      throw new PaymentOperatorActionError(`Shop "${of.name}" has no bill ${bill.slice(0, 128)}.`, 'not-found');
+      throw new PaymentOperatorActionError(
+        `Shop "${resolvedShop.name}" has no bill ${bill.slice(0, 128)}.`,
+        'not-found',
+      );
     if (claim === 'busy')
       throw new PaymentOperatorActionError('Another check of the bill is in progress. Try again in a moment.', 'busy');
-    const { listed, settled } = await this.run(of, claim);
+    const { listed, settled } = await this.run(resolvedShop, claim);
     if (settled.stale)
       throw new PaymentOperatorActionError('Another check took over the bill. Try again in a moment.', 'busy');
     const { shop: name, orderId, billId, intentId, state: stateBefore } = claim;
@@ -84,7 +87,7 @@ export class PaymentChecks {
   /** Takes a place among the requests of the shop, so that the schedule counts it, too. */
   private async run(shop: Shop, claim: ClaimedBill): Promise<CheckedBill> {
     this.requests.perSecond(shop);
-    this.requests.take(shop.name);
+    this.requests.acquire(shop.name);
     try {
       return await this.checks.run(claim, new AbortController().signal);
     } catch (error) {
@@ -92,7 +95,7 @@ export class PaymentChecks {
       if (!(error instanceof GroupCommitTimeoutError)) await this.store.releaseLease(claim);
       throw error;
     } finally {
-      this.requests.leave(shop.name);
+      this.requests.release(shop.name);
     }
   }
 }

@@ -36,7 +36,7 @@ export interface ShopDoctor {
   examine(): Promise<DoctorFinding[]>;
 }
 
-const EXPECTED = {
+const EXPECTATIONS = {
   reachable: ['4.2', 'documented', 'GET {base_url}/api/v1/bill/payments is answered.'],
   tls: ['4.2', 'assumed', 'This machine trusts the certificate, which stays valid for at least 14 days.'],
   clock: ['2.3', 'assumed', "The service's clock and this machine's agree within a minute."],
@@ -58,7 +58,7 @@ const EXPECTED = {
   'database-rights': ['-', 'assumed', "The data source's user may change and delete rows of the module's tables."],
 } as const;
 
-type Name = keyof typeof EXPECTED;
+type Name = keyof typeof EXPECTATIONS;
 
 /** @param seen whether it held; `undefined` if nothing could be observed */
 type Judge = (name: Name, seen: boolean | undefined, detail: string) => DoctorFinding;
@@ -87,7 +87,7 @@ export class PaymentDoctor {
    * @throws PaymentUnknownShopError
    */
   forShop(name: string): ShopDoctor {
-    const shop = this.shops.named(name);
+    const shop = this.shops.requireName(name);
     return { examine: () => this.examine(shop) };
   }
 
@@ -99,46 +99,50 @@ export class PaymentDoctor {
   async examine(shop?: string): Promise<DoctorFinding[]> {
     const names = shop === undefined ? await this.shops.list() : [shop];
     const findings: DoctorFinding[] = [];
-    for (const name of names) findings.push(...(await this.ofShop(await this.shops.get(name))));
+    for (const name of names) findings.push(...(await this.examineShop(await this.shops.get(name))));
     return findings;
   }
 
-  private async ofShop(shop: Shop): Promise<DoctorFinding[]> {
+  private async examineShop(shop: Shop): Promise<DoctorFinding[]> {
     const judge: Judge = (name, seen, detail) => {
-      const [section, basis, expectation] = EXPECTED[name];
+      const [section, basis, expectation] = EXPECTATIONS[name];
       const verdict = seen === undefined ? 'not-probeable' : seen ? 'confirmed' : 'different';
       return { shop: shop.name, name, section, basis, expectation, verdict, detail: withoutTokens(shop, detail) };
     };
-    const nobody = this.random.uuid();
-    const unknown = await this.ask(shop, nobody, shop.token.reveal());
+    const randomId = this.random.uuid();
+    const unknown = await this.ask(shop, randomId, shop.token.reveal());
     const service =
       'failure' in unknown
-        ? unreachable(unknown.failure, judge)
+        ? unreachableFindings(unknown.failure, judge)
         : [
-            judge('reachable', true, shown(unknown)),
+            judge('reachable', true, describeAnswer(unknown)),
             tls(unknown, judge),
             clock(unknown, judge),
-            judge('token', isAccepted(unknown), shown(unknown)),
-            await this.refused(shop, nobody, judge),
-            judge('unknown-bill', unknown.status === 403 && unknown.text.includes('bill_not_found'), shown(unknown)),
-            ...(await this.listed(shop, judge)),
+            judge('token', isAccepted(unknown), describeAnswer(unknown)),
+            await this.checkWrongToken(shop, randomId, judge),
+            judge(
+              'unknown-bill',
+              unknown.status === 403 && unknown.text.includes('bill_not_found'),
+              describeAnswer(unknown),
+            ),
+            ...(await this.checkList(shop, judge)),
           ];
-    return [...service, ...(await this.stored(shop, judge))];
+    return [...service, ...(await this.checkEvidence(shop, judge))];
   }
 
-  private async refused(shop: Shop, nobody: string, judge: Judge): Promise<DoctorFinding> {
-    const answer = await this.ask(shop, nobody, nobody);
+  private async checkWrongToken(shop: Shop, randomId: string, judge: Judge): Promise<DoctorFinding> {
+    const answer = await this.ask(shop, randomId, randomId);
     return 'failure' in answer
       ? judge('wrong-token', undefined, answer.failure)
-      : judge('wrong-token', answer.status === 401, shown(answer));
+      : judge('wrong-token', answer.status === 401, describeAnswer(answer));
   }
 
   /** A real list, as the module reads it. */
-  private async listed(shop: Shop, judge: Judge): Promise<DoctorFinding[]> {
-    const known = await this.read(async (store) => ({ billId: await store.billWithPayments(shop.name) }));
-    const billId = 'failure' in known ? undefined : known.billId;
+  private async checkList(shop: Shop, judge: Judge): Promise<DoctorFinding[]> {
+    const lookUp = await this.read(async (store) => ({ billId: await store.billWithPayments(shop.name) }));
+    const billId = 'failure' in lookUp ? undefined : lookUp.billId;
     if (billId === undefined) {
-      const why = 'failure' in known ? known.failure : 'no bill with a payment is known yet';
+      const why = 'failure' in lookUp ? lookUp.failure : 'no bill with a payment is known yet';
       return [judge('list', undefined, why), judge('limits', undefined, why)];
     }
     const began = performance.now();
@@ -149,16 +153,16 @@ export class PaymentDoctor {
     const bytes = Buffer.byteLength(answer.text);
     const isSmall = bytes <= maxAnswerBytes / 2 && tookMs <= totalTimeoutMs / 2;
     return [
-      judge('list', isUnderstood(answer, shop, billId), redacted(answer)),
+      judge('list', isUnderstood(answer, shop, billId), redactAnswer(answer)),
       judge('limits', isSmall, `${bytes} bytes in ${tookMs} ms`),
     ];
   }
 
-  private async stored(shop: Shop, judge: Judge): Promise<DoctorFinding[]> {
+  private async checkEvidence(shop: Shop, judge: Judge): Promise<DoctorFinding[]> {
     const evidence = await this.read(async (store) => ({
       ...(await store.digests(shop.name)),
       ...(await store.postbacks(shop.name)),
-      refused: await store.refusedRight(),
+      refused: await store.missingPrivilege(),
     }));
     if ('failure' in evidence) {
       const names = ['postback-digest', 'postbacks', 'database-rights'] as const;
@@ -179,13 +183,13 @@ export class PaymentDoctor {
           : `none of the latest ${paid} payments within a day came with a postback: check the Result URL set at the service, and look for ` +
               'callback-refused, callback-misaddressed and callback-not-stored in the log',
       ),
-      judge('database-rights', refused === undefined, refused ?? 'nothing is refused'),
+      judge('database-rights', refused === undefined, refused ?? 'the database user has all the rights that it needs'),
     ];
   }
 
-  /** Where the tables cannot be read, what was found out about the service stays. */
-  private async read<T extends object>(read: (store: DoctorStore) => Promise<T>): Promise<T | Unanswered> {
-    if (!this.store) return { failure: 'no database' };
+  /** If the tables cannot be read, the findings about the service are kept. */
+  private async read<T extends object>(read: (store: DoctorStore) => Promise<T>): Promise<T | RequestFailure> {
+    if (!this.store) return { failure: 'no database is configured' };
     try {
       return await read(this.store);
     } catch (error) {
@@ -193,7 +197,7 @@ export class PaymentDoctor {
     }
   }
 
-  private async ask(shop: Shop, id: string, token: string): Promise<RawAnswer | Unanswered> {
+  private async ask(shop: Shop, id: string, token: string): Promise<RawAnswer | RequestFailure> {
     const url = `${shop.apiBaseUrl}/api/v1/bill/payments?id=${encodeURIComponent(id)}`;
     try {
       return await rawGet(url, token, this.options.http.totalTimeoutMs);
@@ -203,13 +207,13 @@ export class PaymentDoctor {
   }
 }
 
-function unreachable(failure: string, judge: Judge): DoctorFinding[] {
-  const distrusted = /CERT|SELF_SIGNED|UNABLE_TO|TLS|SSL|EPROTO/.test(failure);
-  const rest = ['clock', 'token', 'wrong-token', 'unknown-bill', 'list', 'limits'] as const;
+function unreachableFindings(failure: string, judge: Judge): DoctorFinding[] {
+  const isTlsFailure = /CERT|SELF_SIGNED|UNABLE_TO|TLS|SSL|EPROTO/.test(failure);
+  const unprobed = ['clock', 'token', 'wrong-token', 'unknown-bill', 'list', 'limits'] as const;
   return [
     judge('reachable', false, `no answer (${failure})`),
-    judge('tls', distrusted ? false : undefined, failure),
-    ...rest.map((name) => judge(name, undefined, 'the service is not reachable')),
+    judge('tls', isTlsFailure ? false : undefined, failure),
+    ...unprobed.map((name) => judge(name, undefined, 'the service is not reachable')),
   ];
 }
 
@@ -221,20 +225,20 @@ function tls({ certificate }: RawAnswer, judge: Judge): DoctorFinding {
 }
 
 function clock({ aheadMs }: RawAnswer, judge: Judge): DoctorFinding {
-  if (Number.isNaN(aheadMs)) return judge('clock', undefined, 'the answer has no Date');
+  if (Number.isNaN(aheadMs)) return judge('clock', undefined, 'the answer has no Date header');
   const seconds = Math.round(aheadMs / 1_000);
   const detail = `the service is ${Math.abs(seconds)} s ${seconds < 0 ? 'behind' : 'ahead'}`;
   return judge('clock', Math.abs(aheadMs) <= MAX_SKEW_MS, detail);
 }
 
-/** Whether the service, and nothing before it, has taken the token: an answer of a gateway does not tell. */
+/** Whether the service itself has accepted the token; `undefined` if the answer may be a gateway's. */
 function isAccepted({ status, text }: RawAnswer): boolean | undefined {
   if (status === 401) return false;
   return ((status === 200 || status === 403) && /"success"|api:error\./.test(text)) || undefined;
 }
 
 /** The answer's status and message. */
-function shown({ status, text }: RawAnswer): string {
+function describeAnswer({ status, text }: RawAnswer): string {
   return `${status} ${readMessage(text) ?? 'without a message'}`;
 }
 
@@ -254,21 +258,21 @@ function isUnderstood({ status, text }: RawAnswer, { timeZone }: Shop, billId: s
   );
 }
 
-/** Fields of the specification whose values say nothing of a payer. */
-const HARMLESS = ['success', 'bill_id', 'status', 'amount', 'amount_received', 'currency_in', 'created_at'];
+/** Fields of the specification whose values reveal nothing about the payer. */
+const HARMLESS_FIELDS = ['success', 'bill_id', 'status', 'amount', 'amount_received', 'currency_in', 'created_at'];
 
-/** The list as it came. Of every other text only the form is left: 9 for a digit, x for a letter. */
-function redacted({ text }: RawAnswer): string {
+/** The list as received. Of every other text, only the shape is left: 9 for a digit, x for a letter. */
+function redactAnswer({ text }: RawAnswer): string {
   const shape = (value: string): string => value.replace(/\d/g, '9').replace(/\p{L}/gu, 'x');
   const fields = parseAnswer(text);
-  const kept = JSON.stringify(fields, (name, value: unknown) =>
-    typeof value === 'string' && !HARMLESS.includes(name) ? shape(value) : value,
+  const redactedJson = JSON.stringify(fields, (name, value: unknown) =>
+    typeof value === 'string' && !HARMLESS_FIELDS.includes(name) ? shape(value) : value,
   );
-  return cleanLine(maskCards(fields ? kept : shape(text.slice(0, 200)))).slice(0, 2_000);
+  return cleanLine(maskCards(fields ? redactedJson : shape(text.slice(0, 200)))).slice(0, 2_000);
 }
 
 /** Why there is no answer. */
-interface Unanswered {
+interface RequestFailure {
   readonly failure: string;
 }
 

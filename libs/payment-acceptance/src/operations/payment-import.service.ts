@@ -60,12 +60,12 @@ export interface LogImportReport extends ImportReport {
   readonly bills: readonly LoggedBill[];
 }
 
-type Importing = Pick<PaymentImportOptions, 'operator' | 'note'>;
+type OperatorNote = Pick<PaymentImportOptions, 'operator' | 'note'>;
 
 /** A list has the problems of a bill that is refused. */
-type Outcome = 'imported' | 'present' | 'skipped' | string[];
+type ImportOutcome = 'imported' | 'present' | 'skipped' | string[];
 
-const UNSEALED =
+const UNSEALED_PROBLEM =
   'The line is cut off, or has no seal from a current token of its shop: the token has changed since, or the line is forged.';
 
 /** The import of one shop's bills. */
@@ -99,7 +99,7 @@ export class PaymentImport {
    * @throws PaymentUnknownShopError
    */
   forShop(name: string): ShopImport {
-    const shop = this.shops.named(name);
+    const shop = this.shops.requireName(name);
     return {
       importBills: (bills, options) => this.importInto(shop, bills, options),
       importLog: (lines, options) => this.importLogInto(shop, lines, options),
@@ -142,7 +142,7 @@ export class PaymentImport {
       this.recordsIn(lines, scope),
       async (record, how, planned) => {
         if (record === undefined) return 'skipped';
-        if (record === 'unsealed') return [UNSEALED];
+        if (record === 'unsealed') return [UNSEALED_PROBLEM];
         const outcome = await this.importLogged(scope, record, how, planned);
         if (outcome === 'imported') bills.push(record);
         return outcome;
@@ -165,26 +165,26 @@ export class PaymentImport {
   private async importLogged(
     scope: ShopScope,
     record: CreationRecord,
-    how: Importing,
+    how: OperatorNote,
     planned: Map<string, KnownBill> | undefined,
-  ): Promise<Outcome> {
+  ): Promise<ImportOutcome> {
     const { intentId, shop, billId, linkPageUrl = null } = record;
     const intent = await this.bills.byId(intentId, shop);
-    // With the id that the service may know it by.
+    // Keeps the intent's id, by which the service may know the bill.
     if (!intent) return this.importOne(scope, record, how, planned, intentId);
-    const known = planned?.get(keyOf(record)) ?? (await this.store.known(shop, billId));
-    if (known) return compare(known, record);
+    const existing = planned?.get(keyOf(record)) ?? (await this.store.findBill(shop, billId));
+    if (existing) return compare(existing, record);
     if (intent.state === 'CREATING') return ['It is still being created: import the log again in a few minutes.'];
     if (intent.state !== 'UNKNOWN')
       return [`Its intent ${intentId} is ${intent.state} here: look it up in the account.`];
     if (planned) return plan(planned, record);
-    const found = { note: 'Found in the log.', ...how, billId, linkPageUrl };
+    const attachment = { note: 'Found in the log.', ...how, billId, linkPageUrl };
     try {
-      await attachBill(this.operator, this.callbacks, intent, found);
+      await attachBill(this.operator, this.callbacks, intent, attachment);
     } catch (error) {
       if (!(error instanceof PaymentOperatorActionError)) throw error;
-      const rival = await this.store.known(shop, billId);
-      return rival ? compare(rival, record) : [error.message];
+      const existing = await this.store.findBill(shop, billId);
+      return existing ? compare(existing, record) : [error.message];
     }
     return 'imported';
   }
@@ -194,12 +194,12 @@ export class PaymentImport {
     bills: Iterable<BillToImport> | AsyncIterable<BillToImport>,
     options: PaymentImportOptions,
   ): Promise<ImportReport> {
-    return this.importEach(bills, (given, how, planned) => this.importOne(scope, given, how, planned), options);
+    return this.importEach(bills, (bill, how, planned) => this.importOne(scope, bill, how, planned), options);
   }
 
   private async importEach<T>(
     all: Iterable<T> | AsyncIterable<T>,
-    importOne: (given: T, how: Importing, planned: Map<string, KnownBill> | undefined) => Promise<Outcome>,
+    importOne: (item: T, how: OperatorNote, planned: Map<string, KnownBill> | undefined) => Promise<ImportOutcome>,
     { operator, note, dryRun = false }: PaymentImportOptions,
   ): Promise<ImportReport> {
     const how = { operator, ...(note !== undefined && { note }) };
@@ -208,14 +208,14 @@ export class PaymentImport {
     /** What a dry run would have stored so far. */
     const planned = new Map<string, KnownBill>();
     let index = -1;
-    for await (const given of all) {
+    for await (const item of all) {
       index += 1;
-      const outcome = await importOne(given, how, dryRun ? planned : undefined);
+      const outcome = await importOne(item, how, dryRun ? planned : undefined);
       if (outcome === 'skipped') continue;
       if (typeof outcome === 'string') report[outcome] += 1;
       else {
-        const { orderId, billId } = (given ?? {}) as Partial<Record<keyof BillToImport, unknown>>;
-        report.refused.push({ index, orderId: shown(orderId), billId: shown(billId), problems: outcome });
+        const { orderId, billId } = (item ?? {}) as Partial<Record<keyof BillToImport, unknown>>;
+        report.refused.push({ index, orderId: truncateText(orderId), billId: truncateText(billId), problems: outcome });
       }
     }
     return report;
@@ -224,38 +224,38 @@ export class PaymentImport {
   /** Returns the problems of a bill that is refused. */
   private async importOne(
     scope: ShopScope,
-    given: BillToImport,
-    how: Importing,
+    input: BillToImport,
+    how: OperatorNote,
     planned: Map<string, KnownBill> | undefined,
     intentId?: IntentId,
-  ): Promise<Outcome> {
-    if (typeof given !== 'object' || (given as object | null) === null) return ['It is not an object.'];
-    const shop = await this.shopOf(scope, given.shop);
-    if (!shop) return [`There is no shop "${shown(given.shop)}".`];
+  ): Promise<ImportOutcome> {
+    if (typeof input !== 'object' || (input as object | null) === null) return ['It is not an object.'];
+    const shop = await this.shopOf(scope, input.shop);
+    if (!shop) return [`There is no shop "${truncateText(input.shop)}".`];
     const now = this.clock.now();
-    const bill = readBillToImport(given, {
+    const bill = readBillToImport(input, {
       shop,
       intentId: intentId ?? timeOrderedUuid(this.random, now),
       now,
       production: this.options.production,
     });
     if (Array.isArray(bill)) return bill;
-    const known = planned?.get(keyOf(bill)) ?? (await this.store.known(bill.shop, bill.billId));
-    if (known) return compare(known, bill);
+    const existing = planned?.get(keyOf(bill)) ?? (await this.store.findBill(bill.shop, bill.billId));
+    if (existing) return compare(existing, bill);
     if (planned) return plan(planned, bill);
     try {
       await this.insert(bill, how);
     } catch (error) {
       if (!isUniqueViolation(error)) throw error;
-      const rival = await this.store.known(bill.shop, bill.billId);
-      if (!rival) throw error;
-      return compare(rival, bill);
+      const existing = await this.store.findBill(bill.shop, bill.billId);
+      if (!existing) throw error;
+      return compare(existing, bill);
     }
     await linkLateCallbacks(this.callbacks, bill);
     return 'imported';
   }
 
-  private async insert(bill: ForeignBill, { operator, ...note }: Importing): Promise<void> {
+  private async insert(bill: ForeignBill, { operator, ...note }: OperatorNote): Promise<void> {
     const { shop, orderId, billId: serviceBillId, amount } = bill;
     const detail = { shop, orderId, serviceBillId, amount, ...note };
     await this.operator.act({ operator, action: 'import-bill', target: bill.intentId, detail }, async (tx) => {
@@ -270,10 +270,14 @@ export class PaymentImport {
   }
 }
 
-function compare(known: KnownBill, bill: Pick<ForeignBill, 'orderId' | 'amount' | 'currency'>): 'present' | string[] {
-  const same = known.orderId === bill.orderId && known.amount === bill.amount && known.currency === bill.currency;
-  if (same) return 'present';
-  const { orderId, amount, currency, state } = known;
+function compare(
+  existing: KnownBill,
+  bill: Pick<ForeignBill, 'orderId' | 'amount' | 'currency'>,
+): 'present' | string[] {
+  const isSame =
+    existing.orderId === bill.orderId && existing.amount === bill.amount && existing.currency === bill.currency;
+  if (isSame) return 'present';
+  const { orderId, amount, currency, state } = existing;
   return [`A bill with this billId already exists here: order "${orderId}", ${amount} ${currency}, ${state}.`];
 }
 
@@ -289,6 +293,6 @@ function keyOf({ shop, billId }: Pick<ForeignBill, 'shop' | 'billId'>): string {
   return `${shop} ${billId}`;
 }
 
-function shown(value: unknown): string {
+function truncateText(value: unknown): string {
   return typeof value === 'string' ? value.slice(0, 255) : '';
 }

@@ -14,8 +14,8 @@ import type { PastEventFilter } from './records/past-events.js';
 import type { PaymentStats, ShopState } from '../health/statistics.js';
 import { isUuid } from '../domain/uuid.js';
 import type { ShopScope } from '../domain/shop-scope.js';
-import { attachBill, notUnknown } from './attach-bill.js';
-import { eraseOrder, noBill, type PaymentErasureOptions } from './erasure.js';
+import { attachBill, notUnknownError } from './attach-bill.js';
+import { eraseOrder, noBillError, type PaymentErasureOptions } from './erasure.js';
 import type { PaymentTakeInOptions } from './lost-bills.js';
 import type { OperationsParts } from './operations-parts.js';
 import type { DeliveryToReplay, OperatorAction } from './storage/operator.store.js';
@@ -54,7 +54,7 @@ export class PaymentOperations {
    * @throws PaymentUnknownShopError
    */
   forShop(name: string): PaymentOperations {
-    return new PaymentOperations(this.parts, this.parts.narrowed(this.scope, name));
+    return new PaymentOperations(this.parts, this.parts.narrowScope(this.scope, name));
   }
 
   /** Counts and ages that show whether somebody has to act, and what this instance has dropped since it started. */
@@ -123,7 +123,7 @@ export class PaymentOperations {
     await this.unknownBill(intentId);
     const { store } = this.parts;
     await store.act({ operator, action: 'void-bill', target: intentId, detail: { note } }, async (tx) => {
-      if (!(await store.void(tx, intentId))) throw notUnknown(intentId);
+      if (!(await store.void(tx, intentId))) throw notUnknownError(intentId);
     });
   }
 
@@ -183,7 +183,7 @@ export class PaymentOperations {
     const only = filter.deliveryId === undefined ? undefined : (await Promise.all(reads.map((read) => read()))).flat();
     const target = only?.[0]?.intentId ?? filter.deliveryId ?? 'dead letters';
     const pieces = only ? [only] : readPieces(...reads);
-    return this.actInPieces({ operator, action: 'replay', target, detail }, pieces, async (tx, piece) => {
+    return this.actInBatches({ operator, action: 'replay', target, detail }, pieces, async (tx, piece) => {
       const ids = piece.map(({ id }) => id);
       const replayed = await store.replay(tx, ids);
       await deliveries.free(piece, [], tx);
@@ -220,12 +220,12 @@ export class PaymentOperations {
       );
     }
     const detail = this.detailOf(filter, note);
-    const pieces = readPieces<PastEvent>((after) => pastEvents.missing(filter, this.scope, after));
+    const pieces = readPieces<PastEvent>((after) => pastEvents.findMissing(filter, this.scope, after));
     const action = { operator, action: 'deliver-past-events', target: filter.consumer, detail };
-    return this.actInPieces(action, pieces, async (tx, piece) => {
-      const made = await pastEvents.deliver(tx, filter, this.scope, piece);
+    return this.actInBatches(action, pieces, async (tx, piece) => {
+      const deliveryCount = await pastEvents.deliver(tx, filter, this.scope, piece);
       await deliveries.free(piece, [], tx);
-      return made;
+      return deliveryCount;
     });
   }
 
@@ -241,7 +241,7 @@ export class PaymentOperations {
    */
   async retireConsumer(consumer: string, { operator, note = '' }: PaymentOperatorOptions): Promise<number> {
     const { store } = this.parts;
-    const read = (state: 'PENDING' | 'DEAD') => () => store.untaken(consumer, state);
+    const read = (state: 'PENDING' | 'DEAD') => () => store.findUntaken(consumer, state);
     const forget = async (tx: OwnTransaction): Promise<void> => {
       const unknown = new PaymentOperatorActionError(
         `There is no consumer "${consumer}". Check its name.`,
@@ -252,7 +252,7 @@ export class PaymentOperations {
       if (forgotten > 0 || (await read('PENDING')()).length > 0 || (await read('DEAD')()).length > 0) return;
       if (hosted === 0) throw unknown;
       throw new PaymentOperatorActionError(
-        `An instance has hosted all of consumer "${consumer}" within the last hour. If a release has removed it, wait until that is over.`,
+        `Everything that consumer "${consumer}" takes was hosted by an instance within the last hour. If a release has removed it, try again in an hour.`,
       );
     };
     /** First the consumer itself, so that nothing new comes. */
@@ -261,7 +261,7 @@ export class PaymentOperations {
       yield* readPieces(read('PENDING'), read('DEAD'));
     }
     const action = { operator, action: 'retire-consumer', target: consumer, detail: { note } };
-    return this.actInPieces(action, pieces(), async (tx, piece) => {
+    return this.actInBatches(action, pieces(), async (tx, piece) => {
       const ids = piece.filter((id) => id !== null);
       if (ids.length > 0) return store.removeUntaken(tx, consumer, ids);
       await forget(tx);
@@ -289,11 +289,11 @@ export class PaymentOperations {
   ): Promise<PaymentErasure> {
     const order = { shop, orderId };
     const isForeign = this.scope !== null && shop !== this.scope;
-    if (isForeign || databaseText(shop + orderId) !== shop + orderId) throw noBill(order);
+    if (isForeign || databaseText(shop + orderId) !== shop + orderId) throw noBillError(order);
     return eraseOrder(this.parts, order, options);
   }
 
-  /** The order and its shop stand apart: an erasure finds the notes of its order by them. */
+  /** The order and its shop are stored separately: an erasure finds the notes of its order by them. */
   private detailOf(filter: { readonly orderId?: OrderId; readonly shop?: string }, note: string): object {
     const { orderId, shop = this.scope } = filter;
     const order = orderId !== undefined && { orderId, ...(shop !== null && { shop }) };
@@ -302,15 +302,15 @@ export class PaymentOperations {
 
   private async unknownBill(intentId: IntentId): Promise<BillRecord> {
     const bill = isUuid(intentId) ? await this.parts.bills.byId(intentId, this.scope) : undefined;
-    if (bill?.state !== 'UNKNOWN') throw notUnknown(intentId);
+    if (bill?.state !== 'UNKNOWN') throw notUnknownError(intentId);
     return bill;
   }
 
   /**
-   * Each piece in a transaction of its own, so that none holds its locks for long, and what is done stays done. After it a
-   * rest four times as long, so that an action takes a fifth of what the database can do at most.
+   * Runs each piece in a transaction of its own, so that none holds its locks for long and what is done stays done. Each is
+   * followed by a pause four times as long, so that an action uses at most a fifth of the database's time.
    */
-  private async actInPieces<T>(
+  private async actInBatches<T>(
     action: OperatorAction,
     pieces: Iterable<readonly T[]> | AsyncIterable<readonly T[]>,
     work: (tx: OwnTransaction, piece: readonly T[]) => Promise<number>,

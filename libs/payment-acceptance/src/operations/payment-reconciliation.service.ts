@@ -14,7 +14,7 @@ import { PaymentOperatorActionError, PaymentReconciliationIncompleteError } from
 import {
   comparePayments,
   isOfDay,
-  notAnswered,
+  unansweredBill,
   type ReconciledPayment,
   type StatementComparison,
 } from './reconciliation.js';
@@ -45,8 +45,8 @@ export interface ShopReconciliation {
 /** How far the clocks of the service and the database may be apart. */
 const SKEW_MS = 3_600_000;
 const DAY_MS = 24 * 3_600_000;
-/** So many that the history, which each page reads, is read once or twice. */
-const PAGE = 50_000;
+/** Large enough that the history, which each page reads anew, is read only once or twice. */
+const PAGE_SIZE = 50_000;
 /** Stop after this many consecutive bills without an answer: the service is probably down. */
 const MAX_FAILURES = 10;
 
@@ -69,7 +69,7 @@ export class PaymentReconciliation {
    * @throws PaymentUnknownShopError
    */
   forShop(name: string): ShopReconciliation {
-    const shop = this.shops.named(name);
+    const shop = this.shops.requireName(name);
     return {
       reconcile: (options) => this.reconcile({ ...options, shop }),
       compareStatement: (statement) => this.compareStatement(statement, shop),
@@ -99,7 +99,7 @@ export class PaymentReconciliation {
    * @throws PaymentUnknownShopError
    * @throws PaymentServiceError, PaymentShopError for the only shop: the service does not answer for many bills in a row, or its
    *   settings cannot be read
-   * @throws PaymentReconciliationIncompleteError for such among all shops, once the others are reconciled
+   * @throws PaymentReconciliationIncompleteError if that happens to some of all shops, once the others are reconciled
    */
   async *reconcile(options: PaymentReconciliationOptions): AsyncGenerator<ReconciledPayment> {
     const midnight = midnightOf(options.day);
@@ -107,7 +107,7 @@ export class PaymentReconciliation {
     const failed: { shop: string; error: string }[] = [];
     for (const shop of names) {
       try {
-        yield* this.ofShop(await this.shops.get(shop), midnight, options);
+        yield* this.reconcileShop(await this.shops.get(shop), midnight, options);
       } catch (error) {
         if (names.length === 1 || !isOfShop(error)) throw error;
         failed.push({ shop, error: error.code });
@@ -116,7 +116,7 @@ export class PaymentReconciliation {
     if (failed.length > 0) throw new PaymentReconciliationIncompleteError(failed);
   }
 
-  private async *ofShop(
+  private async *reconcileShop(
     shop: Shop,
     midnight: number,
     { day, followed = false, signal }: PaymentReconciliationOptions,
@@ -135,10 +135,10 @@ export class PaymentReconciliation {
     for await (const bill of this.bills(active)) {
       signal?.throwIfAborted();
       const [{ rows, error }] = await Promise.all([
-        this.ofBill(shop, bill, signal),
+        this.reconcileBill(shop, bill, signal),
         sleep(pauseMs, undefined, { signal }),
       ]);
-      failures = error && isAway(error) ? failures + 1 : 0;
+      failures = error && isShopWide(error) ? failures + 1 : 0;
       if (error && failures >= MAX_FAILURES) throw error;
       yield* rows.filter((row) => isOfDay(row, day, { from, to }));
     }
@@ -147,30 +147,32 @@ export class PaymentReconciliation {
   private async *bills(span: ReconciliationSpan): AsyncGenerator<BillToReconcile> {
     let last: BillToReconcile | undefined;
     do {
-      const page = await this.store.bills(span, last, PAGE);
+      const page = await this.store.bills(span, last, PAGE_SIZE);
       yield* page;
-      last = page.length < PAGE ? undefined : page.at(-1);
+      last = page.length < PAGE_SIZE ? undefined : page.at(-1);
     } while (last);
   }
 
   /** Asks the service before reading the ledger, so that what is settled meanwhile is in the ledger. */
-  private async ofBill(
+  private async reconcileBill(
     shop: Shop,
     bill: BillToReconcile,
     signal: AbortSignal | undefined,
   ): Promise<{ rows: ReconciledPayment[]; error?: PaymentServiceError }> {
     const compared = async (listed: readonly ReportedPayment[], isWhole: boolean): Promise<ReconciledPayment[]> =>
       comparePayments(shop.name, bill, listed, await this.store.payments(bill.intentId), isWhole);
-    const whole = (code: string): ReconciledPayment => notAnswered(shop.name, bill, code);
+    const unanswered = (code: string): ReconciledPayment => unansweredBill(shop.name, bill, code);
     try {
       const control = signal && { signal };
       const { payments, problems } = await this.client.readPaymentList(shop, bill.billId, control, Infinity);
       const isWhole = problems.length === 0;
-      return { rows: [...(isWhole ? [] : [whole('answer-not-understood')]), ...(await compared(payments, isWhole))] };
+      return {
+        rows: [...(isWhole ? [] : [unanswered('answer-not-understood')]), ...(await compared(payments, isWhole))],
+      };
     } catch (error) {
       if (!(error instanceof PaymentServiceError)) throw error;
       const unlisted = (await compared([], false)).map((row) => ({ ...row, error: error.code }));
-      return { rows: [whole(error.code), ...unlisted], error };
+      return { rows: [unanswered(error.code), ...unlisted], error };
     }
   }
 }
@@ -181,7 +183,7 @@ export function isOfShop(error: unknown): error is PaymentAcceptanceError {
 }
 
 /** Whether the error is not about this bill: the next one will most likely get the same. */
-function isAway(error: PaymentServiceError): boolean {
+function isShopWide(error: PaymentServiceError): boolean {
   return isWithoutAnswer(error) || isRefusalOfShop(error);
 }
 

@@ -30,7 +30,7 @@ export class PaymentRecords {
    * @throws PaymentUnknownShopError
    */
   forShop(name: string): PaymentRecords {
-    return new PaymentRecords(this.parts, this.parts.narrowed(this.scope, name));
+    return new PaymentRecords(this.parts, this.parts.narrowScope(this.scope, name));
   }
 
   /** Names of all shops in the records, including those that are gone. */

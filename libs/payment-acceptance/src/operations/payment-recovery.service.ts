@@ -49,8 +49,8 @@ const MAX_RECHECKS_PER_SECOND = 20;
 /** Statements between two updates of the record. */
 const RECORDED_EVERY = 100;
 
-/** So many that the history, which each page reads, is read once or twice. */
-const PAGE = 50_000;
+/** Large enough that the history, which each page reads anew, is read only once or twice. */
+const PAGE_SIZE = 50_000;
 
 /**
  * Recovers from a database that went back in time: a lagging standby was promoted, or an older backup restored. Idempotent.
@@ -69,7 +69,7 @@ export class PaymentRecovery {
    * @throws PaymentUnknownShopError
    */
   forShop(name: string): ShopRecovery {
-    const shop = this.shops.named(name);
+    const shop = this.shops.requireName(name);
     return { recover: (options) => this.recover({ ...options, shop }) };
   }
 
@@ -98,7 +98,7 @@ export class PaymentRecovery {
         if (shop !== undefined || !isOfShop(error)) throw error;
         failed.push({ shop: name, error: error.message });
       }
-      bills.push(...(await this.ofPostbacks(name, since)));
+      bills.push(...(await this.recoverFromPostbacks(name, since)));
       unknownOutcomes += await this.store.unknownOutcomes(name);
     }
     return { dryRun, shops, failed, bills, unknownOutcomes };
@@ -121,31 +121,31 @@ export class PaymentRecovery {
     } as const;
     const recorded = dryRun ? undefined : await this.operator.record(action);
     do {
-      const page = await this.store.billsToRecheck(shop, since, last, PAGE);
-      for (let at = 0; at < page.length; at += perSecond, seconds += 1) {
-        const ids = page.slice(at, at + perSecond).map(({ intentId }) => intentId);
+      const page = await this.store.billsToRecheck(shop, since, last, PAGE_SIZE);
+      for (let offset = 0; offset < page.length; offset += perSecond, seconds += 1) {
+        const ids = page.slice(offset, offset + perSecond).map(({ intentId }) => intentId);
         if (!dryRun) await this.store.recheck(ids, seconds * 1_000);
         rechecked += ids.length;
         if (recorded !== undefined && seconds % RECORDED_EVERY === 0)
           await this.operator.amend(recorded, { rechecked });
       }
       if (recorded !== undefined) await this.operator.amend(recorded, { rechecked });
-      last = page.length < PAGE ? undefined : page.at(-1);
+      last = page.length < PAGE_SIZE ? undefined : page.at(-1);
     } while (last);
     return { shop, rechecked, withinSeconds: seconds };
   }
 
-  private async ofPostbacks(shop: string, since: Date): Promise<RecoveredBill[]> {
+  private async recoverFromPostbacks(shop: string, since: Date): Promise<RecoveredBill[]> {
     const evidence = new Map<BillId, PostbackEvidence>();
     let last: UnknownBillPostback | undefined;
     do {
-      const page = await this.store.postbacksOfUnknownBills(shop, since, last, PAGE);
+      const page = await this.store.postbacksOfUnknownBills(shop, since, last, PAGE_SIZE);
       for (const postback of page) {
         const bill = evidence.get(postback.billId) ?? new PostbackEvidence(shop, postback);
         bill.add(postback);
         evidence.set(bill.billId, bill);
       }
-      last = page.length < PAGE ? undefined : page.at(-1);
+      last = page.length < PAGE_SIZE ? undefined : page.at(-1);
     } while (last);
     return Array.from(evidence.values(), (each) => each.bill());
   }

@@ -5,7 +5,7 @@ import { isUuid } from '../domain/uuid.js';
 import type { RecordedReview } from './records/bill-history.js';
 import type { OperatorStore, ReviewRow } from './storage/operator.store.js';
 import type { ShopScope } from '../domain/shop-scope.js';
-import { assertAcceptable, listedIn } from './acceptance.js';
+import { assertAcceptable, listedPaymentOf } from './acceptance.js';
 import type { OperationsParts } from './operations-parts.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 import { isServiceId, type BillId, type PaymentId } from '../domain/ids.js';
@@ -39,7 +39,7 @@ export class PaymentReviews {
    * @throws PaymentUnknownShopError
    */
   forShop(name: string): PaymentReviews {
-    return new PaymentReviews(this.parts, this.parts.narrowed(this.scope, name));
+    return new PaymentReviews(this.parts, this.parts.narrowScope(this.scope, name));
   }
 
   /**
@@ -63,16 +63,16 @@ export class PaymentReviews {
     await settlement.settleByOperator(review, async (tx, bill, { firstPaymentId }) => {
       await this.close(tx, reviewId, 'ACCEPTED', options);
       const paymentId = paymentOf(review, options);
-      const known = await settlement.payments(tx, bill, [paymentId]);
-      const row = known.find((one) => one.paymentId === paymentId);
+      const payments = await settlement.payments(tx, bill, [paymentId]);
+      const row = payments.find((one) => one.paymentId === paymentId);
       if (row?.intentId === bill.intentId && row.verdict === 'succeeded') return undefined;
       const newest = await store.newestReview(tx, bill.intentId, paymentId);
       const orderOf = (billId: BillId) => store.orderOfBill(tx, bill.shop, billId);
       const { hadFailed = false } = options;
       await assertAcceptable({ bill, review, paymentId, row, newest, orderOf, hadFailed });
       const amount = amountOf(review, bill.currency, options);
-      const accepted = { paymentId, amount, operator: databaseText(options.operator), listed: listedIn(review) };
-      return decideAccepted(bill, firstPaymentId, known, accepted);
+      const accepted = { paymentId, amount, operator: databaseText(options.operator), listed: listedPaymentOf(review) };
+      return decideAccepted(bill, firstPaymentId, payments, accepted);
     });
   }
 
@@ -87,7 +87,7 @@ export class PaymentReviews {
 
   private async open(reviewId: string): Promise<ReviewRow> {
     const review = isUuid(reviewId) ? await this.parts.store.review(reviewId, this.scope) : undefined;
-    if (review?.state !== 'OPEN') throw notOpen(reviewId);
+    if (review?.state !== 'OPEN') throw notOpenError(reviewId);
     return review;
   }
 
@@ -99,7 +99,7 @@ export class PaymentReviews {
   ): Promise<void> {
     const { store } = this.parts;
     const review = await store.review(reviewId, this.scope, tx);
-    if (review?.state !== 'OPEN') throw notOpen(reviewId);
+    if (review?.state !== 'OPEN') throw notOpenError(reviewId);
     await store.closeReview(tx, reviewId, state, operator);
     const action = state === 'ACCEPTED' ? 'accept-review' : 'dismiss-review';
     const named = review.paymentId ?? paymentId ?? null;
@@ -124,7 +124,7 @@ function paymentOf(review: ReviewRow, options: PaymentAcceptReviewOptions): stri
 
 /** The operator's amount, else the review's. */
 function amountOf(review: ReviewRow, currency: string, options: PaymentAcceptReviewOptions): DecimalAmount {
-  const listed = listedIn(review);
+  const listed = listedPaymentOf(review);
   const stated = listed?.currency === currency && listed.amount !== null ? listed.amount : '';
   const amount = parseAmount(options.amount ?? stated);
   if (amount === null || /^-|^0\.00$/.test(amount)) {
@@ -135,7 +135,7 @@ function amountOf(review: ReviewRow, currency: string, options: PaymentAcceptRev
   return amount;
 }
 
-function notOpen(reviewId: string): PaymentOperatorActionError {
+function notOpenError(reviewId: string): PaymentOperatorActionError {
   return new PaymentOperatorActionError(
     `There is no open review ${reviewId.slice(0, 64)}. List the open reviews: it may have been closed meanwhile.`,
   );

@@ -99,22 +99,22 @@ export function comparePayments(
   ledger: readonly PaymentToReconcile[],
   isWhole = true,
 ): ReconciledPayment[] {
-  const own = new Map(ledger.map((payment) => [payment.paymentId, payment]));
-  const theirs = new Map(listed.map((payment) => [payment.paymentId, payment]));
-  return [...new Set([...theirs.keys(), ...own.keys()])].map((paymentId) => {
-    const [service, kept] = [theirs.get(paymentId), own.get(paymentId)];
+  const ledgerById = new Map(ledger.map((payment) => [payment.paymentId, payment]));
+  const listedById = new Map(listed.map((payment) => [payment.paymentId, payment]));
+  return [...new Set([...listedById.keys(), ...ledgerById.keys()])].map((paymentId) => {
+    const [service, ledgerPayment] = [listedById.get(paymentId), ledgerById.get(paymentId)];
     return {
       ...namesOf(shop, bill),
-      ...sideBySide(service, kept, {
-        createdAt: service?.createdAtText ?? kept?.createdAtText ?? null,
-        differences: service || isWhole ? differencesOf(bill, service, kept) : ['not-answered'],
+      ...sideBySide(service, ledgerPayment, {
+        createdAt: service?.createdAtText ?? ledgerPayment?.createdAtText ?? null,
+        differences: service || isWhole ? differencesOf(bill, service, ledgerPayment) : ['not-answered'],
       }),
     };
   });
 }
 
 /** The row of a bill about which the service did not answer, or not in full. */
-export function notAnswered(shop: string, bill: BillToReconcile, error: string): ReconciledPayment {
+export function unansweredBill(shop: string, bill: BillToReconcile, error: string): ReconciledPayment {
   return {
     ...namesOf(shop, bill),
     ...sideBySide(undefined, undefined, { createdAt: null, differences: ['not-answered'], error }),
@@ -123,14 +123,15 @@ export function notAnswered(shop: string, bill: BillToReconcile, error: string):
 
 /**
  * Adds a row to the totals of its currencies.
- * @param isStatement whether the row is of a statement, where a payment of another bill than the ledger says is listed once
+ * @param isStatement whether the row is of a statement, which lists a payment only once even if the ledger has it under
+ *   another bill
  */
 export function addToTotals(
   totals: Map<string, ReconciliationTotal>,
   row: StatementComparison,
   isStatement = false,
 ): void {
-  const of = (currency: string): ReconciliationTotal =>
+  const totalOf = (currency: string): ReconciliationTotal =>
     totals.get(currency) ?? {
       currency,
       servicePayments: 0,
@@ -140,13 +141,13 @@ export function addToTotals(
     };
   const counted = (!isStatement && row.differences.includes('other-bill')) || row.differences.includes('listed-twice');
   if (row.serviceStatus === 'SUCCESS' && row.serviceAmount !== null && !counted) {
-    const total = of(row.serviceCurrency ?? '');
+    const total = totalOf(row.serviceCurrency ?? '');
     const serviceAmount = addAmounts(total.serviceAmount, row.serviceAmount);
     totals.set(total.currency, { ...total, servicePayments: total.servicePayments + 1, serviceAmount });
   }
   const isPaid = row.ledgerStatus === 'SUCCESS' || row.verdict === 'succeeded';
   if (isPaid && row.ledgerAmount !== null && !row.differences.includes('listed-twice')) {
-    const total = of(row.ledgerCurrency ?? '');
+    const total = totalOf(row.ledgerCurrency ?? '');
     const ledgerAmount = addAmounts(total.ledgerAmount, row.ledgerAmount);
     totals.set(total.currency, { ...total, ledgerPayments: total.ledgerPayments + 1, ledgerAmount });
   }
@@ -155,25 +156,25 @@ export function addToTotals(
 function differencesOf(
   bill: BillToReconcile,
   service: ReportedPayment | undefined,
-  kept: PaymentToReconcile | undefined,
+  ledgerPayment: PaymentToReconcile | undefined,
 ): ReconciliationDifference[] {
   if (!service) return ['missing-at-service'];
   if (service.billId !== null && service.billId !== bill.billId) return ['other-bill'];
-  return kept ? differencesBetween(service, kept) : ['missing-in-ledger'];
+  return ledgerPayment ? differencesBetween(service, ledgerPayment) : ['missing-in-ledger'];
 }
 
 /** How a payment that both have differs. */
 export function differencesBetween(
   listed: Pick<ReportedPayment, 'status' | 'amount' | 'currency'>,
-  kept: PaymentToReconcile,
+  ledgerPayment: PaymentToReconcile,
 ): ReconciliationDifference[] {
-  const found: [ReconciliationDifference, boolean][] = [
-    ['status', listed.status !== kept.status],
-    ['amount', listed.amount !== kept.amount],
-    ['currency', listed.currency !== kept.currency],
-    ['event-missing', kept.verdict === 'succeeded' && !kept.succeeded],
+  const comparisons: [ReconciliationDifference, boolean][] = [
+    ['status', listed.status !== ledgerPayment.status],
+    ['amount', listed.amount !== ledgerPayment.amount],
+    ['currency', listed.currency !== ledgerPayment.currency],
+    ['event-missing', ledgerPayment.verdict === 'succeeded' && !ledgerPayment.succeeded],
   ];
-  return found.filter(([, differs]) => differs).map(([difference]) => difference);
+  return comparisons.filter(([, differs]) => differs).map(([difference]) => difference);
 }
 
 function namesOf(shop: string, { orderId, billId, state: billState }: BillToReconcile) {
@@ -183,7 +184,7 @@ function namesOf(shop: string, { orderId, billId, state: billState }: BillToReco
 /** A payment as it is listed, and in the ledger. */
 export function sideBySide(
   listed: Pick<ReportedPayment, 'paymentId' | 'status' | 'amount' | 'currency'> | undefined,
-  kept: PaymentToReconcile | undefined,
+  ledgerPayment: PaymentToReconcile | undefined,
   {
     createdAt,
     differences,
@@ -191,16 +192,16 @@ export function sideBySide(
   }: Pick<ReconciledPayment, 'createdAt' | 'differences'> & { error?: string | null },
 ) {
   return {
-    paymentId: listed?.paymentId ?? kept?.paymentId ?? null,
+    paymentId: listed?.paymentId ?? ledgerPayment?.paymentId ?? null,
     createdAt,
-    firstSeenAt: kept?.firstSeenAt.toISOString() ?? null,
+    firstSeenAt: ledgerPayment?.firstSeenAt.toISOString() ?? null,
     serviceStatus: listed?.status ?? null,
-    ledgerStatus: kept?.status ?? null,
+    ledgerStatus: ledgerPayment?.status ?? null,
     serviceAmount: listed?.amount ?? null,
-    ledgerAmount: kept?.amount ?? null,
+    ledgerAmount: ledgerPayment?.amount ?? null,
     serviceCurrency: listed?.currency ?? null,
-    ledgerCurrency: kept?.currency ?? null,
-    verdict: kept?.verdict ?? null,
+    ledgerCurrency: ledgerPayment?.currency ?? null,
+    verdict: ledgerPayment?.verdict ?? null,
     differences,
     error,
   };

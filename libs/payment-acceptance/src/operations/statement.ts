@@ -27,7 +27,7 @@ export interface StatementPayment {
 
 /** How many payments one query looks up. */
 const BATCH = 500;
-const PAGE = 5_000;
+const PAGE_SIZE = 5_000;
 
 /** How far the clocks of the service and the database may be apart. */
 const SKEW_MS = 3_600_000;
@@ -44,15 +44,15 @@ class StatementSpan {
     this.from = Math.min(this.from, createdAt.getTime());
     this.to = Math.max(this.to, createdAt.getTime());
     this.statuses.add(status);
-    const known = this.ids.size;
-    return this.ids.add(paymentId).size > known;
+    const sizeBefore = this.ids.size;
+    return this.ids.add(paymentId).size > sizeBefore;
   }
 
   /** Whether a complete statement would list this payment of the ledger. */
   covers({ status, verdict, createdAtText, firstSeenAt }: LedgerPaymentOfBill, timeZone: string): boolean {
     const created = createdAtText === null ? undefined : statementInstant(createdAtText, timeZone);
-    const at = (created ?? firstSeenAt).getTime();
-    return (this.statuses.has(status) || verdict === 'succeeded') && at >= this.from && at <= this.to;
+    const epochMs = (created ?? firstSeenAt).getTime();
+    return (this.statuses.has(status) || verdict === 'succeeded') && epochMs >= this.from && epochMs <= this.to;
   }
 }
 
@@ -73,14 +73,14 @@ export async function* compareWithLedger(
   if (span.from > span.to) return;
   let after: PaymentId = '';
   for (;;) {
-    const page = await store.paymentsSeen(shop.name, new Date(span.from - SKEW_MS), after, PAGE);
-    for (const kept of page) {
-      if (!span.ids.has(kept.paymentId) && span.covers(kept, shop.timeZone)) {
-        yield rowOf(shop.name, undefined, kept, undefined, ['missing-in-statement']);
+    const page = await store.paymentsSeen(shop.name, new Date(span.from - SKEW_MS), after, PAGE_SIZE);
+    for (const ledgerPayment of page) {
+      if (!span.ids.has(ledgerPayment.paymentId) && span.covers(ledgerPayment, shop.timeZone)) {
+        yield rowOf(shop.name, undefined, ledgerPayment, undefined, ['missing-in-statement']);
       }
     }
     const last = page.at(-1);
-    if (!last || page.length < PAGE) return;
+    if (!last || page.length < PAGE_SIZE) return;
     after = last.paymentId;
   }
 }
@@ -95,44 +95,51 @@ async function* compareBatch(
     shop,
     batch.map(({ paymentId }) => databaseText(paymentId)),
   );
-  const kept = new Map(payments.map((payment) => [payment.paymentId, payment]));
+  const ledgerById = new Map(payments.map((payment) => [payment.paymentId, payment]));
   const named = batch.flatMap(({ paymentId, billId }) =>
-    kept.has(paymentId) || billId === null ? [] : databaseText(billId),
+    ledgerById.has(paymentId) || billId === null ? [] : databaseText(billId),
   );
   const bills = new Map((await store.billsNamed(shop, [...new Set(named)])).map((bill) => [bill.billId, bill]));
   for (const listed of batch) {
-    const own = kept.get(listed.paymentId);
+    const ledgerPayment = ledgerById.get(listed.paymentId);
     const bill = listed.billId === null ? undefined : bills.get(listed.billId);
-    const twice: ReconciliationDifference[] = span.add(listed) ? [] : ['listed-twice'];
-    yield rowOf(shop, listed, own, bill, [...twice, ...differencesOf(listed, own, bill)]);
+    const duplicateDifference: ReconciliationDifference[] = span.add(listed) ? [] : ['listed-twice'];
+    yield rowOf(shop, listed, ledgerPayment, bill, [
+      ...duplicateDifference,
+      ...differencesOf(listed, ledgerPayment, bill),
+    ]);
   }
 }
 
 function differencesOf(
   listed: StatementPayment,
-  kept: LedgerPaymentOfBill | undefined,
+  ledgerPayment: LedgerPaymentOfBill | undefined,
   bill: NamedBill | undefined,
 ): ReconciliationDifference[] {
-  if (!kept) return listed.billId !== null && !bill ? ['missing-in-ledger', 'unknown-bill'] : ['missing-in-ledger'];
-  const isOfOther = listed.billId !== null && listed.billId !== kept.billId;
-  const found = differencesBetween({ ...listed, currency: listed.currency ?? kept.currency }, kept);
-  return isOfOther ? ['other-bill', ...found] : found;
+  if (!ledgerPayment)
+    return listed.billId !== null && !bill ? ['missing-in-ledger', 'unknown-bill'] : ['missing-in-ledger'];
+  const isOfOther = listed.billId !== null && listed.billId !== ledgerPayment.billId;
+  const differences = differencesBetween(
+    { ...listed, currency: listed.currency ?? ledgerPayment.currency },
+    ledgerPayment,
+  );
+  return isOfOther ? ['other-bill', ...differences] : differences;
 }
 
 function rowOf(
   shop: string,
   listed: StatementPayment | undefined,
-  kept: LedgerPaymentOfBill | undefined,
+  ledgerPayment: LedgerPaymentOfBill | undefined,
   bill: NamedBill | undefined,
   differences: readonly ReconciliationDifference[],
 ): StatementComparison {
   return {
     shop,
-    orderId: kept?.orderId ?? bill?.orderId ?? null,
-    billId: kept?.billId ?? listed?.billId ?? null,
-    billState: kept?.billState ?? bill?.state ?? null,
-    ...sideBySide(listed, kept, {
-      createdAt: kept?.createdAtText ?? listed?.createdAt.toISOString() ?? null,
+    orderId: ledgerPayment?.orderId ?? bill?.orderId ?? null,
+    billId: ledgerPayment?.billId ?? listed?.billId ?? null,
+    billState: ledgerPayment?.billState ?? bill?.state ?? null,
+    ...sideBySide(listed, ledgerPayment, {
+      createdAt: ledgerPayment?.createdAtText ?? listed?.createdAt.toISOString() ?? null,
       differences,
     }),
   };
@@ -140,8 +147,8 @@ function rowOf(
 
 async function* batchesOf<T>(all: AsyncIterable<T>): AsyncGenerator<T[]> {
   let batch: T[] = [];
-  for await (const one of all) {
-    batch.push(one);
+  for await (const item of all) {
+    batch.push(item);
     if (batch.length < BATCH) continue;
     yield batch;
     batch = [];

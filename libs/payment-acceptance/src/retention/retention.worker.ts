@@ -8,7 +8,7 @@ import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-optio
 import { RetentionStore } from './storage/retention.store.js';
 
 /** About how many rows record one bill: itself, payments, callbacks, events, deliveries. */
-const ROWS_OF_A_BILL = 10;
+const ROWS_PER_BILL = 10;
 
 /** Removes old records in small batches, with pauses between them. */
 @Injectable()
@@ -54,7 +54,7 @@ export class RetentionWorker {
     // Jitter, so that instances that start together do not poll together.
     await this.pause(everyMs * this.random.fraction());
     while (!this.stopping.signal.aborted) {
-      /** What has failed waits for the next turn, and holds nothing else up. */
+      /** Kinds that have failed: they wait for the next turn and hold up nothing else. */
       const failed = new Set<number>();
       while ((await this.batch(failed)) > 0) await this.pause(pauseMs);
       await this.pause(everyMs);
@@ -76,7 +76,7 @@ export class RetentionWorker {
     const { retention } = this.options;
     if (retention === false) return { rows: 0, failures: [] };
     const { redactCallbacksAfterMs, deleteCallbacksAfterMs, redactBillsAfterMs, batchSize } = retention;
-    const billsAtOnce = Math.ceil(batchSize / ROWS_OF_A_BILL);
+    const billsAtOnce = Math.ceil(batchSize / ROWS_PER_BILL);
     const kinds: [number | null, (afterMs: number) => Promise<number>][] = [
       [deleteCallbacksAfterMs, (afterMs) => store.deleteCallbacks(afterMs, batchSize)],
       [redactCallbacksAfterMs, (afterMs) => store.redactCallbacks(afterMs, batchSize)],

@@ -14,14 +14,14 @@ import { provesShopIsAccepted } from './check-errors.js';
 import { fieldsOf, warnOfProblems } from './check-log.js';
 import { recordLags } from './lags.js';
 import { RefusedShops } from './refused-shops.js';
-import { SettlementService, type Settled } from './settlement.service.js';
+import { SettlementService, type SettlementResult } from './settlement.service.js';
 import { CheckStore } from './storage/check.store.js';
 import { ShopStore } from './storage/shop.store.js';
 
 /** A check that was answered. */
 export interface CheckedBill {
   readonly listed: PaymentList;
-  readonly settled: Settled;
+  readonly settled: SettlementResult;
   readonly outcome: 'settled' | 'unchanged' | 'stale';
 }
 
@@ -45,7 +45,7 @@ export class BillChecks {
   }
 
   /**
-   * Asks once, within the shop's limits; the caller has taken a place, and leaves it.
+   * Asks once, within the shop's limits; the caller has taken a slot and gives it back afterwards.
    * @throws PaymentServiceError, GroupCommitTimeoutError, and what the database or a judge of the host's throws. Ending the claim is
    *   left to the caller then, unless the service has too many payments of the bill to list any: that is in review.
    */
@@ -82,18 +82,18 @@ export class BillChecks {
       return { listed, settled, outcome: 'stale' };
     }
     if (settled.events.length === 0) return { listed, settled, outcome: 'unchanged' };
-    if (settled.isWaiting) this.wakeUps.tell('event');
+    if (settled.isWaiting) this.wakeUps.notify('event');
     recordLags(this.metrics, claim, listed.payments, settled.events, this.clock.now());
     return { listed, settled, outcome: 'settled' };
   }
 
   /** The service of a shop is back: bills postponed during the outage need not wait for their backoff. */
   private async retryNow(shop: string): Promise<void> {
-    const bills = this.requests.takePutOff(shop);
+    const bills = this.requests.takePostponed(shop);
     if (bills.length === 0) return;
     try {
       await this.checks.retryNow(bills);
-      this.wakeUps.tell('hint');
+      this.wakeUps.notify('hint');
     } catch (error) {
       const line = `Could not check the postponed bills of shop "${shop}"; they wait until their pause ends. ${describeError(error)}`;
       this.logger.write('checks-not-retried', line, { shop, error: errorType(error) });

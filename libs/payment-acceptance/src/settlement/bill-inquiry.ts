@@ -3,7 +3,7 @@ import { PaymentServiceClient } from '../client/payment-service.client.js';
 import { PaymentRequestRefusedError, PaymentTooManyPaymentsError } from '../client/service.errors.js';
 import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
-import { LeasedWorker, type Claimed, type LeasedWork } from '../common/leased-worker.js';
+import { LeasedWorker, type ClaimResult, type LeasedWork } from '../common/leased-worker.js';
 import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
 import { PaymentRandom } from '../common/random.js';
 import { maskCards } from '../common/redact.js';
@@ -13,7 +13,7 @@ import { Throttle } from '../common/throttle.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import type { BillId } from '../domain/ids.js';
 import type { PaymentList, ReportedPayment } from '../domain/payment.js';
-import { InquiryStore, type ShopToAsk, type SoughtBill } from './storage/inquiry.store.js';
+import { InquiryStore, type ShopToAsk, type BillToAsk } from './storage/inquiry.store.js';
 import { isRefusalOfBill, isRefusalOfShop, isWithoutAnswer } from './check-errors.js';
 import { CheckRequests, retryAfter } from '../client/check-requests.js';
 import { FollowedShops } from './followed-shops.js';
@@ -21,7 +21,7 @@ import { FollowedShops } from './followed-shops.js';
 /** Requests to the service for some bills of a shop. */
 interface Inquiries {
   readonly shop: Shop;
-  readonly sought: readonly SoughtBill[];
+  readonly bills: readonly BillToAsk[];
   /** Maximum requests at once. */
   readonly atOnce: number;
   /** Whether more than half of the places for unknown bills are taken. */
@@ -32,7 +32,7 @@ interface Inquiries {
  * Whether the service says that it does not know the bill; `kept` if it may know it. After `failed`, and `none` if the service or the
  * shop is in trouble, no other bill is asked for in the turn.
  */
-type Answer = 'kept' | 'unknown' | 'failed' | 'none';
+type InquiryAnswer = 'kept' | 'unknown' | 'failed' | 'none';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -45,7 +45,7 @@ const PAUSES_MS: readonly number[] = [10 * MINUTE, HOUR, 6 * HOUR, DAY, 3 * DAY]
 const POLL_MS = 10_000;
 
 /** A turn makes as many requests as fit into this time, and at least one. */
-const TURN_MS = 1_000;
+const ROUND_MS = 1_000;
 
 /** Requests at once for one shop, and shops at once. */
 const MAX_AT_ONCE = 8;
@@ -55,14 +55,14 @@ const MAX_SHOPS = 4;
 const LEASE_MS = 2 * MINUTE;
 
 /** Pause after a request without an answer, if the service asks for no longer one. */
-const FAILED_MS = 15_000;
+const FAILURE_PAUSE_MS = 15_000;
 
 /** How often unsuccessful inquiries are deleted, and after how long: by then their postbacks no longer wait. */
 const HOUSEKEEPING_MS = HOUR;
-const FORGET_MS = 60 * DAY;
+const DELETE_AFTER_MS = 60 * DAY;
 
 /** How long a shop without anything to ask for is skipped. */
-const NOTHING_MS = MINUTE;
+const EMPTY_SHOP_PAUSE_MS = MINUTE;
 
 /**
  * Finds bills that the service created but that are missing from the ledger, for example after a backup was restored: if a
@@ -81,7 +81,7 @@ export class BillInquiry implements LeasedWork<Inquiries> {
   private readonly housekeeping: Throttle;
   private readonly worker: LeasedWorker<Inquiries>;
   /** When a shop last had nothing to ask for. */
-  private readonly nothingAt = new Map<string, number>();
+  private readonly emptySince = new Map<string, number>();
   /** Shops with requests in flight. */
   private readonly asking = new Set<string>();
 
@@ -116,38 +116,38 @@ export class BillInquiry implements LeasedWork<Inquiries> {
 
   /** @internal Deletes old unsuccessful inquiries. */
   async maintain(): Promise<void> {
-    if (this.housekeeping.tryTake()) await this.store.forget(FORGET_MS);
+    if (this.housekeeping.tryTake()) await this.store.forget(DELETE_AFTER_MS);
   }
 
   /** @internal */
-  async claim(limit: number): Promise<Claimed<Inquiries>> {
-    if (!this.isOn) return NOTHING;
+  async claim(limit: number): Promise<ClaimResult<Inquiries>> {
+    if (!this.isOn) return NO_INQUIRIES;
     const open = (await this.store.shopsToAsk()).filter(
-      ({ shop }) => this.followed.follows(shop) && !this.asking.has(shop) && !this.isQuiet(shop),
+      ({ shop }) => this.followed.follows(shop) && !this.asking.has(shop) && !this.isSkipped(shop),
     );
-    const turns = new Map(open.map((turn) => [turn.shop, turn]));
+    const dueShops = new Map(open.map((dueShop) => [dueShop.shop, dueShop]));
     const items: Inquiries[] = [];
-    for await (const shop of this.followed.settingsOf([...turns.keys()])) {
-      const turn = turns.get(shop.name);
-      const inquiries = turn && (await this.take(shop, turn));
+    for await (const shop of this.followed.settingsOf([...dueShops.keys()])) {
+      const dueShop = dueShops.get(shop.name);
+      const inquiries = dueShop && (await this.leaseBills(shop, dueShop));
       if (inquiries) items.push(inquiries);
       if (items.length === limit) break;
     }
     for (const { shop } of items) this.asking.add(shop.name);
-    return { items, nextMs: items.length > 0 ? Math.max(TURN_MS, this.gapMs) : null };
+    return { items, nextMs: items.length > 0 ? Math.max(ROUND_MS, this.gapMs) : null };
   }
 
   /** @internal */
   async process(inquiries: Inquiries, stopping: AbortSignal): Promise<boolean> {
-    const { shop, sought, atOnce, isCrowded } = inquiries;
-    const left = [...sought];
-    const asked: SoughtBill[] = [];
-    const unanswered: SoughtBill[] = [];
-    const unknown: SoughtBill[] = [];
+    const { shop, bills, atOnce, isCrowded } = inquiries;
+    const remaining = [...bills];
+    const asked: BillToAsk[] = [];
+    const unanswered: BillToAsk[] = [];
+    const unknown: BillToAsk[] = [];
     const askOneByOne = async (): Promise<void> => {
-      for (let bill = left.shift(); bill && !stopping.aborted; bill = left.shift()) {
+      for (let bill = remaining.shift(); bill && !stopping.aborted; bill = remaining.shift()) {
         const answer = await this.ask(shop, bill.billId, stopping);
-        if (answer === 'none' || answer === 'failed') left.length = 0;
+        if (answer === 'none' || answer === 'failed') remaining.length = 0;
         (answer === 'none' ? unanswered : asked).push(bill);
         if (answer === 'unknown') unknown.push(bill);
       }
@@ -159,11 +159,11 @@ export class BillInquiry implements LeasedWork<Inquiries> {
       // An outage uses up none of a bill's requests: they are asked for again once their lease ends.
       if (asked.length > 0) asked.push(...unanswered);
       const { creationMs: leaseMs } = this.options.leases;
-      if (isCrowded && unknown.length > 0) await this.store.forgetThese(shop.name, unknown, leaseMs);
-      const kept = isCrowded ? asked.filter((bill) => !unknown.includes(bill)) : asked;
-      for (const asks of new Set(kept.map((bill) => bill.asks))) {
-        const alike = kept.filter((bill) => bill.asks === asks);
-        await this.store.noteAsked(shop.name, alike, PAUSES_MS[asks] ?? null);
+      if (isCrowded && unknown.length > 0) await this.store.forgetBills(shop.name, unknown, leaseMs);
+      const billsToNote = isCrowded ? asked.filter((bill) => !unknown.includes(bill)) : asked;
+      for (const asks of new Set(billsToNote.map((bill) => bill.asks))) {
+        const sameAsks = billsToNote.filter((bill) => bill.asks === asks);
+        await this.store.noteAsked(shop.name, sameAsks, PAUSES_MS[asks] ?? null);
       }
     }
     return true;
@@ -174,13 +174,14 @@ export class BillInquiry implements LeasedWork<Inquiries> {
     return { shop: shop.name };
   }
 
-  private async ask(shop: Shop, billId: BillId, stopping: AbortSignal): Promise<Answer> {
+  private async ask(shop: Shop, billId: BillId, stopping: AbortSignal): Promise<InquiryAnswer> {
     let list: PaymentList;
     try {
       list = await this.client.readPaymentList(shop, billId, { signal: stopping, attempts: 1 });
     } catch (error) {
       if (isRefusalOfBill(error)) return 'unknown';
-      // A gateway's refusal says nothing of the bill; as strangers choose what it sees, it is no reason for a pause either.
+      // A gateway's refusal says nothing about the bill, and since outsiders choose what it sees, it is no reason for a
+      // pause either.
       if (error instanceof PaymentRequestRefusedError) return 'kept';
       if (!(error instanceof PaymentTooManyPaymentsError)) {
         if (stopping.aborted) return 'none';
@@ -197,37 +198,40 @@ export class BillInquiry implements LeasedWork<Inquiries> {
     return isKnown ? 'kept' : 'unknown';
   }
 
-  /** Takes no more than leaves a further request for a bill that becomes due meanwhile. */
-  private async take(shop: Shop, turn: ShopToAsk): Promise<Inquiries | undefined> {
+  /** Takes only so much of the rate that a bill that becomes due meanwhile can still be asked for. */
+  private async leaseBills(shop: Shop, dueShop: ShopToAsk): Promise<Inquiries | undefined> {
     const perSecond = this.requests.perSecond(shop);
-    const isLeft = turn.savedMs >= Math.min(1_000, 2_000 / perSecond);
-    const atOnce = Math.min(MAX_AT_ONCE, this.requests.roomBeside(shop.name, this.followed.count));
-    if (!isLeft || atOnce === 0) return undefined;
-    const saved = Math.floor((turn.savedMs * perSecond) / 1_000) - 1;
-    const sought = await this.next(shop.name, Math.max(1, Math.min(saved, Math.floor(TURN_MS / this.gapMs))));
-    if (sought.length === 0) {
-      this.nothingAt.set(shop.name, this.clock.elapsed());
+    const hasBudget = dueShop.savedMs >= Math.min(1_000, 2_000 / perSecond);
+    const atOnce = Math.min(MAX_AT_ONCE, this.requests.spareCapacity(shop.name, this.followed.count));
+    if (!hasBudget || atOnce === 0) return undefined;
+    const maxRequests = Math.floor((dueShop.savedMs * perSecond) / 1_000) - 1;
+    const bills = await this.chooseBills(
+      shop.name,
+      Math.max(1, Math.min(maxRequests, Math.floor(ROUND_MS / this.gapMs))),
+    );
+    if (bills.length === 0) {
+      this.emptySince.set(shop.name, this.clock.elapsed());
       return undefined;
     }
-    const gapMs = sought.length * this.gapMs;
-    if (!(await this.store.takeTurn(turn, sought.length, perSecond, gapMs))) return undefined;
-    await this.store.lease(shop.name, sought, LEASE_MS, () => this.random.uuid());
-    const isCrowded = await this.store.waitMoreThan(Math.floor(this.options.callbacks.maxUnmatched / 2), shop.name);
-    return { shop, sought, atOnce, isCrowded };
+    const gapMs = bills.length * this.gapMs;
+    if (!(await this.store.reserveRequests(dueShop, bills.length, perSecond, gapMs))) return undefined;
+    await this.store.lease(shop.name, bills, LEASE_MS, () => this.random.uuid());
+    const isCrowded = await this.store.hasMoreWaiting(Math.floor(this.options.callbacks.maxUnmatched / 2), shop.name);
+    return { shop, bills, atOnce, isCrowded };
   }
 
   /** Chosen at random, so that a flood of postbacks hides neither later nor earlier ones. */
-  private async next(shop: string, limit: number): Promise<SoughtBill[]> {
+  private async chooseBills(shop: string, limit: number): Promise<BillToAsk[]> {
     const { creationMs: leaseMs } = this.options.leases;
-    const lot = Math.floor(this.random.fraction() * 3);
-    const again = lot === 0 ? await this.store.nextAgain(shop, limit) : [];
-    if (again.length > 0) return again;
-    const unasked = await this.store.nextNew(shop, lot === 1 ? 'oldest' : 'newest', leaseMs, limit);
-    return unasked.length > 0 || lot === 0 ? unasked : this.store.nextAgain(shop, limit);
+    const draw = Math.floor(this.random.fraction() * 3);
+    const dueAgain = draw === 0 ? await this.store.findDueAgain(shop, limit) : [];
+    if (dueAgain.length > 0) return dueAgain;
+    const newBills = await this.store.findNew(shop, draw === 1 ? 'oldest' : 'newest', leaseMs, limit);
+    return newBills.length > 0 || draw === 0 ? newBills : this.store.findDueAgain(shop, limit);
   }
 
   private async report(shop: Shop, billId: BillId, payments: readonly ReportedPayment[]): Promise<void> {
-    if (!(await this.store.found(shop.name, billId, payments))) return;
+    if (!(await this.store.storeConfirmed(shop.name, billId, payments))) return;
     this.logger.write(
       'lost-bill-found',
       `The service has bill ${billId} of shop "${shop.name}", but the ledger does not: a commit was lost, or another program ` +
@@ -236,17 +240,17 @@ export class BillInquiry implements LeasedWork<Inquiries> {
     );
   }
 
-  /** Rate-limited, since strangers choose what is asked for. */
+  /** Rate-limited, since outsiders choose what is asked for. */
   private async noteFailure(shop: Shop, billId: BillId, error: unknown): Promise<void> {
-    const pauseMs = Math.max(FAILED_MS, retryAfter(error));
+    const pauseMs = Math.max(FAILURE_PAUSE_MS, retryAfter(error));
     if (pauseMs > this.gapMs) await this.store.postpone(shop.name, pauseMs);
     const what = `Could not ask the service of shop "${shop.name}" about a bill that a postback names.`;
     const fields = { shop: shop.name, billId: cleanLine(maskCards(billId)), error: errorType(error) };
     this.rateLimited.write('inquiry-failed', shop.name, () => `${what} ${describeError(error)}`, fields);
   }
 
-  private isQuiet(shop: string): boolean {
-    return this.clock.elapsed() - (this.nothingAt.get(shop) ?? -Infinity) < NOTHING_MS;
+  private isSkipped(shop: string): boolean {
+    return this.clock.elapsed() - (this.emptySince.get(shop) ?? -Infinity) < EMPTY_SHOP_PAUSE_MS;
   }
 
   private get isOn(): boolean {
@@ -259,4 +263,4 @@ export class BillInquiry implements LeasedWork<Inquiries> {
   }
 }
 
-const NOTHING: Claimed<Inquiries> = { items: [], nextMs: null };
+const NO_INQUIRIES: ClaimResult<Inquiries> = { items: [], nextMs: null };

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CheckRequests } from '../client/check-requests.js';
 import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
-import type { Claimed } from '../common/leased-worker.js';
+import type { ClaimResult } from '../common/leased-worker.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentRandom } from '../common/random.js';
 import type { HintedBill } from '../common/wake-ups.js';
@@ -13,26 +13,26 @@ import { PROBE_MS } from './refused-shops.js';
 import { CheckStore } from './storage/check.store.js';
 
 /** Pause before the next poll if more is due than could be claimed, because of the rate limit or another instance. */
-const AGAIN_MS = 100;
+const RETRY_POLL_MS = 100;
 
-/** How long the bills of a shop whose rate was used up are claimed by turns, hinted and scheduled ones, and never by name. */
-const SPENT_MS = 1_000;
+/** How long, once a shop's rate was used up, its hinted and scheduled bills are claimed alternately, and none by name. */
+const RATE_EXHAUSTED_MS = 1_000;
 
 /**
- * Decides which bills are checked next: those that callbacks stored here have just named, by name, and else those that a look
- * finds due; within places, and each shop's rate.
+ * Decides which bills are checked next, within the free slots and each shop's rate: those that callbacks stored here have
+ * just named, without a search if possible, and otherwise those that a search finds due.
  */
 @Injectable()
 export class CheckClaims {
   private readonly logger = new PaymentLogger('PaymentChecks');
-  /** When to look for what is due, at the latest: `elapsed()` of the clock. */
-  private lookAt = 0;
-  /** Whether something waits that only a look finds: what a check has left, or what there was no place for. */
-  private mustLook = false;
+  /** When to search for due bills at the latest, by the clock's `elapsed()`. */
+  private nextScanAt = 0;
+  /** Whether bills are waiting that only a search finds: left over by a check, or for lack of slots. */
+  private mustScan = false;
   /** Until when each shop's rate counts as used up. */
-  private readonly spentUntil = new Map<string, number>();
-  /** What has been told since the last claim began. */
-  private told: (HintedBill | undefined)[] = [];
+  private readonly rateExhaustedUntil = new Map<string, number>();
+  /** The hints received since the last claim began. */
+  private hintedBills: (HintedBill | undefined)[] = [];
 
   constructor(
     private readonly checks: CheckStore,
@@ -43,53 +43,55 @@ export class CheckClaims {
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {}
 
-  /** @param bill one that is hinted; `undefined` for unknown ones, as in what other instances tell */
-  tell(bill: HintedBill | undefined): void {
-    this.told.push(bill);
+  /** @param bill the hinted bill; `undefined` if unknown, as in signals from other instances */
+  addHint(bill: HintedBill | undefined): void {
+    this.hintedBills.push(bill);
   }
 
-  /** Whether a callback that the claim does not answer has been told since the last claim began. */
-  hasNewsOf(claim: ClaimedBill): boolean {
-    return this.told.some((bill) => concerns(bill, claim) && isNew(bill, claim));
+  /** Whether a callback that the claim does not answer has come since the last claim began. */
+  hasNewHint(claim: ClaimedBill): boolean {
+    return this.hintedBills.some((bill) => concerns(bill, claim) && isNew(bill, claim));
   }
 
-  /** The next claim looks for what is due, whatever is told. */
-  lookNext(): void {
-    this.mustLook = true;
+  /** Makes the next claim search for due bills, whatever hints come. */
+  requestScan(): void {
+    this.mustScan = true;
   }
 
   /** Claims up to `limit` bills. */
-  async claim(limit: number): Promise<Claimed<ClaimedBill>> {
-    const { told } = this;
-    this.told = [];
-    const named = this.namedBy(told, limit);
+  async claim(limit: number): Promise<ClaimResult<ClaimedBill>> {
+    const { hintedBills } = this;
+    this.hintedBills = [];
+    const named = this.groupByShop(hintedBills, limit);
     if (named) return this.claimNamed(limit, named);
     // Set again by checks that end meanwhile.
-    this.mustLook = false;
+    this.mustScan = false;
     try {
       return await this.claimDue(limit);
     } catch (error) {
-      this.mustLook = true;
+      this.mustScan = true;
       throw error;
     }
   }
 
   /**
-   * The hinted bills by their shops, if they can be claimed without looking for what else is due. They must leave a place: where
-   * places or requests are scarce, hinted and scheduled bills take turns, which only a look can do.
+   * The hinted bills by their shops, if they can be claimed without searching for what else is due. They must leave a slot
+   * free: if slots or requests are scarce, hinted and scheduled bills take turns, which requires a search.
    */
-  private namedBy(
-    told: readonly (HintedBill | undefined)[],
+  private groupByShop(
+    hintedBills: readonly (HintedBill | undefined)[],
     limit: number,
   ): ReadonlyMap<string, readonly HintedBill[]> | undefined {
     const now = this.clock.elapsed();
-    if (told.length === 0 || told.length >= limit || this.mustLook || now >= this.lookAt) return undefined;
+    if (hintedBills.length === 0 || hintedBills.length >= limit || this.mustScan || now >= this.nextScanAt)
+      return undefined;
     const named = new Map<string, HintedBill[]>();
-    for (const bill of told) {
-      if (!bill || !this.followed.follows(bill.shop) || now < (this.spentUntil.get(bill.shop) ?? 0)) return undefined;
+    for (const bill of hintedBills) {
+      if (!bill || !this.followed.follows(bill.shop) || now < (this.rateExhaustedUntil.get(bill.shop) ?? 0))
+        return undefined;
       const ofShop = named.get(bill.shop) ?? [];
       named.set(bill.shop, [...ofShop, bill]);
-      if (ofShop.length + 1 >= this.left(bill.shop)) return undefined;
+      if (ofShop.length + 1 >= this.remainingFor(bill.shop)) return undefined;
     }
     return named;
   }
@@ -97,31 +99,31 @@ export class CheckClaims {
   private async claimNamed(
     limit: number,
     named: ReadonlyMap<string, readonly HintedBill[]>,
-  ): Promise<Claimed<ClaimedBill>> {
+  ): Promise<ClaimResult<ClaimedBill>> {
     const now = this.clock.elapsed();
     const { items, isFull } = await this.claimFromShops([...named.keys()], limit, named);
     const isClaimed = (bill: HintedBill): boolean => items.some((claim) => concerns(bill, claim));
-    // The others cannot be claimed yet, or not by this instance: a look finds out when they can.
-    if (![...named.values()].flat().every(isClaimed)) this.lookAt = Math.min(this.lookAt, now + AGAIN_MS);
-    this.mustLook ||= isFull;
-    return { items, nextMs: Math.max(0, this.lookAt - this.clock.elapsed()), isFull };
+    // The others cannot be claimed yet, or not by this instance: a search finds out when they can.
+    if (![...named.values()].flat().every(isClaimed)) this.nextScanAt = Math.min(this.nextScanAt, now + RETRY_POLL_MS);
+    this.mustScan ||= isFull;
+    return { items, nextMs: Math.max(0, this.nextScanAt - this.clock.elapsed()), isFull };
   }
 
-  private async claimDue(limit: number): Promise<Claimed<ClaimedBill>> {
+  private async claimDue(limit: number): Promise<ClaimResult<ClaimedBill>> {
     const { shops: due, nextMs } = await this.followed.findDue(PROBE_MS);
     // A shop without free slots is polled again when one of its requests ends.
-    const shops = due.filter((shop) => this.left(shop) > 0);
+    const shops = due.filter((shop) => this.remainingFor(shop) > 0);
     const { items, isFull } = await this.claimFromShops(shops, limit);
     const isPaused = due.some((shop) => this.requests.isPaused(shop));
-    const againMs = shops.length > 0 || isPaused ? AGAIN_MS : nextMs;
-    this.lookAt = this.clock.elapsed() + Math.min(againMs ?? Infinity, this.options.pollMs);
+    const againMs = shops.length > 0 || isPaused ? RETRY_POLL_MS : nextMs;
+    this.nextScanAt = this.clock.elapsed() + Math.min(againMs ?? Infinity, this.options.pollMs);
     const lacksPlaces = isFull || shops.length < due.length;
-    this.mustLook ||= lacksPlaces;
+    this.mustScan ||= lacksPlaces;
     return { items, nextMs: againMs, isFull: lacksPlaces };
   }
 
   /** How many more bills of a shop may be claimed. */
-  private left(shop: string): number {
+  private remainingFor(shop: string): number {
     return this.requests.free(shop, this.followed.count);
   }
 
@@ -137,16 +139,16 @@ export class CheckClaims {
       for await (const shop of this.followed.settingsOf(shops)) {
         const { name } = shop;
         const limits = {
-          limit: Math.min(limit - claimed.length, this.left(name)),
+          limit: Math.min(limit - claimed.length, this.remainingFor(name)),
           leaseMs: this.options.leases.checkMs,
           requestsPerSecond: this.requests.perSecond(shop),
           probeMs: PROBE_MS,
         };
         const { bills, isSpent } = await this.checks.claim(name, this.random.uuid(), limits, named?.get(name));
-        for (const bill of bills) this.requests.take(bill.shop);
+        for (const bill of bills) this.requests.acquire(bill.shop);
         claimed.push(...bills);
         isFull ||= bills.length === limits.limit;
-        if (isSpent) this.spentUntil.set(name, this.clock.elapsed() + SPENT_MS);
+        if (isSpent) this.rateExhaustedUntil.set(name, this.clock.elapsed() + RATE_EXHAUSTED_MS);
         if (claimed.length >= limit) break;
       }
     } catch (error) {

@@ -39,8 +39,8 @@ function setUp() {
     requests: {
       free: (shop: string) => PLACES - (running.get(shop) ?? 0),
       perSecond: () => undefined,
-      take: (shop: string) => count(shop, 1),
-      leave: (shop: string) => count(shop, -1),
+      acquire: (shop: string) => count(shop, 1),
+      release: (shop: string) => count(shop, -1),
       isPaused: () => false,
     },
     followed: {

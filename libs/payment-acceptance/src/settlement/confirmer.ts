@@ -5,14 +5,14 @@ import { backoff } from '../common/retry.js';
 import { GroupCommitTimeoutError } from '../common/group-commit.js';
 import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
-import { LeasedWorker, type Claimed, type LeasedWork, type WorkerState } from '../common/leased-worker.js';
+import { LeasedWorker, type ClaimResult, type LeasedWork, type WorkerState } from '../common/leased-worker.js';
 import { Throttle } from '../common/throttle.js';
 import type { HintedBill } from '../common/wake-ups.js';
 import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import type { ClaimedBill } from '../domain/claim.js';
-import { afterFailure } from '../domain/schedule.js';
+import { scheduleAfterFailure } from '../domain/schedule.js';
 import { CallbackStore } from '../callbacks/storage/callback.store.js';
 import { CheckStore } from './storage/check.store.js';
 import { Telemetry, type ActiveSpan } from '../telemetry/telemetry.js';
@@ -28,7 +28,7 @@ import { SettlementService } from './settlement.service.js';
 const DAY_MS = 24 * 3_600_000;
 
 /** How long a callback waits for a bill that cannot be checked. */
-const WAITING = {
+const WAITING_LIMITS = {
   /** For an unknown bill: its commit may have been lost, and the postback helps to find it again. */
   unmatchedMs: 30 * DAY_MS,
   /** For a bill of ours without an id at the service. */
@@ -37,8 +37,8 @@ const WAITING = {
 
 /** How often abandoned creations and expired callbacks are closed. */
 const HOUSEKEEPING_MS = 30_000;
-/** How often postbacks are looked for that a crash has left without their bill: the schedule checks it all the same. */
-const LINKING_MS = 600_000;
+/** How often to search for postbacks that a crash left unlinked to their bill: the schedule checks the bill all the same. */
+const LINK_INTERVAL_MS = 600_000;
 
 /**
  * Finds out the truth: asks the service for the payments of each due bill and settles the answer. Holds a lease, never
@@ -50,7 +50,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   private readonly worker: LeasedWorker<ClaimedBill>;
   private readonly housekeeping: Throttle;
   private readonly linking: Throttle;
-  private readonly checking = new Set<Checking>();
+  private readonly checking = new Set<CheckInFlight>();
 
   constructor(
     private readonly claims: CheckClaims,
@@ -70,7 +70,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     const { concurrency } = options.checks;
     this.worker = new LeasedWorker(this, { concurrency, pollMs, shutdownTimeoutMs }, this.logger);
     this.housekeeping = new Throttle(clock, HOUSEKEEPING_MS);
-    this.linking = new Throttle(clock, LINKING_MS);
+    this.linking = new Throttle(clock, LINK_INTERVAL_MS);
   }
 
   /** @internal Registers the shops for all instances, at start. */
@@ -93,8 +93,8 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   }
 
   /**
-   * A bill that is being checked is looked at again when its check ends, not before.
-   * @param bill the one that is hinted; default unknown, as in what other instances tell
+   * Wakes the worker. A bill that is being checked is claimed again when its check ends, not before.
+   * @param bill the hinted bill; `undefined` if unknown, as in signals from other instances
    */
   wake(bill?: HintedBill): void {
     let isChecked = false;
@@ -104,7 +104,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
       isChecked = bill !== undefined;
     }
     if (isChecked) return;
-    this.claims.tell(bill);
+    this.claims.addHint(bill);
     this.worker.wake();
   }
 
@@ -117,18 +117,18 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   async maintain(): Promise<void> {
     if (!this.housekeeping.tryTake()) return;
     await this.bills.closeAbandoned();
-    await this.callbacks.retireWaiting(WAITING);
+    await this.callbacks.retireWaiting(WAITING_LIMITS);
     if (this.linking.tryTake()) await this.callbacks.linkForgotten();
   }
 
   /** @internal */
-  claim(limit: number): Promise<Claimed<ClaimedBill>> {
+  claim(limit: number): Promise<ClaimResult<ClaimedBill>> {
     return this.claims.claim(limit);
   }
 
   /** @internal */
   async process(claim: ClaimedBill, stopping: AbortSignal): Promise<boolean> {
-    const checking: Checking = { claim, isHinted: this.claims.hasNewsOf(claim), isOver: false };
+    const checking: CheckInFlight = { claim, isHinted: this.claims.hasNewHint(claim), isOver: false };
     this.checking.add(checking);
     const attributes = {
       'payment.shop': claim.shop,
@@ -144,8 +144,8 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
       });
     } finally {
       this.checking.delete(checking);
-      this.requests.leave(claim.shop);
-      if (leavesWork(checking)) this.claims.lookNext();
+      this.requests.release(claim.shop);
+      if (leavesWork(checking)) this.claims.requestScan();
     }
     return leavesWork(checking);
   }
@@ -156,7 +156,8 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   }
 
   /**
-   * How it ended: `settled`, `unchanged`, `stale`, `released`, or the code of the error; and whether nothing of it is left to do.
+   * Checks a bill. Returns how that ended (`settled`, `unchanged`, `stale`, `released`, or the error's code), and whether
+   * nothing is left to do.
    */
   private async check(
     claim: ClaimedBill,
@@ -189,12 +190,17 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
 
   private async postpone(claim: ClaimedBill, error: unknown): Promise<void> {
     const reason = describeError(error);
-    const refused = await this.billChecks.refusedShops.refusedBy(error, claim, reason);
+    const refused = await this.billChecks.refusedShops.recordFailure(error, claim, reason);
     const { retryBaseMs, retryCapMs } = this.options.schedule;
     const pause = backoff(claim.failedChecks, retryBaseMs, retryCapMs, this.random.fraction());
     // Longer than the probe interval, so that the next probe checks another bill, if there is one.
     const pauseMs = refused === 'shop' ? 2 * PROBE_MS : Math.max(retryAfter(error), pause);
-    const { nextCheckAt, review, giveUp } = afterFailure(claim, pauseMs, refused === 'bill', this.options.schedule);
+    const { nextCheckAt, review, giveUp } = scheduleAfterFailure(
+      claim,
+      pauseMs,
+      refused === 'bill',
+      this.options.schedule,
+    );
     const what = `Bill ${claim.billId} of shop "${claim.shop}" could not be checked`;
     this.logger.write(
       giveUp ? 'check-given-up' : 'check-failed',
@@ -210,13 +216,13 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
         id,
         outcome: asserts && ('unconfirmed' as const),
       }));
-      await this.checks.answerHints({ consumed, again: [] });
+      await this.checks.answerHints({ consumed, postponed: [] });
     }
   }
 }
 
 /** A check in flight. */
-interface Checking {
+interface CheckInFlight {
   readonly claim: ClaimedBill;
   /** Whether a callback that it does not answer may have been stored meanwhile. */
   isHinted: boolean;
@@ -224,4 +230,4 @@ interface Checking {
   isOver: boolean;
 }
 
-const leavesWork = ({ isHinted, isOver }: Checking): boolean => isHinted || !isOver;
+const leavesWork = ({ isHinted, isOver }: CheckInFlight): boolean => isHinted || !isOver;

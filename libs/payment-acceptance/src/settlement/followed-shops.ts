@@ -6,20 +6,23 @@ import { PaymentUnknownShopError } from '../config/configuration.error.js';
 import type { Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { PaymentShopError, PaymentShopResolverError } from '../config/shop.errors.js';
-import { DueStore, type Due } from './storage/due.store.js';
+import { DueStore, type DueShops } from './storage/due.store.js';
 import { ShopStore } from './storage/shop.store.js';
 
 /** How often the shops are listed and registered again. */
-const PREPARE_MS = 60_000;
+const PREPARE_INTERVAL_MS = 60_000;
 
-/** How long checks do not call a shop resolver that has failed, or look up a shop that it does not have. */
-const REST_MS = 5_000;
+/** How long a shop resolver that has failed, or a shop that it does not have, is not asked for again. */
+const RETRY_PAUSE_MS = 5_000;
 
-/** How long checks wait for the host's shop resolver. What it answers later serves the next poll: no shop waits for another's. */
-const PATIENCE_MS = 100;
+/**
+ * How long checks wait for the host's shop resolver. A later result serves the next poll, so that no shop waits for
+ * another's.
+ */
+const LOOKUP_TIMEOUT_MS = 100;
 
 /** How many shops are looked up at once. */
-const AT_ONCE = 8;
+const LOOKUP_BATCH_SIZE = 8;
 
 /**
  * The shops whose bills this instance checks: those of the options, and those that the shop resolver lists. While the
@@ -33,11 +36,11 @@ export class FollowedShops {
   private preparing: Promise<void> | undefined;
   private failedAt = -Infinity;
   /** Index of the shop that comes first; rotates with each poll, so that none always comes last. */
-  private first = 0;
+  private rotation = 0;
   /** Shops already reported. */
   private readonly removed = new Set<string>();
   /** When each shop was last looked up in vain. */
-  private readonly unusable = new Map<string, number>();
+  private readonly unusableSince = new Map<string, number>();
 
   constructor(
     private readonly store: DueStore,
@@ -51,7 +54,7 @@ export class FollowedShops {
     const listed = await this.list();
     this.names = listed ?? (this.names.length > 0 ? this.names : this.shops.configured);
     await this.rows.register(this.names);
-    this.preparedAt = listed ? this.now() : this.now() - PREPARE_MS + REST_MS;
+    this.preparedAt = listed ? this.now() : this.now() - PREPARE_INTERVAL_MS + RETRY_PAUSE_MS;
     if (listed) await this.reportRemoved();
   }
 
@@ -66,25 +69,26 @@ export class FollowedShops {
   }
 
   /** Which of the shops have due bills, and when the next bill may be due. */
-  async findDue(probeMs: number): Promise<Due> {
+  async findDue(probeMs: number): Promise<DueShops> {
     const age = this.now() - this.preparedAt;
     // A shop that has just created its first bill must not wait for the next minute.
-    if (age >= PREPARE_MS || this.shops.discovered) {
+    if (age >= PREPARE_INTERVAL_MS || this.shops.discovered) {
       this.preparing ??= this.prepareAgain().finally(() => (this.preparing = undefined));
-      await withPatience(this.preparing);
+      await withLookupTimeout(this.preparing);
     }
-    const usable = this.names.filter((name) => !this.rests(name));
-    return this.store.look(usable, probeMs);
+    const usable = this.names.filter((name) => !this.isSuspended(name));
+    return this.store.findDue(usable, probeMs);
   }
 
   /** The settings of these shops, in rotating order, as far as the host's resolver gives them in time. */
   async *settingsOf(names: readonly string[]): AsyncGenerator<Shop> {
-    this.first += 1;
-    const start = this.first % Math.max(1, names.length);
+    this.rotation += 1;
+    const start = this.rotation % Math.max(1, names.length);
     const rotated = [...names.slice(start), ...names.slice(0, start)];
-    for (let first = 0; first < rotated.length; first += AT_ONCE) {
-      const some = rotated.slice(first, first + AT_ONCE);
-      for (const shop of await Promise.all(some.map((name) => withPatience(this.usable(name))))) if (shop) yield shop;
+    for (let first = 0; first < rotated.length; first += LOOKUP_BATCH_SIZE) {
+      const batch = rotated.slice(first, first + LOOKUP_BATCH_SIZE);
+      for (const shop of await Promise.all(batch.map((name) => withLookupTimeout(this.findUsable(name)))))
+        if (shop) yield shop;
     }
   }
 
@@ -92,7 +96,7 @@ export class FollowedShops {
     try {
       await this.prepare();
     } catch (error) {
-      this.preparedAt = this.now() - PREPARE_MS + REST_MS;
+      this.preparedAt = this.now() - PREPARE_INTERVAL_MS + RETRY_PAUSE_MS;
       this.logNotListed(error);
     }
   }
@@ -112,23 +116,23 @@ export class FollowedShops {
     this.logger.write('shops-not-listed', line, { error: errorType(error) });
   }
 
-  private rests(name: string): boolean {
+  private isSuspended(name: string): boolean {
     if (this.shops.isConfigured(name)) return false;
-    return this.now() - Math.max(this.failedAt, this.unusable.get(name) ?? -Infinity) < REST_MS;
+    return this.now() - Math.max(this.failedAt, this.unusableSince.get(name) ?? -Infinity) < RETRY_PAUSE_MS;
   }
 
-  private async usable(name: string): Promise<Shop | undefined> {
-    if (this.rests(name)) return undefined;
+  private async findUsable(name: string): Promise<Shop | undefined> {
+    if (this.isSuspended(name)) return undefined;
     try {
       const shop = await this.shops.get(name);
-      this.unusable.delete(name);
+      this.unusableSince.delete(name);
       return shop;
     } catch (error) {
       if (!(error instanceof PaymentShopError || error instanceof PaymentUnknownShopError)) throw error;
       const isOfResolver = error instanceof PaymentShopResolverError;
-      const isReported = isOfResolver ? this.rests(name) : this.unusable.has(name);
+      const isReported = isOfResolver ? this.isSuspended(name) : this.unusableSince.has(name);
       if (error instanceof PaymentShopResolverError) this.failedAt = this.now();
-      else this.unusable.set(name, this.now());
+      else this.unusableSince.set(name, this.now());
       if (isReported) return undefined;
       const line = `Bills of shop "${name}" are waiting. ${describeError(error)}`;
       this.logger.write('shop-unusable', line, { shop: name, error: errorType(error) });
@@ -138,14 +142,14 @@ export class FollowedShops {
 
   /** The bills of a removed shop are kept, and checked again once the shop is back. */
   private async reportRemoved(): Promise<void> {
-    const removed = await this.store.unfollowed(this.names);
-    for (const shop of this.removed) if (!removed.some((gone) => gone.shop === shop)) this.removed.delete(shop);
+    const removed = await this.store.findUnfollowed(this.names);
+    for (const shop of this.removed) if (!removed.some((entry) => entry.shop === shop)) this.removed.delete(shop);
     for (const { shop, bills } of removed) {
       if (this.removed.has(shop)) continue;
       this.removed.add(shop);
       this.logger.write(
         'shop-removed',
-        `This instance does not know shop "${shop}" (any more). Its ${bills} bills are kept but not checked here: their payments ` +
+        `This instance does not, or no longer, know shop "${shop}". Its bills (${bills}) are kept but not checked here: their payments ` +
           "go unnoticed until the shop is back in the options or in the shop resolver's list.",
         { shop },
       );
@@ -157,11 +161,11 @@ export class FollowedShops {
   }
 }
 
-/** Resolves with nothing if the work takes longer; it goes on. */
-async function withPatience<T>(work: Promise<T>): Promise<T | undefined> {
+/** Resolves with `undefined` if the work takes longer than `PATIENCE_MS`; the work then continues. */
+async function withLookupTimeout<T>(work: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), PATIENCE_MS);
+    timer = setTimeout(() => resolve(undefined), LOOKUP_TIMEOUT_MS);
   });
   return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }

@@ -8,25 +8,25 @@ describe('a bill that the service refuses for the sake of its shop', () => {
   });
 
   test('says nothing of the shop, however often; three different ones do', () => {
-    for (let time = 0; time < 5; time += 1) expect(bills.refused('main', 'a')).toBe('undecided');
-    expect(bills.refused('main', 'b')).toBe('undecided');
-    expect(bills.refused('eu', 'c')).toBe('undecided');
-    expect(bills.refused('main', 'c')).toBe('shop');
-    expect(bills.refused('main', 'd')).toBe('shop');
+    for (let time = 0; time < 5; time += 1) expect(bills.recordRefusal('main', 'a')).toBe('undecided');
+    expect(bills.recordRefusal('main', 'b')).toBe('undecided');
+    expect(bills.recordRefusal('eu', 'c')).toBe('undecided');
+    expect(bills.recordRefusal('main', 'c')).toBe('shop');
+    expect(bills.recordRefusal('main', 'd')).toBe('shop');
   });
 
   test('has trouble of its own where another bill of the shop is answered after it', () => {
-    bills.refused('main', 'a');
-    bills.answered('main', 'b');
-    expect(bills.refused('main', 'a')).toBe('bill');
-    expect(['b', 'c', 'd'].map((id) => bills.refused('main', id))).toEqual(['undecided', 'undecided', 'shop']);
-    expect(bills.refused('main', 'a')).toBe('bill');
+    bills.recordRefusal('main', 'a');
+    bills.recordAnswer('main', 'b');
+    expect(bills.recordRefusal('main', 'a')).toBe('bill');
+    expect(['b', 'c', 'd'].map((id) => bills.recordRefusal('main', id))).toEqual(['undecided', 'undecided', 'shop']);
+    expect(bills.recordRefusal('main', 'a')).toBe('bill');
   });
 
   test('is a bill like any other once it is answered itself', () => {
-    bills.refused('main', 'a');
-    bills.answered('main', 'b');
-    bills.answered('main', 'a');
-    expect(bills.refused('main', 'a')).toBe('undecided');
+    bills.recordRefusal('main', 'a');
+    bills.recordAnswer('main', 'b');
+    bills.recordAnswer('main', 'a');
+    expect(bills.recordRefusal('main', 'a')).toBe('undecided');
   });
 });

@@ -7,12 +7,12 @@ import type { ShopStore } from './storage/shop.store.js';
 export const PROBE_MS = 60_000;
 
 /** How many different bills must get a refusal of their shop before the shop counts as refused. */
-const BILLS_OF_REFUSED_SHOP = 3;
+const MIN_REFUSED_BILLS = 3;
 
 /** Maximum bills of a shop remembered as refused alone; beyond that they are found out again. */
 const MAX_REFUSED_ALONE = 1_000;
 
-interface Refused {
+interface ShopRefusals {
   /** Bills refused since the service last answered one of the shop. */
   readonly recently: Set<string>;
   /** Bills that were refused before the service answered another bill of the shop. */
@@ -24,20 +24,20 @@ interface Refused {
  * shop meanwhile, the refusal concerns that bill; if it refuses several bills and answers none, it concerns the shop.
  */
 export class RefusedBills {
-  private readonly ofShops = new Map<string, Refused>();
+  private readonly ofShops = new Map<string, ShopRefusals>();
 
   /** What the refusal concerns; `undecided` after too few bills. */
-  refused(shop: string, intentId: string): 'bill' | 'shop' | 'undecided' {
-    const { recently, alone } = this.of(shop);
+  recordRefusal(shop: string, intentId: string): 'bill' | 'shop' | 'undecided' {
+    const { recently, alone } = this.refusedOf(shop);
     if (alone.has(intentId)) return 'bill';
-    if (recently.size < BILLS_OF_REFUSED_SHOP) recently.add(intentId);
-    return recently.size >= BILLS_OF_REFUSED_SHOP ? 'shop' : 'undecided';
+    if (recently.size < MIN_REFUSED_BILLS) recently.add(intentId);
+    return recently.size >= MIN_REFUSED_BILLS ? 'shop' : 'undecided';
   }
 
   /** The service has answered a bill of the shop, so it accepts the shop. */
-  answered(shop: string, intentId: string): void {
+  recordAnswer(shop: string, intentId: string): void {
     if (!this.ofShops.has(shop)) return;
-    const { recently, alone } = this.of(shop);
+    const { recently, alone } = this.refusedOf(shop);
     if (alone.size >= MAX_REFUSED_ALONE) alone.clear();
     for (const refused of recently) alone.add(refused);
     recently.clear();
@@ -45,10 +45,10 @@ export class RefusedBills {
     if (alone.size === 0) this.ofShops.delete(shop);
   }
 
-  private of(shop: string): Refused {
-    const known = this.ofShops.get(shop) ?? { recently: new Set(), alone: new Set() };
-    this.ofShops.set(shop, known);
-    return known;
+  private refusedOf(shop: string): ShopRefusals {
+    const refused = this.ofShops.get(shop) ?? { recently: new Set(), alone: new Set() };
+    this.ofShops.set(shop, refused);
+    return refused;
   }
 }
 
@@ -63,16 +63,16 @@ export class RefusedShops {
 
   /** The service has answered a bill of the shop, so it accepts the shop. */
   async accept({ shop, intentId, shopRefused }: ClaimedBill): Promise<void> {
-    this.bills.answered(shop, intentId);
+    this.bills.recordAnswer(shop, intentId);
     if (!shopRefused) return;
     await this.store.accept(shop);
     this.logger.write('shop-accepted', `The service accepts shop "${shop}" again.`, { shop });
   }
 
   /** What the failure of a check refuses, if anything: the whole shop, or this very bill. */
-  async refusedBy(error: unknown, claim: ClaimedBill, reason: string): Promise<'shop' | 'bill' | undefined> {
+  async recordFailure(error: unknown, claim: ClaimedBill, reason: string): Promise<'shop' | 'bill' | undefined> {
     if (!isRefusalOfShop(error)) return isRefusalOfBill(error) ? 'bill' : undefined;
-    const concerns = this.bills.refused(claim.shop, claim.intentId);
+    const concerns = this.bills.recordRefusal(claim.shop, claim.intentId);
     if (concerns !== 'shop' && !claim.shopRefused) return concerns === 'bill' ? 'bill' : undefined;
     await this.refuse(claim.shop, reason);
     return 'shop';

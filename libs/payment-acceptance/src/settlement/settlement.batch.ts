@@ -1,4 +1,4 @@
-import type { Ended } from '../common/group-commit.js';
+import type { ItemOutcome } from '../common/group-commit.js';
 import type { LockedBill, LockedOrder } from '../domain/bill.js';
 import type { ComparablePayment, KnownPayment } from '../domain/callback.js';
 import type { ClaimedBill, LockedClaim } from '../domain/claim.js';
@@ -19,10 +19,10 @@ export interface CheckAnswer {
   readonly ends: boolean;
   /** Trace context that its events continue. */
   readonly traceparent: string | null;
-  decide(bill: LockedBill, order: LockedOrder, known: readonly KnownPayment[]): Decision;
+  decide(bill: LockedBill, order: LockedOrder, knownPayments: readonly KnownPayment[]): Decision;
 }
 
-export interface Decided extends Decision {
+export interface BatchDecision extends Decision {
   /** How many hints of the claim wait for a later check. */
   readonly hintsLeft: number;
 }
@@ -40,24 +40,24 @@ export class SettlementBatch {
   private readonly firstPaymentIds = new Map<string, string>();
 
   constructor(
-    known: readonly KnownPayment[],
+    knownPayments: readonly KnownPayment[],
     private readonly schedule: CheckSchedule,
     private readonly fraction: () => number,
   ) {
-    for (const payment of known) this.set(payment);
+    for (const payment of knownPayments) this.set(payment);
   }
 
   /** Decides on a locked bill. An error in the decision fails that bill alone. */
-  settle(answer: CheckAnswer, { bill, order: found }: LockedClaim): Ended<Decided> {
+  settle(answer: CheckAnswer, { bill, order: lockedOrder }: LockedClaim): ItemOutcome<BatchDecision> {
     const { claim } = answer;
     const orderKey = keyOf(bill.shop, bill.orderId);
-    const order = { ...found, firstPaymentId: this.firstPaymentIds.get(orderKey) ?? found.firstPaymentId };
+    const order = { ...lockedOrder, firstPaymentId: this.firstPaymentIds.get(orderKey) ?? lockedOrder.firstPaymentId };
     const keys = new Set(this.ofBills.get(bill.intentId));
     for (const paymentId of answer.paymentIds) keys.add(keyOf(bill.shop, paymentId));
-    const known = this.known(keys);
+    const knownPayments = this.paymentsOf(keys);
     let decided: Decision;
     try {
-      decided = answer.decide(bill, order, known);
+      decided = answer.decide(bill, order, knownPayments);
     } catch (error) {
       return { error };
     }
@@ -66,14 +66,14 @@ export class SettlementBatch {
     const { state } = decided;
     const { scheduled } = claim;
     const nextCheckAt = nextCheck(bill, state, scheduled, this.schedule, this.fraction());
-    const hints = answerHints(claim.hints, this.comparable(bill), this.schedule.lagMs);
+    const hints = answerHints(claim.hints, this.comparablePayments(bill), this.schedule.lagMs);
     this.settlements.push({
       ...decided,
       bill,
       traceparent: answer.traceparent,
       assertedAt: firstAssertion(claim.hints),
       change: answer.ends ? { state, nextCheckAt, scheduled } : undefined,
-      hints: answer.ends ? hints : { consumed: [], again: [] },
+      hints: answer.ends ? hints : { consumed: [], postponed: [] },
     });
     return { value: { ...decided, hintsLeft: claim.hints.length - hints.consumed.length } };
   }
@@ -94,12 +94,12 @@ export class SettlementBatch {
     else this.ofBills.set(payment.intentId, new Set([key]));
   }
 
-  private known(keys: Iterable<string>): KnownPayment[] {
+  private paymentsOf(keys: Iterable<string>): KnownPayment[] {
     return Array.from(keys, (key) => this.payments.get(key)).filter((payment) => payment !== undefined);
   }
 
-  private comparable(bill: LockedBill): ComparablePayment[] {
-    return this.known(this.ofBills.get(bill.intentId) ?? []);
+  private comparablePayments(bill: LockedBill): ComparablePayment[] {
+    return this.paymentsOf(this.ofBills.get(bill.intentId) ?? []);
   }
 }
 

@@ -1,12 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { setImmediate } from 'node:timers/promises';
-import { GroupCommit, type Ended } from '../common/group-commit.js';
+import { GroupCommit, type ItemOutcome } from '../common/group-commit.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import type { BillState, LockedBill, LockedOrder } from '../domain/bill.js';
 import type { ClaimedBill } from '../domain/claim.js';
-import { decide, decideUnlistable, inParts, judgingOnce, type Decision } from '../domain/decide.js';
+import { decide, decideUnlistable, splitIntoParts, judgeOnce, type Decision } from '../domain/decide.js';
 import { defaultJudge } from '../domain/judge.js';
 import { occasionOfReview } from '../domain/occasion.js';
 import type { LedgerPayment, PaymentList, ReportedPayment, ReviewReason } from '../domain/payment.js';
@@ -20,17 +20,17 @@ import { Telemetry } from '../telemetry/telemetry.js';
 import { PaymentJudgeError } from './judge.error.js';
 import { fieldsOf } from './check-log.js';
 import { SettlementTransactions, type NewEvents } from './settlement.transactions.js';
-import { SettlementBatch, type CheckAnswer, type Decided } from './settlement.batch.js';
+import { SettlementBatch, type CheckAnswer, type BatchDecision } from './settlement.batch.js';
 import type { IntentId, OrderId } from '../domain/ids.js';
 import type { OwnTransaction } from '../database/own-transaction.js';
 
 /** Result of a settlement; `stale` if a later claim had taken over the bill, so that nothing was written. */
-export type Settled =
+export type SettlementResult =
   | { readonly stale: true; readonly events: readonly never[] }
   | {
       readonly stale: false;
       readonly state: BillState;
-      /** Those that are new. */
+      /** The events that are new. */
       readonly events: readonly NewEvent[];
       /** Whether a delivery of one of them waits to be claimed. */
       readonly isWaiting: boolean;
@@ -38,9 +38,9 @@ export type Settled =
       readonly hintsLeft: number;
     };
 
-const STALE: Settled = { stale: true, events: [] };
+const STALE_RESULT: SettlementResult = { stale: true, events: [] };
 
-/** As many as take tens of milliseconds to read, and as many to decide on: other work may go between. */
+/** Reading this many payments, and deciding on them, takes tens of milliseconds each: other work may run in between. */
 const MANY_PAYMENTS = 2_000;
 
 /** Maximum bills settled in one transaction, so that no lock is held for long. */
@@ -54,7 +54,7 @@ const MAX_BILLS_OF_TRANSACTION = 64;
 @Injectable()
 export class SettlementService {
   private readonly logger = new PaymentLogger('PaymentSettlement');
-  private readonly commits: GroupCommit<CheckAnswer, Settled>;
+  private readonly commits: GroupCommit<CheckAnswer, SettlementResult>;
 
   constructor(
     private readonly transactions: SettlementTransactions,
@@ -70,23 +70,31 @@ export class SettlementService {
       maxBatch: MAX_BILLS_OF_TRANSACTION,
       timeoutMs: this.options.leases.checkMs / 2,
       run: (answers) => this.settleTogether(answers, false),
-      alone: (answer) => this.settleAlone(answer),
+      processSingle: (answer) => this.settleAlone(answer),
       // A single answer has already failed alone.
       isSeparable: (error, answers) => answers.length > 1 && mayConcernOneRow(error),
     });
   }
 
   /** Settles the service's list of payments of a claimed bill, unless the claim's token has been replaced. */
-  async settle(claim: ClaimedBill, { payments: listed, problems }: PaymentList): Promise<Settled> {
+  async settle(claim: ClaimedBill, { payments: listed, problems }: PaymentList): Promise<SettlementResult> {
     const { schedule, judge = defaultJudge } = this.options;
     const unreadable = problems.length > 0 ? await this.occasionOf(claim, 'unreadable-payment') : undefined;
-    const { early, last } = inParts(listed);
-    const judgeOfPart = judgingOnce(judge, [...early.flat(), ...last]);
-    const settlePart = (part: readonly ReportedPayment[], goesOn: boolean): Promise<Settled> => {
+    const { early, last } = splitIntoParts(listed);
+    const judgeOfPart = judgeOnce(judge, [...early.flat(), ...last]);
+    const settlePart = (part: readonly ReportedPayment[], isPartial: boolean): Promise<SettlementResult> => {
       const ids = part.map(({ paymentId }) => paymentId);
-      return this.submit(claim, ids, !goesOn, (bill, order, known) => {
+      return this.submit(claim, ids, !isPartial, (bill, order, knownPayments) => {
         const lifetime = { endOfLife: endOfLife(bill, schedule), horizon: horizon(bill, schedule) };
-        const input = { bill, ...order, known, listed: part, goesOn, unreadable, judge: judgeOfPart };
+        const input = {
+          bill,
+          ...order,
+          known: knownPayments,
+          listed: part,
+          goesOn: isPartial,
+          unreadable,
+          judge: judgeOfPart,
+        };
         try {
           return decide({ ...input, ...lifetime });
         } catch (error) {
@@ -121,7 +129,7 @@ export class SettlementService {
   }
 
   /** Opens a review of a bill whose payments the service refuses to list (section 8.2). */
-  async reviewUnlistable(claim: ClaimedBill): Promise<Settled> {
+  async reviewUnlistable(claim: ClaimedBill): Promise<SettlementResult> {
     const occasion = await this.occasionOf(claim, 'too-many-payments');
     return this.submit(claim, [], true, (bill) => decideUnlistable(bill, 'too-many-payments', occasion));
   }
@@ -143,22 +151,22 @@ export class SettlementService {
    * becomes stale and is repeated.
    */
   async settleByOperator(
-    at: { readonly shop: string; readonly orderId: OrderId; readonly intentId: IntentId },
+    billKey: { readonly shop: string; readonly orderId: OrderId; readonly intentId: IntentId },
     decision: (tx: OwnTransaction, bill: LockedBill, order: LockedOrder) => Promise<Decision | undefined>,
   ): Promise<void> {
-    await this.traced(at, (traceparent) =>
-      this.transactions.run<Pick<Settled, 'events'>>(async (tx, write) => {
-        const order = await this.bills.lockOrder(tx, at.shop, at.orderId);
-        const bill = await this.store.lockBill(tx, at.intentId);
-        if (!bill) throw new Error(`Bill ${at.intentId} of a review does not exist.`);
+    await this.runTraced(billKey, (traceparent) =>
+      this.transactions.run<Pick<SettlementResult, 'events'>>(async (tx, write) => {
+        const order = await this.bills.lockOrder(tx, billKey.shop, billKey.orderId);
+        const bill = await this.store.lockBill(tx, billKey.intentId);
+        if (!bill) throw new Error(`Bill ${billKey.intentId} of a review does not exist.`);
         const decided = await decision(tx, bill, order);
         if (!decided) return { events: [] };
         const { state } = decided;
         const nextCheckAt = nextCheck(bill, state, false, this.options.schedule, this.random.fraction());
         const change = { state, nextCheckAt, scheduled: false };
-        const hints = { consumed: [], again: [] };
+        const hints = { consumed: [], postponed: [] };
         const settlement = { ...decided, bill, traceparent, assertedAt: null, change, hints };
-        return { events: newOf(decided, await write([settlement])) };
+        return { events: newEventsOf(decided, await write([settlement])) };
       }, false),
     );
   }
@@ -177,22 +185,22 @@ export class SettlementService {
     paymentIds: readonly string[],
     ends: boolean,
     decision: CheckAnswer['decide'],
-  ): Promise<Settled> {
-    return this.traced(claim, (traceparent) =>
+  ): Promise<SettlementResult> {
+    return this.runTraced(claim, (traceparent) =>
       this.commits.add({ claim, paymentIds, ends, traceparent, decide: decision }),
     );
   }
 
   /** Runs the settlement in a span, whose trace the events continue. Counts the new events after the commit. */
-  private async traced<T extends Pick<Settled, 'events'>>(
-    at: { readonly shop: string; readonly orderId: OrderId },
+  private async runTraced<T extends Pick<SettlementResult, 'events'>>(
+    orderKey: { readonly shop: string; readonly orderId: OrderId },
     work: (traceparent: string | null) => Promise<T>,
   ): Promise<T> {
-    const attributes = { 'payment.shop': at.shop, 'payment.order_id': at.orderId };
+    const attributes = { 'payment.shop': orderKey.shop, 'payment.order_id': orderKey.orderId };
     return this.telemetry.span('payment.settle', { attributes }, async (span) => {
       const done = await work(span.traceparent);
       span.set({ 'payment.events': done.events.length });
-      for (const { name } of done.events) this.metrics.settlement(at.shop, name);
+      for (const { name } of done.events) this.metrics.settlement(orderKey.shop, name);
       return done;
     });
   }
@@ -201,7 +209,10 @@ export class SettlementService {
    * Locks orders, then bills; decides under the locks; writes all decisions. A bill that was not locked has a later claim,
    * or was skipped because its lock is taken: no bill waits for one that is stuck.
    */
-  private settleTogether(answers: readonly CheckAnswer[], wait: boolean): Promise<(Ended<Settled> | undefined)[]> {
+  private settleTogether(
+    answers: readonly CheckAnswer[],
+    wait: boolean,
+  ): Promise<(ItemOutcome<SettlementResult> | undefined)[]> {
     const claims = answers.map(({ claim }) => claim);
     return this.transactions.run(async (tx, write) => {
       const listed = answers.flatMap(({ claim: { shop }, paymentIds }) =>
@@ -209,13 +220,13 @@ export class SettlementService {
       );
       // Only at the end of a check are all payments of a bill needed.
       const ending = new Set(answers.filter(({ ends }) => ends).map(({ claim }) => claim.intentId));
-      const { locked, known } = await this.store.lockAndRead(tx, claims, wait, [...ending], listed);
+      const { locked, known: knownPayments } = await this.store.lockAndRead(tx, claims, wait, [...ending], listed);
       // By bill and token: of two answers about one bill, only the current claim's counts.
       const held = new Map(locked.map((one) => [claimKey({ intentId: one.bill.intentId, token: one.token }), one]));
       if (held.size === 0) return answers.map(() => undefined);
-      if (known.length >= MANY_PAYMENTS) await setImmediate();
-      const batch = new SettlementBatch(known, this.options.schedule, () => this.random.fraction());
-      const ends = answers.map((answer): Ended<Decided> | undefined => {
+      if (knownPayments.length >= MANY_PAYMENTS) await setImmediate();
+      const batch = new SettlementBatch(knownPayments, this.options.schedule, () => this.random.fraction());
+      const ends = answers.map((answer): ItemOutcome<BatchDecision> | undefined => {
         const key = claimKey(answer.claim);
         const one = held.get(key);
         if (!one) return undefined;
@@ -224,25 +235,25 @@ export class SettlementService {
         return batch.settle(answer, one);
       });
       const added = await write(batch.settlements);
-      return ends.map((end): Ended<Settled> | undefined => {
+      return ends.map((end): ItemOutcome<SettlementResult> | undefined => {
         if (!end || 'error' in end) return end;
         const { state, hintsLeft } = end.value;
-        const events = newOf(end.value, added);
+        const events = newEventsOf(end.value, added);
         const isWaiting = events.some(({ id }) => added.get(id)?.isWaiting);
         return { value: { stale: false, state, hintsLeft, events, isWaiting } };
       });
     }, true);
   }
 
-  private async settleAlone(answer: CheckAnswer): Promise<Settled> {
+  private async settleAlone(answer: CheckAnswer): Promise<SettlementResult> {
     const [end] = await this.settleTogether([answer], true);
     if (end && 'error' in end) throw end.error;
-    return end?.value ?? STALE;
+    return end?.value ?? STALE_RESULT;
   }
 }
 
 /** Another check may have stored an event before. */
-function newOf({ events }: Decision, added: NewEvents): readonly NewEvent[] {
+function newEventsOf({ events }: Decision, added: NewEvents): readonly NewEvent[] {
   return events.filter(({ id }) => added.has(id));
 }
 

@@ -18,16 +18,18 @@ import {
 import { CheckStore } from './storage/check.store.js';
 import { SettlementStore, type AddedEvent } from './storage/settlement.store.js';
 
-/** An application without handlers for an event is told of it once, and then of how many there were each minute. */
-const UNCONSUMED_PAUSE_MS = 60_000;
+/** Pause between log lines about events without a consumer; each says how many were left out before it. */
+const UNCONSUMED_LOG_INTERVAL_MS = 60_000;
 
 /** The events that a settlement has added, by id, and whether deliveries of them wait to be claimed. */
 export type NewEvents = ReadonlyMap<string, Omit<AddedEvent, 'claimed'> & { readonly isWaiting: boolean }>;
 
-/** Writes what was decided, once, as the last of a transaction. */
-export type Write = (settlements: readonly Settlement[]) => Promise<NewEvents>;
+/** Writes what was decided; called once, as the last step of a transaction. */
+export type WriteSettlements = (settlements: readonly Settlement[]) => Promise<NewEvents>;
 
-/** The transactions of settlements: what is decided in one is written with its events and deliveries, some of them begun by it. */
+/**
+ * The transactions of settlements: what one decides is written with its events and deliveries, some of them already claimed.
+ */
 @Injectable()
 export class SettlementTransactions {
   private readonly logger = new PaymentLogger('PaymentSettlement');
@@ -41,7 +43,7 @@ export class SettlementTransactions {
     clock: PaymentClock,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
-    this.unconsumed = new RateLimitedLog(this.logger, clock, UNCONSUMED_PAUSE_MS);
+    this.unconsumed = new RateLimitedLog(this.logger, clock, UNCONSUMED_LOG_INTERVAL_MS);
   }
 
   /**
@@ -49,14 +51,14 @@ export class SettlementTransactions {
    * have ended meanwhile.
    * @param readsFirst see `Database.transaction`
    */
-  async run<T>(work: (tx: OwnTransaction, write: Write) => Promise<T>, readsFirst: boolean): Promise<T> {
+  async run<T>(work: (tx: OwnTransaction, write: WriteSettlements) => Promise<T>, readsFirst: boolean): Promise<T> {
     let reserved: readonly ReservedDelivery[] = [];
-    let written = NOTHING_WRITTEN;
+    let writeResult = NOTHING_WRITTEN;
     const release = (): void => {
       reserved.forEach((place) => this.deliverer.release(place));
       reserved = [];
     };
-    const reserve: Reserve = (events) => {
+    const reserve: ReserveDeliveries = (events) => {
       const reservation = this.deliverer.reserve(events);
       reserved = reservation.deliveries;
       return reservation;
@@ -64,23 +66,23 @@ export class SettlementTransactions {
     let value: T;
     try {
       value = await this.store.transaction((tx) => {
-        // Of an attempt before this one.
+        // Gives back the places that an earlier attempt has reserved.
         release();
-        written = NOTHING_WRITTEN;
+        writeResult = NOTHING_WRITTEN;
         return work(tx, async (settlements) => {
-          written = await this.write(tx, settlements, reserve);
-          return written.added;
+          writeResult = await this.write(tx, settlements, reserve);
+          return writeResult.added;
         });
       }, readsFirst);
     } catch (error) {
       release();
       throw error;
     }
-    await this.begin(written, reserved);
+    await this.begin(writeResult, reserved);
     return value;
   }
 
-  private async begin({ waiting, claimed }: Written, reserved: readonly ReservedDelivery[]): Promise<void> {
+  private async begin({ waiting, claimed }: WriteResult, reserved: readonly ReservedDelivery[]): Promise<void> {
     const isBegun = ({ eventId, consumer }: ReservedDelivery): boolean =>
       claimed.some((delivery) => delivery.eventId === eventId && delivery.consumer === consumer);
     for (const place of reserved) if (!isBegun(place)) this.deliverer.release(place);
@@ -93,25 +95,32 @@ export class SettlementTransactions {
     }
   }
 
-  private async write(tx: OwnTransaction, settlements: readonly Settlement[], reserve: Reserve): Promise<Written> {
+  private async write(
+    tx: OwnTransaction,
+    settlements: readonly Settlement[],
+    reserve: ReserveDeliveries,
+  ): Promise<WriteResult> {
     if (settlements.length === 0) return NOTHING_WRITTEN;
-    const again = settlements.flatMap(({ hints }) => hints.again);
-    await this.checks.answerHints({ consumed: [], again }, tx);
+    const postponed = settlements.flatMap(({ hints }) => hints.postponed);
+    await this.checks.answerHints({ consumed: [], postponed }, tx);
     const reservation = reserve(
       settlements.flatMap(({ bill: { shop }, events }) => events.map(({ id, name }) => ({ id, name, shop }))),
     );
-    const written = await this.store.write(tx, settlements, this.options.schedule.minGapMs, reservation);
+    const addedEvents = await this.store.write(tx, settlements, this.options.schedule.minGapMs, reservation);
     const redacted = settlements.flatMap(({ bill }) => (bill.redacted ? bill.intentId : []));
     if (redacted.length > 0) await this.store.redactCallbacks(tx, redacted);
     const added = new Map(
-      written.map(({ claimed, ...event }) => [event.id, { ...event, isWaiting: event.deliveries > claimed.length }]),
+      addedEvents.map(({ claimed, ...event }) => [
+        event.id,
+        { ...event, isWaiting: event.deliveries > claimed.length },
+      ]),
     );
     const sources = new Map(
       settlements.flatMap((settlement) => settlement.events.map((event) => [event.id, { settlement, event }] as const)),
     );
-    const claimed = written.flatMap(({ id, claimed: rows }) => {
+    const claimed = addedEvents.flatMap(({ id, claimed: rows }) => {
       const source = sources.get(id);
-      return source ? rows.map((row) => bornClaimed(source, { ...row, token: reservation.token })) : [];
+      return source ? rows.map((row) => toClaimedDelivery(source, { ...row, token: reservation.token })) : [];
     });
     const waiting = settlements.flatMap(({ bill, events }) =>
       events.flatMap(({ id, name }) => {
@@ -132,9 +141,9 @@ export class SettlementTransactions {
 }
 
 /** Keeps places for the deliveries of events. */
-type Reserve = DeliveryWorker['reserve'];
+type ReserveDeliveries = DeliveryWorker['reserve'];
 
-interface Written {
+interface WriteResult {
   readonly added: NewEvents;
   /** The queues in which a new delivery waits behind another one. */
   readonly waiting: readonly DeliveryQueue[];
@@ -142,9 +151,9 @@ interface Written {
   readonly claimed: readonly (ClaimedDelivery & { readonly eventId: string })[];
 }
 
-const NOTHING_WRITTEN: Written = { added: new Map(), waiting: [], claimed: [] };
+const NOTHING_WRITTEN: WriteResult = { added: new Map(), waiting: [], claimed: [] };
 
-function bornClaimed(
+function toClaimedDelivery(
   { settlement, event }: { readonly settlement: Settlement; readonly event: NewEvent },
   { id, consumer, token }: { readonly id: string; readonly consumer: string; readonly token: string },
 ): ClaimedDelivery & { readonly eventId: string } {

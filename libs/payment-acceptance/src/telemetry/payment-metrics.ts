@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { errorType } from '../common/errors.js';
-import { Telemetry, type Recording } from './telemetry.js';
+import { Telemetry, type RecordValue } from './telemetry.js';
 
 /** Histogram buckets of the lags, in seconds: from a postback that is confirmed at once to a scheduled check a day later. */
 const LAG_BOUNDARIES = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 21_600, 86_400];
@@ -8,7 +8,7 @@ const LAG_BOUNDARIES = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 
 /** Histogram buckets of requests to the service, in seconds: to beyond the default of `http.totalTimeoutMs`. */
 const REQUEST_BOUNDARIES = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30];
 
-const SECONDS = 1_000;
+const MS_PER_SECOND = 1_000;
 
 /**
  * The module's counters and times. Attributes have low cardinality: names of shops, consumers, events and operations, and outcomes; never
@@ -16,21 +16,21 @@ const SECONDS = 1_000;
  */
 @Injectable()
 export class PaymentMetrics {
-  private readonly creations: Recording;
-  private readonly callbacks: Recording;
-  private readonly checks: Recording;
-  private readonly settlements: Recording;
-  private readonly deliveries: Recording;
-  private readonly callbackLag: Recording;
-  private readonly paymentLag: Recording;
-  private readonly deliveryLag: Recording;
-  private readonly settlementLag: Recording;
-  private readonly requests: Recording;
+  private readonly creations: RecordValue;
+  private readonly callbacks: RecordValue;
+  private readonly checks: RecordValue;
+  private readonly settlements: RecordValue;
+  private readonly deliveries: RecordValue;
+  private readonly callbackLag: RecordValue;
+  private readonly paymentLag: RecordValue;
+  private readonly deliveryLag: RecordValue;
+  private readonly settlementLag: RecordValue;
+  private readonly requests: RecordValue;
 
   constructor(telemetry: Telemetry) {
-    const counter = (name: string, unit: string, description: string): Recording =>
+    const counter = (name: string, unit: string, description: string): RecordValue =>
       telemetry.counter(`payment_acceptance.${name}`, { unit, description });
-    const time = (name: string, description: string, boundaries = LAG_BOUNDARIES): Recording =>
+    const time = (name: string, description: string, boundaries = LAG_BOUNDARIES): RecordValue =>
       telemetry.histogram(`payment_acceptance.${name}`, { unit: 's', description, boundaries });
     this.creations = counter('creations', '{call}', 'Calls to createBill, by outcome.');
     this.callbacks = counter('callbacks', '{callback}', 'Postbacks and redirects received, by outcome.');
@@ -118,5 +118,5 @@ export class PaymentMetrics {
 
 /** Never negative, although two clocks may differ a little. */
 function seconds(ms: number): number {
-  return Math.max(0, ms) / SECONDS;
+  return Math.max(0, ms) / MS_PER_SECOND;
 }

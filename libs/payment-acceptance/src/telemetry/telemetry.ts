@@ -48,7 +48,7 @@ export interface InstrumentOptions {
 }
 
 /** Adds to a counter, or records into a histogram. */
-export type Recording = (value: number, attributes: TelemetryAttributes) => void;
+export type RecordValue = (value: number, attributes: TelemetryAttributes) => void;
 
 /** The current value of a gauge. */
 export interface Measurement {
@@ -57,13 +57,13 @@ export interface Measurement {
   readonly attributes?: TelemetryAttributes;
 }
 
-interface Begun {
+interface StartedSpan {
   readonly span: Span;
   /** The context that the span starts in. */
   readonly base: Context;
 }
 
-const KINDS = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT, consumer: SpanKind.CONSUMER };
+const SPAN_KINDS = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT, consumer: SpanKind.CONSUMER };
 
 const NO_SPAN: ActiveSpan = {
   recording: false,
@@ -88,7 +88,7 @@ export class Telemetry {
     return begun ? this.within(begun, work) : work(NO_SPAN);
   }
 
-  private async within<T>({ span, base }: Begun, work: (span: ActiveSpan) => Promise<T>): Promise<T> {
+  private async within<T>({ span, base }: StartedSpan, work: (span: ActiveSpan) => Promise<T>): Promise<T> {
     try {
       return await context.with(trace.setSpan(base, span), work, undefined, this.active(span));
     } catch (error) {
@@ -105,14 +105,14 @@ export class Telemetry {
     return span ? traceparentOf(span) : null;
   }
 
-  counter(name: string, options: InstrumentOptions): Recording {
+  counter(name: string, options: InstrumentOptions): RecordValue {
     return this.instrument(() => {
       const counter = metrics.getMeter(INSTRUMENTATION).createCounter(name, options);
       return (value, attributes) => counter.add(value, attributes);
     });
   }
 
-  histogram(name: string, options: InstrumentOptions & { readonly boundaries: number[] }): Recording {
+  histogram(name: string, options: InstrumentOptions & { readonly boundaries: number[] }): RecordValue {
     return this.instrument(() => {
       const { boundaries, ...rest } = options;
       const advice = { explicitBucketBoundaries: boundaries };
@@ -146,11 +146,11 @@ export class Telemetry {
   }
 
   /** `undefined` if nothing records the span and it need not hide the active one, as without an SDK. */
-  private begin(name: string, options: SpanOptions): Begun | undefined {
+  private begin(name: string, options: SpanOptions): StartedSpan | undefined {
     const { kind = 'internal', attributes, parent } = options;
     const active = context.active();
     const base = parent === undefined ? active : remote(parent);
-    const span = trace.getTracer(INSTRUMENTATION).startSpan(name, { kind: KINDS[kind], attributes }, base);
+    const span = trace.getTracer(INSTRUMENTATION).startSpan(name, { kind: SPAN_KINDS[kind], attributes }, base);
     const isSeen = span.isRecording() || isSpanContextValid(span.spanContext());
     return isSeen || base !== active ? { span, base } : undefined;
   }
@@ -175,8 +175,8 @@ export class Telemetry {
   }
 
   /** Creates the instrument on first use, so that the host may register its SDK late. */
-  private instrument(make: () => Recording): Recording {
-    let recording: Recording | undefined;
+  private instrument(make: () => RecordValue): RecordValue {
+    let recording: RecordValue | undefined;
     return (value, attributes) => this.safely(() => (recording ??= make())(value, attributes));
   }
 

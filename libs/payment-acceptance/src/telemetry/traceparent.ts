@@ -5,7 +5,7 @@ export interface SpanReference {
   readonly traceFlags: number;
 }
 
-const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
+const TRACEPARENT_PATTERN = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
 /** Formats a span as a W3C Trace Context `traceparent` (version 00), the form in which it is stored. */
 export function writeTraceparent({ traceId, spanId, traceFlags }: SpanReference): string {
@@ -14,7 +14,7 @@ export function writeTraceparent({ traceId, spanId, traceFlags }: SpanReference)
 
 /** `undefined` if the text is no valid `traceparent` or names no span. */
 export function readTraceparent(text: string): SpanReference | undefined {
-  const [, traceId = '', spanId = '', flags = ''] = TRACEPARENT.exec(text) ?? [];
+  const [, traceId = '', spanId = '', flags = ''] = TRACEPARENT_PATTERN.exec(text) ?? [];
   if (!/[1-9a-f]/.test(traceId) || !/[1-9a-f]/.test(spanId)) return undefined;
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) };
 }

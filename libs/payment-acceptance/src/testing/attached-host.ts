@@ -53,10 +53,10 @@ export class AttachedHost {
 
   callbackUrls(shop: string): CallbackUrls {
     const { redirect, postback } = this.app.get<CallbackRoutes>(CALLBACK_ROUTES, { strict: false });
-    const at = (path: string): string => `${this.base}/${path}/${shop}`;
+    const urlOf = (path: string): string => `${this.base}/${path}/${shop}`;
     return {
-      ...(redirect && { successUrl: at(redirect.success), failUrl: at(redirect.fail) }),
-      ...(postback && { resultUrl: at(postback.path) }),
+      ...(redirect && { successUrl: urlOf(redirect.success), failUrl: urlOf(redirect.fail) }),
+      ...(postback && { resultUrl: urlOf(postback.path) }),
       ...this.urls?.(shop, this.base),
     };
   }
@@ -117,8 +117,8 @@ async function addressOf(app: INestApplication): Promise<string> {
   if (typeof address === 'string' || address === null) {
     throw new PaymentTestingError('The application listens on a socket file. Make it listen on a local port.');
   }
-  const everywhere = ['::', '0.0.0.0'].includes(address.address);
-  const host = everywhere ? '127.0.0.1' : address.address.includes(':') ? `[${address.address}]` : address.address;
+  const isWildcard = ['::', '0.0.0.0'].includes(address.address);
+  const host = isWildcard ? '127.0.0.1' : address.address.includes(':') ? `[${address.address}]` : address.address;
   return `${new URL(await app.getUrl()).protocol}//${host}:${address.port}`;
 }
 

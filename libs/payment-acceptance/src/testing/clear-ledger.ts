@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.js';
 import { rawSql, sql } from '../database/statement.js';
 
-/** What the ledger has of orders; a table before those that it refers to. Shops and consumers stay. */
+/** The ledger's tables of orders, each before those that it refers to. Shops and consumers stay. */
 const TABLES = [
   'delivery',
   'review',

@@ -35,7 +35,7 @@ export class Payer {
     const { payment, redirect } = await this.sandbox.pay(bill, input);
     await this.sandbox.settled();
     this.refuseUndelivered(bill, payment.id);
-    return { payment, page: returns && redirect ? await comeBack(redirect.url, redirect.fields) : undefined };
+    return { payment, page: returns && redirect ? await returnToShop(redirect.url, redirect.fields) : undefined };
   }
 
   private billOf(orderId: string, shop: string | undefined): string {
@@ -49,32 +49,35 @@ export class Payer {
     }
     const bill = bills.at(-1);
     if (bill) return bill.id;
-    const known = all.map((each) => `"${each.orderId}"`).join(', ') || 'none';
+    const orderList = all.map((each) => `"${each.orderId}"`).join(', ') || 'none';
     throw new PaymentTestingError(
-      `Order "${orderId}" has no bill: call createBill for it first. Orders with one: ${known}.`,
+      `Order "${orderId}" has no bill: call createBill for it first. Orders with one: ${orderList}.`,
     );
   }
 
   private refuseUndelivered(billId: string, paymentId: string): void {
-    for (const { paymentId: of, state, tries } of this.sandbox.bill(billId).callbacks) {
+    for (const { paymentId: callbackPaymentId, state, tries } of this.sandbox.bill(billId).callbacks) {
       const last = tries.at(-1);
-      if (of !== paymentId || state === 'delivered' || !last) continue;
+      if (callbackPaymentId !== paymentId || state === 'delivered' || !last) continue;
       throw new PaymentTestingError(
-        `The application answered ${last.status ?? last.error ?? 'nothing'} to the postback at ${last.url}. ${ADVICE} ${last.body}`,
+        (last.status === null
+          ? `The postback to ${last.url} failed: ${last.error ?? 'no answer'}.`
+          : `The application answered ${last.status} to the postback at ${last.url}.`) +
+          ` ${ROUTE_ADVICE} ${last.body}`,
       );
     }
   }
 }
 
-const ADVICE =
+const ROUTE_ADVICE =
   'Callback routes must exist and require no login: see the options routes.path and routes.decorators, and "prefix" and ' +
   '"urls" of attach().';
 
 /** Posts the redirect's form and follows redirects within the application: a test contacts nobody else. */
-async function comeBack(address: string, fields: Record<string, string>): Promise<PaidPage> {
+async function returnToShop(address: string, fields: Record<string, string>): Promise<PaidPage> {
   let answer = await fetch(address, { method: 'POST', body: new URLSearchParams(fields), redirect: 'manual' });
   let url = address;
-  for (let hop = 0; hop < MAX_REDIRECTS; hop += 1) {
+  for (let redirects = 0; redirects < MAX_REDIRECTS; redirects += 1) {
     const location = answer.headers.get('location');
     if (answer.status < 300 || answer.status > 399 || location === null) break;
     url = new URL(location, url).href;
@@ -84,7 +87,7 @@ async function comeBack(address: string, fields: Record<string, string>): Promis
   const html = await answer.text();
   if (answer.status >= 400) {
     throw new PaymentTestingError(
-      `The application answered ${answer.status} to the payer at ${url}. ${ADVICE} ${html.slice(0, 300)}`,
+      `The application answered ${answer.status} to the payer at ${url}. ${ROUTE_ADVICE} ${html.slice(0, 300)}`,
     );
   }
   return { url, status: answer.status, html };

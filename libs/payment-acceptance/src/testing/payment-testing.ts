@@ -16,7 +16,7 @@ import { AttachedHost, type AttachOptions } from './attached-host.js';
 import { Payer, type PayOptions, type PayOutcome } from './payer.js';
 import { SharedClock } from './shared-clock.js';
 import { TestedShops } from './tested-shops.js';
-import { Patience } from './patience.js';
+import { FakeTimerGuard } from './patience.js';
 import { PaymentTestingError } from './testing.errors.js';
 
 export interface PaymentTestingOptions {
@@ -42,7 +42,7 @@ export class PaymentTesting {
   private readonly refused: INestApplication[] = [];
   private readonly shops: TestedShops;
   private readonly payer: Payer;
-  private readonly patience = new Patience();
+  private readonly fakeTimerGuard = new FakeTimerGuard();
 
   /** @internal Use {@link startPaymentTesting}. */
   constructor(
@@ -63,7 +63,7 @@ export class PaymentTesting {
     now: (): Date => this.shared.now(),
     /** Advances the time of both, as in `advance('3d')`. {@link settled} then does what has become due. */
     advance: async (by: Duration): Promise<void> => {
-      await this.patience.wait(this.sandbox.advanceClock(by));
+      await this.fakeTimerGuard.wait(this.sandbox.advanceClock(by));
     },
   };
 
@@ -106,7 +106,7 @@ export class PaymentTesting {
    */
   async pay(orderId: string, options: PayOptions = {}): Promise<PayOutcome> {
     this.attached();
-    return this.patience.wait(this.payer.pay(orderId, options));
+    return this.fakeTimerGuard.wait(this.payer.pay(orderId, options));
   }
 
   /** The same with a payment that fails; the bill stays open. */
@@ -125,7 +125,7 @@ export class PaymentTesting {
    * @throws PaymentTestingError if a handler has permanently failed
    */
   settled(): Promise<void> {
-    return this.patience.wait(this.settle());
+    return this.fakeTimerGuard.wait(this.settle());
   }
 
   private async settle(): Promise<void> {
@@ -146,7 +146,7 @@ export class PaymentTesting {
 
   /**
    * Removes every order, bill, payment, callback and event from the ledgers of the attached applications. For tests that
-   * empty their own table of orders: an id that comes again would be the earlier order's.
+   * empty their own table of orders: a reused id would stand for the earlier order.
    */
   async clearLedger(): Promise<void> {
     for (const host of this.attached()) await host.clearLedger();
@@ -157,7 +157,7 @@ export class PaymentTesting {
    * that a failing test leaves nothing open that keeps its runner from ending.
    */
   close(): Promise<void> {
-    return this.patience.wait(this.closeAll());
+    return this.fakeTimerGuard.wait(this.closeAll());
   }
 
   private async closeAll(): Promise<void> {

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { PaymentSandbox } from 'nestjs-payment-sandbox';
-import { CONSTANTS, type GivenConstants } from '../config/constants.js';
+import { CONSTANTS, type ConstantOverrides } from '../config/constants.js';
 import type { PaymentAcceptanceOptions } from '../config/options.js';
 import type { PaymentShopOptions, PaymentShopResolver } from '../config/service-options.js';
 
-/** Between checks. */
-const NO_PAUSES = { [CONSTANTS]: { schedule: { jitterPercent: 0, minGapMs: 1 } } satisfies GivenConstants };
+/** Removes the pauses between checks that no option sets. */
+const NO_PAUSE_OPTIONS = { [CONSTANTS]: { schedule: { jitterPercent: 0, minGapMs: 1 } } satisfies ConstantOverrides };
 
 /** Where the service sends payers and postbacks of a shop. */
 export interface CallbackUrls {
@@ -27,25 +27,25 @@ export class TestedShops {
   ) {}
 
   /** The host's options with its shops at the sandbox, workers that do not start by themselves, and no pauses. */
-  async rewrite(given: PaymentAcceptanceOptions): Promise<PaymentAcceptanceOptions> {
+  async rewrite(options: PaymentAcceptanceOptions): Promise<PaymentAcceptanceOptions> {
     const shops: Record<string, PaymentShopOptions> = {};
-    for (const [name, shop] of Object.entries(given.shops ?? {})) shops[name] = await this.atSandbox(name, shop);
+    for (const [name, shop] of Object.entries(options.shops ?? {})) shops[name] = await this.pointToSandbox(name, shop);
     return {
-      ...given,
+      ...options,
       shops,
-      ...(given.shopResolver && { shopResolver: this.rewriteResolver(given.shopResolver) }),
+      ...(options.shopResolver && { shopResolver: this.rewriteResolver(options.shopResolver) }),
       autoStart: false,
       migrations: 'run',
-      callbacks: { ...given.callbacks, resultWaitMs: 1 },
-      deliveries: { ...given.deliveries, retryCapMs: 1 },
-      ...NO_PAUSES,
+      callbacks: { ...options.callbacks, resultWaitMs: 1 },
+      deliveries: { ...options.deliveries, retryCapMs: 1 },
+      ...NO_PAUSE_OPTIONS,
     };
   }
 
   /** Sends callbacks there from now on, including those of shops added later. */
   async sendTo(urlsOf: (shop: string) => CallbackUrls): Promise<void> {
     this.urlsOf = urlsOf;
-    for (const name of this.tokens.keys()) await this.put(name);
+    for (const name of this.tokens.keys()) await this.putShop(name);
   }
 
   private rewriteResolver(resolver: PaymentShopResolver): PaymentShopResolver {
@@ -53,22 +53,22 @@ export class TestedShops {
       list: () => resolver.list(),
       find: async (name) => {
         const shop = await resolver.find(name);
-        return shop && this.atSandbox(name, shop);
+        return shop && this.pointToSandbox(name, shop);
       },
     };
   }
 
-  private async atSandbox(name: string, shop: PaymentShopOptions): Promise<PaymentShopOptions> {
+  private async pointToSandbox(name: string, shop: PaymentShopOptions): Promise<PaymentShopOptions> {
     if (!this.tokens.has(name)) {
       this.tokens.set(name, randomBytes(16).toString('hex'));
-      await this.put(name);
+      await this.putShop(name);
     }
     const apiToken = this.tokens.get(name) ?? '';
     const { apiBaseUrl } = this;
     return { ...shop, shopId: name, apiToken, previousApiTokens: [], apiBaseUrl, requestsPerSecond: 1000 };
   }
 
-  private async put(name: string): Promise<void> {
+  private async putShop(name: string): Promise<void> {
     await this.sandbox.putShop(name, { apiToken: this.tokens.get(name), ...this.urlsOf(name) });
   }
 }

@@ -29,7 +29,7 @@ export function confirmPage(
       <form class="card narrow" method="post" action="${context.link(formAction, filterOf(context.query))}">
         <input type="hidden" name="csrf" value="${csrfToken}" />
         ${fields.map((field) => inputOf(field, filled(field.name)))}
-        ${inputOf({ ...NOTE, required: noteRequired }, filled('note'))}
+        ${inputOf({ ...NOTE_FIELD, required: noteRequired }, filled('note'))}
         <p class="actions">
           <button>${label}</button>
           <a class="button quiet" href="${context.link(place)}">Cancel</a>
@@ -39,10 +39,10 @@ export function confirmPage(
   };
 }
 
-const NOTE: Omit<Field, 'required'> = {
+const NOTE_FIELD: Omit<Field, 'required'> = {
   name: 'note',
   label: 'Note',
-  hint: 'Why you are doing this: for the log, and for whoever looks next.',
+  hint: 'Say why: it is kept in the log, for whoever looks at this next.',
 };
 
 function inputOf({ name, label, hint, required, inputMode }: Field, value: string): Html {

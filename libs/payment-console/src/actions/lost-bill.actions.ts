@@ -7,9 +7,9 @@ import { InputError, type OperatorAction } from './operator-action.js';
 
 export function takeInBill(context: PageContext, lost: LostBill): OperatorAction {
   return {
-    title: `Take in bill ${lost.billId}?`,
+    title: `Import bill ${lost.billId}?`,
     place: 'lost-bills',
-    label: 'Take in',
+    label: 'Import',
     fields: [
       {
         name: 'orderId',
@@ -32,7 +32,7 @@ export function takeInBill(context: PageContext, lost: LostBill): OperatorAction
       },
     ],
     content: html`${lostBillFacts(context, lost)}
-      <p>Make sure that the bill belongs to the order: what is paid on it then counts for this order.</p>
+      <p>Make sure that the bill belongs to the order: anything paid on it will count for this order.</p>
       <p>
         <strong>What will happen:</strong> the bill is imported as an open bill of the order. It is checked at once, and
         settles like any other: a successful payment of the amount emits its <code>payment.succeeded</code>.

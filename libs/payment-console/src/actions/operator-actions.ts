@@ -11,8 +11,8 @@ import { html } from '../common/html.js';
 import { confirmPage } from './confirm.page.js';
 import {
   ConsoleRefusal,
-  here,
-  notHere,
+  requireFound,
+  notFoundRefusal,
   type Message,
   type Page,
   type Redirect,
@@ -34,46 +34,62 @@ export interface ActionAddress {
 }
 
 /**
- * Asks for confirmation, then performs the action. Nothing happens on a GET, nor by a form that this console did not
- * issue.
+ * Asks for confirmation, then performs the action. A GET changes nothing, nor does a form that this console did not issue.
  */
 @Injectable()
 export class OperatorActions {
   private readonly logger = new Logger('PaymentConsole');
 
-  async ask(context: PageContext, at: ActionAddress): Promise<Page> {
-    return this.page(context, at, await this.find(context, at));
+  async ask(context: PageContext, address: ActionAddress): Promise<Page> {
+    return this.page(context, address, await this.find(context, address));
   }
 
-  async act(context: PageContext, at: ActionAddress, form: { body: unknown } | undefined): Promise<Page | Redirect> {
-    const { action: name, target } = at;
+  async act(
+    context: PageContext,
+    address: ActionAddress,
+    form: { body: unknown } | undefined,
+  ): Promise<Page | Redirect> {
+    const { action: name, target } = address;
     if (context.foreign) {
       throw new ConsoleRefusal(403, 'Action refused', 'The request came from another site. Nothing was changed.');
     }
-    if (!form) throw new ConsoleRefusal(415, 'Action refused', 'Send it as a form: application/x-www-form-urlencoded.');
+    if (!form)
+      throw new ConsoleRefusal(
+        415,
+        'Action refused',
+        'Send the request as a form (application/x-www-form-urlencoded).',
+      );
     const { body } = form;
-    if (body === undefined) throw new ConsoleRefusal(503, 'Action refused', UNPARSED);
+    if (body === undefined) throw new ConsoleRefusal(503, 'Action refused', UNPARSED_FORM_MESSAGE);
     const input: Input = (field) => fieldOf(body, field);
-    const action = await this.find(context, at);
-    if ('impossible' in action) return this.page(context, at, action);
+    const action = await this.find(context, address);
+    if ('impossible' in action) return this.page(context, address, action);
     const { operator, csrf } = context;
-    if (operator === undefined) throw NAMELESS;
+    if (operator === undefined) throw UNKNOWN_OPERATOR_REFUSAL;
     if (!csrf.isValid(input('csrf'), operator, name, csrfTarget(context, target))) {
-      return this.page(context, at, action, { status: 403, message: { tone: 'bad', text: CSRF_TOKEN_INVALID }, input });
+      return this.page(context, address, action, {
+        status: 403,
+        message: { tone: 'bad', text: INVALID_CSRF_TOKEN_MESSAGE },
+        input,
+      });
     }
     try {
       return await action.perform(operator, input);
     } catch (error) {
       if (error instanceof PaymentActionInterruptedError) {
-        return this.page(context, at, action, { status: 503, message: { tone: 'bad', text: error.message }, input });
+        return this.page(context, address, action, {
+          status: 503,
+          message: { tone: 'bad', text: error.message },
+          input,
+        });
       }
       const status = error instanceof InputError ? 400 : 409;
-      if (!TOLD.some((kind) => error instanceof kind)) {
-        this.logger.error(`Whether "${name}" on ${target} was done is not known. ${describePaymentError(error)}`);
-        throw new ConsoleRefusal(503, 'Outcome unknown', OUTCOME_UNKNOWN);
+      if (!SELF_EXPLANATORY_ERRORS.some((kind) => error instanceof kind)) {
+        this.logger.error(`It is not known whether "${name}" on ${target} was done. ${describePaymentError(error)}`);
+        throw new ConsoleRefusal(503, 'Outcome unknown', UNKNOWN_OUTCOME_MESSAGE);
       }
       const message: Message = { tone: 'bad', text: `Nothing was changed. ${(error as Error).message}` };
-      return this.page(context, at, action, { status, message, input });
+      return this.page(context, address, action, { status, message, input });
     }
   }
 
@@ -88,7 +104,7 @@ export class OperatorActions {
       return { status: 409, title: 'Nothing to do', place: action.place, content };
     }
     const { operator, csrf } = context;
-    if (operator === undefined) throw NAMELESS;
+    if (operator === undefined) throw UNKNOWN_OPERATOR_REFUSAL;
     const csrfToken = csrf.issue(operator, name, csrfTarget(context, target));
     return confirmPage(context, { ...before, action, csrfToken, formAction: `actions/${name}/${target}` });
   }
@@ -99,26 +115,26 @@ export class OperatorActions {
   ): Promise<OperatorAction | ImpossibleAction> {
     switch (name) {
       case 'accept-review':
-        return acceptReview(context, here(await context.records.review(target), 'review'));
+        return acceptReview(context, requireFound(await context.records.review(target), 'review'));
       case 'dismiss-review':
-        return dismissReview(context, here(await context.records.review(target), 'review'));
+        return dismissReview(context, requireFound(await context.records.review(target), 'review'));
       case 'attach-bill':
-        return attachBill(context, here(await context.records.bill(target), 'bill'));
+        return attachBill(context, requireFound(await context.records.bill(target), 'bill'));
       case 'void-bill':
-        return voidBill(context, here(await context.records.bill(target), 'bill'));
+        return voidBill(context, requireFound(await context.records.bill(target), 'bill'));
       case 'take-in-bill':
-        return takeInBill(context, here(await context.records.lostBill(target), 'lost bill'));
+        return takeInBill(context, requireFound(await context.records.lostBill(target), 'lost bill'));
       case 'dismiss-lost-bill':
-        return dismissLostBill(context, here(await context.records.lostBill(target), 'lost bill'));
+        return dismissLostBill(context, requireFound(await context.records.lostBill(target), 'lost bill'));
       case 'replay':
         return target === 'all' ? this.replayAll(context) : this.replay(context, target);
       default:
-        throw notHere('action');
+        throw notFoundRefusal('action');
     }
   }
 
   private async replay(context: PageContext, deliveryId: string) {
-    if (!UUID.test(deliveryId)) throw notHere('dead letter');
+    if (!UUID_PATTERN.test(deliveryId)) throw notFoundRefusal('dead letter');
     const [letter] = await context.operations.deadLetters({ deliveryId }, 1);
     return replayOne(context, letter);
   }
@@ -134,31 +150,31 @@ export class OperatorActions {
 }
 
 /** Errors whose message says what to do. */
-const TOLD = [
+const SELF_EXPLANATORY_ERRORS = [
   InputError,
   PaymentOperatorActionError,
   PaymentServiceError,
-  // Of a bill whose shop has left the options, or cannot be looked up.
+  // Thrown for a bill whose shop is no longer in the options, or cannot be looked up.
   PaymentShopError,
   PaymentUnknownShopError,
 ];
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const UUID_PATTERN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-const UNPARSED =
+const UNPARSED_FORM_MESSAGE =
   'The application did not parse the form. Keep the body parser on: NestFactory.create(AppModule) without { bodyParser: false }, ' +
   'or register a form parser.';
 
-const CSRF_TOKEN_INVALID =
+const INVALID_CSRF_TOKEN_MESSAGE =
   'Nothing was changed: this form was issued to someone else, for another action, or before the browser was closed. ' +
   'Review it and confirm again.';
 
-/** The database may have committed, and the answer been lost. */
-const OUTCOME_UNKNOWN =
+/** The database may have committed although its answer was lost. */
+const UNKNOWN_OUTCOME_MESSAGE =
   'It is not known whether this was done: the database did not answer. Look at the record itself, or at the log page, before you ' +
   'repeat it.';
 
-const NAMELESS = new ConsoleRefusal(
+const UNKNOWN_OPERATOR_REFUSAL = new ConsoleRefusal(
   403,
   'Unknown operator',
   'The console does not know your name, but records one with every action. Set the option "operator", or have your ' +
@@ -175,6 +191,6 @@ function fieldOf(body: unknown, name: string): string {
   const value = (body as Readonly<Record<string, unknown>>)[name];
   if (typeof value !== 'string') return '';
   const text = value.slice(0, MAX_TEXT_LENGTH);
-  // An order's id counts to the character: another number of spaces is another order.
+  // Order ids are compared character by character: a different number of spaces is a different order.
   return name === 'orderId' ? text : cleanLine(text);
 }

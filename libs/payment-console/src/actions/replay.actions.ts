@@ -7,12 +7,12 @@ import { filterText } from '../labels/action.js';
 import { count } from '../labels/text.js';
 import type { ImpossibleAction, OperatorAction } from './operator-action.js';
 
-const WHAT_HAPPENS = html`retried at once, with a fresh set of attempts. What a handler writes through its manager
+const REPLAY_EFFECTS = html`retried at once, with a fresh set of attempts. What a handler writes through its manager
   happens exactly once; anything else it does may happen again. An event overtaken by later ones of its bill has
   <code>late: true</code>.`;
 
 export function replayOne(context: PageContext, letter: DeadLetter | undefined): OperatorAction | ImpossibleAction {
-  if (!letter) return GONE;
+  if (!letter) return ALREADY_REPLAYED;
   const { deliveryId, consumer, event, attempts, replays, lastError, endedAt } = letter;
   return {
     title: `Replay ${event} to ${consumer}?`,
@@ -28,7 +28,7 @@ export function replayOne(context: PageContext, letter: DeadLetter | undefined):
         replays > 0 && ['Replayed before', count(replays, 'time')],
         ['Last error', html`<code class="bad">${lastError}</code>`],
       ])}
-      <p><strong>What will happen:</strong> it is ${WHAT_HAPPENS}</p>
+      <p><strong>What will happen:</strong> it is ${REPLAY_EFFECTS}</p>
       <p>Unless its cause is fixed, it becomes a dead letter again.</p>`,
     async perform(operator, input) {
       const number = await context.operations.replay({ deliveryId }, { operator, note: input('note') });
@@ -44,7 +44,7 @@ export function replayFilter(
   dead: number,
   waiting: number,
 ): OperatorAction | ImpossibleAction {
-  if (dead + waiting === 0) return GONE;
+  if (dead + waiting === 0) return ALREADY_REPLAYED;
   return {
     title: `Replay ${count(dead, 'dead letter')}?`,
     place: 'dead-letters',
@@ -52,7 +52,7 @@ export function replayFilter(
     fields: [],
     content: html`<p>
         You are about to replay
-        <strong>${filterText(filter)}</strong>${context.scope !== null && ` of shop ${context.scope}`}.
+        <strong>${filterText(filter)}</strong>${context.scope !== null && ` in shop ${context.scope}`}.
       </p>
       ${
         waiting > 0 &&
@@ -62,7 +62,7 @@ export function replayFilter(
         </p>`
       }
       <p>
-        <strong>What will happen:</strong> they are ${WHAT_HAPPENS} Any that become dead letters in the meantime are
+        <strong>What will happen:</strong> they are ${REPLAY_EFFECTS} Any that become dead letters in the meantime are
         included.
       </p>
       <p>Unless their cause is fixed, they become dead letters again.</p>`,
@@ -74,7 +74,7 @@ export function replayFilter(
   };
 }
 
-const GONE: ImpossibleAction = {
+const ALREADY_REPLAYED: ImpossibleAction = {
   place: 'dead-letters',
   impossible: 'This dead letter no longer exists: it was already replayed.',
 };

@@ -8,7 +8,7 @@ import { adviceOn, hasFailed, reasonOf } from '../labels/reasons.js';
 import { InputError, type Field, type ImpossibleAction, type OperatorAction } from './operator-action.js';
 
 export function acceptReview(context: PageContext, review: RecordedReview): OperatorAction | ImpossibleAction {
-  if (review.state !== 'OPEN') return decided(review);
+  if (review.state !== 'OPEN') return alreadyDecided(review);
   if (hasFailed(review)) {
     return {
       place: 'reviews',
@@ -21,7 +21,7 @@ export function acceptReview(context: PageContext, review: RecordedReview): Oper
     place: 'reviews',
     label: 'Accept',
     fields,
-    content: html`${about(context, review)}
+    content: html`${describeReview(context, review)}
       <p>
         <strong>What will happen:</strong> ${
           review.succeeded
@@ -53,16 +53,16 @@ export function acceptReview(context: PageContext, review: RecordedReview): Oper
 }
 
 export function dismissReview(context: PageContext, review: RecordedReview): OperatorAction | ImpossibleAction {
-  if (review.state !== 'OPEN') return decided(review);
+  if (review.state !== 'OPEN') return alreadyDecided(review);
   return {
     title: `Dismiss the review of order ${review.orderId}?`,
     place: 'reviews',
     label: 'Dismiss',
     fields: [],
-    content: html`${about(context, review)}
+    content: html`${describeReview(context, review)}
       <p>
-        <strong>What will happen:</strong> the review is closed, and nothing
-        else.${
+        <strong>What will happen:</strong> the review is closed; nothing else
+        changes.${
           !review.succeeded &&
           review.paymentId !== null &&
           ' The payment does not count, and no one is asked about it again.'
@@ -75,14 +75,14 @@ export function dismissReview(context: PageContext, review: RecordedReview): Ope
   };
 }
 
-function about(context: PageContext, review: RecordedReview): Html {
+function describeReview(context: PageContext, review: RecordedReview): Html {
   const { shows } = reasonOf(review.reason);
   return html`<p>${tag(review.reason, 'bad')} ${shows} See the full history of order ${billLink(context, review)}.</p>
     ${reviewFacts(context, review)}
     <p><strong>What to do:</strong> ${adviceOn(review)}</p>`;
 }
 
-function decided({ state, closedBy }: RecordedReview): ImpossibleAction {
+function alreadyDecided({ state, closedBy }: RecordedReview): ImpossibleAction {
   return {
     place: 'reviews',
     impossible: `The review was already ${state.toLowerCase()} by ${closedBy ?? 'someone'}.`,

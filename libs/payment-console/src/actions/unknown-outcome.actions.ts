@@ -6,7 +6,7 @@ import { money } from '../labels/text.js';
 import { InputError, type ImpossibleAction, type OperatorAction } from './operator-action.js';
 
 export function attachBill(context: PageContext, bill: BillDetails): OperatorAction | ImpossibleAction {
-  if (bill.state !== 'UNKNOWN') return known(bill);
+  if (bill.state !== 'UNKNOWN') return noLongerUnknown(bill);
   return {
     title: `Attach the bill of order ${bill.orderId}?`,
     place: 'unknown-outcomes',
@@ -21,9 +21,9 @@ export function attachBill(context: PageContext, bill: BillDetails): OperatorAct
         inputMode: 'url',
       },
     ],
-    content: html`${about(context, bill)}
+    content: html`${describeBill(context, bill)}
       <p>
-        Make sure that the bill at the service is for this order and this amount: what is paid on it then counts for
+        Make sure that the bill at the service is for this order and this amount: anything paid on it will count for
         this order.
       </p>
       <p>
@@ -47,13 +47,13 @@ export function attachBill(context: PageContext, bill: BillDetails): OperatorAct
 }
 
 export function voidBill(context: PageContext, bill: BillDetails): OperatorAction | ImpossibleAction {
-  if (bill.state !== 'UNKNOWN') return known(bill);
+  if (bill.state !== 'UNKNOWN') return noLongerUnknown(bill);
   return {
     title: `Void the attempt to create a bill for order ${bill.orderId}?`,
     place: 'unknown-outcomes',
     label: 'Void',
     fields: [],
-    content: html`${about(context, bill)}
+    content: html`${describeBill(context, bill)}
       <p>
         <strong>What will happen:</strong> the attempt is closed as one that created no bill. If the service created one
         after all and it is paid, no one will notice. This cannot be undone.
@@ -65,7 +65,7 @@ export function voidBill(context: PageContext, bill: BillDetails): OperatorActio
   };
 }
 
-function about(context: PageContext, bill: BillDetails): Html {
+function describeBill(context: PageContext, bill: BillDetails): Html {
   return facts([
     ['Order', billLink(context, bill)],
     ['Amount', money(bill.amount, bill.currency)],
@@ -77,6 +77,6 @@ function about(context: PageContext, bill: BillDetails): Html {
   ]);
 }
 
-function known({ state }: BillDetails): ImpossibleAction {
+function noLongerUnknown({ state }: BillDetails): ImpossibleAction {
   return { place: 'unknown-outcomes', impossible: `This is no longer an unknown outcome: it is ${stateName(state)}.` };
 }

@@ -18,8 +18,10 @@ export class CsrfTokens {
   constructor({ headers, protocol }: ConsoleRequest) {
     this.secure = protocol === 'https' || /^https\b/i.test(String(headers['x-forwarded-proto'] ?? ''));
     this.name = `${this.secure ? '__Host-' : ''}payment-console`;
-    const found = new RegExp(`(?:^|;\\s*)${this.name}=([\\w-]{43})(?:;|$)`).exec(String(headers.cookie ?? ''))?.[1];
-    this.key = found === undefined ? undefined : Buffer.from(found, 'base64url');
+    const encodedKey = new RegExp(`(?:^|;\\s*)${this.name}=([\\w-]{43})(?:;|$)`).exec(
+      String(headers.cookie ?? ''),
+    )?.[1];
+    this.key = encodedKey === undefined ? undefined : Buffer.from(encodedKey, 'base64url');
   }
 
   /** The cookie to set, if any. */
@@ -39,14 +41,14 @@ export class CsrfTokens {
 
   isValid(token: string, operator: string, action: string, target: string): boolean {
     if (!this.key || this.fresh) return false;
-    const given = Buffer.from(token, 'base64url');
+    const receivedMac = Buffer.from(token, 'base64url');
     const right = mac(this.key, [operator, action, target]);
-    return given.length === right.length && timingSafeEqual(given, right);
+    return receivedMac.length === right.length && timingSafeEqual(receivedMac, right);
   }
 }
 
-function mac(key: Buffer, said: readonly string[]): Buffer {
+function mac(key: Buffer, parts: readonly string[]): Buffer {
   return createHmac('sha256', key)
-    .update(JSON.stringify([PURPOSE, ...said]), 'utf8')
+    .update(JSON.stringify([PURPOSE, ...parts]), 'utf8')
     .digest();
 }

@@ -13,8 +13,8 @@ export function addressOf({ originalUrl, url = '/' }: ConsoleRequest): URL {
 export function linksFrom(address: URL, name: string, depth: number): Link {
   const up = '../'.repeat(depth + (address.pathname.endsWith('/') ? 1 : 0));
   return (to, query = {}) => {
-    const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
-    const search = new URLSearchParams(given).toString();
+    const entries = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
+    const search = new URLSearchParams(entries).toString();
     return `${up}${name}${to === '' ? '' : `/${to}`}${search === '' ? '' : `?${search}`}`;
   };
 }

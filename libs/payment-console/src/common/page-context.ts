@@ -4,7 +4,7 @@ import type { CsrfTokens } from './csrf-tokens.js';
 
 /** One request of an operator: who it is, what they may see, and how to build links from here. */
 export interface PageContext {
-  /** `undefined` for an operator without a name, who can only look. */
+  /** `undefined` for an operator without a name, who can view but not act. */
   readonly operator: string | undefined;
   /** The only visible shop; `null` for all. */
   readonly scope: string | null;
@@ -50,7 +50,7 @@ export interface Redirect {
   readonly query: Readonly<Record<string, string | undefined>>;
 }
 
-/** The request cannot be served, as a page of its own explains. */
+/** The request cannot be served; a page of its own explains why. */
 export class ConsoleRefusal extends Error {
   constructor(
     readonly status: 400 | 403 | 404 | 409 | 415 | 503,
@@ -61,12 +61,12 @@ export class ConsoleRefusal extends Error {
   }
 }
 
-export function notHere(what: string): ConsoleRefusal {
+export function notFoundRefusal(what: string): ConsoleRefusal {
   return new ConsoleRefusal(404, 'Not found', `There is no such ${what}.`);
 }
 
 /** What was found. @throws ConsoleRefusal if there is none */
-export function here<T>(found: T | undefined, what: string): T {
-  if (found === undefined) throw notHere(what);
-  return found;
+export function requireFound<T>(value: T | undefined, what: string): T {
+  if (value === undefined) throw notFoundRefusal(what);
+  return value;
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
 /*
- * The style of every page of the console. Every text and its ground differ by 4.5 : 1 at least, in the light and in the
- * dark; nothing is told by colour alone.
+ * The style of every page of the console. Text contrasts with its background by at least 4.5 : 1, in light and dark mode;
+ * nothing is conveyed by colour alone.
  */
 const TEXT = `
 :root { color-scheme: light dark;
@@ -96,13 +96,13 @@ svg .fill-good { fill: var(--fill-good); } svg .fill-bad { fill: var(--fill-bad)
 }
 `;
 
-/** The one stylesheet, under a name that changes with it: browsers keep it for good. */
+/** The only stylesheet. Its name changes with its content, so browsers may cache it for ever. */
 export const STYLE = {
   text: TEXT.trimStart(),
   name: `style-${createHash('sha256').update(TEXT).digest('hex').slice(0, 16)}.css`,
 };
 
-/** Within the page: a browser that finds none asks the host for one, which the policy would forbid. */
+/** Inlined in the page: without it, the browser would request an icon from the host, which the policy forbids. */
 export const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='8' " +
   "fill='%230b6b63'/%3E%3Cpath d='M7 13h18M7 9h18v14H7zM18 18l2 2 4-5' fill='none' stroke='%23fff' stroke-width='2'/%3E%3C/svg%3E";

@@ -22,7 +22,7 @@ export function actionTitle({ action, detail }: RecordedAction): string {
       return `delivered past events to ${text(consumer)}`;
     }
     case 'retire-consumer':
-      return 'gave up the consumer';
+      return 'retired the consumer';
     case 'erase':
       return 'removed the personal data of the order';
     case 'recover':
@@ -37,12 +37,12 @@ export function filterText(filter: unknown): string {
   const { deliveryId, consumer, event, shop, orderId } = (filter ?? {}) as Readonly<Record<string, unknown>>;
   if (deliveryId !== undefined) return `dead letter ${text(deliveryId)}`;
   const parts = [
-    consumer !== undefined && `of ${text(consumer)}`,
-    event !== undefined && `about ${text(event)}`,
-    orderId !== undefined && `of order ${text(orderId)}`,
-    shop !== undefined && `of shop ${text(shop)}`,
+    consumer !== undefined && `consumer ${text(consumer)}`,
+    event !== undefined && `event ${text(event)}`,
+    orderId !== undefined && `order ${text(orderId)}`,
+    shop !== undefined && `shop ${text(shop)}`,
   ].filter(Boolean);
-  return parts.length === 0 ? 'all dead letters' : `the dead letters ${parts.join(', ')}`;
+  return parts.length === 0 ? 'all dead letters' : `the dead letters with ${parts.join(', ')}`;
 }
 
 function text(value: unknown): string {

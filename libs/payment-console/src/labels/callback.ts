@@ -2,9 +2,9 @@ import type { BillDetails, RecordedCallback } from 'nestjs-payment-acceptance/op
 import { list, times } from './text.js';
 
 /** One field of a callback, compared with ours. */
-export interface Compared {
+export interface ComparedField {
   readonly name: string;
-  readonly said: string | undefined;
+  readonly received: string | undefined;
   readonly ours: string;
   readonly result: string;
 }
@@ -21,7 +21,11 @@ export function callbackTitle({ kind, status }: RecordedCallback): string {
 
 /** How the callback was judged, sentence by sentence. */
 export function callbackReasons(callback: RecordedCallback, bill: Pick<BillDetails, 'billId'>): string[] {
-  return [digestOf(callback), corroborationOf(callback), bill.billId === null ? NAMELESS : outcomeOf(callback)];
+  return [
+    digestOf(callback),
+    corroborationOf(callback),
+    bill.billId === null ? NO_SERVICE_ID_NOTE : outcomeOf(callback),
+  ];
 }
 
 function digestOf({ kind, digest }: RecordedCallback): string {
@@ -42,7 +46,9 @@ function digestOf({ kind, digest }: RecordedCallback): string {
 
 function corroborationOf({ corroboration }: RecordedCallback): string {
   const named = (result: string): string[] =>
-    Object.entries(corroboration).flatMap(([name, found]) => (found === result ? [COMPARED[name]?.label ?? name] : []));
+    Object.entries(corroboration).flatMap(([name, comparison]) =>
+      comparison === result ? [COMPARED_FIELDS[name]?.label ?? name] : [],
+    );
   const [agree, differ, absent] = [named('match'), named('mismatch'), named('absent')];
   if (agree.length + differ.length + absent.length === 0) {
     return 'Its fields were not compared with the bill: it arrived before the bill was known.';
@@ -56,7 +62,7 @@ function corroborationOf({ corroboration }: RecordedCallback): string {
   return sentences.filter(Boolean).join(' ');
 }
 
-const NAMELESS = 'The bill has no id at the service, so the service could not be asked about it.';
+const NO_SERVICE_ID_NOTE = 'The bill has no id at the service, so the service could not be asked about it.';
 
 function outcomeOf({ kind, status, pending, asks, outcome }: RecordedCallback): string {
   const asserts = kind === 'postback' && (status === 'SUCCESS' || status === 'FAIL');
@@ -76,17 +82,17 @@ function outcomeOf({ kind, status, pending, asks, outcome }: RecordedCallback): 
 }
 
 /** Each compared field beside ours. Retention may have removed what the callback said. */
-export function comparedFields({ corroboration, fields }: RecordedCallback, bill: BillDetails): Compared[] {
-  return Object.entries(COMPARED).flatMap(([name, { field, ours }]) => {
+export function comparedFields({ corroboration, fields }: RecordedCallback, bill: BillDetails): ComparedField[] {
+  return Object.entries(COMPARED_FIELDS).flatMap(([name, { field, ours }]) => {
     const result = corroboration[name];
-    const said = fields[field];
+    const value = fields[field];
     const text =
-      said === undefined || said === null ? undefined : typeof said === 'string' ? said : JSON.stringify(said);
-    return result === undefined ? [] : [{ name: field, said: text, ours: bill[ours], result }];
+      value === undefined || value === null ? undefined : typeof value === 'string' ? value : JSON.stringify(value);
+    return result === undefined ? [] : [{ name: field, received: text, ours: bill[ours], result }];
   });
 }
 
-const COMPARED: Readonly<Record<string, { label: string; field: string; ours: keyof OwnFields }>> = {
+const COMPARED_FIELDS: Readonly<Record<string, { label: string; field: string; ours: keyof OwnFields }>> = {
   order: { label: 'the order', field: 'InvId', ours: 'orderId' },
   amount: { label: 'the amount', field: 'OutSum', ours: 'amount' },
   currency: { label: 'the currency', field: 'CurrencyIn', ours: 'currency' },

@@ -2,7 +2,7 @@ import { html } from '../common/html.js';
 import type { Message, PageContext } from '../common/page-context.js';
 import { count } from './text.js';
 
-const INTENT_ID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
+const INTENT_ID_PATTERN = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 /** The outcome of an action, by its name in the address; the address cannot inject other text. */
 export function doneMessage({ query, link }: PageContext): Message | undefined {
@@ -12,7 +12,8 @@ export function doneMessage({ query, link }: PageContext): Message | undefined {
   const bill = query.get('bill') ?? '';
   return {
     ...message,
-    text: html`${message.text} ${INTENT_ID.test(bill) && html`<a href="${link(`bills/${bill}`)}">See the bill</a>`}`,
+    text: html`${message.text}
+    ${INTENT_ID_PATTERN.test(bill) && html`<a href="${link(`bills/${bill}`)}">See the bill</a>`}`,
   };
 }
 
@@ -27,7 +28,7 @@ function messageOf(done: string, number: number): Message | undefined {
     case 'voided':
       return { tone: 'good', text: 'The attempt was voided.' };
     case 'taken-in':
-      return { tone: 'good', text: 'The bill was taken in. It is checked at once, and settles like any other.' };
+      return { tone: 'good', text: 'The bill was imported. It is checked at once, and settles like any other.' };
     case 'bill-dismissed':
       return { tone: 'good', text: 'The bill was dismissed.' };
     case 'deliveries-replayed':

@@ -93,9 +93,9 @@ export function hasFailed({ succeeded, ledgerStatus, detail, newest }: RecordedR
 
 /** A custom judge may have its own reasons. */
 export function reasonOf(reason: string): Reason {
-  const known = Object.hasOwn(REASONS, reason) ? REASONS[reason] : undefined;
+  const builtIn = Object.hasOwn(REASONS, reason) ? REASONS[reason] : undefined;
   return (
-    known ?? {
+    builtIn ?? {
       shows: 'Your own judge wants a person to review this payment.',
       advice: 'Accept it if it should count, otherwise dismiss.',
     }

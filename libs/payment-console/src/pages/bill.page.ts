@@ -6,16 +6,17 @@ import { actionLink, billTable, facts, stateTag, time } from './parts.js';
 import { reviewCard } from './reviews.page.js';
 import { timeline } from './timeline.js';
 
-/** Of a flood of callbacks, shows the first and the newest, to keep the page small. */
-const FIRST = 2;
-const NEWEST = 10;
+/** To keep the page small, only the first and the newest of a flood of callbacks are shown. */
+const MAX_FIRST_CALLBACKS = 2;
+const MAX_NEWEST_CALLBACKS = 10;
 
 export function billPage(context: PageContext, history: BillHistory, message: Page['message']): Page {
   const { bill, attempts, reviews, truncated } = history;
-  const all = history.callbacks.length <= FIRST + NEWEST || context.query.get('callbacks') === 'all';
+  const all =
+    history.callbacks.length <= MAX_FIRST_CALLBACKS + MAX_NEWEST_CALLBACKS || context.query.get('callbacks') === 'all';
   const callbacks = all
     ? history.callbacks
-    : [...history.callbacks.slice(0, NEWEST), ...history.callbacks.slice(-FIRST)];
+    : [...history.callbacks.slice(0, MAX_NEWEST_CALLBACKS), ...history.callbacks.slice(-MAX_FIRST_CALLBACKS)];
   const open = reviews.filter(({ state }) => state === 'OPEN');
   return {
     title: `Order ${bill.orderId}`,

@@ -9,7 +9,7 @@ export interface BillsView {
   readonly state: BillState | undefined;
   readonly shop: string | undefined;
   /** The search term; if given, the other fields are ignored. */
-  readonly sought: string | undefined;
+  readonly searchText: string | undefined;
   readonly before: string | undefined;
   readonly bills: RecordPage<BillSummary>;
   /** The shops to choose from; empty if there is no choice. */
@@ -17,23 +17,23 @@ export interface BillsView {
 }
 
 export function billsPage(context: PageContext, view: BillsView): Page {
-  const { state, shop, sought, before, bills } = view;
+  const { state, shop, searchText, before, bills } = view;
   const { rows, more } = bills;
   const last = rows.at(-1)?.intentId;
   return {
     title: 'Bills',
     place: 'bills',
-    content: html`<div class="halves">${searchForm(context, sought)} ${filterForm(context, view)}</div>
-      ${sought !== undefined && html`<p role="status">${count(rows.length, 'bill')} found for <code>${sought}</code>.</p>`}
+    content: html`<div class="halves">${searchForm(context, searchText)} ${filterForm(context, view)}</div>
+      ${searchText !== undefined && html`<p role="status">${count(rows.length, 'bill')} found for <code>${searchText}</code>.</p>`}
       ${
         rows.length > 0
           ? html`<section class="card" aria-label="Bills">${billTable(context, 'Bills, newest first', rows)}</section>`
-          : empty(sought === undefined ? 'No bills match.' : NOT_FOUND)
+          : empty(searchText === undefined ? 'No bills match.' : NOT_FOUND_MESSAGE)
       }
       <nav class="actions" aria-label="Pages">
         ${before !== undefined && html`<a class="button quiet" href="${context.link('bills', { state, shop })}">Newest</a>`}
         ${
-          sought === undefined &&
+          searchText === undefined &&
           more &&
           html`<a class="button quiet" href="${context.link('bills', { state, shop, before: last })}">Older</a>`
         }
@@ -41,15 +41,15 @@ export function billsPage(context: PageContext, view: BillsView): Page {
   };
 }
 
-const NOT_FOUND = 'No order, bill, payment or intent has this id. Enter the complete id, exactly as written.';
+const NOT_FOUND_MESSAGE = 'No order, bill, payment or intent has this id. Enter the complete id, exactly as written.';
 
-function searchForm({ link }: PageContext, sought: string | undefined): Html {
+function searchForm({ link }: PageContext, searchText: string | undefined): Html {
   return html`<form class="card row" method="get" action="${link('bills')}" role="search">
     <label
       >Order, bill, payment or intent
       <input
         name="q"
-        value="${sought}"
+        value="${searchText}"
         required
         maxlength="255"
         autocomplete="off"

@@ -13,25 +13,30 @@ export type Legend = Readonly<Partial<Record<BarKind, string>>>;
 
 /** With more columns than this, only every n-th gets a label. */
 const MAX_LABELS = 8;
-const SIZE = 100;
+const CHART_SIZE = 100;
 
 /**
  * A column chart drawn on the server. The picture stretches to the space available, so its text is HTML beside it. A
  * table shows the same data, for those who cannot see the chart.
  */
 export function columnChart(title: string, columns: readonly Column[], legend: Legend): Html {
-  const top = niceTop(Math.max(1, ...columns.map(({ parts }) => parts.reduce((sum, { value }) => sum + value, 0))));
-  const every = Math.ceil(columns.length / MAX_LABELS);
+  const top = roundUpTop(Math.max(1, ...columns.map(({ parts }) => parts.reduce((sum, { value }) => sum + value, 0))));
+  const labelStep = Math.ceil(columns.length / MAX_LABELS);
   return html`<figure class="chart">
     <div class="plot">
       <span class="top" aria-hidden="true">${top}</span>
-      <svg viewBox="0 0 ${SIZE} ${SIZE}" preserveAspectRatio="none" role="img" aria-label="${title}: a chart">
-        ${[0, 0.5, 1].map((part) => html`<path class="grid" d="M0 ${SIZE * part}H${SIZE}" />`)}
-        ${columns.map((column, index) => drawn(column, index, { top, slot: SIZE / columns.length, legend }))}
+      <svg
+        viewBox="0 0 ${CHART_SIZE} ${CHART_SIZE}"
+        preserveAspectRatio="none"
+        role="img"
+        aria-label="${title}: a chart"
+      >
+        ${[0, 0.5, 1].map((part) => html`<path class="grid" d="M0 ${CHART_SIZE * part}H${CHART_SIZE}" />`)}
+        ${columns.map((column, index) => renderColumn(column, index, { top, slot: CHART_SIZE / columns.length, legend }))}
       </svg>
     </div>
     <ol class="ticks${columns.length > 2 * MAX_LABELS && ' many'}" aria-hidden="true">
-      ${columns.map(({ label }, index) => html`<li>${index % every === 0 && html`<span>${label}</span>`}</li>`)}
+      ${columns.map(({ label }, index) => html`<li>${index % labelStep === 0 && html`<span>${label}</span>`}</li>`)}
     </ol>
     ${
       Object.keys(legend).length > 1 &&
@@ -41,21 +46,21 @@ export function columnChart(title: string, columns: readonly Column[], legend: L
     }
     <details>
       <summary>As a table</summary>
-      ${asTable(title, columns, legend)}
+      ${renderTable(title, columns, legend)}
     </details>
   </figure>`;
 }
 
-function drawn(
+function renderColumn(
   { label, parts }: Column,
   index: number,
   { top, slot, legend }: { top: number; slot: number; legend: Legend },
 ): Html {
-  let y = SIZE;
+  let y = CHART_SIZE;
   return html`${parts
     .filter(({ value }) => value > 0)
     .map(({ kind, value }) => {
-      const height = (value / top) * SIZE;
+      const height = (value / top) * CHART_SIZE;
       y -= height;
       return html`<rect
         class="fill-${kind}"
@@ -69,7 +74,7 @@ function drawn(
     })}`;
 }
 
-function asTable(title: string, columns: readonly Column[], legend: Legend): Html {
+function renderTable(title: string, columns: readonly Column[], legend: Legend): Html {
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${title}, as a table">
     <table>
       <thead>
@@ -99,8 +104,8 @@ export function rowChart(rows: readonly { readonly label: Html; readonly value: 
       ({ label, value }) =>
         html`<li>
           <span>${label}</span> <strong>${value}</strong>
-          <svg viewBox="0 0 ${SIZE} 1" preserveAspectRatio="none" aria-hidden="true">
-            <rect class="fill-bad" width="${round((value / top) * SIZE)}" height="1" />
+          <svg viewBox="0 0 ${CHART_SIZE} 1" preserveAspectRatio="none" aria-hidden="true">
+            <rect class="fill-bad" width="${round((value / top) * CHART_SIZE)}" height="1" />
           </svg>
         </li>`,
     )}
@@ -108,7 +113,7 @@ export function rowChart(rows: readonly { readonly label: Html; readonly value: 
 }
 
 /** The next of 2, 4, 10, 20, 40, 100, …, so that half of it is a whole number too. */
-function niceTop(value: number): number {
+function roundUpTop(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
   return [2, 4, 10, 20].map((step) => step * power).find((top) => top >= value) ?? value;
 }

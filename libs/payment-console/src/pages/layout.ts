@@ -2,7 +2,7 @@ import { html } from '../common/html.js';
 import { ICON, STYLE } from '../common/style.js';
 import type { Page, PageContext } from '../common/page-context.js';
 
-const PLACES: readonly (readonly [string, string])[] = [
+const NAVIGATION: readonly (readonly [string, string])[] = [
   ['', 'Overview'],
   ['bills', 'Bills'],
   ['reviews', 'Reviews'],
@@ -16,7 +16,7 @@ export function layout(
   { link, scope, operator }: PageContext,
   { title, place, tag, lead, message, content }: Page,
 ): string {
-  const places = PLACES.filter(([to]) => to !== 'log' || scope === null);
+  const places = NAVIGATION.filter(([to]) => to !== 'log' || scope === null);
   return html`<!doctype html>
     <html lang="en">
       <head>

@@ -12,17 +12,17 @@ export function lostBillsPage(
   return {
     title: 'Lost bills',
     place: 'lost-bills',
-    lead: 'Bills that the service created for a shop, but the ledger does not have. Nothing happens to them until a person decides.',
+    lead: 'Bills that the service created for a shop but that are missing from the ledger. Nothing happens to them until a person decides.',
     message,
-    content: html`${rows.length === 0 ? empty('There are no lost bills.') : WHAT_TO_DO}
+    content: html`${rows.length === 0 ? empty('There are no lost bills.') : INSTRUCTIONS}
     ${rows.map((lost) => card(context, lost))}
     ${next(more, context.link('lost-bills', { after: rows.at(-1)?.id }), 'Later')}`,
   };
 }
 
-const WHAT_TO_DO = html`<p>
+const INSTRUCTIONS = html`<p>
   <strong>What to do:</strong> find out at the service, or in your own books, which order the bill was created for and
-  for what amount. Then take it in: it is checked at once, and settles like any other. Dismiss it if another program
+  for what amount. Then import it: it is checked at once, and settles like any other. Dismiss it if another program
   created it.
 </p>`;
 
@@ -32,7 +32,7 @@ function card(context: PageContext, lost: LostBill): Html {
     <h2 id="lost-${id}">Bill <code>${billId}</code></h2>
     ${lostBillFacts(context, lost)}
     <p class="actions">
-      ${actionLink(context, 'take-in-bill', id, 'Take in…', `bill ${billId}`)}
+      ${actionLink(context, 'take-in-bill', id, 'Import…', `bill ${billId}`)}
       ${actionLink(context, 'dismiss-lost-bill', id, 'Dismiss…', `bill ${billId}`)}
     </p>
   </section>`;
@@ -71,7 +71,7 @@ function payments({ payments: shown, paymentCount }: LostBill): Html {
   return html`${table({
     caption: 'Payments listed by the service',
     flows: true,
-    columns: ['Payment', 'Status', 'Amount', 'Card', 'Created, by the clock of the service'],
+    columns: ['Payment', 'Status', 'Amount', 'Card', 'Created (service clock)'],
     rows: shown.map(({ paymentId, status, statusText, amount, currency, fromCard, createdAtText }) => [
       html`<code>${paymentId}</code>`,
       status === 'UNKNOWN' ? (statusText ?? 'no status') : status,

@@ -8,7 +8,7 @@ export function overviewCharts({ figures, delays }: Overview): Html {
   const note = figures.truncated ? ' There were too many to count: the early hours are incomplete.' : '';
   return html`<div class="halves">
     ${card('Payments by hour', {
-      chart: columnChart('Payments by hour', hours(figures.hours), {
+      chart: columnChart('Payments by hour', hourColumns(figures.hours), {
         good: 'succeeded',
         bad: 'failed',
         warn: 'to be reviewed',
@@ -18,13 +18,13 @@ export function overviewCharts({ figures, delays }: Overview): Html {
       none: 'No payment was settled in the last 24 hours.',
     })}
     ${card('From payment to settlement', {
-      chart: columnChart('From payment to settlement', settled(delays), { plain: 'payments' }),
+      chart: columnChart('From payment to settlement', settledColumns(delays), { plain: 'payments' }),
       some: delays.some((number) => number > 0),
-      note: "From the service's payment time to when its event was written: the newest of the last 24 hours.",
+      note: 'The time from a payment at the service until its event was written: the newest payments of the last 24 hours.',
       none: 'No payment succeeded in the last 24 hours.',
     })}
     ${card('Pending work by age', {
-      chart: columnChart('Pending work by age', waiting(figures.waiting), {
+      chart: columnChart('Pending work by age', waitingColumns(figures.waiting), {
         plain: 'checks of bills',
         warn: 'events to deliver',
       }),
@@ -40,7 +40,7 @@ export function overviewCharts({ figures, delays }: Overview): Html {
         })),
       ),
       some: figures.errors.length > 0,
-      note: 'For bills created in the last 24 hours, and for events still undelivered since then.',
+      note: 'Errors of bills created in the last 24 hours, and of events from that time that are still undelivered.',
       none: 'There were none in the last 24 hours.',
     })}
   </div>`;
@@ -61,7 +61,7 @@ function card(
   </section>`;
 }
 
-function hours(rows: Overview['figures']['hours']): Column[] {
+function hourColumns(rows: Overview['figures']['hours']): Column[] {
   return rows.map(({ hour, succeeded, failed, reviews }) => ({
     label: hour.slice(11, 16),
     parts: [
@@ -72,14 +72,14 @@ function hours(rows: Overview['figures']['hours']): Column[] {
   }));
 }
 
-function settled(delays: Overview['delays']): Column[] {
+function settledColumns(delays: Overview['delays']): Column[] {
   return delays.map((value, index) => ({
     label: span(DELAYS[index], DELAYS.at(-1)),
     parts: [{ kind: 'plain', value }],
   }));
 }
 
-function waiting(rows: Overview['figures']['waiting']): Column[] {
+function waitingColumns(rows: Overview['figures']['waiting']): Column[] {
   const counted = (kind: string, age: number): number =>
     rows.filter((row) => row.kind === kind && row.age === age).reduce((sum, { count }) => sum + count, 0);
   return AGES.map((_, age) => ({

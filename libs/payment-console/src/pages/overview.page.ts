@@ -7,7 +7,7 @@ import { overviewCharts } from './overview.charts.js';
 import { facts, stateName, time } from './parts.js';
 
 /** Work that waits longer than this is late, as in the health indicator. */
-const LATE_MS = 5 * 60_000;
+const LATE_AFTER_MS = 5 * 60_000;
 
 export function overviewPage(context: PageContext, overview: Overview): Page {
   const { stats, refused, figures } = overview;
@@ -70,11 +70,11 @@ function workloadCard({ checks, deliveries }: PaymentWorkload, dropped: DroppedC
 }
 
 function verdict(stats: PaymentStats, refused: readonly ShopState[]): Html {
-  const needs = stats.openReviews + stats.deadLetters + stats.unknownBills + stats.lostBills + refused.length;
-  const late = Math.max(stats.oldestDeliveryMs ?? 0, stats.oldestCheckMs ?? 0) >= LATE_MS;
-  if (needs > 0)
+  const attentionCount = stats.openReviews + stats.deadLetters + stats.unknownBills + stats.lostBills + refused.length;
+  const late = Math.max(stats.oldestDeliveryMs ?? 0, stats.oldestCheckMs ?? 0) >= LATE_AFTER_MS;
+  if (attentionCount > 0)
     return html`<p class="message bad">
-      <strong>${count(needs, 'thing')}</strong> ${needs === 1 ? 'needs' : 'need'} attention.
+      <strong>${count(attentionCount, 'thing')}</strong> ${attentionCount === 1 ? 'needs' : 'need'} attention.
     </p>`;
   if (late) {
     return html`<p class="message warn">
@@ -89,7 +89,7 @@ function tiles({ link }: PageContext, stats: PaymentStats, refused: readonly Sho
   const counted = (to: string, number: number, noun: string): Html =>
     tile(html`<a href="${link(to)}">${noun}</a>`, number, number > 0 ? 'bad' : undefined);
   const aged = (name: string, ms: number | null): Html =>
-    tile(name, ms === null ? 'none' : duration(ms), ms !== null && ms >= LATE_MS ? 'warn' : undefined);
+    tile(name, ms === null ? 'none' : duration(ms), ms !== null && ms >= LATE_AFTER_MS ? 'warn' : undefined);
   return [
     counted('reviews', stats.openReviews, 'Open reviews'),
     counted('dead-letters', stats.deadLetters, 'Dead letters'),

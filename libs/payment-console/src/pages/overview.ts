@@ -26,8 +26,8 @@ export const DELAYS = [5_000, 15_000, 60_000, 300_000, 3_600_000] as const;
 export function delaysOf({ settlementDelaysMs }: PaymentFigures): number[] {
   const counts = [...DELAYS.map(() => 0), 0];
   for (const delay of settlementDelaysMs) {
-    const found = DELAYS.findIndex((limit) => delay < limit);
-    const index = found < 0 ? DELAYS.length : found;
+    const bucket = DELAYS.findIndex((limit) => delay < limit);
+    const index = bucket < 0 ? DELAYS.length : bucket;
     counts[index] = (counts[index] ?? 0) + 1;
   }
   return counts;

@@ -114,11 +114,11 @@ export function actionLink(
   action: string,
   target: string,
   label: string,
-  about: string,
+  subject: string,
   query: Readonly<Record<string, string | undefined>> = {},
 ): Html {
   const to = link(`actions/${action}/${target}`, query);
-  return html`<a class="button quiet" href="${to}">${label}<span class="visually-hidden"> ${about}</span></a>`;
+  return html`<a class="button quiet" href="${to}">${label}<span class="visually-hidden"> ${subject}</span></a>`;
 }
 
 export function empty(text: string): Html {
@@ -126,6 +126,6 @@ export function empty(text: string): Html {
 }
 
 /** A link to the next page, if there is one. */
-export function next(more: boolean, href: string, label: string): Html {
-  return html`${more && html`<nav aria-label="Pages"><a class="button quiet" href="${href}">${label}</a></nav>`}`;
+export function next(hasMore: boolean, href: string, label: string): Html {
+  return html`${hasMore && html`<nav aria-label="Pages"><a class="button quiet" href="${href}">${label}</a></nav>`}`;
 }

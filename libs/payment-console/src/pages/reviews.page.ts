@@ -44,9 +44,9 @@ export function reviewFacts({ scope }: PageContext, review: RecordedReview): Htm
   const last = newest?.listed;
   return facts([
     billed !== undefined && ['Billed', money(billed.amount, billed.currency)],
-    listed !== undefined && ['The service listed', listedAs(listed)],
+    listed !== undefined && ['The service listed', describeListed(listed)],
     last !== undefined &&
-      listedAs(last) !== (listed && listedAs(listed)) && ['The service listed later', listedAs(last)],
+      describeListed(last) !== (listed && describeListed(listed)) && ['The service listed later', describeListed(last)],
     listed !== undefined &&
       listed.billId !== null &&
       listed.billId !== billId && ['Attributed to bill', html`<code>${listed.billId}</code>`],
@@ -61,6 +61,6 @@ export function reviewFacts({ scope }: PageContext, review: RecordedReview): Htm
   ]);
 }
 
-function listedAs({ status, amount, currency }: NonNullable<ReviewDetail['listed']>): string {
+function describeListed({ status, amount, currency }: NonNullable<ReviewDetail['listed']>): string {
   return `${status ?? 'no status'}, ${money(amount, currency)}`;
 }

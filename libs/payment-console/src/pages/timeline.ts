@@ -47,7 +47,7 @@ export function timeline(context: PageContext, history: BillHistory): Html {
 }
 
 function ofBill({ bill }: BillHistory): Entry[] {
-  const asked: Entry = {
+  const requestEntry: Entry = {
     at: bill.createdAt,
     title: `A bill for ${money(bill.amount, bill.currency)} was requested`,
     content: html`<p class="soft">
@@ -58,7 +58,7 @@ function ofBill({ bill }: BillHistory): Entry[] {
     bill.openedAt === null
       ? []
       : [{ at: bill.openedAt, title: html`The service created bill <code>${bill.billId}</code>, which can be paid` }];
-  return [asked, ...opened, ...endOf(bill)];
+  return [requestEntry, ...opened, ...endOf(bill)];
 }
 
 function endOf({ state, endedAt, createdAt, failure }: BillHistory['bill']): Entry[] {
@@ -103,9 +103,9 @@ function ofCallback(callback: RecordedCallback, { bill }: BillHistory): Entry {
             table({
               caption: 'Fields of the callback compared with our bill',
               columns: ['Field', 'It said', 'Our bill', 'Result'],
-              rows: compared.map(({ name, said, ours, result }) => [
+              rows: compared.map(({ name, received, ours, result }) => [
                 html`<code class="keep">${name}</code>`,
-                said === undefined ? html`<span class="soft">not kept</span>` : html`<code>${said}</code>`,
+                received === undefined ? html`<span class="soft">not kept</span>` : html`<code>${received}</code>`,
                 html`<code>${ours}</code>`,
                 result === 'mismatch' ? tag('differs', 'warn') : result === 'match' ? 'matches' : 'absent',
               ]),
@@ -127,7 +127,7 @@ function ofPayment(payment: RecordedPayment): Entry[] {
   const details = html`<p class="soft">
     ${money(payment.amount, payment.currency)}${payment.amountReceived && `, ${payment.amountReceived} of it received`}${
       payment.fromCard && html`, card <code>${payment.fromCard}</code>`
-    }${payment.serviceCreatedAt && `, created ${payment.serviceCreatedAt} by the clock of the service`}.
+    }${payment.serviceCreatedAt && `, created ${payment.serviceCreatedAt} by the service’s clock`}.
     ${VERDICTS[verdict]}
   </p>`;
   const name = html`Payment <code>${paymentId}</code>`;
@@ -178,16 +178,17 @@ function ofEvent(context: PageContext, { name, occurredAt, payload, deliveries }
 /** @param after when the event was written; the day is shown there */
 function deliveryOf(context: PageContext, delivery: RecordedDelivery, after: string): Html {
   const { consumer, state, attempts, replays, endedAt, dueAt, lastError, deliveryId } = delivery;
-  const tried = `${count(attempts, 'attempt')}${replays > 0 ? `, replayed ${count(replays, 'time')}` : ''}`;
+  const attemptText = `${count(attempts, 'attempt')}${replays > 0 ? `, replayed ${count(replays, 'time')}` : ''}`;
   switch (state) {
     case 'DONE':
-      return html`${tag('delivered', 'good')} to <code>${consumer}</code>, ${endedAt && time(endedAt, after)}, ${tried}`;
+      return html`${tag('delivered', 'good')} to <code>${consumer}</code>, ${endedAt && time(endedAt, after)},
+        ${attemptText}`;
     case 'PENDING':
       return html`${tag('pending')} for <code>${consumer}</code>, due ${time(dueAt, after)},
-        ${tried}${lastError !== null && html`<br /><code class="bad">${lastError}</code>`}`;
+        ${attemptText}${lastError !== null && html`<br /><code class="bad">${lastError}</code>`}`;
     case 'DEAD':
-      return html`${tag('dead letter', 'bad')} of <code>${consumer}</code>, ${endedAt && time(endedAt, after)}, ${tried}
-        <br /><code class="bad">${lastError}</code>
+      return html`${tag('dead letter', 'bad')} of <code>${consumer}</code>, ${endedAt && time(endedAt, after)},
+        ${attemptText} <br /><code class="bad">${lastError}</code>
         ${actionLink(context, 'replay', deliveryId, 'Replay', `to ${consumer}`)}`;
   }
 }

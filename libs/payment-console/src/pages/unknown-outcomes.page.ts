@@ -15,14 +15,14 @@ export function unknownOutcomesPage(
     place: 'unknown-outcomes',
     lead: 'Bills that were requested, but may or may not have been created by the service. They are never requested again automatically.',
     message,
-    content: html`${rows.length === 0 ? empty('Every outcome is known.') : WHAT_TO_DO}
+    content: html`${rows.length === 0 ? empty('Every outcome is known.') : INSTRUCTIONS}
     ${rows.map((bill) => card(context, bill))}
     ${next(more, context.link('unknown-outcomes', { before: rows.at(-1)?.intentId }), 'Older')}
     ${postbacks.length > 0 && waiting(context, postbacks)}`,
   };
 }
 
-const WHAT_TO_DO = html`<p>
+const INSTRUCTIONS = html`<p>
   <strong>What to do:</strong> look for a bill of the order at the service. If there is one, attach it: it is then
   checked at once. If there is none, void the attempt.
 </p>`;

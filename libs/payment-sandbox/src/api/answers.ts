@@ -17,7 +17,7 @@ export class ApiRefusal extends Error {
     message: string,
     /** What was wrong, for the developer reading the console. Never sent. */
     readonly why: string = message,
-    private readonly more: Record<string, unknown> = {},
+    private readonly extraFields: Record<string, unknown> = {},
   ) {
     super(message);
   }
@@ -41,7 +41,7 @@ export class ApiRefusal extends Error {
   }
 
   get answer(): ApiAnswer {
-    return { status: this.status, body: jsonText({ message: this.message, success: false, ...this.more }) };
+    return { status: this.status, body: jsonText({ message: this.message, success: false, ...this.extraFields }) };
   }
 }
 

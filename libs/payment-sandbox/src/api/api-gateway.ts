@@ -19,7 +19,7 @@ import { remarkOn } from './remarks.js';
 
 type Faults = Map<RequestFault, RequestFaultSettings>;
 
-const REFUSALS: [RequestFault, () => ApiRefusal][] = [
+const FAULT_REFUSALS: [RequestFault, () => ApiRefusal][] = [
   ['unauthenticated', ApiRefusal.unauthenticated],
   ['merchantNotFound', ApiRefusal.merchantNotFound],
   ['merchantBanned', ApiRefusal.merchantBanned],
@@ -27,7 +27,7 @@ const REFUSALS: [RequestFault, () => ApiRefusal][] = [
   ['tooManyPayments', ApiRefusal.tooManyPayments],
 ];
 
-const SPOILT: [RequestFault, (answer: ApiAnswer | undefined) => ApiAnswer][] = [
+const ANSWER_FAULTS: [RequestFault, (answer: ApiAnswer | undefined) => ApiAnswer][] = [
   ['status500', () => ({ status: 500, body: '{"message":"Server Error","success":false}' })],
   ['html', () => ({ status: 502, body: '<html><body><h1>502 Bad Gateway</h1></body></html>', type: 'text/html' })],
   ['malformed', (answer) => ({ status: answer?.status ?? 200, body: answer?.body.slice(0, -9) ?? '{"success":' })],
@@ -35,8 +35,8 @@ const SPOILT: [RequestFault, (answer: ApiAnswer | undefined) => ApiAnswer][] = [
 ];
 const DONE_BY_DEFAULT: ReadonlySet<RequestFault> = new Set(['malformed', 'empty']);
 
-/** Of a request that has reached no operation. */
-const NOTHING = { shopId: null, orderId: null, billId: null, faults: [], remark: null };
+/** The fields of a request that has reached no operation. */
+const NO_REFERENCES = { shopId: null, orderId: null, billId: null, faults: [], remark: null };
 
 /** A request on its way through the gateway. */
 interface Call {
@@ -54,7 +54,7 @@ interface Call {
   remark: string | null;
 }
 
-/** Carries an API request through: log, faults before, operation, durability, holds, faults after, answer. */
+/** Processes an API request, in this order: log, faults before, operation, durability, holds, faults after, answer. */
 @Injectable()
 export class ApiGateway {
   constructor(
@@ -101,17 +101,17 @@ export class ApiGateway {
     const received = this.reception.begin(request, null);
     const [path = ''] = (request.originalUrl ?? request.url ?? '').split('?');
     const { answer, why } = refusalOfAddress(received.method, path);
-    // The address is what is wrong, whether or not its body arrives.
+    // The address is wrong, whether or not the body arrives.
     await this.reception.body(received, request).catch(() => undefined);
-    this.reception.end(received, { ...NOTHING, problem: why, answer });
+    this.reception.end(received, { ...NO_REFERENCES, problem: why, answer });
     send(response, answer);
   }
 
-  /** What begins a TLS connection has come to the plain port. */
+  /** Records that a client began a TLS connection on the plain HTTP port. */
   refuseTls(): void {
     const received = this.reception.beginTls();
     const problem = 'TLS on a port that speaks plain HTTP: the base address in the client must start with http://';
-    this.reception.end(received, { ...NOTHING, problem, answer: null });
+    this.reception.end(received, { ...NO_REFERENCES, problem, answer: null });
   }
 
   /** Null if a fault resets the connection before anything is done. */
@@ -127,11 +127,11 @@ export class ApiGateway {
       await this.store.durable();
       return answer;
     } catch (error) {
-      return refused(call, error);
+      return refusalAnswer(call, error);
     }
   }
 
-  /** Whatever is wrong with a body, a wrong token comes first. */
+  /** Reports a wrong token before any problem with the body. */
   private async parametersOf(request: SandboxRequest, body: Body): Promise<Parameters> {
     try {
       return await readParameters(request, body);
@@ -143,13 +143,13 @@ export class ApiGateway {
 
   private answer(call: Call, parameters: Parameters): ApiAnswer {
     const { faults } = call;
-    const [refusal] = REFUSALS.filter(([fault]) => faults.has(fault));
+    const [refusal] = FAULT_REFUSALS.filter(([fault]) => faults.has(fault));
     if (refusal) return refusal[1]().answer;
-    const [spoilt] = SPOILT.filter(([fault]) => faults.has(fault));
-    if (!spoilt) return this.operate(call, parameters);
-    const [fault, spoil] = spoilt;
+    const [activeFault] = ANSWER_FAULTS.filter(([fault]) => faults.has(fault));
+    if (!activeFault) return this.operate(call, parameters);
+    const [fault, distort] = activeFault;
     const done = faults.get(fault)?.done ?? DONE_BY_DEFAULT.has(fault);
-    return spoil(done ? this.operate(call, parameters) : undefined);
+    return distort(done ? this.operate(call, parameters) : undefined);
   }
 
   private operate(call: Call, parameters: Parameters): ApiAnswer {
@@ -162,7 +162,7 @@ export class ApiGateway {
       call.entry.billId = bill.id;
       return createdAnswer(bill, shop, this.options.payUrl?.replace(/\/+$/, '') ?? ownAddress(call.request));
     } catch (error) {
-      return refused(call, error);
+      return refusalAnswer(call, error);
     }
   }
 }
@@ -172,7 +172,7 @@ function note(entry: ApiRequest, parameters: Parameters): void {
   else entry.orderId = parameters.get('order_id') ?? null;
 }
 
-function refused(call: Call, error: unknown): ApiAnswer {
+function refusalAnswer(call: Call, error: unknown): ApiAnswer {
   const refusal = error instanceof SandboxError ? ApiRefusal.other(error.status, error.message) : error;
   if (!(refusal instanceof ApiRefusal)) throw error;
   call.why = refusal.why;

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { formatMinor } from '../common/decimal.js';
 import { equalSecrets, randomId } from '../common/ids.js';
 import type { Bill, Payment, Shop } from '../model/entities.js';
-import { amountDue, LARGEST_MINOR } from '../payments/amounts.js';
+import { amountDue, MAX_MINOR } from '../payments/amounts.js';
 import { SandboxClock } from '../storage/sandbox-clock.js';
 import { SandboxStore } from '../storage/store.js';
 import { ApiRefusal } from './answers.js';
@@ -22,18 +22,19 @@ export class BillsService {
   authenticate(authorization: string | undefined, parameters: Parameters): Shop {
     const token = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
     // Compares every shop, so that timing reveals nothing.
-    const shop = token && [...this.store.shops.values()].filter((known) => equalSecrets(known.apiToken, token))[0];
+    const shop =
+      token && [...this.store.shops.values()].filter((candidate) => equalSecrets(candidate.apiToken, token))[0];
     if (shop) return shop;
-    const asked = this.store.shops.get(parameters.get('shop_id') ?? '');
-    throw ApiRefusal.unauthenticated(whyUnauthenticated(authorization, parameters, asked));
+    const namedShop = this.store.shops.get(parameters.get('shop_id') ?? '');
+    throw ApiRefusal.unauthenticated(whyUnauthenticated(authorization, parameters, namedShop));
   }
 
   /** 4.1 */
   create(shop: Shop, parameters: Parameters): Bill {
     this.admit(shop, parameters);
     const request = readCreateRequest(parameters, shop);
-    if (amountDue(request, shop.commissionPercent) > LARGEST_MINOR) {
-      const largest = formatMinor(LARGEST_MINOR);
+    if (amountDue(request, shop.commissionPercent) > MAX_MINOR) {
+      const largest = formatMinor(MAX_MINOR);
       throw ApiRefusal.invalid('amount', `The amount with the payer's commission must not exceed ${largest}.`);
     }
     const bill: Bill = { id: randomId(), shopId: shop.id, ...request, createdAt: this.clock.instant() };

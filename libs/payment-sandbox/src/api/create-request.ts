@@ -1,7 +1,7 @@
 import { formatMinor, parseAmount, roundToMinor } from '../common/decimal.js';
 import { isHttpAddress } from '../common/input.js';
 import { type Amount, type BillAddresses, CURRENCIES, type Currency, type Shop } from '../model/entities.js';
-import { LARGEST_MINOR } from '../payments/amounts.js';
+import { MAX_MINOR } from '../payments/amounts.js';
 import { ApiRefusal } from './answers.js';
 import type { Parameters } from './parameters.js';
 import { quote, whyMissing, whyNoAmount } from './reasons.js';
@@ -70,7 +70,7 @@ function readAmount(parameters: Parameters, minorOf: (text: string) => bigint | 
     const message = 'The amount must be a number with at most two decimals.';
     throw ApiRefusal.invalid('amount', message, whyNoAmount(text));
   }
-  if (minor < 1n || minor > LARGEST_MINOR) {
+  if (minor < 1n || minor > MAX_MINOR) {
     const why = `amount is ${quote(text)}: it must be from 0.01 to 99999999.99`;
     throw ApiRefusal.invalid('amount', 'The amount must be from 0.01 to 99999999.99.', why);
   }
@@ -80,9 +80,9 @@ function readAmount(parameters: Parameters, minorOf: (text: string) => bigint | 
 function readCurrency(text: string): Currency {
   const currency = CURRENCIES.find((candidate) => candidate === text);
   if (currency) return currency;
-  const known = CURRENCIES.join(', ');
-  const why = `currency_in is ${quote(text)}: it must be one of ${known}`;
-  throw ApiRefusal.invalid('currency_in', `The currency_in must be one of ${known}.`, why);
+  const currencyList = CURRENCIES.join(', ');
+  const why = `currency_in is ${quote(text)}: it must be one of ${currencyList}`;
+  throw ApiRefusal.invalid('currency_in', `The currency_in must be one of ${currencyList}.`, why);
 }
 
 function readFlag(text: string): boolean {

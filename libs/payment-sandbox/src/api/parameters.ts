@@ -20,7 +20,7 @@ export async function readParameters(request: SandboxRequest, body: Body): Promi
 }
 
 /** `custom[cart][id]`: the names of the members, empty ones for a list. */
-const MEMBER = /^custom((?:\[[^[\]]*\]){1,9})$/;
+const MEMBER_PATTERN = /^custom((?:\[[^[\]]*\]){1,9})$/;
 
 /** Objects and lists, as a form spells them. */
 type Tree = Map<string, string | Tree>;
@@ -30,26 +30,26 @@ function withCustom(pairs: readonly (readonly [string, string])[]): Parameters {
   const isSpelt = !pairs.some(([name]) => name === 'custom');
   const members: Tree = new Map();
   const others = pairs.filter(([name, value]) => {
-    const path = isSpelt ? MEMBER.exec(name)?.[1] : undefined;
-    if (path !== undefined) plant(members, path.slice(1, -1).split(']['), value);
+    const path = isSpelt ? MEMBER_PATTERN.exec(name)?.[1] : undefined;
+    if (path !== undefined) insertIntoTree(members, path.slice(1, -1).split(']['), value);
     return path === undefined;
   });
   const parameters: Parameters = new Map(others);
-  return members.size === 0 ? parameters : parameters.set('custom', JSON.stringify(grown(members)));
+  return members.size === 0 ? parameters : parameters.set('custom', JSON.stringify(treeToValue(members)));
 }
 
-function plant(tree: Tree, [name = '', ...rest]: readonly string[], value: string): void {
+function insertIntoTree(tree: Tree, [name = '', ...rest]: readonly string[], value: string): void {
   const key = name === '' ? String(tree.size) : name;
   if (rest.length === 0) return void tree.set(key, value);
-  const known = tree.get(key);
-  const branch: Tree = typeof known === 'object' ? known : new Map<string, string | Tree>();
+  const existing = tree.get(key);
+  const branch: Tree = typeof existing === 'object' ? existing : new Map<string, string | Tree>();
   tree.set(key, branch);
-  plant(branch, rest, value);
+  insertIntoTree(branch, rest, value);
 }
 
-/** A list where the members are numbered from 0, as in PHP. */
-function grown(tree: Tree): unknown {
-  const members = [...tree].map(([key, value]) => [key, value instanceof Map ? grown(value) : value] as const);
+/** A list if the members are numbered from 0, as in PHP; otherwise an object. */
+function treeToValue(tree: Tree): unknown {
+  const members = [...tree].map(([key, value]) => [key, value instanceof Map ? treeToValue(value) : value] as const);
   const isList = members.every(([key], index) => key === String(index));
   return isList ? members.map(([, value]) => value) : Object.fromEntries(members);
 }
@@ -89,14 +89,14 @@ function fromMultipart(bytes: Buffer, type: string): Promise<Pairs> {
       };
       parser.on('field', keep);
       parser.on('file', (name, file, { filename }: Partial<busboy.FileInfo>) => {
-        // The parser tells of it, too.
+        // The parser reports it, too.
         file.on('error', () => undefined);
         if (filename !== undefined) {
-          // Named for the reason of a refusal.
+          // Kept under this name so that a refusal can mention the file.
           if (name) keep(`${name} (a file)`, '');
           return file.resume();
         }
-        // A field that is sent as bytes.
+        // A field that is sent as bytes, without a file name.
         const chunks: Buffer[] = [];
         file.on('data', (chunk: Buffer) => chunks.push(chunk));
         return file.on('end', () => keep(name, Buffer.concat(chunks).toString('utf8')));

@@ -8,18 +8,18 @@ import type { Parameters } from './parameters.js';
  * sent to the client; tokens are cut to their first characters.
  */
 
-const LONGEST_QUOTE = 40;
+const MAX_QUOTE_LENGTH = 40;
 /** What clients send when their token is not configured. */
-export const UNSET_TOKEN = /^(?:undefined|null|none)$/i;
+export const UNSET_TOKEN_PATTERN = /^(?:undefined|null|none)$/i;
 
-/** Fields in which clients send a token that belongs into the header. */
+/** Fields in which clients send a token that belongs in the header. */
 const TOKEN_FIELDS = ['token', 'api_token', 'apitoken', 'access_token', 'api_key', 'apikey', 'authorization'];
 
 /** `asked`: the shop that the request's `shop_id` names, if any. */
 export function whyUnauthenticated(
   authorization: string | undefined,
   parameters: Parameters,
-  asked: Shop | undefined,
+  namedShop: Shop | undefined,
 ): string {
   if (!authorization) {
     const field = [...parameters.keys()].find((name) => TOKEN_FIELDS.includes(name.toLowerCase()));
@@ -35,10 +35,10 @@ export function whyUnauthenticated(
   const token = /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
   if (!token) {
     const scheme = /^([A-Za-z]+)( |$)/.exec(authorization)?.[1];
-    return `the Authorization header is ${scheme ? `"${scheme.slice(0, LONGEST_QUOTE)} …"` : 'only a token'}: it must be "Bearer" followed by the API token`;
+    return `the Authorization header is ${scheme ? `"${scheme.slice(0, MAX_QUOTE_LENGTH)} …"` : 'only a token'}: it must be "Bearer" followed by the API token`;
   }
-  if (UNSET_TOKEN.test(token)) return `the bearer token is the text "${token}": the client has not set it`;
-  const expected = asked ? `; that of shop ${asked.id} starts with ${firstCharacters(asked.apiToken)}` : '';
+  if (UNSET_TOKEN_PATTERN.test(token)) return `the bearer token is the text "${token}": the client has not set it`;
+  const expected = namedShop ? `; that of shop ${namedShop.id} starts with ${firstCharacters(namedShop.apiToken)}` : '';
   return `no shop has this bearer token: it starts with ${firstCharacters(token)}${expected}`;
 }
 
@@ -53,13 +53,13 @@ export function whyAnotherShop(shop: Shop, shopId: string, exists: boolean): str
 /** Says what arrived instead: usually the body was not sent as its Content-Type claims. */
 export function whyMissing(field: string, parameters: Parameters): string {
   if (parameters.has(field)) return `${field} is empty`;
-  const names = [...parameters.keys()].map((name) => name.slice(0, LONGEST_QUOTE));
+  const names = [...parameters.keys()].map((name) => name.slice(0, MAX_QUOTE_LENGTH));
   if (names[0]?.startsWith('{')) {
     return `${field} is missing: the body is JSON, but was sent as a form; its Content-Type must be application/json`;
   }
   if (names.length === 0) return `${field} is missing: neither the body nor the query string has any fields`;
-  const more = names.length > 12 ? ', …' : '';
-  return `${field} is missing: got ${names.slice(0, 12).join(', ')}${more}`;
+  const ellipsis = names.length > 12 ? ', …' : '';
+  return `${field} is missing: got ${names.slice(0, 12).join(', ')}${ellipsis}`;
 }
 
 export function whyNoAmount(text: string): string {
@@ -84,5 +84,5 @@ function inWords(count: number): string {
 }
 
 export function quote(text: string): string {
-  return JSON.stringify(text.length > LONGEST_QUOTE ? `${text.slice(0, LONGEST_QUOTE)}…` : text);
+  return JSON.stringify(text.length > MAX_QUOTE_LENGTH ? `${text.slice(0, MAX_QUOTE_LENGTH)}…` : text);
 }

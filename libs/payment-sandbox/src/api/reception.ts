@@ -7,7 +7,7 @@ import { firstOf, type ReceivedRequest, ReceivedRequests } from '../storage/rece
 import type { ApiOperation } from '../storage/request-log.js';
 import { SandboxClock } from '../storage/sandbox-clock.js';
 import type { ApiAnswer } from './answers.js';
-import { UNSET_TOKEN } from './reasons.js';
+import { UNSET_TOKEN_PATTERN } from './reasons.js';
 import { headerWithoutSecrets, withoutSecrets } from './secrets.js';
 
 /** How a request ended. */
@@ -43,7 +43,7 @@ export class Reception {
     return received;
   }
 
-  /** A connection whose first bytes are no HTTP. */
+  /** Records a connection that begins with TLS instead of HTTP. */
   beginTls(): ReceivedRequest {
     const at = this.clock.instant();
     return this.requests.add({ at, method: 'TLS', address: 'ClientHello', operation: null, headers: [] });
@@ -97,5 +97,5 @@ function headersOf({ rawHeaders }: SandboxRequest, tokens: readonly string[]): R
 /** The token of the Authorization header, to be hidden wherever else the request repeats it. */
 function tokensOf({ headers }: SandboxRequest): string[] {
   const token = /(\S+) *$/.exec(headers.authorization ?? '')?.[1];
-  return token === undefined || UNSET_TOKEN.test(token) ? [] : [token];
+  return token === undefined || UNSET_TOKEN_PATTERN.test(token) ? [] : [token];
 }

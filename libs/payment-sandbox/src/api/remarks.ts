@@ -5,7 +5,7 @@ import type { Parameters } from './parameters.js';
 import { isFloat } from '../common/decimal.js';
 import { quote } from './reasons.js';
 
-/** The fields of 2.1 and 4.2; the `shop_id` of a look at payments is checked, too. */
+/** The fields of 2.1 and 4.2, and the `shop_id` of a request for payments, which is also checked. */
 const FIELDS: Readonly<Record<ApiOperation, readonly string[]>> = {
   create: [
     'amount',
@@ -20,16 +20,16 @@ const FIELDS: Readonly<Record<ApiOperation, readonly string[]>> = {
   ],
   payments: ['id', 'shop_id'],
 };
-/** What the setting `billAddresses` of a shop takes. */
+/** The fields that a shop with `billAddresses` accepts. */
 const ADDRESSES = ['success_url', 'fail_url', 'return_url'];
 /** Other names under which clients send a field. */
-const MEANT: Readonly<Record<string, string>> = {
+const FIELD_ALIASES: Readonly<Record<string, string>> = {
   currency: 'currency_in',
   bill: 'id',
   billid: 'id',
   order: 'order_id',
 };
-const MOST_NAMED = 5;
+const MAX_NAMED_FIELDS = 5;
 
 /**
  * What is odd about a request that was accepted, in one sentence; null if nothing is. The specification says neither what the
@@ -41,22 +41,27 @@ export function remarkOn(
   parameters: Parameters,
   shop: Shop,
 ): string | null {
-  const known = [...FIELDS[operation], ...(operation === 'create' && shop.billAddresses ? ADDRESSES : [])];
-  const ignored = [...parameters.keys()].filter((name) => !known.includes(name));
-  const remarks = ignored.slice(0, MOST_NAMED).map((name) => `${quote(name)} is ignored${meant(name, operation)}`);
-  const more = ignored.length - MOST_NAMED;
-  if (more > 0) remarks.push(more === 1 ? 'so is one more field' : `so are ${more} more fields`);
+  const knownFields = [...FIELDS[operation], ...(operation === 'create' && shop.billAddresses ? ADDRESSES : [])];
+  const ignored = [...parameters.keys()].filter((name) => !knownFields.includes(name));
+  const remarks = ignored
+    .slice(0, MAX_NAMED_FIELDS)
+    .map((name) => `${quote(name)} is ignored${suggestField(name, operation)}`);
+  const omittedCount = ignored.length - MAX_NAMED_FIELDS;
+  if (omittedCount > 0)
+    remarks.push(omittedCount === 1 ? 'so is one more field' : `so are ${omittedCount} more fields`);
   if (operation === 'create' && !parameters.get('shop_id')) {
     remarks.push('shop_id is missing, though the specification lists it among the fields of a bill');
   }
-  const lenient = leniencies(operation, received);
-  if (operation === 'create' && isFloat(parameters.get('amount') ?? '')) lenient.push('an amount in floating point');
-  if (lenient.length > 0) remarks.push(`${lenient.join(' and ')} is accepted here, but may not be by the service`);
+  const acceptedOddities = findOddities(operation, received);
+  if (operation === 'create' && isFloat(parameters.get('amount') ?? ''))
+    acceptedOddities.push('an amount in floating point');
+  if (acceptedOddities.length > 0)
+    remarks.push(`accepted here, but perhaps not by the service: ${acceptedOddities.join(' and ')}`);
   return remarks.join('; ') || null;
 }
 
-/** What is served though the specification shows it otherwise. */
-function leniencies(
+/** What is accepted although the specification shows it differently. */
+function findOddities(
   operation: ApiOperation,
   { address, headers, body }: Pick<ReceivedRequest, 'address' | 'headers' | 'body'>,
 ): string[] {
@@ -72,9 +77,9 @@ function leniencies(
   ].filter((each) => each !== false);
 }
 
-function meant(name: string, operation: ApiOperation): string {
+function suggestField(name: string, operation: ApiOperation): string {
   if (operation === 'create' && ADDRESSES.includes(name)) return ': the shop’s setting billAddresses enables it';
-  const plain = (text: string): string => text.toLowerCase().replace(/[^a-z]/g, '');
-  const field = FIELDS[operation].find((each) => plain(each) === plain(name)) ?? MEANT[plain(name)];
+  const normalize = (text: string): string => text.toLowerCase().replace(/[^a-z]/g, '');
+  const field = FIELDS[operation].find((each) => normalize(each) === normalize(name)) ?? FIELD_ALIASES[normalize(name)];
   return field !== undefined && FIELDS[operation].includes(field) ? `: perhaps ${field} was meant` : '';
 }

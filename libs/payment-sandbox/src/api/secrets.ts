@@ -2,45 +2,48 @@ import { firstCharacters } from '../common/ids.js';
 import { cardDigits, maskCard } from '../payments/test-cards.js';
 
 /** Names of headers and fields whose values are secret. */
-const SECRET_NAME = String.raw`[\w.\[\]-]*(?:token|secret|passw|api[_-]?key)[\w.\[\]-]*`;
-const SECRET_HEADER = /^(?:cookie|proxy-authorization)$|token|secret|api-?key/i;
-const QUERY_OR_FORM = new RegExp(String.raw`((?:^|[?&\n])${SECRET_NAME}=)([^&\s]+)`, 'gi');
-const JSON_MEMBER = new RegExp(String.raw`("${SECRET_NAME}"\s*:\s*")((?:[^"\\]|\\.)+)`, 'gi');
-const MULTIPART = new RegExp(String.raw`(name="?${SECRET_NAME}"?(?:\r?\n[^\r\n]+)*\r?\n\r?\n)([^\r\n]+)`, 'gi');
+const SECRET_NAME_PATTERN = String.raw`[\w.\[\]-]*(?:token|secret|passw|api[_-]?key)[\w.\[\]-]*`;
+const SECRET_HEADER_PATTERN = /^(?:cookie|proxy-authorization)$|token|secret|api-?key/i;
+const SECRET_PARAMETER_PATTERN = new RegExp(String.raw`((?:^|[?&\n])${SECRET_NAME_PATTERN}=)([^&\s]+)`, 'gi');
+const SECRET_JSON_PATTERN = new RegExp(String.raw`("${SECRET_NAME_PATTERN}"\s*:\s*")((?:[^"\\]|\\.)+)`, 'gi');
+const SECRET_PART_PATTERN = new RegExp(
+  String.raw`(name="?${SECRET_NAME_PATTERN}"?(?:\r?\n[^\r\n]+)*\r?\n\r?\n)([^\r\n]+)`,
+  'gi',
+);
 /** Cards begin with 2 to 6; a timestamp in milliseconds, a common order number, does not. */
-const CARD = /(?<![\d.])[2-6](?:[ +-]?\d){12,18}(?![\d.])/g;
+const CARD_PATTERN = /(?<![\d.])[2-6](?:[ +-]?\d){12,18}(?![\d.])/g;
 /** A shorter token could be part of any word. */
-const SHORTEST_HIDDEN_TOKEN = 8;
+const MIN_HIDDEN_TOKEN_LENGTH = 8;
 
 /** `text` with tokens cut to their first characters, other secrets by their field's name, and card numbers masked. */
 export function withoutSecrets(text: string, tokens: readonly string[]): string {
-  let hidden = text;
+  let redacted = text;
   for (const token of tokens) {
-    if (token.length < SHORTEST_HIDDEN_TOKEN) continue;
+    if (token.length < MIN_HIDDEN_TOKEN_LENGTH) continue;
     for (const form of new Set([token, encodeURIComponent(token)])) {
-      hidden = hidden.replaceAll(form, firstCharacters(token));
+      redacted = redacted.replaceAll(form, firstCharacters(token));
     }
   }
-  for (const pattern of [QUERY_OR_FORM, JSON_MEMBER, MULTIPART]) {
-    hidden = hidden.replace(pattern, (_all, before: string, secret: string) => before + cut(secret));
+  for (const pattern of [SECRET_PARAMETER_PATTERN, SECRET_JSON_PATTERN, SECRET_PART_PATTERN]) {
+    redacted = redacted.replace(pattern, (_all, before: string, secret: string) => before + truncateSecret(secret));
   }
-  return hidden.replace(CARD, (found) => maskedCard(found));
+  return redacted.replace(CARD_PATTERN, (match) => maskCardNumber(match));
 }
 
 /** A header's value, safe to keep. */
 export function headerWithoutSecrets(name: string, value: string, tokens: readonly string[]): string {
   if (/^authorization$/i.test(name)) {
     const [, scheme = '', credentials = ''] = /^(\w+ +)?(.*)$/s.exec(value) ?? [];
-    return `${scheme}${credentials === '' ? '' : cut(credentials)}`;
+    return `${scheme}${credentials === '' ? '' : truncateSecret(credentials)}`;
   }
-  return SECRET_HEADER.test(name) ? cut(value) : withoutSecrets(value, tokens);
+  return SECRET_HEADER_PATTERN.test(name) ? truncateSecret(value) : withoutSecrets(value, tokens);
 }
 
-function cut(secret: string): string {
+function truncateSecret(secret: string): string {
   return secret.endsWith('…') ? secret : firstCharacters(secret);
 }
 
-function maskedCard(found: string): string {
-  const digits = cardDigits(found.replaceAll('+', ' '));
-  return digits === undefined ? found : maskCard(digits);
+function maskCardNumber(text: string): string {
+  const digits = cardDigits(text.replaceAll('+', ' '));
+  return digits === undefined ? text : maskCard(digits);
 }

@@ -7,7 +7,7 @@ import { signatureOf } from './signature.js';
 export type Advice = Required<Pick<CallbackTry, 'advice'>> & Pick<CallbackTry, 'remedy'>;
 
 /** What was sent, where, and what came back. */
-export interface Tried {
+export interface PostAttempt {
   shop: Shop;
   url: string;
   format: Shop['postbackFormat'];
@@ -18,102 +18,110 @@ export interface Tried {
 /** What probes for an order that cannot exist found out; empty if none were sent. */
 export interface Findings {
   /** A similar address that does answer, and its status. */
-  elsewhere?: { url: string; status: number } | undefined;
+  similarAddress?: { url: string; status: number } | undefined;
   /** What the shop was shown to want instead; absent where nothing was shown. */
-  wants?: { format?: Shop['postbackFormat']; digest?: 'lower-case'; status: number | null } | undefined;
+  requirement?: { format?: Shop['postbackFormat']; digest?: 'lower-case'; status: number | null } | undefined;
   /** Whether the shop was shown to tell a right digest from a wrong one, in the format of its setting. */
   understands?: boolean | undefined;
-  /** What it answers to all of them, in either format and with any signature; absent if it answers them differently. */
-  alike?: { status: number; isPage: boolean } | undefined;
-  /** What it answers in the other format, where it fails in this one. Shows nothing by itself. */
+  /** The shop's answer to every probe, in either format and with any signature; absent if the answers differ. */
+  commonAnswer?: { status: number; isPage: boolean } | undefined;
+  /** The shop's answer in the other format if it fails in this one. Proves nothing by itself. */
   otherwise?: { format: Shop['postbackFormat']; answer: string } | undefined;
 }
 
 /** Undefined if there is nothing to say. */
-export function adviceFor(tried: Tried, findings: Findings = {}): Advice | undefined {
-  const { answer } = tried;
+export function adviceFor(attempt: PostAttempt, findings: Findings = {}): Advice | undefined {
+  const { answer } = attempt;
   if (answer.status === null) {
-    const { url } = tried;
-    return wantedOf(tried, findings) ?? { advice: unreached(url, answer.code, answer.error) + otherwise(findings) };
+    const { url } = attempt;
+    return (
+      requirementAdvice(attempt, findings) ?? {
+        advice: unreachableAdvice(url, answer.code, answer.error) + otherFormatNote(findings),
+      }
+    );
   }
-  if (answer.status === 200) return afterDelivery(tried, answer.body, findings);
-  if (answer.status >= 400 && answer.status < 500 && isForged(tried)) {
+  if (answer.status === 200) return deliveredAdvice(attempt, answer.body, findings);
+  if (answer.status >= 400 && answer.status < 500 && isForged(attempt)) {
     return { advice: 'its SignatureValue does not match its fields: the shop is right to refuse it' };
   }
   if (answer.status < 300) {
     return { advice: 'only 200 counts as delivered, so it will be retried (in NestJS: @HttpCode(200))' };
   }
-  if (answer.status < 400) return { advice: redirected(tried.url, answer.location) };
-  const wanted = wantedOf(tried, findings);
-  if (wanted) return wanted;
+  if (answer.status < 400) return { advice: redirectAdvice(attempt.url, answer.location) };
+  const requirement = requirementAdvice(attempt, findings);
+  if (requirement) return requirement;
   if (answer.status >= 500) {
-    return { advice: `the shop failed while handling the postback: see its log${otherwise(findings)}` };
+    return { advice: `the shop failed while handling the postback: see its log${otherFormatNote(findings)}` };
   }
-  return refused(tried, answer.status, findings);
+  return refusalAdvice(attempt, answer.status, findings);
 }
 
-function otherwise({ otherwise }: Findings): string {
+function otherFormatNote({ otherwise }: Findings): string {
   if (!otherwise) return '';
   return `; the same sent as ${otherwise.format === 'form' ? 'a form' : 'JSON'} gets ${otherwise.answer}`;
 }
 
-function refused(tried: Tried, status: number, { elsewhere, understands, alike }: Findings): Advice {
-  const { url, format, answer } = tried;
-  if (status === 404 || status === 405) return { advice: notThere(url, status, elsewhere) };
+function refusalAdvice(
+  attempt: PostAttempt,
+  status: number,
+  { similarAddress, understands, commonAnswer }: Findings,
+): Advice {
+  const { url, format, answer } = attempt;
+  if (status === 404 || status === 405) return { advice: missingRouteAdvice(url, status, similarAddress) };
   if (status === 419 || /csrf/i.test(answer.body)) {
     return { advice: 'the shop requires a CSRF token: exempt this route from that check' };
   }
-  if (speaksOfDigest(answer.body)) return { advice: aboutDigest(tried) };
-  if (status === 415) return otherFormatWanted(other(format), null);
+  if (mentionsDigest(answer.body)) return { advice: digestAdvice(attempt) };
+  if (status === 415) return otherFormatAdvice(otherFormat(format), null);
   const page = isPage(answer.body);
-  const says = quoted(answer.body);
-  if (understands && tried.fields['SignatureValue'] === undefined) return { advice: aboutDigest(tried) };
+  const says = quoteBody(answer.body);
+  if (understands && attempt.fields['SignatureValue'] === undefined) return { advice: digestAdvice(attempt) };
   if (understands) {
     const shown = `the shop reads ${format === 'json' ? 'JSON' : 'forms'} and tells a correct signature from a wrong one`;
     return { advice: `${shown}: it refused the contents of this postback${says && `, with ${says}`}` };
   }
-  if (status === 401) return { advice: GUARD };
+  if (status === 401) return { advice: GUARD_ADVICE };
   if (status === 403 && !says)
-    return { advice: `${GUARD}; or the shop considers the signature wrong: ${aboutDigest(tried)}` };
+    return { advice: `${GUARD_ADVICE}; or the shop considers the signature wrong: ${digestAdvice(attempt)}` };
   const how = says ? `, and says ${says}` : page ? ' with a page' : ' without a message';
   const asOthers =
-    alike?.status === status ? ', as it does all postbacks, in either format and with any signature' : '';
+    commonAnswer?.status === status ? ', as it does all postbacks, in either format and with any signature' : '';
   return { advice: `the shop refused it${how}${asOthers}: check its log` };
 }
 
-const GUARD = 'a guard in front of the route, such as a login, must let the service through';
+const GUARD_ADVICE = 'a guard in front of the route, such as a login, must let the service through';
 
 /** The beginning of what a shop says; empty for nothing, and for a page. */
-function quoted(body: string): string {
+function quoteBody(body: string): string {
   const text = body.replace(/\s+/g, ' ').trim();
   return text === '' || isPage(text) ? '' : `"${text.slice(0, 60)}"`;
 }
 
 /** What other postbacks, for an order that cannot exist, have shown. */
-function wantedOf(tried: Tried, { wants }: Findings): Advice | undefined {
-  const lower = `${aboutDigest(tried)}: the shop accepts it only in lower case, so make the comparison case-insensitive`;
-  if (wants?.format === undefined) return wants?.digest && { advice: lower };
-  const { advice, remedy } = otherFormatWanted(wants.format, wants.status);
-  return { advice: wants.digest ? `${advice}; ${lower}` : advice, remedy };
+function requirementAdvice(attempt: PostAttempt, { requirement }: Findings): Advice | undefined {
+  const lowerCaseAdvice = `${digestAdvice(attempt)}: the shop accepts it only in lower case, so make the comparison case-insensitive`;
+  if (requirement?.format === undefined) return requirement?.digest && { advice: lowerCaseAdvice };
+  const { advice, remedy } = otherFormatAdvice(requirement.format, requirement.status);
+  return { advice: requirement.digest ? `${advice}; ${lowerCaseAdvice}` : advice, remedy };
 }
 
-function notThere(url: string, status: number, elsewhere: Findings['elsewhere']): string {
-  if (elsewhere) {
+function missingRouteAdvice(url: string, status: number, similarAddress: Findings['similarAddress']): string {
+  if (similarAddress) {
     const because =
-      elsewhere.url.length > url.length ? 'the address lacks a global prefix' : 'the address has an extra prefix';
-    return `there is nothing at ${url}, but ${elsewhere.url} answers (${elsewhere.status}): ${because}`;
+      similarAddress.url.length > url.length ? 'the address lacks a global prefix' : 'the address has an extra prefix';
+    return `there is nothing at ${url}, but ${similarAddress.url} answers (${similarAddress.status}): ${because}`;
   }
-  if (status === 405) return `the route at ${url} does not accept POST`;
+  if (status === 405) return `the route at ${url} does not accept POST: make it do so, or correct the address`;
   const { origin, pathname } = new URL(url);
   return `the shop has no route for a POST to ${url}: check the path, and look for a global prefix (${origin}/api${pathname})`;
 }
 
 /** @param status the answer to a probe in that format; null if none was sent */
-function otherFormatWanted(wanted: Shop['postbackFormat'], status: number | null): Required<Advice> {
+function otherFormatAdvice(wanted: Shop['postbackFormat'], status: number | null): Required<Advice> {
   const [unread, read] = wanted === 'form' ? ['JSON', 'a form'] : ['forms', 'JSON'];
   const shown =
     status === null
-      ? `the shop may not read ${unread}`
+      ? `the shop probably does not read ${unread}`
       : `the shop does not read ${unread}, but understood a test postback sent as ${read}, for an order that does not exist (${status})`;
   const remedy =
     'make the handler read both, as the specification does not say which the service sends; ' +
@@ -121,50 +129,54 @@ function otherFormatWanted(wanted: Shop['postbackFormat'], status: number | null
   return { advice: `${shown}: ${remedy}`, remedy: wanted };
 }
 
-const other = (format: Tried['format']): Tried['format'] => (format === 'json' ? 'form' : 'json');
+const otherFormat = (format: PostAttempt['format']): PostAttempt['format'] => (format === 'json' ? 'form' : 'json');
 
 /** A document, whatever its Content-Type says: the text "OK" is often sent as HTML. */
-const DOCUMENT = /<(?:!doctype|html|head|body|form)\b/i;
-/** Words by which shops say that they did not take a postback; "error: 0" and "0 errors" are none. */
-const FAILURE =
+const HTML_PATTERN = /<(?:!doctype|html|head|body|form)\b/i;
+/** Words by which shops say that they did not take a postback; "error: 0" and "0 errors" do not count. */
+const FAILURE_PATTERN =
   /"(?:success|ok)"\s*:\s*false|\b(?<!\b(?:no|0) )(?:errors?|fail(?:ed|ures?)?|invalid|wrong|bad|denied|missing|not found)\b(?!"?\s*[:=]\s*(?:(?:"?(?:0|null|false|none)"?|"")(?![\w ])|\[\]))/i;
 
 export function isPage(body: string): boolean {
-  return DOCUMENT.test(body);
+  return HTML_PATTERN.test(body);
 }
 
 /** Whether a 200 says that the postback was not taken. */
 export function deniesDelivery(body: string): boolean {
-  return isPage(body) || FAILURE.test(body);
+  return isPage(body) || FAILURE_PATTERN.test(body);
 }
 
 /** A 200 ends the deliveries, even if its body says that the shop failed to take the payment. */
-function afterDelivery(tried: Tried, body: string, findings: Findings): Advice | undefined {
+function deliveredAdvice(attempt: PostAttempt, body: string, findings: Findings): Advice | undefined {
   const text = body.trim();
-  if (isForged(tried)) return undefined;
-  if (!deniesDelivery(text)) return wantedOf(tried, findings);
+  if (isForged(attempt)) return undefined;
+  if (!deniesDelivery(text)) return requirementAdvice(attempt, findings);
   const page = isPage(text);
-  const says = page ? 'a page' : quoted(text);
-  const lost = `200 counts as delivered, but the answer is ${says}, not an acknowledgement such as OK: check whether the shop has the payment`;
-  const wanted = wantedOf(tried, findings);
-  if (wanted) return { ...wanted, advice: `${lost}; ${wanted.advice}` };
-  if (page && findings.alike?.isPage && findings.alike.status === 200) {
-    return { advice: `${lost}; every postback gets this answer: compare ${tried.url} with the shop’s route` };
+  const says = page ? 'a page' : quoteBody(text);
+  const lostPaymentAdvice = `200 counts as delivered, but the answer is ${says}, not an acknowledgement such as OK: check whether the shop has recorded the payment`;
+  const requirement = requirementAdvice(attempt, findings);
+  if (requirement) return { ...requirement, advice: `${lostPaymentAdvice}; ${requirement.advice}` };
+  if (page && findings.commonAnswer?.isPage && findings.commonAnswer.status === 200) {
+    return {
+      advice: `${lostPaymentAdvice}; every postback gets this answer: compare ${attempt.url} with the shop’s route`,
+    };
   }
-  return { advice: !page && speaksOfDigest(text) ? `${lost}; ${aboutDigest(tried)}` : lost };
+  return {
+    advice: !page && mentionsDigest(text) ? `${lostPaymentAdvice}; ${digestAdvice(attempt)}` : lostPaymentAdvice,
+  };
 }
 
-function redirected(url: string, location: string | null): string {
+function redirectAdvice(url: string, location: string | null): string {
   const target = location !== null && URL.canParse(location, url) ? new URL(location, url) : undefined;
   const base = 'redirects are not followed';
   if (!target) return `${base}: the shop must answer 200 itself`;
   if (/login|sign-?in|auth/i.test(target.pathname)) {
-    return `${base}, and it leads to a login (${target.href}): let the service through to this route`;
+    return `${base}, and this one leads to a login (${target.href}): let the service reach this route without one`;
   }
   return `${base}: if ${target.href} accepts postbacks, set the Result URL to it; otherwise the shop must answer 200 itself`;
 }
 
-function unreached(url: string, code: string | null, error: string): string {
+function unreachableAdvice(url: string, code: string | null, error: string): string {
   const { host, hostname } = new URL(url);
   switch (code) {
     case 'ECONNREFUSED':
@@ -180,30 +192,30 @@ function unreached(url: string, code: string | null, error: string): string {
     case null:
     default:
       return /certificate|ssl|tls|EPROTO/i.test(`${code} ${error}`)
-        ? `https to ${host} failed: check its certificate, and whether it serves https at all`
-        : `the shop at ${host} could not be reached`;
+        ? `the https connection to ${host} failed: check its certificate, and whether it serves https at all`
+        : `the shop at ${host} could not be reached: check the address and the network`;
   }
 }
 
-/** Words that shops use for the digest; "sign in" is none. */
-const DIGEST =
+/** Words that shops use for the digest; "sign in" does not count. */
+const DIGEST_PATTERN =
   /(?<![a-z])(?:sign(?![ -](?:in|up|out))|digest|hash|md5|crc|checksum)(?![a-z])|signature|подпис|контрольн/i;
 /** What validators say of a field that a DTO lacks, or that did not come, and its name as a key. */
-const VALIDATED =
+const VALIDATION_MESSAGE_PATTERN =
   /"signaturevalue"\s*:|signaturevalue\W+(?:should not exist|(?:must|should) be a string|should not be empty|(?:field )?is (?:required|missing)|may not be blank|can't be blank)/gi;
 
-/** Whether an answer complains of the digest. */
-export function speaksOfDigest(body: string): boolean {
-  return DIGEST.test(body.replace(VALIDATED, ''));
+/** Whether an answer complains about the digest. */
+export function mentionsDigest(body: string): boolean {
+  return DIGEST_PATTERN.test(body.replace(VALIDATION_MESSAGE_PATTERN, ''));
 }
 
-/** Whether the shop must refuse it: its signature is not the one the service would have sent. */
-export function isForged({ fields, shop }: Pick<Tried, 'fields' | 'shop'>): boolean {
+/** Whether the shop must refuse the postback: its signature is not the one the service would have sent. */
+export function isForged({ fields, shop }: Pick<PostAttempt, 'fields' | 'shop'>): boolean {
   const { SignatureValue: sent, OutSum = '', InvId = '' } = fields;
   return sent !== undefined && sent !== signatureOf(OutSum, InvId, shop.apiToken);
 }
 
-function aboutDigest({ fields, shop }: Tried): string {
+function digestAdvice({ fields, shop }: PostAttempt): string {
   const { SignatureValue: sent, OutSum = '', InvId = '' } = fields;
   if (sent === undefined) return 'it carried no SignatureValue, due to the setting postbackSignature';
   const text = `"${OutSum}:${InvId}:" and the API token (${firstCharacters(shop.apiToken)})`;

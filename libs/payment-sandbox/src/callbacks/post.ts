@@ -1,12 +1,12 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 
-/** The outcome of one POST: the answer's status, telling headers and first bytes, or why there is none. */
+/** The outcome of one POST: the answer's status, informative headers and first bytes, or why there is none. */
 export type PostAnswer =
   | { status: number; body: string; type: string; location: string | null; error: null; code: null }
   | { status: null; body: ''; type: ''; location: null; error: string; code: string | null };
 
-const KEPT_BYTES = 1024;
+const MAX_KEPT_BYTES = 1024;
 
 /**
  * One POST on a connection of its own, with no redirect followed. The timeout covers everything; a status that has
@@ -43,7 +43,7 @@ export function post(
         .on('error', fail)
         .end(body);
     } catch (error) {
-      // Of an address that parses, but cannot be requested: a user name with a broken escape.
+      // Thrown for an address that parses but cannot be requested, such as a user name with a broken escape.
       fail(error as Error);
     }
   });
@@ -65,10 +65,10 @@ async function firstBytes(answer: IncomingMessage): Promise<string> {
     for await (const chunk of answer as AsyncIterable<Buffer>) {
       chunks.push(chunk);
       size += chunk.length;
-      if (size >= KEPT_BYTES) break;
+      if (size >= MAX_KEPT_BYTES) break;
     }
   } catch {
     // Cut off half-way: keep what arrived.
   }
-  return Buffer.concat(chunks).subarray(0, KEPT_BYTES).toString('utf8');
+  return Buffer.concat(chunks).subarray(0, MAX_KEPT_BYTES).toString('utf8');
 }

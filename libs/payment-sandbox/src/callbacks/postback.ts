@@ -18,7 +18,7 @@ export function postbackFields(shop: Shop, bill: Bill, payment: Payment): Record
 }
 
 /** `fields`, signed by section 5 over the OutSum and InvId that they now carry. */
-export function resigned(fields: Record<string, string>, shop: Shop): Record<string, string> {
+export function signFields(fields: Record<string, string>, shop: Shop): Record<string, string> {
   return { ...fields, SignatureValue: signatureOf(fields['OutSum'] ?? '', fields['InvId'] ?? '', shop.apiToken) };
 }
 

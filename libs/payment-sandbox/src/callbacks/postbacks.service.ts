@@ -9,13 +9,13 @@ import { type PaymentSandboxOptions, SANDBOX_OPTIONS } from '../model/options.js
 import { SandboxClock } from '../storage/sandbox-clock.js';
 import { SandboxStore } from '../storage/store.js';
 import { oneLine } from '../model/log-line.js';
-import { adviceFor, isForged, type Tried } from './advice.js';
+import { adviceFor, isForged, type PostAttempt } from './advice.js';
 import { noAnswer, post, type PostAnswer } from './post.js';
-import { postbackBody, postbackFields, resigned } from './postback.js';
+import { postbackBody, postbackFields, signFields } from './postback.js';
 import { Probes } from './probes.js';
 
 const DEFAULT_RETRY_DELAYS = ['10s', '100s', '1000s', '10000s', '100000s'];
-const MOST_IN_FLIGHT = 32;
+const MAX_IN_FLIGHT = 32;
 
 /** Creates postbacks, and delivers each until it is answered with exactly HTTP 200 or no attempt is left. */
 @Injectable()
@@ -44,8 +44,13 @@ export class PostbacksService {
     const faults = this.dice.forPostback(payment.status);
     const genuine = postbackFields(shop, bill, payment);
     const change = faults.get('change');
-    const changed = { ...genuine, ...change?.set };
-    const callback = this.make(bill.id, payment.id, 'postback', change?.resign ? resigned(changed, shop) : changed);
+    const changedFields = { ...genuine, ...change?.set };
+    const callback = this.make(
+      bill.id,
+      payment.id,
+      'postback',
+      change?.resign ? signFields(changedFields, shop) : changedFields,
+    );
     const delay = faults.get('delay');
     if (delay) callback.nextTryAt = this.clock.instant(durationMs(delay.by ?? '1m', 'by'));
     const reorder = faults.get('reorder');
@@ -72,7 +77,7 @@ export class PostbacksService {
     const shop = this.shopOf(original.billId);
     const fields = { ...original.fields, ...set };
     const callback = {
-      ...this.make(original.billId, original.paymentId, 'replay', resign ? resigned(fields, shop) : fields),
+      ...this.make(original.billId, original.paymentId, 'replay', resign ? signFields(fields, shop) : fields),
       ...(format && { format }),
     };
     this.store.commit({ callback });
@@ -88,7 +93,7 @@ export class PostbacksService {
 
   /** When the next attempt can start; undefined if none is left or too many are in flight. */
   nextDueAt(): number | undefined {
-    if (this.inFlight.size >= MOST_IN_FLIGHT) return undefined;
+    if (this.inFlight.size >= MAX_IN_FLIGHT) return undefined;
     return earliest(this.waiting(), (callback) => callback.nextTryAt);
   }
 
@@ -96,7 +101,7 @@ export class PostbacksService {
   startDue(): void {
     const now = this.clock.instant();
     for (const callback of this.waiting()) {
-      if (this.inFlight.size >= MOST_IN_FLIGHT || this.closed.signal.aborted) return;
+      if (this.inFlight.size >= MAX_IN_FLIGHT || this.closed.signal.aborted) return;
       if (callback.nextTryAt === null || callback.nextTryAt > now) continue;
       const ended = this.tryOnce(callback.id).finally(() => {
         this.inFlight.delete(callback.id);
@@ -112,14 +117,14 @@ export class PostbacksService {
   }
 
   /** The attempts in flight. None of them rejects. */
-  underWay(): Promise<void>[] {
+  attemptsInFlight(): Promise<void>[] {
     return [...this.inFlight.values()];
   }
 
   /** Aborts the attempts in flight without counting them: a restart makes them again. */
   async close(): Promise<void> {
     this.closed.abort();
-    await Promise.all(this.underWay());
+    await Promise.all(this.attemptsInFlight());
   }
 
   private *waiting(): Iterable<Callback> {
@@ -142,33 +147,35 @@ export class PostbacksService {
     if (this.closed.signal.aborted) return;
     const durationMs = Math.round(performance.now() - started);
     const { status, body, error } = answer;
-    const made = { at, url: url ?? '', format, status, body, error, durationMs };
-    const tried = url === null ? undefined : { shop, url, format, fields: callback.fields, answer };
+    const callbackTry = { at, url: url ?? '', format, status, body, error, durationMs };
+    const attempt = url === null ? undefined : { shop, url, format, fields: callback.fields, answer };
     const index = callback.tries.length;
-    this.record({ ...callback, tries: [...callback.tries, { ...made, ...(tried && adviceFor(tried)) }] });
-    if (tried && this.options.diagnose && !isForged(tried)) await this.diagnose(id, index, tried);
-    this.tell(id, index);
+    this.record({ ...callback, tries: [...callback.tries, { ...callbackTry, ...(attempt && adviceFor(attempt)) }] });
+    if (attempt && this.options.diagnose && !isForged(attempt)) await this.diagnose(id, index, attempt);
+    this.logTry(id, index);
   }
 
   /** Replaces the first advice with one that knows what the probes found. */
-  private async diagnose(id: string, index: number, tried: Tried): Promise<void> {
-    const advice = adviceFor(tried, await this.probes.find(tried, this.closed.signal));
+  private async diagnose(id: string, index: number, attempt: PostAttempt): Promise<void> {
+    const advice = adviceFor(attempt, await this.probes.find(attempt, this.closed.signal));
     const callback = this.store.callbacks.get(id);
-    const made = callback?.tries[index];
-    if (!callback || !made || this.closed.signal.aborted || advice?.advice === made.advice) return;
-    const { advice: _before, remedy: _withIt, ...plain } = made;
+    const callbackTry = callback?.tries[index];
+    if (!callback || !callbackTry || this.closed.signal.aborted || advice?.advice === callbackTry.advice) return;
+    const { advice: _before, remedy: _withIt, ...plain } = callbackTry;
     this.store.commit({ callback: { ...callback, tries: callback.tries.with(index, { ...plain, ...advice }) } });
   }
 
-  private tell(id: string, index: number): void {
+  private logTry(id: string, index: number): void {
     const callback = this.store.callbacks.get(id);
-    const made = callback?.tries[index];
-    if (!callback || !made) return;
+    const callbackTry = callback?.tries[index];
+    if (!callback || !callbackTry) return;
     const { InvId = '', Status = '' } = callback.fields;
     const subject = ['postback', this.shopOf(callback.billId).id, InvId, Status].filter(Boolean).join(' ');
-    const outcome = [made.status ?? made.error, made.advice].filter((part) => part !== undefined).join(', ');
-    const problem = made.status !== 200 || made.advice !== undefined;
-    this.options.log?.({ at: made.at, text: oneLine(`${subject}: ${outcome}`), problem });
+    const outcome = [callbackTry.status ?? callbackTry.error, callbackTry.advice]
+      .filter((part) => part !== undefined)
+      .join(', ');
+    const problem = callbackTry.status !== 200 || callbackTry.advice !== undefined;
+    this.options.log?.({ at: callbackTry.at, text: oneLine(`${subject}: ${outcome}`), problem });
   }
 
   private async send(url: string, callback: Callback, format: Shop['postbackFormat']): Promise<PostAnswer> {
@@ -191,11 +198,11 @@ export class PostbacksService {
     } else {
       next.nextTryAt = this.clock.instant(delay);
     }
-    this.store.commit({ callback: next }, ...this.overtaken(callback));
+    this.store.commit({ callback: next }, ...this.releaseOvertaken(callback));
   }
 
   /** The callbacks held back for a later one to go first, released now that it has. */
-  private overtaken(by: Callback): { callback: Callback }[] {
+  private releaseOvertaken(by: Callback): { callback: Callback }[] {
     if (by.kind !== 'postback') return [];
     return [...this.waiting()]
       .filter((held) => held.held && held.id !== by.id && held.createdAt <= by.createdAt)
@@ -223,7 +230,7 @@ export class PostbacksService {
     };
   }
 
-  /** As a payer could forge it: with the digest of their redirect, which does not cover Status. */
+  /** A postback as a payer could forge it: with the digest of their redirect, which does not cover Status. */
   private makeForged(shop: Shop, bill: Bill, payment: Payment | undefined, set?: Record<string, string>): Callback {
     const fields = {
       Status: 'SUCCESS',
@@ -234,7 +241,7 @@ export class PostbacksService {
       TrsId: bill.id,
       ...(bill.custom === null ? {} : { custom: bill.custom }),
     };
-    return this.make(bill.id, payment?.id ?? null, 'forged', { ...resigned(fields, shop), ...set });
+    return this.make(bill.id, payment?.id ?? null, 'forged', { ...signFields(fields, shop), ...set });
   }
 
   private shopOf(billId: string): Shop {

@@ -1,16 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { randomId } from '../common/ids.js';
 import type { Shop } from '../model/entities.js';
-import { deniesDelivery, type Findings, isPage, speaksOfDigest, type Tried } from './advice.js';
+import { deniesDelivery, type Findings, isPage, mentionsDigest, type PostAttempt } from './advice.js';
 import { post, type PostAnswer } from './post.js';
-import { postbackBody, resigned } from './postback.js';
+import { postbackBody, signFields } from './postback.js';
 
 /** Probes that take longer are abandoned; the advice then does without them. */
-const LIMIT_MS = 700;
+const TIMEOUT_MS = 700;
 /** Postbacks that fail alike share one probe. */
-const KEPT_MS = 10_000;
-const MOST_KEPT = 100;
-const PREFIXES = ['api', 'api/v1', 'v1'];
+const CACHE_TTL_MS = 10_000;
+const MAX_CACHED = 100;
+const GLOBAL_PREFIXES = ['api', 'api/v1', 'v1'];
 
 /**
  * The fields of a postback (a redirect has fewer) that no shop can take for its own: an order that cannot exist, FAIL, and a
@@ -28,49 +28,59 @@ export function impossibleFields(): Record<string, string> {
   };
 }
 
-/** Finds out why a shop refused a postback, by sending others for an order that cannot exist. */
+/** Finds out why a shop refused a postback by sending others, for an order that cannot exist. */
 @Injectable()
 export class Probes {
-  private readonly kept = new Map<string, { at: number; findings: Promise<Findings> }>();
+  private readonly cache = new Map<string, { at: number; findings: Promise<Findings> }>();
 
-  /** @param isForged whether what was sent should not have been taken at all */
+  /** @param isForged whether the shop should not have accepted the postback at all */
   find(
-    tried: Pick<Tried, 'shop' | 'url' | 'format' | 'answer'>,
+    attempt: Pick<PostAttempt, 'shop' | 'url' | 'format' | 'answer'>,
     closed: AbortSignal,
     isForged = false,
   ): Promise<Findings> {
-    const { shop, url, format, answer } = tried;
+    const { shop, url, format, answer } = attempt;
     const { status, body } = answer;
     if (status === 404 || status === 405) {
-      return this.once(`address ${url}`, async () => ({ elsewhere: await elsewhere(url, format, closed) }));
+      return this.findCached(`address ${url}`, async () => ({
+        similarAddress: await findSimilarAddress(url, format, closed),
+      }));
     }
     const isRefused = (status !== null && status >= 400 && status !== 419) || hasFailed(answer);
     if (!isRefused && !(status === 200 && (isForged || deniesDelivery(body)))) return Promise.resolve({});
     // Another shop at the address has another token.
-    return this.once(`format ${format} ${shop.id} ${url}`, () => this.compare(tried, closed));
+    return this.findCached(`format ${format} ${shop.id} ${url}`, () => this.compare(attempt, closed));
   }
 
-  /** Sends each kind of postback with a right digest and with a wrong one: who answers both alike has not read it. */
+  /**
+   * Sends each kind of postback with a right digest and with a wrong one: a shop that answers both alike has not read the
+   * digest.
+   */
   private async compare(
-    { shop, url, format }: Pick<Tried, 'shop' | 'url' | 'format'>,
+    { shop, url, format }: Pick<PostAttempt, 'shop' | 'url' | 'format'>,
     closed: AbortSignal,
   ): Promise<Findings> {
     const other = format === 'json' ? 'form' : 'json';
     const answersTo = async (as: Shop['postbackFormat']) => {
       const send = (fields: Record<string, string>): Promise<PostAnswer> => probe(url, as, fields, closed);
-      const right = resigned(impossibleFields(), shop);
-      const lower = { ...right, SignatureValue: (right['SignatureValue'] ?? '').toLowerCase() };
-      const [upperCase, lowerCase, wrong] = await Promise.all([send(right), send(lower), send(impossibleFields())]);
+      const signed = signFields(impossibleFields(), shop);
+      const lowerCased = { ...signed, SignatureValue: (signed['SignatureValue'] ?? '').toLowerCase() };
+      const [upperCase, lowerCase, wrong] = await Promise.all([
+        send(signed),
+        send(lowerCased),
+        send(impossibleFields()),
+      ]);
       return { upperCase, lowerCase, wrong };
     };
     const [same, changed] = await Promise.all([answersTo(format), answersTo(other)]);
-    if (differ(same.upperCase, same.wrong)) return { understands: true };
-    if (differ(changed.upperCase, changed.wrong) || isBetter(changed.upperCase, same.upperCase)) {
-      return { wants: { format: other, status: changed.upperCase.status } };
+    if (answersDiffer(same.upperCase, same.wrong)) return { understands: true };
+    if (answersDiffer(changed.upperCase, changed.wrong) || isBetterAnswer(changed.upperCase, same.upperCase)) {
+      return { requirement: { format: other, status: changed.upperCase.status } };
     }
-    if (differ(same.lowerCase, same.wrong)) return { wants: { digest: 'lower-case', status: same.lowerCase.status } };
-    if (differ(changed.lowerCase, changed.wrong)) {
-      return { wants: { format: other, digest: 'lower-case', status: changed.lowerCase.status } };
+    if (answersDiffer(same.lowerCase, same.wrong))
+      return { requirement: { digest: 'lower-case', status: same.lowerCase.status } };
+    if (answersDiffer(changed.lowerCase, changed.wrong)) {
+      return { requirement: { format: other, digest: 'lower-case', status: changed.lowerCase.status } };
     }
     const { status, body } = changed.upperCase;
     if (hasFailed(same.upperCase) && status !== null && status < 500) {
@@ -79,15 +89,15 @@ export class Probes {
     const answers = [same, changed].flatMap((each) => Object.values(each));
     const first = answers[0]?.status ?? null;
     const isAlike = first !== null && answers.every((each) => each.status === first);
-    return isAlike ? { alike: { status: first, isPage: answers.every((each) => isPage(each.body)) } } : {};
+    return isAlike ? { commonAnswer: { status: first, isPage: answers.every((each) => isPage(each.body)) } } : {};
   }
 
-  private once(key: string, find: () => Promise<Findings>): Promise<Findings> {
-    const known = this.kept.get(key);
-    if (known && performance.now() - known.at < KEPT_MS) return known.findings;
-    if (this.kept.size >= MOST_KEPT) this.kept.clear();
+  private findCached(key: string, find: () => Promise<Findings>): Promise<Findings> {
+    const cached = this.cache.get(key);
+    if (cached && performance.now() - cached.at < CACHE_TTL_MS) return cached.findings;
+    if (this.cache.size >= MAX_CACHED) this.cache.clear();
     const findings = find();
-    this.kept.set(key, { at: performance.now(), findings });
+    this.cache.set(key, { at: performance.now(), findings });
     return findings;
   }
 }
@@ -100,24 +110,25 @@ function probe(
   closed: AbortSignal,
 ): Promise<PostAnswer> {
   const { type, text } = postbackBody(fields, format);
-  return post(url, type, text, LIMIT_MS, closed);
+  return post(url, type, text, TIMEOUT_MS, closed);
 }
 
 /** Tries the same path under common global prefixes, or without the one it has. */
-async function elsewhere(
+async function findSimilarAddress(
   url: string,
   format: Shop['postbackFormat'],
   closed: AbortSignal,
-): Promise<Findings['elsewhere']> {
+): Promise<Findings['similarAddress']> {
   const { origin, pathname, search } = new URL(url);
   const prefix = /^\/(api\/v\d+|api|v\d+)(?=\/.)/.exec(pathname)?.[0];
-  const paths = prefix === undefined ? PREFIXES.map((each) => `/${each}${pathname}`) : [pathname.slice(prefix.length)];
-  const tried = paths.map((path) => `${origin}${path}${search}`);
-  const answers = await Promise.all(tried.map((each) => probe(each, format, impossibleFields(), closed)));
+  const paths =
+    prefix === undefined ? GLOBAL_PREFIXES.map((each) => `/${each}${pathname}`) : [pathname.slice(prefix.length)];
+  const urls = paths.map((path) => `${origin}${path}${search}`);
+  const answers = await Promise.all(urls.map((each) => probe(each, format, impossibleFields(), closed)));
   for (const [index, { status }] of answers.entries()) {
-    const found = tried[index];
-    if (found !== undefined && status !== null && status !== 404 && status !== 405 && status < 500) {
-      return { url: found, status };
+    const candidateUrl = urls[index];
+    if (candidateUrl !== undefined && status !== null && status !== 404 && status !== 405 && status < 500) {
+      return { url: candidateUrl, status };
     }
   }
   return undefined;
@@ -128,23 +139,23 @@ function hasFailed({ status, code }: PostAnswer): boolean {
   return status === null ? code === 'ECONNRESET' : status >= 500;
 }
 
-/** Whether a shop took the first, or refused it for another reason. One that did not come shows nothing. */
-function differ(one: PostAnswer, wrong: PostAnswer): boolean {
-  if (one.status === null || wrong.status === null || one.status >= 500) return false;
-  if (isBusy(one) || isBusy(wrong)) return false;
-  return one.status !== wrong.status || speaksOfDigest(one.body) !== speaksOfDigest(wrong.body);
+/** Whether the shop accepted the first postback, or refused it for another reason. A missing answer proves nothing. */
+function answersDiffer(answer: PostAnswer, wrong: PostAnswer): boolean {
+  if (answer.status === null || wrong.status === null || answer.status >= 500) return false;
+  if (isBusy(answer) || isBusy(wrong)) return false;
+  return answer.status !== wrong.status || mentionsDigest(answer.body) !== mentionsDigest(wrong.body);
 }
 
-/** A limit of requests was met: that shows nothing about what was sent. */
+/** A rate limit was hit, which proves nothing about what was sent. */
 function isBusy({ status }: PostAnswer): boolean {
   return status === 429 || status === 503;
 }
 
-/** For shops that check no digest: one format is taken, or its order is not found, and the other is not read. */
-function isBetter(one: PostAnswer, than: PostAnswer): boolean {
-  const isTaken = one.status === 200 && !deniesDelivery(one.body);
-  if (isBusy(than)) return false;
-  if (than.status === null) return isTaken && than.code === 'ECONNRESET';
-  if (than.status === 200 && !deniesDelivery(than.body)) return false;
-  return isTaken || ((one.status === 404 || one.status === 409) && than.status >= 500);
+/** For shops that check no digest: one format is accepted, or its order is not found, and the other cannot be read. */
+function isBetterAnswer(answer: PostAnswer, other: PostAnswer): boolean {
+  const isTaken = answer.status === 200 && !deniesDelivery(answer.body);
+  if (isBusy(other)) return false;
+  if (other.status === null) return isTaken && other.code === 'ECONNRESET';
+  if (other.status === 200 && !deniesDelivery(other.body)) return false;
+  return isTaken || ((answer.status === 404 || answer.status === 409) && other.status >= 500);
 }

@@ -28,14 +28,14 @@ export interface ShopCheck {
   addresses: CheckedAddress[];
 }
 
-const LIMIT_MS = 5_000;
-const MOST_KEPT = 100;
+const TIMEOUT_MS = 5_000;
+const MAX_KEPT_CHECKS = 100;
 /** Statuses that refuse a postback after reading it. */
-const REFUSALS = [400, 401, 403, 409, 422];
+const REFUSAL_STATUSES = [400, 401, 403, 409, 422];
 
 /**
- * Tries a shop's addresses as the service would, with an order that cannot exist and the Status FAIL, so that no shop has
- * anything to change.
+ * Tries a shop's addresses as the service would, with an order that cannot exist and the Status FAIL, so that the shop
+ * changes nothing.
  */
 @Injectable()
 export class ShopCheckService implements BeforeApplicationShutdown {
@@ -47,12 +47,12 @@ export class ShopCheckService implements BeforeApplicationShutdown {
     private readonly probes: Probes,
   ) {}
 
-  /** The latest check of the shop, with its settings of now. */
+  /** The latest check of the shop with its current settings. */
   last(shopId: string): ShopCheck | undefined {
     return this.checks.get(shopId);
   }
 
-  /** For a shop whose settings have changed. */
+  /** Drops the check of a shop whose settings have changed. */
   forget(shopId: string): void {
     this.checks.delete(shopId);
   }
@@ -65,7 +65,7 @@ export class ShopCheckService implements BeforeApplicationShutdown {
       this.checkRedirect(shop, 'failUrl'),
     ]);
     const check = { shopId: shop.id, at, addresses };
-    if (this.checks.size >= MOST_KEPT) this.checks.clear();
+    if (this.checks.size >= MAX_KEPT_CHECKS) this.checks.clear();
     this.checks.set(shop.id, check);
     return check;
   }
@@ -77,7 +77,7 @@ export class ShopCheckService implements BeforeApplicationShutdown {
   private async checkResultUrl(shop: Shop): Promise<CheckedAddress> {
     const setting = 'resultUrl';
     const { resultUrl: url, postbackFormat: format } = shop;
-    if (url === null) return unset(setting, 'no Result URL is set: no postback is sent');
+    if (url === null) return unsetAddress(setting, 'no Result URL is set: no postback is sent');
     const answer = await this.send(url, format, impossibleFields());
     const findings = await this.probes.find({ shop, url, format, answer }, this.closed.signal, true);
     const { status } = answer;
@@ -85,56 +85,59 @@ export class ShopCheckService implements BeforeApplicationShutdown {
     // Without the wrong digest: the advice is about the address, not about this postback.
     const { SignatureValue: _wrong, ...fields } = impossibleFields();
     const advice = adviceFor({ shop, url, format, fields, answer }, findings)?.advice ?? '';
-    if (findings.wants) return checked('bad', advice);
+    if (findings.requirement) return checked('bad', advice);
     if (findings.understands) {
-      const says = `it tells a correct signature from a wrong one, which it refused with ${status}: it understands postbacks`;
+      const says = `it understands postbacks: it can tell a correct signature from a wrong one, which it refused with ${status}`;
       return checked('good', says);
     }
     if (status === 200 && advice !== '') return checked('warn', advice);
     if (status === 200) {
       const says =
-        'it accepts postbacks. This one was forged, for an order that cannot exist: it should change nothing';
+        'it accepts postbacks. This one was forged, for an order that cannot exist: the shop should not change anything';
       return checked('good', says);
     }
-    if (status !== null && REFUSALS.includes(status)) {
+    if (status !== null && REFUSAL_STATUSES.includes(status)) {
       return checked(
         'warn',
-        `it refused this one, whose signature is wrong, with ${status}${findings.alike ? ', as it did one with a correct signature' : ''}: pay a bill to see whether it accepts a genuine one`,
+        `it answered ${status} to this one, whose signature is wrong${findings.commonAnswer ? ', as it did one with a correct signature' : ''}: pay a bill to see whether it accepts a genuine one`,
       );
     }
-    if (status === 404 && !findings.elsewhere)
+    if (status === 404 && !findings.similarAddress)
       return checked('warn', `${advice}; or this is how it answers for an unknown order`);
     return checked('bad', advice);
   }
 
   private async checkRedirect(shop: Shop, setting: 'successUrl' | 'failUrl'): Promise<CheckedAddress> {
     const { [setting]: url } = shop;
-    if (url === null) return unset(setting, 'no address is set: the payer stays on the result page');
+    if (url === null) return unsetAddress(setting, 'no address is set: the payer stays on the result page');
     const { InvId = '', OutSum = '', CurrencyIn = '', SignatureValue = '' } = impossibleFields();
     const answer = await this.send(url, 'form', { InvId, OutSum, CurrencyIn, SignatureValue });
     const { status } = answer;
     const checked = verdictOn(setting, url, answer);
-    if (status !== null && REFUSALS.includes(status)) {
+    if (status !== null && REFUSAL_STATUSES.includes(status)) {
       return checked(
         'good',
-        `it refused this one, whose signature is wrong, with ${status}: that is fine if it accepts genuine ones`,
+        `it answered ${status} to this one, whose signature is wrong: that is fine if it accepts genuine ones`,
       );
     }
     if (status !== null && status < 400) {
-      return checked('good', 'it accepts redirects. The signature of this one is wrong: it should change nothing');
+      return checked(
+        'good',
+        'it accepts redirects. The signature of this one is wrong: the shop should not change anything',
+      );
     }
     const isNotThere = status === 404 || status === 405;
-    const tried = { shop, url, format: 'form', answer } as const;
-    const findings = isNotThere ? await this.probes.find(tried, this.closed.signal) : {};
+    const attempt = { shop, url, format: 'form', answer } as const;
+    const findings = isNotThere ? await this.probes.find(attempt, this.closed.signal) : {};
     const advice = adviceFor({ shop, url, format: 'form', fields: {}, answer }, findings)?.advice ?? '';
-    if (status === 404 && !findings.elsewhere)
+    if (status === 404 && !findings.similarAddress)
       return checked('warn', `${advice}; or this is how it answers for an unknown order`);
     return checked('bad', advice);
   }
 
   private send(url: string, format: Shop['postbackFormat'], fields: Record<string, string>): Promise<PostAnswer> {
     const { type, text } = postbackBody(fields, format);
-    return post(url, type, text, LIMIT_MS, this.closed.signal);
+    return post(url, type, text, TIMEOUT_MS, this.closed.signal);
   }
 }
 
@@ -149,6 +152,6 @@ function verdictOn(setting: CheckedAddress['setting'], url: string, { status, bo
   });
 }
 
-function unset(setting: CheckedAddress['setting'], says: string): CheckedAddress {
+function unsetAddress(setting: CheckedAddress['setting'], says: string): CheckedAddress {
   return { setting, url: null, status: null, body: '', verdict: 'warn', says };
 }

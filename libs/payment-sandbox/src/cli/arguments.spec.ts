@@ -137,7 +137,7 @@ describe('the command line of the sandbox', () => {
     ['{"17":{"apiToken":"t","resultUrl":"localhost"}}', 'the shop "17": resultUrl must be an http or https address'],
     ['{"17":{"apiToken":"t","resultURL":"x"}}', 'the shop "17": Shop settings: unknown field "resultURL"'],
     ['{"1":{"apiToken":"t"},"2":{"apiToken":"t"}}', 'the shop "2": The shop 1 already has this apiToken'],
-    ['{"a b":{"apiToken":"t"}}', 'the shop "a b": A shop id is'],
+    ['{"a b":{"apiToken":"t"}}', 'the shop "a b": A shop id must be'],
     ['{"1":7}', 'the shop "1": Shop settings must be a JSON object'],
   ])('with a file of %s in the place of shops says so', (content, text) => {
     expect(() => readArguments(['--shops', fileOf(content)], {})).toThrow(UsageError);

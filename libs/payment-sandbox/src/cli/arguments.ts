@@ -20,15 +20,15 @@ export const help = (command: string, data: string): string => `Usage: ${command
 
 Runs a sandbox of the payment acceptance service, for development.
 
-  -p, --port PORT             port to listen on; 0 takes any free one     SANDBOX_PORT      4010
+  -p, --port PORT             port to listen on; 0 picks a free port      SANDBOX_PORT      4010
       --host ADDRESS          address to listen on. Beyond this machine   SANDBOX_HOST      127.0.0.1
                               (0.0.0.0) anyone who reaches it can use
                               the API and the payer's pages; the console
-                              and /sandbox still answer only this machine
-      --control-hosts NAMES   comma-separated names by which the          SANDBOX_CONTROL_HOSTS
-                              console and /sandbox answer other machines  none
-                              too. Those can read every token and
-                              change everything
+                              and /sandbox stay limited to this machine
+      --control-hosts NAMES   comma-separated host names under which      SANDBOX_CONTROL_HOSTS
+                              other machines may use the console and      none
+                              /sandbox. They can then read every token
+                              and change everything
   -d, --data FOLDER           keeps the state in this folder; "" keeps    SANDBOX_DATA      ${data}
                               it in memory
   -s, --shop-url URL          your application, which the two demo        SANDBOX_SHOP_URL  http://127.0.0.1:3000
@@ -39,13 +39,13 @@ Runs a sandbox of the payment acceptance service, for development.
       --pay-url URL           address of the payer's pages                SANDBOX_PAY_URL   that of the API call
       --processing-time TIME  how long a payment on the payer's page      SANDBOX_PROCESSING_TIME
                               stays in NEW, and again in PROCESS: 0s, 10s                   500ms
-      --log WHAT              prints a line for all requests and          SANDBOX_LOG       all
-                              postbacks, problems, or none
-      --diagnose YES          if a shop refuses a postback, sends         SANDBOX_DIAGNOSE  no
-                              more for an order that cannot exist,
-                              to find out why
+      --log WHAT              which requests and postbacks to print a     SANDBOX_LOG       all
+                              line for: all, problems, or none
+      --diagnose yes|no       if a shop refuses a postback, sends more    SANDBOX_DIAGNOSE  no
+                              postbacks, for an order that cannot
+                              exist, to find out why
       --version               shows the version
-  -h, --help                  shows this
+  -h, --help                  shows this help
 
 The environment variables on the right are equivalent; the last column is the default.
 
@@ -60,30 +60,33 @@ The demo shops: demo-main, token sandbox-main-token-0123456789abcdef
 export function readArguments(args: string[], env: NodeJS.ProcessEnv): ProgramOptions | undefined {
   const { values } = parse(args);
   if (values.help) return undefined;
-  const of = (option: Exclude<keyof typeof values, 'help' | 'version'>, variable: string, otherwise = ''): string =>
-    values[option] ?? (env[variable] || otherwise);
-  const dataDir = of('data', 'SANDBOX_DATA');
-  const shops = of('shops', 'SANDBOX_SHOPS');
-  const payUrl = of('pay-url', 'SANDBOX_PAY_URL');
-  const controlHosts = of('control-hosts', 'SANDBOX_CONTROL_HOSTS')
+  const settingOf = (
+    option: Exclude<keyof typeof values, 'help' | 'version'>,
+    variable: string,
+    otherwise = '',
+  ): string => values[option] ?? (env[variable] || otherwise);
+  const dataDir = settingOf('data', 'SANDBOX_DATA');
+  const shops = settingOf('shops', 'SANDBOX_SHOPS');
+  const payUrl = settingOf('pay-url', 'SANDBOX_PAY_URL');
+  const controlHosts = settingOf('control-hosts', 'SANDBOX_CONTROL_HOSTS')
     .split(',')
     .map((name) => name.trim())
     .filter(Boolean);
   return {
-    port: readPort(of('port', 'SANDBOX_PORT', '4010')),
-    host: of('host', 'SANDBOX_HOST', '127.0.0.1'),
+    port: readPort(settingOf('port', 'SANDBOX_PORT', '4010')),
+    host: settingOf('host', 'SANDBOX_HOST', '127.0.0.1'),
     controlHosts,
     shops: shops
       ? readShopsFile(shops)
       : demoShops(
           readAddress(
-            of('shop-url', 'SANDBOX_SHOP_URL', 'http://127.0.0.1:3000'),
+            settingOf('shop-url', 'SANDBOX_SHOP_URL', 'http://127.0.0.1:3000'),
             "Your application's address (--shop-url, SANDBOX_SHOP_URL)",
           ),
         ),
-    processingTime: readDuration(of('processing-time', 'SANDBOX_PROCESSING_TIME', '500ms')),
-    log: readLog(of('log', 'SANDBOX_LOG', 'all')),
-    diagnose: readDiagnose(of('diagnose', 'SANDBOX_DIAGNOSE', 'no')),
+    processingTime: readDuration(settingOf('processing-time', 'SANDBOX_PROCESSING_TIME', '500ms')),
+    log: readLog(settingOf('log', 'SANDBOX_LOG', 'all')),
+    diagnose: readDiagnose(settingOf('diagnose', 'SANDBOX_DIAGNOSE', 'no')),
     ...(dataDir && { dataDir: readFolder(dataDir) }),
     ...(payUrl && { payUrl: readPayUrl(payUrl) }),
   };
@@ -121,7 +124,7 @@ function readAddress(text: string, what: string): string {
 function readPayUrl(text: string): string {
   const what = "The address of the payer's pages (--pay-url, SANDBOX_PAY_URL)";
   const { pathname } = new URL(readAddress(text, what));
-  // The pages name each other from the root.
+  // The pages link to each other from the root.
   if (pathname !== '/') throw new UsageError(`${what} must have no path, not "${pathname}"`);
   return text;
 }

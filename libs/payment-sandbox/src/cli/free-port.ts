@@ -1,13 +1,13 @@
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const TRIES = 20;
+const MAX_TRIES = 20;
 const PAUSE_MS = 100;
 
 /** Waits briefly for a port in use: a program that was just stopped takes a moment to release it. */
-export async function becomesFree(port: number, host: string): Promise<void> {
-  for (let tries = TRIES; ; tries -= 1) {
-    const error = await triedPort(port, host);
+export async function waitUntilFree(port: number, host: string): Promise<void> {
+  for (let tries = MAX_TRIES; ; tries -= 1) {
+    const error = await tryPort(port, host);
     if (!error) return;
     if (error.code === 'EADDRINUSE') {
       if (tries > 0) await sleep(PAUSE_MS);
@@ -18,7 +18,7 @@ export async function becomesFree(port: number, host: string): Promise<void> {
   }
 }
 
-function triedPort(port: number, host: string): Promise<NodeJS.ErrnoException | undefined> {
+function tryPort(port: number, host: string): Promise<NodeJS.ErrnoException | undefined> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once('error', resolve);

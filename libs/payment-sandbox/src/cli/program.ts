@@ -4,8 +4,8 @@ import type { LogLine } from '../model/log-line.js';
 import { type RunningSandbox, startPaymentSandbox } from '../start-payment-sandbox.js';
 import { announcement } from './announcement.js';
 import { help, type ProgramOptions, readArguments } from './arguments.js';
-import { becomesFree } from './free-port.js';
-import { printedLine } from './print-line.js';
+import { waitUntilFree } from './free-port.js';
+import { formatLine } from './print-line.js';
 import { UsageError } from './usage-error.js';
 
 /** How another program runs this one. */
@@ -38,7 +38,7 @@ async function run({ args, env, command = 'nestjs-payment-sandbox', quiet = fals
     return;
   }
   const { port = 0, host = '127.0.0.1' } = options;
-  await becomesFree(port, host); // before touching the state
+  await waitUntilFree(port, host); // before touching the state
   // A failed start is reported below in one line; Nest would report it again with its stack.
   const running = await startPaymentSandbox({ ...options, logger: false, log: printer(options) });
   Logger.overrideLogger(new ConsoleLogger({ logLevels: ['warn', 'error', 'fatal'] }));
@@ -48,7 +48,7 @@ async function run({ args, env, command = 'nestjs-payment-sandbox', quiet = fals
 
 function printer({ log }: ProgramOptions): (line: LogLine) => void {
   return (line) => {
-    if (log === 'all' || (log === 'problems' && line.problem)) process.stdout.write(printedLine(line));
+    if (log === 'all' || (log === 'problems' && line.problem)) process.stdout.write(formatLine(line));
   };
 }
 

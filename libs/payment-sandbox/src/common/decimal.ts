@@ -2,7 +2,7 @@
  * Exact decimals. Amounts travel as text with two decimals (`"100.05"`) and are computed as whole minor units
  * (`10005n`); no amount ever becomes a `number`.
  */
-const PATTERN = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/;
+const DECIMAL_PATTERN = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/;
 
 /** A decimal: `unscaled / 10 ** scale`. */
 export interface Decimal {
@@ -12,7 +12,7 @@ export interface Decimal {
 
 /** Reads `100`, `100.05`, `.5`, `1e+06`, `1.0005E+02`; `undefined` for anything but a decimal of reasonable length. */
 export function parseDecimal(text: string): Decimal | undefined {
-  const match = PATTERN.exec(text.trim());
+  const match = DECIMAL_PATTERN.exec(text.trim());
   if (!match || text.length > 64) return undefined;
   const [, sign, whole = '', fraction = '', exponent = '0'] = match;
   if (whole === '' && fraction === '') return undefined;
@@ -22,20 +22,23 @@ export function parseDecimal(text: string): Decimal | undefined {
   return scale < 0 ? { unscaled: unscaled * 10n ** BigInt(-scale), scale: 0 } : { unscaled, scale };
 }
 
-/** Decimals of a floating-point number that say nothing: `0.30000000000000004` is meant as 0.30. */
-const EXACT_DECIMALS = 9;
+/** Further decimals are rounding noise of floating point: `0.30000000000000004` is meant as 0.30. */
+const MAX_EXACT_DECIMALS = 9;
 
 /** Whether an amount is written as only a computation in floating point leaves it. */
 export function isFloat(text: string): boolean {
-  return (parseDecimal(text)?.scale ?? 0) > EXACT_DECIMALS;
+  return (parseDecimal(text)?.scale ?? 0) > MAX_EXACT_DECIMALS;
 }
 
-/** Minor units of an amount, also as floating-point numbers print it; `undefined` if it has more than two decimals that say something. */
+/**
+ * Minor units of an amount, also as floating-point numbers print it; `undefined` if it has more than two significant
+ * decimals.
+ */
 export function parseAmount(text: string): bigint | undefined {
   const decimal = parseDecimal(text);
-  if (!decimal || decimal.scale <= EXACT_DECIMALS || decimal.unscaled < 0n) return decimal && exactMinor(decimal);
-  const unscaled = divideHalfUp(decimal.unscaled, 10n ** BigInt(decimal.scale - EXACT_DECIMALS));
-  return exactMinor({ unscaled, scale: EXACT_DECIMALS });
+  if (!decimal || decimal.scale <= MAX_EXACT_DECIMALS || decimal.unscaled < 0n) return decimal && exactMinor(decimal);
+  const unscaled = divideHalfUp(decimal.unscaled, 10n ** BigInt(decimal.scale - MAX_EXACT_DECIMALS));
+  return exactMinor({ unscaled, scale: MAX_EXACT_DECIMALS });
 }
 
 /** Minor units of an amount; `undefined` if it has more than two decimals that are not zero. */

@@ -19,9 +19,9 @@ function render(part: Part, isAttribute: boolean): string {
   if (part instanceof Html) return part.text;
   if (part === false || part === null || part === undefined) return '';
   if (typeof part === 'object') return part.map((each) => render(each, isAttribute)).join('');
-  const text = isAttribute ? String(part) : String(part).replace(DIRECTION, '\ufffd');
+  const text = isAttribute ? String(part) : String(part).replace(DIRECTION_PATTERN, '\ufffd');
   return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-const DIRECTION = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const DIRECTION_PATTERN = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;

@@ -12,7 +12,7 @@ export interface SandboxRequest extends IncomingMessage {
 /** The raw body, or the result of a host's parser that read it first. */
 export type Body = { bytes: Buffer } | { parsed: unknown };
 
-const LARGEST_BODY = 1024 * 1024;
+const MAX_BODY_BYTES = 1024 * 1024;
 
 export async function readBody(request: SandboxRequest): Promise<Body> {
   if (request.body !== undefined && !request.rawBody) return { parsed: request.body };
@@ -28,12 +28,12 @@ async function readBytes(request: SandboxRequest): Promise<Buffer> {
     for await (const chunk of request as AsyncIterable<Buffer>) {
       size += chunk.length;
       // Reads and discards the rest, so that a client still writing sees the refusal instead of a broken pipe.
-      if (size <= LARGEST_BODY) chunks.push(chunk);
+      if (size <= MAX_BODY_BYTES) chunks.push(chunk);
     }
   } catch {
     throw new SandboxError(400, 'The body did not arrive completely');
   }
-  if (size > LARGEST_BODY) throw new SandboxError(400, 'The body is larger than 1 MiB');
+  if (size > MAX_BODY_BYTES) throw new SandboxError(400, 'The body is larger than 1 MiB');
   return Buffer.concat(chunks);
 }
 

@@ -18,7 +18,7 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The named field; `undefined` if absent, which `null` counts as. */
+/** The named field; `undefined` if it is absent or `null`. */
 export function fieldOf(fields: Fields, name: string): unknown {
   return fields[name] ?? undefined;
 }
@@ -40,11 +40,11 @@ export function readFlag(fields: Fields, name: string): boolean | undefined {
 }
 
 /** The named field as a whole number within the bounds, or `undefined` if absent. */
-export function readWhole(fields: Fields, name: string, least: number, most: number): number | undefined {
+export function readWhole(fields: Fields, name: string, min: number, max: number): number | undefined {
   const value = fieldOf(fields, name);
   if (value === undefined) return undefined;
-  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most) return value;
-  throw new SandboxError(400, `${name} must be a whole number from ${least} to ${most}`);
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max) return value;
+  throw new SandboxError(400, `${name} must be a whole number from ${min} to ${max}`);
 }
 
 /** The named field as an object of strings (a callback's fields to set), or `undefined` if absent. */
@@ -61,7 +61,7 @@ export function readTexts(fields: Fields, name: string): Record<string, string> 
   return Object.fromEntries(texts);
 }
 
-/** Whether it is an absolute http or https address. */
+/** Whether the text is an absolute http or https address. */
 export function isHttpAddress(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }

@@ -14,23 +14,23 @@ export function jsonText(value: unknown): string {
   return JSON.stringify(value ?? null);
 }
 
-/** A text of JSON, whole. */
-const TEXT = '"[^"\\\\]*(?:\\\\.[^"\\\\]*)*"';
-const SPACES = new RegExp(`(${TEXT})|\\s+`, 'g');
-const MEMBER = new RegExp(`^(${TEXT}):(.*)$`, 's');
-const TOKENS = new RegExp(`${TEXT}|[{}[\\],]`, 'g');
+/** A complete JSON string, with its quotes. */
+const STRING_PATTERN = '"[^"\\\\]*(?:\\\\.[^"\\\\]*)*"';
+const SPACE_PATTERN = new RegExp(`(${STRING_PATTERN})|\\s+`, 'g');
+const MEMBER_PATTERN = new RegExp(`^(${STRING_PATTERN}):(.*)$`, 's');
+const TOKEN_PATTERN = new RegExp(`${STRING_PATTERN}|[{}[\\],]`, 'g');
 
 /**
- * The members of a JSON object, with the values as they were written but without white space between their parts, so that
- * no number passes through floating point; none for JSON that is no object. Throws a `SyntaxError` as `JSON.parse` does.
+ * The members of a JSON object, with the values as they were written but without white space between their parts, so that no
+ * number passes through floating point; none for JSON that is not an object. Throws a `SyntaxError` as `JSON.parse` does.
  */
 export function jsonMembers(text: string): [name: string, value: string][] {
   JSON.parse(text); // the patterns hold for valid JSON only
-  const compact = text.replace(SPACES, '$1');
+  const compact = text.replace(SPACE_PATTERN, '$1');
   if (!compact.startsWith('{')) return [];
   const members: string[] = [];
   let [depth, start] = [0, 1];
-  for (const { 0: token, index } of compact.matchAll(TOKENS)) {
+  for (const { 0: token, index } of compact.matchAll(TOKEN_PATTERN)) {
     if (token === '{' || token === '[') depth += 1;
     if (token === '}' || token === ']') depth -= 1;
     if (depth > 1 || (depth === 1 && token !== ',')) continue;
@@ -38,7 +38,7 @@ export function jsonMembers(text: string): [name: string, value: string][] {
     start = index + 1;
   }
   return members.flatMap((member): [string, string][] => {
-    const [, name, value] = MEMBER.exec(member) ?? [];
+    const [, name, value] = MEMBER_PATTERN.exec(member) ?? [];
     return name === undefined || value === undefined ? [] : [[JSON.parse(name) as string, value]];
   });
 }

@@ -2,9 +2,9 @@ import { type Html, html } from './html.js';
 
 /** An amount for people: `7 450.50 RUB`, with thin spaces between thousands and the digits of the exact text. */
 export function money(amount: string, currency: string): Html {
-  return html`<span class="money">${grouped(amount)} ${currency}</span>`;
+  return html`<span class="money">${groupDigits(amount)} ${currency}</span>`;
 }
 
-export function grouped(amount: string): string {
+export function groupDigits(amount: string): string {
   return amount.replace(/\d(?=(\d{3})+(\.|$))/g, '$&\u202f');
 }

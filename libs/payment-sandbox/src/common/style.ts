@@ -1,8 +1,8 @@
 import { Asset } from './asset.js';
 
 /*
- * The style of every page of the sandbox: colours by name, one rule a line, no classes that one page alone would use
- * twice. Every text and its ground differ by 4.5 : 1 at least, in the light and in the dark.
+ * The style of every page of the sandbox: colours by name, one rule a line, no classes that one page alone would use twice.
+ * Text contrasts with its background by at least 4.5 : 1, in light and dark mode.
  */
 
 const COLOURS = `

@@ -116,9 +116,9 @@ export class ConsoleActionsController {
   @Post('shops/:id')
   @Redirect()
   async shop(@Param('id') id: string, @Req() request: SandboxRequest): Promise<Target> {
-    const { id: known } = this.sandbox.shop(id);
-    await this.sandbox.putShop(known, shopSettings(await readForm(request)));
-    return to(`${shopAddress(known)}?saved`);
+    const { id: shopId } = this.sandbox.shop(id);
+    await this.sandbox.putShop(shopId, shopSettings(await readForm(request)));
+    return to(`${shopAddress(shopId)}?saved`);
   }
 }
 

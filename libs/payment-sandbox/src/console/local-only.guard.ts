@@ -4,8 +4,8 @@ import type { SandboxRequest } from '../common/http.js';
 import { type PaymentSandboxOptions, SANDBOX_OPTIONS } from '../model/options.js';
 
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
-const LOOPBACK = /^(::1|(::ffff:)?127\.\d+\.\d+\.\d+)$/;
-const READING = ['GET', 'HEAD'];
+const LOOPBACK_PATTERN = /^(::1|(::ffff:)?127\.\d+\.\d+\.\d+)$/;
+const READ_METHODS = ['GET', 'HEAD'];
 
 /**
  * Keeps other machines and other sites out of the control interface and the console, which allow everything. A site
@@ -20,10 +20,10 @@ export class LocalOnlyGuard implements CanActivate {
     const request = context.switchToHttp().getRequest<SandboxRequest>();
     // A URL has its host in lower case.
     const controlHosts = (this.options.controlHosts ?? []).map((host) => host.toLowerCase());
-    if (controlHosts.length === 0 && !LOOPBACK.test(request.socket.remoteAddress ?? '')) {
+    if (controlHosts.length === 0 && !LOOPBACK_PATTERN.test(request.socket.remoteAddress ?? '')) {
       throw new SandboxError(
         403,
-        'The control interface answers only this machine: see controlHosts (--control-hosts)',
+        'The control interface accepts requests only from this machine: to allow others, set controlHosts (--control-hosts)',
       );
     }
     const address = `http://${request.headers.host ?? ''}`;
@@ -31,11 +31,11 @@ export class LocalOnlyGuard implements CanActivate {
     if (![...LOOPBACK_NAMES, ...controlHosts].includes(name)) {
       throw new SandboxError(
         403,
-        `The control interface does not answer to the name ${JSON.stringify(name)}: see controlHosts (--control-hosts)`,
+        `The control interface does not accept the host name ${JSON.stringify(name)}: to allow it, add it to controlHosts (--control-hosts)`,
       );
     }
-    if (!READING.includes(request.method ?? '') && isCrossSite(request)) {
-      throw new SandboxError(403, 'A page of another site may not change anything here');
+    if (!READ_METHODS.includes(request.method ?? '') && isCrossSite(request)) {
+      throw new SandboxError(403, 'Cross-site request refused: only the sandbox’s own pages can change anything here');
     }
     return true;
   }

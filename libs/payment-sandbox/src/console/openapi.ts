@@ -3,9 +3,9 @@ import { CURRENCIES } from '../model/entities.js';
 
 type Schema = Readonly<Record<string, unknown>>;
 
-const text = (description: string, more: Schema = {}): Schema => ({ type: 'string', description, ...more });
+const text = (description: string, keywords: Schema = {}): Schema => ({ type: 'string', description, ...keywords });
 const amount = (description: string): Schema => ({ type: 'number', description, examples: [100.05] });
-const loose = (types: readonly string[], description: string): Schema => ({ type: types, description });
+const mixedType = (types: readonly string[], description: string): Schema => ({ type: types, description });
 const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 const content = (name: string, examples: Schema): Schema => ({
   schema: ref(name),
@@ -41,7 +41,7 @@ const PAYMENT = {
   currency_in: 'RUB',
   created_at: '2026-11-21 06:15:00',
 };
-/** As a shop with the API token `token` gets it. */
+/** The redirect, as a shop with the API token `token` receives it. */
 const REDIRECT = {
   InvId: 'order-1',
   OutSum: '102.05',
@@ -59,18 +59,18 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
       'Section 2.1. Which fields are required is not documented; only amount is, by assumption. Unknown fields are ignored.',
     required: ['amount'],
     properties: {
-      amount: loose(['number', 'string'], 'At most two decimals, from 0.01 to 99999999.99 (assumed).'),
-      order_id: loose(['string', 'number', 'null'], 'The shop’s order; comes back as InvId.'),
-      description: loose(['string', 'null'], 'Description of the link.'),
-      type: loose(['string', 'null'], 'Type of bill; only normal is known.'),
-      shop_id: loose(['string', 'number', 'null'], 'The shop; must be the one the token belongs to (assumed).'),
+      amount: mixedType(['number', 'string'], 'At most two decimals, from 0.01 to 99999999.99 (assumed).'),
+      order_id: mixedType(['string', 'number', 'null'], 'The shop’s order; comes back as InvId.'),
+      description: mixedType(['string', 'null'], 'Description of the link.'),
+      type: mixedType(['string', 'null'], 'Type of bill; only normal is known.'),
+      shop_id: mixedType(['string', 'number', 'null'], 'The shop; must be the one the token belongs to (assumed).'),
       currency_in: { enum: [...CURRENCIES, null], description: 'Currency of the bill. Default RUB (assumed).' },
       custom: { description: 'Comes back as custom. An object is kept as JSON text (assumed).' },
       payer_pays_commission: {
         enum: [1, 0, '1', '0', true, false, 'true', 'false', '', null],
         description: 'Whether the payer bears the commission.',
       },
-      name: loose(['string', 'null'], 'Name of the payment.'),
+      name: mixedType(['string', 'null'], 'Name of the payment.'),
     },
   },
   BillCreated: {
@@ -158,7 +158,7 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
   },
 };
 
-const REFUSED = answer(
+const REFUSED_ANSWER = answer(
   'Section 7: the token (401), the merchant or the bill (403), a wrong field (400, assumed), another operation (404).',
   'ServiceError',
   {
@@ -215,7 +215,7 @@ export function openApiDocument(address: string): Schema {
               'application/json': form,
             },
           },
-          responses: { 200: answer('The bill.', 'BillCreated', { bill: created(address) }), default: REFUSED },
+          responses: { 200: answer('The bill.', 'BillCreated', { bill: created(address) }), default: REFUSED_ANSWER },
         },
       },
       '/api/v1/bill/payments': {
@@ -237,7 +237,7 @@ export function openApiDocument(address: string): Schema {
               paid: { data: [PAYMENT], success: true },
               'not paid yet': { data: [], success: true },
             }),
-            default: REFUSED,
+            default: REFUSED_ANSWER,
           },
         },
       },

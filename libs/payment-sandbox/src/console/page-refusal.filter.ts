@@ -11,7 +11,7 @@ export class PageRefusalFilter implements ExceptionFilter<SandboxError> {
   catch(refusal: SandboxError, host: ArgumentsHost): void {
     const page = consolePage({
       status: refusal.status,
-      title: 'Not possible',
+      title: 'Request refused',
       message: { tone: 'bad', text: `${refusal.message}.` },
       content: html`<p>Go back in the browser to correct it: your input is still there.</p>`,
     });

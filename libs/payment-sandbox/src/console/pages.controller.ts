@@ -19,9 +19,9 @@ import { faultsPage } from './pages/faults.page.js';
 import { requestPage, requestsPage } from './pages/requests.page.js';
 import { shopPage, shopsPage } from './pages/shops.page.js';
 
-const SHOWN_BILLS = 50;
-const SHOWN_REQUESTS = 50;
-const SHOWN_UPCOMING = 50;
+const MAX_SHOWN_BILLS = 50;
+const MAX_SHOWN_REQUESTS = 50;
+const MAX_SHOWN_UPCOMING = 50;
 
 /** The console: the control interface, for people. */
 @LeftOutOfOpenApi()
@@ -53,11 +53,11 @@ export class ConsolePagesController {
     const search = typeof q === 'string' ? q.trim().slice(0, 200) : '';
     const all = [...this.store.bills.values()].reverse();
     const start = typeof before === 'string' ? all.findIndex(({ id }) => id === before) + 1 : 0;
-    const fitting = all
+    const matching = all
       .slice(start)
       .filter((bill) => [bill.id, bill.orderId, bill.name, bill.description].some((text) => text.includes(search)));
-    const shown = fitting.slice(0, SHOWN_BILLS);
-    const last = fitting.length > shown.length ? shown.at(-1) : undefined;
+    const shown = matching.slice(0, MAX_SHOWN_BILLS);
+    const last = matching.length > shown.length ? shown.at(-1) : undefined;
     const page = billsPage({
       rows: shown.map((bill) => ({
         bill,
@@ -103,9 +103,9 @@ export class ConsolePagesController {
   ): void {
     const only = problems !== undefined;
     const last = typeof before === 'string' ? Number(before) : Number.POSITIVE_INFINITY;
-    const fitting = this.received.all.filter(({ id, problem }) => id < last && (!only || problem !== null)).reverse();
-    const shown = fitting.slice(0, SHOWN_REQUESTS);
-    const next = fitting.length > shown.length ? shown.at(-1) : undefined;
+    const matching = this.received.all.filter(({ id, problem }) => id < last && (!only || problem !== null)).reverse();
+    const shown = matching.slice(0, MAX_SHOWN_REQUESTS);
+    const next = matching.length > shown.length ? shown.at(-1) : undefined;
     const page = requestsPage({
       requests: shown,
       problems: only,
@@ -130,7 +130,7 @@ export class ConsolePagesController {
   @Get('console/clock')
   clockPage(@Req() request: SandboxRequest, @Res() response: ServerResponse): void {
     const upcoming = this.upcoming();
-    const shown = upcoming.slice(0, SHOWN_UPCOMING);
+    const shown = upcoming.slice(0, MAX_SHOWN_UPCOMING);
     sendPage(
       response,
       clockPage(this.clock.instant(), this.store.clockOffsetMs, shown, upcoming.length - shown.length),

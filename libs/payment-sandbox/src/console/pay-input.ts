@@ -3,7 +3,7 @@ import { formatMinor, parseMinor } from '../common/decimal.js';
 import { SandboxError } from '../common/errors.js';
 import { fieldOf, type Fields } from '../common/input.js';
 import type { Bill, Callback, Currency, Payment, ShopSettings } from '../model/entities.js';
-import { LARGEST_MINOR } from '../payments/amounts.js';
+import { MAX_MINOR } from '../payments/amounts.js';
 import { cardDigits } from '../payments/test-cards.js';
 
 /** A bill with its payments, oldest first, and all its postbacks with their attempts and answers. */
@@ -46,7 +46,7 @@ const DEFAULT_CARD = '4111 1111 1111 1111';
 export function readCard(fields: Fields): string {
   const card = fields['card'] ?? DEFAULT_CARD;
   const digits = typeof card === 'string' ? cardDigits(card) : undefined;
-  if (!digits) throw new SandboxError(400, 'card must be the text of a valid card number');
+  if (!digits) throw new SandboxError(400, 'card must be a valid card number, as text');
   return digits;
 }
 
@@ -54,7 +54,7 @@ export function readAmount(fields: Fields): string | undefined {
   const amount = fieldOf(fields, 'amount');
   if (amount === undefined) return undefined;
   const minor = typeof amount === 'string' || typeof amount === 'number' ? parseMinor(String(amount)) : undefined;
-  if (minor === undefined || minor < 1n || minor > LARGEST_MINOR) {
+  if (minor === undefined || minor < 1n || minor > MAX_MINOR) {
     throw new SandboxError(400, 'amount must be from 0.01 to 99999999.99 with at most two decimals, such as "100.05"');
   }
   return formatMinor(minor);

@@ -55,7 +55,7 @@ export class PaymentSandbox {
   }
 
   shop(id: string): Shop {
-    return found(this.store.shops.get(id), `There is no shop ${id}`);
+    return requireFound(this.store.shops.get(id), `There is no shop ${id}`);
   }
 
   /** Creates a shop, or changes the given settings. */
@@ -115,7 +115,7 @@ export class PaymentSandbox {
   }
 
   callback(id: string): Callback {
-    return found(this.store.callbacks.get(id), `There is no callback ${id}`);
+    return requireFound(this.store.callbacks.get(id), `There is no callback ${id}`);
   }
 
   /** Sends a postback again, optionally changed, as a new callback. */
@@ -181,7 +181,7 @@ export class PaymentSandbox {
   }
 
   private billOf(id: string): Bill {
-    return found(this.store.bills.get(id), `There is no bill ${id}`);
+    return requireFound(this.store.bills.get(id), `There is no bill ${id}`);
   }
 
   private async result(payment: Payment): Promise<PayResult> {
@@ -191,7 +191,7 @@ export class PaymentSandbox {
   }
 }
 
-function found<T>(value: T | undefined, message: string): T {
+function requireFound<T>(value: T | undefined, message: string): T {
   if (value === undefined) throw new SandboxError(404, message);
   return value;
 }

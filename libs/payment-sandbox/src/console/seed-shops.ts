@@ -11,10 +11,10 @@ export function seedShops(store: SandboxStore, shops: Record<string, ShopInput>)
   const seeded = Object.entries(shops).map(([id, input]) => {
     const settings = mergeShopSettings(input, undefined);
     const present = store.shops.get(id);
-    const kept = present ? changedSince(store.seeded.get(id) ?? {}, present) : {};
-    return { shop: { id, ...settings, ...kept }, settings };
+    const changes = present ? changedSince(store.seeded.get(id) ?? {}, present) : {};
+    return { shop: { id, ...settings, ...changes }, settings };
   });
-  // As they will be together: two may have swapped their tokens.
+  // Checks all shops as they will be: two may have swapped their tokens.
   const all = new Map([...store.shops, ...seeded.map(({ shop }) => [shop.id, shop] as const)]);
   for (const { shop } of seeded) checkShop(shop, all.values());
   if (seeded.length === 0) return;

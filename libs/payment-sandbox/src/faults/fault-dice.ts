@@ -19,8 +19,8 @@ import { SandboxStore } from '../storage/store.js';
  */
 @Injectable()
 export class FaultDice {
-  private chances = new Map<string, number>();
-  private happened = new Map<string, number>();
+  private drawCounts = new Map<string, number>();
+  private hitCounts = new Map<string, number>();
 
   constructor(
     private readonly store: SandboxStore,
@@ -29,8 +29,8 @@ export class FaultDice {
 
   /** Replaces the faults in force. */
   put(document: FaultDocument): void {
-    this.chances = new Map();
-    this.happened = new Map();
+    this.drawCounts = new Map();
+    this.hitCounts = new Map();
     this.store.commit({ faults: document });
   }
 
@@ -74,13 +74,13 @@ export class FaultDice {
   }
 
   private happens(name: string, { p = 1, times = Infinity }: FaultSettings): boolean {
-    const chance = this.chances.get(name) ?? 0;
-    const happened = this.happened.get(name) ?? 0;
-    this.chances.set(name, chance + 1);
+    const draws = this.drawCounts.get(name) ?? 0;
+    const hits = this.hitCounts.get(name) ?? 0;
+    this.drawCounts.set(name, draws + 1);
     const seed = this.store.faults.seed ?? this.options.seed ?? 1;
-    const digest = createHash('sha256').update(`${seed}:${name}:${chance}`).digest();
-    if (happened >= times || digest.readUIntBE(0, 6) / 2 ** 48 >= p) return false;
-    this.happened.set(name, happened + 1);
+    const digest = createHash('sha256').update(`${seed}:${name}:${draws}`).digest();
+    if (hits >= times || digest.readUIntBE(0, 6) / 2 ** 48 >= p) return false;
+    this.hitCounts.set(name, hits + 1);
     return true;
   }
 }

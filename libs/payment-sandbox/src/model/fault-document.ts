@@ -118,8 +118,8 @@ function readProbability(value: unknown, name: string): number {
 
 function readRequestFault(fault: RequestFault, fields: Fields): RequestFaultSettings {
   const spoils = fault === 'status500' || fault === 'html' || fault === 'malformed' || fault === 'empty';
-  const own = fault === 'slow' ? ['ms'] : spoils ? ['done'] : [];
-  readFields(fields, `requests.${fault}`, ['p', 'times', 'operation', ...own]);
+  const ownFields = fault === 'slow' ? ['ms'] : spoils ? ['done'] : [];
+  readFields(fields, `requests.${fault}`, ['p', 'times', 'operation', ...ownFields]);
   readChoice(fields, 'operation', ['create', 'payments']);
   readWhole(fields, 'ms', 0, 600_000);
   readFlag(fields, 'done');

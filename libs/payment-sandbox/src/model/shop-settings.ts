@@ -47,7 +47,7 @@ export function mergeShopSettings(input: unknown, present: ShopSettings | undefi
 /** Refuses an id that does not fit into addresses, and a token that another shop already has. */
 export function checkShop(shop: Shop, shops: Iterable<Shop>): void {
   if (!/^[\w.~-]{1,100}$/.test(shop.id)) {
-    throw new SandboxError(400, 'A shop id is 1 to 100 letters, digits and the characters . _ ~ -');
+    throw new SandboxError(400, 'A shop id must be 1 to 100 characters: letters, digits and . _ ~ -');
   }
   for (const { id, apiToken } of shops) {
     if (apiToken === shop.apiToken && id !== shop.id) {

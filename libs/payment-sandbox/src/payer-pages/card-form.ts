@@ -11,7 +11,7 @@ export interface CardForm {
 export type CardFormErrors = Partial<Record<keyof CardForm, string>>;
 
 /** Messages for a field that is empty or wrong. */
-export const COMPLAINTS: Readonly<Record<keyof CardForm, { empty: string; wrong: string }>> = {
+export const FIELD_MESSAGES: Readonly<Record<keyof CardForm, { empty: string; wrong: string }>> = {
   card: { empty: 'Enter the card number.', wrong: 'This is not a card number: check its digits.' },
   expiry: { empty: 'Enter month and year, such as 12/30.', wrong: 'Enter month and year, such as 12/30.' },
   cvc: {
@@ -28,13 +28,13 @@ export function readCardForm(body: URLSearchParams): CardForm {
 /** Checks only for typing errors; `now` is in milliseconds. */
 export function checkCardForm(form: CardForm, now: number): CardFormErrors {
   const errors: CardFormErrors = {};
-  if (form.card === '') errors.card = COMPLAINTS.card.empty;
-  else if (!cardDigits(form.card)) errors.card = COMPLAINTS.card.wrong;
+  if (form.card === '') errors.card = FIELD_MESSAGES.card.empty;
+  else if (!cardDigits(form.card)) errors.card = FIELD_MESSAGES.card.wrong;
   const expiry = /^(\d{1,2}) ?\/? ?(?:20)?(\d{2})$/.exec(form.expiry);
   const month = Number(expiry?.[1]);
-  if (!expiry || month < 1 || month > 12) errors.expiry = COMPLAINTS.expiry.wrong;
+  if (!expiry || month < 1 || month > 12) errors.expiry = FIELD_MESSAGES.expiry.wrong;
   // A card is valid until its month has ended everywhere: twelve hours after it has in UTC.
   else if (Date.UTC(2000 + Number(expiry[2]), month, 1, 12) <= now) errors.expiry = 'This card has expired.';
-  if (!/^\d{3,4}$/.test(form.cvc)) errors.cvc = COMPLAINTS.cvc.wrong;
+  if (!/^\d{3,4}$/.test(form.cvc)) errors.cvc = FIELD_MESSAGES.cvc.wrong;
   return errors;
 }

@@ -1,11 +1,11 @@
 import type { Redirect } from '../callbacks/redirect.js';
 import { type Html, html } from '../common/html.js';
-import { grouped, money } from '../common/money.js';
+import { groupDigits, money } from '../common/money.js';
 import type { Page } from '../common/page.js';
 import type { Bill, Payment } from '../model/entities.js';
 import { spacedCard, TEST_CARDS } from '../payments/test-cards.js';
 import { CARD_SCRIPT, RETURN_SCRIPT, WAIT_SCRIPT } from './assets.js';
-import { type CardForm, type CardFormErrors, COMPLAINTS } from './card-form.js';
+import { type CardForm, type CardFormErrors, FIELD_MESSAGES } from './card-form.js';
 import { addressOf, backToShop, type BillToPay, breakdown, nameOf, page, sign, summary, whatFor } from './parts.js';
 
 export function linkPage(toPay: BillToPay): Page {
@@ -38,8 +38,8 @@ export function cardPage(
         placeholder="${example}"
         inputmode="numeric"
         autocomplete="${autocomplete}"
-        data-empty="${COMPLAINTS[name].empty}"
-        data-wrong="${COMPLAINTS[name].wrong}"
+        data-empty="${FIELD_MESSAGES[name].empty}"
+        data-wrong="${FIELD_MESSAGES[name].wrong}"
         ${wrong === name && html` autofocus`}
         ${errors[name] !== undefined && html` aria-invalid="true" aria-describedby="${name}-error"`}
       />${errors[name] !== undefined && html`<span class="error" id="${name}-error">${errors[name]}</span>`}
@@ -58,7 +58,7 @@ export function cardPage(
             ${field('cvc', 'Security code', 'cc-csc', '123', form.cvc)}
           </div>
         </div>
-        <button>Pay ${grouped(due)} ${bill.currency}</button>
+        <button>Pay ${groupDigits(due)} ${bill.currency}</button>
       </form>
       ${backToShop(bill)}`,
     beside: testCards(bill, expiry),

@@ -43,14 +43,14 @@ export function backToShop({ addresses }: Bill): Html | false {
 export function summary(toPay: BillToPay): Html {
   const { shop, bill, due, commission } = toPay;
   const free = commission === '0.00';
-  const more = bill.name !== '' && bill.description !== '' && bill.name !== bill.description;
+  const hasDescription = bill.name !== '' && bill.description !== '' && bill.name !== bill.description;
   return html`<p class="shop">
       <span aria-hidden="true">${nameOf(shop).slice(0, 1).toUpperCase()}</span>${nameOf(shop)}
     </p>
     <p class="sum">${money(due, bill.currency)}</p>
     ${breakdown([
       ['For', whatFor(bill)],
-      ...(more ? [['Description', bill.description] as const] : []),
+      ...(hasDescription ? [['Description', bill.description] as const] : []),
       ...(bill.orderId === '' ? [] : [['Order', bill.orderId] as const]),
       ...(due === bill.amount ? [] : [['Price', money(bill.amount, bill.currency)] as const]),
       [

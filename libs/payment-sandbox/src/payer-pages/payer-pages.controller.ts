@@ -18,12 +18,12 @@ import { checkCardForm, readCardForm } from './card-form.js';
 import { cardPage, linkPage, messagePage, paidPage, processingPage, resultPage } from './pages.js';
 import { addressOf, type BillToPay } from './parts.js';
 
-interface Opened extends BillToPay {
+interface OpenedBill extends BillToPay {
   payments: Payment[];
 }
 
 /** The timeline keeps only the first visits to a bill: a page may be reloaded without end. */
-const MOST_VISITS = 40;
+const MAX_VISITS = 40;
 
 /**
  * The payer's pages: `{pay_url}/link/<bill_id>` and `{pay_url}/transfer/<bill_id>` of 2.2. Their content is not
@@ -43,7 +43,7 @@ export class PayerPagesController {
   link(@Param('billId') billId: string, @Res() response: ServerResponse): Promise<void> {
     return this.show(response, billId, (opened) => {
       this.note(billId, 'link');
-      return paidOr(opened, () => linkPage(opened));
+      return paidPageOr(opened, () => linkPage(opened));
     });
   }
 
@@ -57,8 +57,8 @@ export class PayerPagesController {
     return this.show(response, billId, (opened) => {
       this.note(billId, 'form');
       const chosen = TEST_CARDS.find(({ number }) => number === card);
-      const form = chosen && { card: spacedCard(chosen.number), expiry: this.goodExpiry(), cvc: '123' };
-      return paidOr(opened, () => cardPage(opened, this.goodExpiry(), form));
+      const form = chosen && { card: spacedCard(chosen.number), expiry: this.exampleExpiry(), cvc: '123' };
+      return paidPageOr(opened, () => cardPage(opened, this.exampleExpiry(), form));
     });
   }
 
@@ -70,11 +70,11 @@ export class PayerPagesController {
   ): Promise<void> {
     const form = readCardForm(await readForm(request));
     await this.show(response, billId, (opened) =>
-      paidOr(opened, () => {
+      paidPageOr(opened, () => {
         const errors = checkCardForm(form, this.clock.now());
         const card = cardDigits(form.card);
         if (!card || Object.keys(errors).length > 0) {
-          return cardPage(opened, this.goodExpiry(), { ...form, cvc: '' }, errors);
+          return cardPage(opened, this.exampleExpiry(), { ...form, cvc: '' }, errors);
         }
         return this.payments.pay(opened.bill, { card, takesTime: true });
       }),
@@ -112,7 +112,7 @@ export class PayerPagesController {
   private async show(
     response: ServerResponse,
     billId: string,
-    page: (opened: Opened) => Page | Payment,
+    page: (opened: OpenedBill) => Page | Payment,
   ): Promise<void> {
     const shown = this.open(billId, page);
     await this.store.durable();
@@ -120,7 +120,7 @@ export class PayerPagesController {
     response.writeHead(303, { location: addressOf(shown) }).end();
   }
 
-  private open(billId: string, page: (opened: Opened) => Page | Payment): Page | Payment {
+  private open(billId: string, page: (opened: OpenedBill) => Page | Payment): Page | Payment {
     const bill = this.store.bills.get(billId);
     const shop = bill && this.store.shops.get(bill.shopId);
     if (!bill || !shop) {
@@ -139,13 +139,13 @@ export class PayerPagesController {
     }
   }
 
-  private note(billId: string, page: Visit['page'], more: Pick<Visit, 'paymentId' | 'url'> | null = null): void {
-    if (this.store.visitsOf(billId).length >= MOST_VISITS) return;
-    this.store.commit({ visit: { billId, at: this.clock.instant(), page, paymentId: null, url: null, ...more } });
+  private note(billId: string, page: Visit['page'], details: Pick<Visit, 'paymentId' | 'url'> | null = null): void {
+    if (this.store.visitsOf(billId).length >= MAX_VISITS) return;
+    this.store.commit({ visit: { billId, at: this.clock.instant(), page, paymentId: null, url: null, ...details } });
   }
 
   /** December of the year after next, by the sandbox's clock. */
-  private goodExpiry(): string {
+  private exampleExpiry(): string {
     return `12/${isoTime(this.clock.now() + 2 * 365 * 86_400_000).slice(2, 4)}`;
   }
 }
@@ -163,7 +163,7 @@ function dueOf(bill: Bill, shop: Shop): Pick<BillToPay, 'due' | 'commission'> {
 }
 
 /** A bill that is paid, or has a payment in progress, cannot be paid here. */
-function paidOr<T>(opened: Opened, otherwise: () => T): T | Page {
+function paidPageOr<T>(opened: OpenedBill, otherwise: () => T): T | Page {
   const paid = opened.payments.find(({ status }) => status === 'SUCCESS');
   if (paid) return paidPage(opened, paid);
   const underWay = opened.payments.find(({ status }) => status === 'NEW' || status === 'PROCESS');

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { formatMinor, minorOf } from '../common/decimal.js';
-import { amountDue, LARGEST_MINOR, splitPaid } from './amounts.js';
+import { amountDue, MAX_MINOR, splitPaid } from './amounts.js';
 
-const billed = fc.bigInt(1n, LARGEST_MINOR).map(formatMinor);
+const billed = fc.bigInt(1n, MAX_MINOR).map(formatMinor);
 const percent = fc.integer({ min: 0, max: 99_9999 }).map((units) => units / 10_000);
 
 describe('commission', () => {

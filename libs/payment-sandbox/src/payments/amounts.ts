@@ -3,7 +3,7 @@ import type { Amount, Bill } from '../model/entities.js';
 import type { TestCard } from './test-cards.js';
 
 /** Largest decimal(10,2) in minor units (section 8): 99999999.99. */
-export const LARGEST_MINOR = 99_999_999_99n;
+export const MAX_MINOR = 99_999_999_99n;
 
 /** Percent as a fraction `[numerator, denominator]`, exactly. */
 function fractionOf(percent: number): [bigint, bigint] {

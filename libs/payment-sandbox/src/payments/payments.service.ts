@@ -19,7 +19,7 @@ import type {
 import { type PaymentSandboxOptions, SANDBOX_OPTIONS } from '../model/options.js';
 import { SandboxClock } from '../storage/sandbox-clock.js';
 import { SandboxStore } from '../storage/store.js';
-import { amountDue, amountPaid, LARGEST_MINOR, splitPaid } from './amounts.js';
+import { amountDue, amountPaid, MAX_MINOR, splitPaid } from './amounts.js';
 import { behaviourOf, maskCard, type TestCard } from './test-cards.js';
 
 /** How to make one payment. What is left out follows from the card and the bill. */
@@ -57,7 +57,7 @@ export class PaymentsService {
     if (shop.banned) throw new SandboxError(409, `The shop ${shop.id} is banned: its bills cannot be paid`);
     const card = behaviourOf(input.card);
     const amount = input.amount ?? formatMinor(amountPaid(amountDue(bill, shop.commissionPercent), card.pays));
-    if (minorOf(amount) > LARGEST_MINOR) throw new SandboxError(400, `The amount ${amount} exceeds 99999999.99`);
+    if (minorOf(amount) > MAX_MINOR) throw new SandboxError(400, `The amount ${amount} exceeds 99999999.99`);
     const createdAt = this.clock.instant();
     const payment: Payment = {
       id: randomId(),
@@ -72,7 +72,7 @@ export class PaymentsService {
       history: [{ status: 'NEW', at: createdAt }],
       plan: this.plan(input.outcome ? stepsTo(input.outcome) : card.steps, input.takesTime ? this.processingMs : 0),
     };
-    return this.carryOn(payment);
+    return this.advance(payment);
   }
 
   /** Gives a payment its result now, instead of the planned one or after a FAIL. */
@@ -82,35 +82,35 @@ export class PaymentsService {
     const status = outcome === 'success' ? 'SUCCESS' : 'FAIL';
     if (payment.status === status) throw new SandboxError(409, `The payment ${id} is already ${status}`);
     if (payment.status === 'SUCCESS' && !force) {
-      throw new SandboxError(409, `The payment ${id} succeeded; that is not reverted unless force is true`);
+      throw new SandboxError(409, `The payment ${id} has already succeeded: to make it fail anyway, set force to true`);
     }
-    return this.carryOn({ ...payment, plan: [{ status, at: this.clock.instant() }] });
+    return this.advance({ ...payment, plan: [{ status, at: this.clock.instant() }] });
   }
 
   /** When the next planned change of a payment is due; undefined if none is planned. */
   nextDueAt(): number | undefined {
-    return earliest(this.planned(), ({ plan }) => plan[0]?.at);
+    return earliest(this.plannedPayments(), ({ plan }) => plan[0]?.at);
   }
 
   /** Makes every status change that is due. */
-  carryOnDue(): void {
+  advanceDue(): void {
     const now = this.clock.instant();
-    for (const payment of this.planned()) if (isDue(payment.plan[0], now)) this.carryOn(payment);
+    for (const payment of this.plannedPayments()) if (isDue(payment.plan[0], now)) this.advance(payment);
   }
 
-  private planned(): Payment[] {
+  private plannedPayments(): Payment[] {
     return [...this.store.planned].flatMap((id) => this.store.payments.get(id) ?? []);
   }
 
   private plan(steps: TestCard['steps'], processingMs: number): PlannedStatus[] {
-    let at = this.clock.now();
+    let timeMs = this.clock.now();
     return steps.map(({ status, after }) => {
-      at += after === undefined ? processingMs : durationMs(after, 'after');
-      return { status, at: isoTime(at) };
+      timeMs += after === undefined ? processingMs : durationMs(after, 'after');
+      return { status, at: isoTime(timeMs) };
     });
   }
 
-  private carryOn(payment: Payment): Payment {
+  private advance(payment: Payment): Payment {
     const bill = this.store.bills.get(payment.billId);
     if (!bill) throw new Error(`Payment ${payment.id} has no bill`);
     const shop = this.shopOf(bill);

@@ -42,10 +42,10 @@ export const TEST_CARDS: readonly TestCard[] = [
   { number: '4000000000003063', does: 'succeeds, but pays 1.00 more than is due', steps: SUCCESS, pays: 'oneMore' },
 ];
 
-const ANY_OTHER: Omit<TestCard, 'number'> = { does: 'succeeds, as any other valid number does', steps: SUCCESS };
+const OTHER_CARD: Omit<TestCard, 'number'> = { does: 'succeeds, as any other valid number does', steps: SUCCESS };
 
 export function behaviourOf(number: string): Omit<TestCard, 'number'> {
-  return TEST_CARDS.find((card) => card.number === number) ?? ANY_OTHER;
+  return TEST_CARDS.find((card) => card.number === number) ?? OTHER_CARD;
 }
 
 /**

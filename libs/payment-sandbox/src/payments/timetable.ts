@@ -4,7 +4,7 @@ import { SandboxClock } from '../storage/sandbox-clock.js';
 import { SandboxStore } from '../storage/store.js';
 import { PaymentsService } from './payments.service.js';
 
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * Carries out what is due: planned payment statuses and attempts to deliver postbacks. What is due follows from the
@@ -45,7 +45,7 @@ export class Timetable implements OnApplicationBootstrap, OnApplicationShutdown 
   async settled(): Promise<void> {
     while (!this.closed) {
       this.runDue();
-      const underWay = this.postbacks.underWay();
+      const underWay = this.postbacks.attemptsInFlight();
       if (underWay.length === 0) return;
       await Promise.all(underWay);
     }
@@ -72,13 +72,13 @@ export class Timetable implements OnApplicationBootstrap, OnApplicationShutdown 
   }
 
   private runDue(): void {
-    this.payments.carryOnDue();
+    this.payments.advanceDue();
     this.postbacks.startDue();
   }
 
   private nextDueAt(): number | undefined {
-    const dues = [this.payments.nextDueAt(), this.postbacks.nextDueAt()].filter((due) => due !== undefined);
-    return dues.length === 0 ? undefined : Math.min(...dues);
+    const dueTimes = [this.payments.nextDueAt(), this.postbacks.nextDueAt()].filter((due) => due !== undefined);
+    return dueTimes.length === 0 ? undefined : Math.min(...dueTimes);
   }
 
   private arm(): void {
@@ -86,7 +86,7 @@ export class Timetable implements OnApplicationBootstrap, OnApplicationShutdown 
     clearTimeout(this.timer);
     const next = this.nextDueAt();
     if (next === undefined || this.closed) return;
-    const wait = Math.min(Math.max(next - this.clock.now(), 0), LONGEST_TIMER_MS);
+    const wait = Math.min(Math.max(next - this.clock.now(), 0), MAX_TIMER_MS);
     // The timer must not keep the process alive.
     this.timer = setTimeout(() => {
       this.runDue();

@@ -22,7 +22,8 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
     rmSync(address, { force: true }); // left behind by a kill
     server = await listen(address);
   }
-  if (!server) throw new Error(`The folder ${folder} is in use by another sandbox`);
+  if (!server)
+    throw new Error(`The folder ${folder} is in use by another sandbox: stop that one, or choose another folder`);
   const held = server;
   held.unref();
   return { release: () => new Promise((resolve) => held.close(() => resolve())) };

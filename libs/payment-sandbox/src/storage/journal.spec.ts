@@ -46,7 +46,7 @@ describe('the journal', () => {
     first.append([{ clockOffsetMs: 1 }]);
     second.append([{ clockOffsetMs: 2 }]);
     await expect(first.durable()).rejects.toMatchObject({
-      cause: new Error('Another sandbox has taken over its folder'),
+      cause: new Error('Another sandbox has taken over the folder'),
     });
     await second.durable();
     await Promise.all([first.close(), second.close()]);

@@ -66,11 +66,11 @@ export class FileJournal implements Journal {
 
   /** Atomically replaces the file with one that holds just `changes`, and opens it for appending. */
   static openCompacted(folder: string, path: string, changes: readonly Change[]): FileJournal {
-    const fresh = join(folder, 'journal.new');
-    const fd = openSync(fresh, 'w', 0o600);
+    const newPath = join(folder, 'journal.new');
+    const fd = openSync(newPath, 'w', 0o600);
     for (const change of changes) writeSync(fd, lineOf([change]));
     fsyncSync(fd);
-    renameSync(fresh, path);
+    renameSync(newPath, path);
     if (process.platform !== 'win32') {
       // Windows flushes no folder.
       const folderFd = openSync(folder, 'r');
@@ -92,9 +92,9 @@ export class FileJournal implements Journal {
   }
 
   async close(): Promise<void> {
-    const written = this.tail.catch(() => undefined);
+    const pendingWrites = this.tail.catch(() => undefined);
     // A request that outlives its connection may still commit: nothing may write to a closed file descriptor.
-    this.tail = written.then(() => {
+    this.tail = pendingWrites.then(() => {
       closeSync(this.fd);
       throw new Error('The sandbox is closed');
     });
@@ -109,9 +109,11 @@ export class FileJournal implements Journal {
       await fsyncAsync(this.fd);
       // The folder's lock does not reach another machine or container: what is written to a replaced file is lost.
       if (fstatSync(this.fd).ino !== statSync(this.path).ino)
-        throw new Error('Another sandbox has taken over its folder');
+        throw new Error('Another sandbox has taken over the folder');
     } catch (error) {
-      throw new Error('Cannot write the sandbox journal; restart the sandbox', { cause: error });
+      throw new Error('Cannot write the sandbox journal: see the cause, correct it, and restart the sandbox', {
+        cause: error,
+      });
     }
   }
 }

@@ -36,18 +36,18 @@ export interface ReceivedRequest {
   durationMs: number | null;
 }
 
-const MOST_RECEIVED = 500;
-const KEPT_BYTES = 8 * 1024;
+const MAX_RECEIVED = 500;
+const MAX_KEPT_BYTES = 8 * 1024;
 
 /** The newest requests to the API and to unknown addresses, for developers; a bounded list. */
 @Injectable()
 export class ReceivedRequests {
-  private readonly kept: ReceivedRequest[] = [];
+  private readonly requests: ReceivedRequest[] = [];
   private count = 0;
 
   /** Oldest first. */
   get all(): readonly ReceivedRequest[] {
-    return this.kept;
+    return this.requests;
   }
 
   add(request: Pick<ReceivedRequest, 'at' | 'method' | 'address' | 'operation' | 'headers'>): ReceivedRequest {
@@ -67,17 +67,17 @@ export class ReceivedRequests {
       answer: null,
       durationMs: null,
     };
-    this.kept.push(received);
-    if (this.kept.length > MOST_RECEIVED) this.kept.shift();
+    this.requests.push(received);
+    if (this.requests.length > MAX_RECEIVED) this.requests.shift();
     return received;
   }
 
   get(id: number): ReceivedRequest | undefined {
-    return this.kept.find((each) => each.id === id);
+    return this.requests.find((each) => each.id === id);
   }
 }
 
 /** The first bytes as a copy, so that the rest can be garbage-collected. */
 export function firstOf(bytes: Buffer): string {
-  return bytes.subarray(0, KEPT_BYTES).toString('utf8');
+  return bytes.subarray(0, MAX_KEPT_BYTES).toString('utf8');
 }

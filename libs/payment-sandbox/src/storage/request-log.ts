@@ -26,7 +26,7 @@ export interface AnswerHold {
   reached(count?: number): Promise<void>;
 }
 
-const MOST_REQUESTS = 10_000;
+const MAX_REQUESTS = 10_000;
 
 /** The last requests to the API, and the holds on its answers. */
 @Injectable()
@@ -37,7 +37,7 @@ export class RequestLog implements BeforeApplicationShutdown {
   add(operation: ApiOperation, at: Instant): ApiRequest {
     const request: ApiRequest = { operation, at, billId: null, orderId: null, faults: [], status: null };
     this.requests.push(request);
-    if (this.requests.length > MOST_REQUESTS) this.requests.shift();
+    if (this.requests.length > MAX_REQUESTS) this.requests.shift();
     return request;
   }
 
@@ -59,8 +59,8 @@ export class RequestLog implements BeforeApplicationShutdown {
 
 class Hold implements AnswerHold {
   private held = 0;
-  private letGo: () => void = () => undefined;
-  private readonly released = new Promise<void>((resolve) => (this.letGo = resolve));
+  private resolveReleased: () => void = () => undefined;
+  private readonly released = new Promise<void>((resolve) => (this.resolveReleased = resolve));
   private readonly watchers: { count: number; resolve: () => void }[] = [];
 
   constructor(
@@ -85,6 +85,6 @@ class Hold implements AnswerHold {
 
   release(): void {
     this.end();
-    this.letGo();
+    this.resolveReleased();
   }
 }

@@ -2,7 +2,7 @@ import type { BillRecord, LockedOrder } from '../../domain/bill.js';
 import type { BillId, OrderId } from '../../domain/ids.js';
 import type { Database } from '../../database/database.js';
 import type { Dialect } from '../../database/dialect.js';
-import { flag, instant, integer, type Reading } from '../../database/reading.js';
+import { flag, instant, integer, type ColumnReaders } from '../../database/reading.js';
 import { ofScope } from '../../database/scope.js';
 import type { ShopScope } from '../../domain/shop-scope.js';
 import { rawSql, sql, type Statement } from '../../database/statement.js';
@@ -36,15 +36,15 @@ export interface CreatedBill {
 }
 
 /** The `failure` of an intent whose lease expired. */
-export const ABANDONED =
+export const ABANDONED_FAILURE =
   'The outcome of the creation was not stored within its lease: the process ended, or the database was unreachable.';
 
 /** The columns of a new intent. */
-export const INTENT =
+export const INTENT_COLUMNS =
   rawSql(`intent_id, shop, shop_id, order_id, attempt, state, amount, currency, payer_pays_commission, description,
   name, type, custom, custom_given, traceparent, created_at, check_after, lease_until`);
 
-export const BILL: Reading<BillRecord> = {
+export const BILL_READERS: ColumnReaders<BillRecord> = {
   attempt: integer,
   payerPaysCommission: flag,
   customGiven: flag,
@@ -69,8 +69,8 @@ export abstract class BillStore<D extends Database = Database> {
   constructor(protected readonly database: D) {}
 
   /**
-   * Stores the first intent of an order in one statement; `false` if the order already exists, even since this moment, or
-   * if the database has no such statement. Inserting the order's row also locks it.
+   * Stores the first intent of an order in one statement; `false` if the order already exists, even if it was created just
+   * now, or if the database has no such statement. Inserting the order's row also locks it.
    */
   abstract insertFirst(bill: Omit<NewBill, 'attempt'>, leaseMs: number): Promise<boolean>;
 
@@ -99,11 +99,11 @@ export abstract class BillStore<D extends Database = Database> {
     );
     if (abandoned.length === 0) return [];
     return this.transaction(async (tx) => {
-      const found = abandoned.map(({ id }) => id);
+      const abandonedIds = abandoned.map(({ id }) => id);
       const isStill = sql`t.state = 'CREATING' AND t.lease_until < ${now}`;
-      const ofThese = sql`WHERE intent_id ${oneOf(await database.lockFree(tx, 'bill', found, isStill), 'uuid')}`;
+      const ofThese = sql`WHERE intent_id ${oneOf(await database.lockFree(tx, 'bill', abandonedIds, isStill), 'uuid')}`;
       await database.change(
-        sql`UPDATE payment_acceptance.bill SET state = 'UNKNOWN', failure = ${ABANDONED}, lease_until = NULL,
+        sql`UPDATE payment_acceptance.bill SET state = 'UNKNOWN', failure = ${ABANDONED_FAILURE}, lease_until = NULL,
            ended_at = ${now} ${ofThese}`,
         tx,
       );
@@ -123,7 +123,7 @@ export abstract class BillStore<D extends Database = Database> {
   ): Promise<LockedOrder & { readonly cancelledAt: Date | null }> {
     await this.database.change(
       sql`INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES (${shop}, ${orderId})
-       ${this.database.dialect.unlessThere('shop')}`,
+       ${this.database.dialect.ignoreExisting('shop')}`,
       tx,
     );
     const [order] = await this.database.rows<LockedOrder & { readonly cancelledAt: Date | null }>(
@@ -137,7 +137,7 @@ export abstract class BillStore<D extends Database = Database> {
     return order;
   }
 
-  /** Keeps that the shop has cancelled an order. The order must be locked. */
+  /** Records that the shop has cancelled an order. The order must be locked. */
   async cancelOrder(tx: OwnTransaction, shop: string, orderId: OrderId): Promise<void> {
     await this.database.change(
       sql`UPDATE payment_acceptance.shop_order SET cancelled_at = ${this.database.now()}
@@ -150,7 +150,7 @@ export abstract class BillStore<D extends Database = Database> {
   async insert(tx: OwnTransaction, bill: NewBill, leaseMs: number): Promise<void> {
     const now = this.database.now();
     await this.database.change(
-      sql`INSERT INTO payment_acceptance.bill (${INTENT}) VALUES (${bill.intentId}, ${bill.shop}, ${bill.shopId},
+      sql`INSERT INTO payment_acceptance.bill (${INTENT_COLUMNS}) VALUES (${bill.intentId}, ${bill.shop}, ${bill.shopId},
          ${bill.orderId}, ${bill.attempt}, 'CREATING', ${bill.amount}, ${bill.currency}, ${bill.payerPaysCommission}, ${bill.description},
          ${bill.name}, ${bill.type}, ${bill.custom}, ${bill.customGiven}, ${bill.traceparent}, ${now}, ${now},
          ${this.database.now(leaseMs)})`,
@@ -180,8 +180,8 @@ export abstract class BillStore<D extends Database = Database> {
   }
 
   /**
-   * Closes a creation that made no bill (`REJECTED`) or may have made one (`UNKNOWN`); `false` if its own answer came
-   * first. That it made none is also the last word on one that was taken for unknown meanwhile.
+   * Closes a creation that made no bill (`REJECTED`) or may have made one (`UNKNOWN`); `false` if its own answer came first.
+   * `REJECTED` also replaces an `UNKNOWN` that was stored meanwhile.
    */
   async close(id: string, state: 'REJECTED' | 'UNKNOWN', failure: string, tx?: OwnTransaction): Promise<boolean> {
     const unended = state === 'REJECTED' ? sql`IN ('CREATING', 'UNKNOWN')` : sql`= 'CREATING'`;
@@ -202,7 +202,7 @@ export abstract class BillStore<D extends Database = Database> {
     );
   }
 
-  /** By the id of our intent. */
+  /** Finds a bill by the id of our intent. */
   async byId(id: string, scope: ShopScope = null): Promise<BillRecord | undefined> {
     const [bill] = await this.read(
       sql`SELECT ${this.columns()} FROM payment_acceptance.bill WHERE intent_id = ${id} AND ${ofScope('shop', scope)}`,
@@ -212,7 +212,7 @@ export abstract class BillStore<D extends Database = Database> {
 
   /** @param statement selects {@link columns} */
   protected read(statement: Statement, tx?: OwnTransaction): Promise<BillRecord[]> {
-    return this.database.rows(statement, BILL, tx);
+    return this.database.rows(statement, BILL_READERS, tx);
   }
 
   protected columns(): Statement {

@@ -5,7 +5,7 @@ const INBOX_TABLE = 'payment_inbox';
 
 export type InboxDialect = 'postgres' | 'mysql';
 
-/** That a consumer has processed an event. */
+/** Records that a consumer has processed an event. */
 export interface InboxRecord {
   readonly consumer: string;
   readonly id: string;
@@ -32,7 +32,7 @@ export async function verifyRecord({ id }: InboxRecord, find: () => Promise<read
   });
   if (rows.length > 0) return;
   throw new Error(
-    `The transaction of the event "${id}" was ended before its work was over: by a ROLLBACK on its connection, or by the database ` +
+    `The transaction of the event "${id}" ended before its work was done: by a ROLLBACK on its connection, or by the database ` +
       'after a failed statement whose error the work caught. Do not acknowledge the event: it must be redelivered.',
   );
 }

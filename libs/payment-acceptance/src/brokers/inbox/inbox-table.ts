@@ -3,7 +3,7 @@ import type { PaymentTransactions } from '../../database/payment-transactions.js
 import type { InboxDialect } from './inbox-record.js';
 import { dialectOf, runIn } from './process-once-in-layer.js';
 
-/** The parts of TypeORM's `EntityManager` that tell it from another data layer. */
+/** The parts of TypeORM's `EntityManager` that distinguish it from other data layers. */
 export interface InboxManager {
   readonly queryRunner?: object | undefined;
   query(text: string, values?: unknown[]): Promise<unknown>;

@@ -3,13 +3,13 @@ import { withTimeout } from '../../common/timeout.js';
 import { findRecord, insertRecord, verifyRecord, type InboxDialect, type InboxRecord } from './inbox-record.js';
 
 /** How long the work may take, in milliseconds. */
-const WORK_MS = 60_000;
-/** For layers with a timeout of their own, which must not end the transaction before we have. */
-const TIMEOUT_MS = WORK_MS + 10_000;
+const WORK_TIMEOUT_MS = 60_000;
+/** For layers with their own timeout, which must not end the transaction before our limit does. */
+const TIMEOUT_MS = WORK_TIMEOUT_MS + 10_000;
 
-const SESSIONS = 'FROM information_schema.PROCESSLIST';
+const FROM_PROCESSLIST = 'FROM information_schema.PROCESSLIST';
 
-/** A session of the server; its address tells it from a later one with the same id. */
+/** A session of the server; its address distinguishes it from a later one with the same id. */
 interface Session {
   readonly id: string;
   readonly host: string;
@@ -17,10 +17,10 @@ interface Session {
 
 const dialects = new WeakMap<object, InboxDialect>();
 
-/** Asked once; `?` as a placeholder does not tell, since some layers have it on both. */
+/** Queried once per layer: `?` as a placeholder proves nothing, since some layers use it for both dialects. */
 export async function dialectOf<Tx>(transactions: PaymentTransactions<Tx>): Promise<InboxDialect> {
-  const known = dialects.get(transactions);
-  if (known) return known;
+  const cachedDialect = dialects.get(transactions);
+  if (cachedDialect) return cachedDialect;
   const [row] = await runIn(transactions, async (tx) => {
     const { rows } = await transactions.query(tx, 'SELECT version() AS version', [], 'rows');
     return rows as { version: string }[];
@@ -39,7 +39,7 @@ export async function processOnceInLayer<Tx>(
   transactions: PaymentTransactions<Tx>,
   record: InboxRecord,
   work: (tx: Tx) => Promise<unknown>,
-  limits = { workMs: WORK_MS },
+  limits = { workMs: WORK_TIMEOUT_MS },
 ): Promise<boolean> {
   const places = transactions.placeholders === '?' ? (['?', '?'] as const) : (['$1', '$2'] as const);
   const values = [record.consumer, record.id];
@@ -58,7 +58,7 @@ export async function processOnceInLayer<Tx>(
     let working: Promise<unknown> | undefined;
     let isAtWork = false;
     try {
-      // Waits for another transaction that is inserting the same one.
+      // Waits for another transaction that is inserting the same record.
       await transactions.query(tx, insertRecord(places), values, 'count');
       met.isInserted = true;
       isAtWork = true;
@@ -69,10 +69,10 @@ export async function processOnceInLayer<Tx>(
       await verifyRecord(record, () => find(tx));
       if (session !== undefined) await transactions.query(tx, 'SET autocommit = 1', [], 'count'); // which commits
     } catch (error) {
-      // What a layer rejects with may be about its rollback.
+      // The layer may reject with an error of its rollback instead.
       met.thrown = { error };
       if (session !== undefined) {
-        // What work that goes on sends after a ROLLBACK, to switch autocommit on would commit.
+        // Work still running may send statements after a ROLLBACK, and switching autocommit on would commit them.
         if (isAtWork && working) await untilOver(working, (isWanted) => isEnded(transactions, session, isWanted));
         if (!isAtWork && !(await isRestored(transactions, tx))) await isEnded(transactions, session);
       }
@@ -96,14 +96,14 @@ export async function processOnceInLayer<Tx>(
  * Returns the session.
  */
 async function holdCommits<Tx>(transactions: PaymentTransactions<Tx>, tx: Tx): Promise<Session> {
-  const own = `SELECT CAST(ID AS CHAR) AS id, HOST AS host ${SESSIONS} WHERE ID = CONNECTION_ID()`;
-  const { rows } = await transactions.query(tx, own, [], 'rows');
+  const sessionQuery = `SELECT CAST(ID AS CHAR) AS id, HOST AS host ${FROM_PROCESSLIST} WHERE ID = CONNECTION_ID()`;
+  const { rows } = await transactions.query(tx, sessionQuery, [], 'rows');
   await transactions.query(tx, 'SET autocommit = 0', [], 'count');
   const { id, host } = rows[0] as Session;
   return { id: String(Number(id)), host };
 }
 
-/** Switches it on again after a failure. */
+/** Rolls back and switches autocommit on again after a failure; `false` if that fails. */
 async function isRestored<Tx>(transactions: PaymentTransactions<Tx>, tx: Tx): Promise<boolean> {
   try {
     await transactions.query(tx, 'ROLLBACK', [], 'count');
@@ -114,7 +114,10 @@ async function isRestored<Tx>(transactions: PaymentTransactions<Tx>, tx: Tx): Pr
   }
 }
 
-/** Until the work has ended by itself, or its session was ended. The latter takes a connection, for which it may wait in vain. */
+/**
+ * Waits until the work has ended by itself or its session has been ended. Ending it takes a connection, which may never
+ * become free.
+ */
 async function untilOver(working: Promise<unknown>, end: (isWanted: () => boolean) => Promise<boolean>): Promise<void> {
   const state = { isOver: false, isEnding: false };
   const over = working.then(
@@ -125,7 +128,7 @@ async function untilOver(working: Promise<unknown>, end: (isWanted: () => boolea
   const ended = end(isWanted).then((isEnded) => (isEnded ? undefined : over));
   await Promise.race([over, ended]);
   state.isOver = true;
-  // What ends the session must not reach whoever has its connection next.
+  // The KILL must not hit the connection's next user.
   if (state.isEnding) await ended;
 }
 
@@ -138,8 +141,8 @@ async function isEnded<Tx>(
   { id, host }: Session,
   isWanted = (): boolean => true,
 ): Promise<boolean> {
-  // After a restart, or on another server by now, the id may be somebody else's.
-  const same = `SELECT ID ${SESSIONS} WHERE ID = ? AND HOST = ?`;
+  // After a restart or on another server, the id may be somebody else's.
+  const same = `SELECT ID ${FROM_PROCESSLIST} WHERE ID = ? AND HOST = ?`;
   const kill = async (other: Tx): Promise<void> => {
     const { rows } = await transactions.query(other, same, [id, host], 'rows');
     if (rows.length > 0 && isWanted()) await transactions.query(other, `KILL CONNECTION ${id}`, [], 'count');

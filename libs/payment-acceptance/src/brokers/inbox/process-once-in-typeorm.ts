@@ -12,7 +12,7 @@ type Work = (manager: EntityManager) => Promise<unknown>;
 export async function processOnceInTypeOrm(manager: EntityManager, record: InboxRecord, work: Work): Promise<boolean> {
   const dialect = inboxDialect(manager);
   let began = false;
-  const once = async (inner: EntityManager, run: Work): Promise<boolean> => {
+  const insertAndRun = async (inner: EntityManager, run: Work): Promise<boolean> => {
     began = await insert(inner, record, dialect);
     if (began) await run(inner);
     return began;
@@ -22,30 +22,30 @@ export async function processOnceInTypeOrm(manager: EntityManager, record: Inbox
   const level = 'READ COMMITTED';
   if (manager.queryRunner) {
     const { queryRunner } = manager;
-    const whole = (inner: EntityManager): Promise<unknown> =>
+    const runWork = (inner: EntityManager): Promise<unknown> =>
       dialect === 'mysql' ? untilFailed(queryRunner, () => work(inner)) : work(inner);
-    const isDone = await manager.transaction(level, (inner) => once(inner, whole));
+    const isDone = await manager.transaction(level, (inner) => insertAndRun(inner, runWork));
     if (isDone) await verify(manager, record, dialect);
     return isDone;
   }
   const run = (transaction: Transaction, connection: unknown): Promise<boolean> => {
     const check = (): void => refuseFailure(began && transaction.hasFailed);
-    const verified = async (inner: EntityManager): Promise<void> => {
+    const runAndVerify = async (inner: EntityManager): Promise<void> => {
       await work(inner);
       if (dialect === 'mysql') check();
       await verify(inner, record, dialect);
     };
-    const whole = (inner: EntityManager): Promise<boolean> => once(inner, verified);
+    const insertAndVerify = (inner: EntityManager): Promise<boolean> => insertAndRun(inner, runAndVerify);
     const options = { level, check } as const;
-    if (dialect === 'mysql') return runUnlessFailed(transaction, whole, options);
+    if (dialect === 'mysql') return runUnlessFailed(transaction, insertAndVerify, options);
     return isPgClient(connection)
-      ? runUnlessFailedOnPostgres(transaction, connection, whole, options)
-      : transaction.run(whole, options); // pg-native
+      ? runUnlessFailedOnPostgres(transaction, connection, insertAndVerify, options)
+      : transaction.run(insertAndVerify, options); // pg-native
   };
   return transact(dataSourceOf(manager), run, dialect === 'postgres' ? removeFromPool : destroy);
 }
 
-/** For connections of `mysql2`. */
+/** Closes a connection of `mysql2`. */
 function destroy(_runner: QueryRunner, connection: unknown): Promise<void> {
   (connection as { destroy(): void }).destroy();
   return Promise.resolve();
@@ -71,16 +71,16 @@ async function untilFailed(runner: QueryRunner, work: () => Promise<unknown>): P
   refuseFailure(hasFailed);
 }
 
-/** Where the consumer and the event's id stand. */
-const PLACES = { postgres: ['$1', '$2'], mysql: ['?', '?'] } as const;
+/** The placeholders of the consumer and the event's id. */
+const PLACEHOLDERS = { postgres: ['$1', '$2'], mysql: ['?', '?'] } as const;
 
 function verify(manager: EntityManager, record: InboxRecord, dialect: InboxDialect): Promise<void> {
-  return verifyRecord(record, () => manager.query(findRecord(PLACES[dialect]), [record.consumer, record.id]));
+  return verifyRecord(record, () => manager.query(findRecord(PLACEHOLDERS[dialect]), [record.consumer, record.id]));
 }
 
 /** Inserts the record; `false` if it exists. Waits for another transaction that is inserting the same one. */
 async function insert(manager: EntityManager, { consumer, id }: InboxRecord, dialect: InboxDialect): Promise<boolean> {
-  const text = insertRecord(PLACES[dialect]);
+  const text = insertRecord(PLACEHOLDERS[dialect]);
   if (dialect === 'postgres') {
     const rows: unknown[] = await manager.query(`${text} ON CONFLICT DO NOTHING RETURNING event_id`, [consumer, id]);
     return rows.length > 0;

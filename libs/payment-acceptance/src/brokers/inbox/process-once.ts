@@ -24,7 +24,7 @@ export interface ProcessOnceOptions {
  * @returns `true` if this call has done the work: it is committed, or part of your transaction, which is still open; `false` for a
  * copy
  * @throws RangeError for an id or consumer name that the table cannot hold
- * @throws Error if the transaction was ended before the work was over: the event then has to come again
+ * @throws Error if the transaction was ended before the work was over: the event must then be delivered again
  */
 export function processOnce<Tx>(
   transactions: PaymentTransactions<Tx>,

@@ -15,7 +15,7 @@ const ATTRIBUTES = ['id', 'source', 'type', 'subject', 'time', 'partitionkey'] a
  * @throws UnreadablePaymentEventError
  */
 export function readPaymentEvent(message: unknown): PaymentCloudEvent {
-  const event = parsed(message);
+  const event = parseMessage(message);
   if (event['specversion'] !== '1.0')
     throw new UnreadablePaymentEventError('The message is not a CloudEvent of version 1.0.');
   const missing = ATTRIBUTES.filter((name) => typeof event[name] !== 'string' || event[name] === '');
@@ -24,7 +24,7 @@ export function readPaymentEvent(message: unknown): PaymentCloudEvent {
   return event as unknown as PaymentCloudEvent;
 }
 
-function parsed(message: unknown): Record<string, unknown> {
+function parseMessage(message: unknown): Record<string, unknown> {
   let value = message;
   if (message instanceof Uint8Array || typeof message === 'string') {
     const text = typeof message === 'string' ? message : new TextDecoder().decode(message);

@@ -4,7 +4,7 @@ import { describeError } from '../../common/errors.js';
 import type { PaymentCloudEvent } from '../cloud-event.js';
 import type { Broker } from '../broker-consumer.js';
 import type { BrokerConnection } from '../broker-link.js';
-import { refused, unavailable } from '../broker.errors.js';
+import { refusedError, unavailableError } from '../broker.errors.js';
 import { brokerModule, type PaymentBrokerAsyncOptions } from '../broker.module.js';
 import type { PaymentMicroservicesOptions } from '../options.js';
 import { resolveBrokerOptions } from '../resolved-options.js';
@@ -25,16 +25,16 @@ export class PaymentMicroservicesModule {
   }
 }
 
-function microservice(given: PaymentMicroservicesOptions): Broker {
+function microservice(moduleOptions: PaymentMicroservicesOptions): Broker {
   const origin = PaymentMicroservicesModule.name;
-  const { client } = given as Partial<PaymentMicroservicesOptions>;
+  const { client } = moduleOptions as Partial<PaymentMicroservicesOptions>;
   const usable = typeof client?.emit === 'function' && typeof client.connect === 'function';
-  const options = resolveBrokerOptions(given, origin, 'microservices', {
+  const options = resolveBrokerOptions(moduleOptions, origin, 'microservices', {
     client: !usable && 'must be a ClientProxy, as ClientsModule provides it.',
     pattern: false,
     message: false,
   });
-  return { origin, options, connect: () => connect(given) };
+  return { origin, options, connect: () => connect(moduleOptions) };
 }
 
 /** The client reconnects by itself; `connect()` also tells whether it is connected. */
@@ -52,9 +52,9 @@ async function connect({ client, pattern = nameOf, message = itself }: PaymentMi
         const what = `The client did not send the event: ${describeError(error)}`;
         await client.connect().catch((cause: unknown) => {
           lose(describeError(cause));
-          throw unavailable(what);
+          throw unavailableError(what);
         });
-        throw refused(what);
+        throw refusedError(what);
       }
     },
     close: () => Promise.resolve(),

@@ -3,7 +3,7 @@ import { connect, errors, headers, RequestError, type NatsConnection } from '@na
 import { describeError } from '../../common/errors.js';
 import { CLOUD_EVENT_TYPE, type PaymentCloudEvent } from '../cloud-event.js';
 import type { BrokerConnection } from '../broker-link.js';
-import { refused, unavailable } from '../broker.errors.js';
+import { refusedError, unavailableError } from '../broker.errors.js';
 
 export interface NatsTarget {
   readonly servers: string[];
@@ -28,11 +28,11 @@ export async function connectNats(target: NatsTarget): Promise<BrokerConnection>
     const manager = await jetstreamManager(server, { checkAPI: false, timeout });
     const inspectStream = async () =>
       manager.streams.info(stream).catch((error: unknown) => {
-        throw unavailable(`The stream "${stream}" cannot be used: ${describeError(error)}`);
+        throw unavailableError(`The stream "${stream}" cannot be used: ${describeError(error)}`);
       });
     const { config } = await inspectStream();
     if (config.no_ack)
-      throw unavailable(`The stream "${stream}" does not acknowledge messages (no_ack), so it cannot be used.`);
+      throw unavailableError(`The stream "${stream}" does not acknowledge messages (no_ack), so it cannot be used.`);
     return {
       ready: true,
       publish: publisher(server, target, inspectStream),
@@ -60,14 +60,14 @@ function publisher(
     const options = { msgID: `${name}:${event.id}`, headers: fields, expect: { streamName: stream } };
     const ack = await client.publish(to, JSON.stringify(event), options).catch(async (error: unknown) => {
       const what = `JetStream did not accept the event: ${describeError(error)}`;
-      if (isUnanswered(error)) throw unavailable(what);
-      if (!hasNoResponders(error)) throw refused(what);
+      if (isUnanswered(error)) throw unavailableError(what);
+      if (!hasNoResponders(error)) throw refusedError(what);
       // A stream without a leader does not respond either, but then this request fails as well.
       await inspectStream();
-      throw refused(`No stream accepts the subject "${to}". Add the subject to the stream "${stream}".`);
+      throw refusedError(`No stream accepts the subject "${to}". Add the subject to the stream "${stream}".`);
     });
     // A duplicate is fine: an earlier attempt was stored, and its acknowledgement was lost.
-    if (ack.stream !== stream) throw refused(`"${to}" belongs to the stream "${ack.stream}", not to "${stream}".`);
+    if (ack.stream !== stream) throw refusedError(`"${to}" belongs to the stream "${ack.stream}", not to "${stream}".`);
   };
 }
 

@@ -20,10 +20,10 @@ export class PaymentNatsModule {
   }
 }
 
-function nats(given: PaymentNatsOptions): Broker {
+function nats(moduleOptions: PaymentNatsOptions): Broker {
   const origin = PaymentNatsModule.name;
-  const { servers, stream, subject = topicOf, connection = {} } = given;
-  const options = resolveBrokerOptions(given, origin, 'nats', {
+  const { servers, stream, subject = topicOf, connection = {} } = moduleOptions;
+  const options = resolveBrokerOptions(moduleOptions, origin, 'nats', {
     servers: !areAddresses(servers, ['nats:', 'tls:']) && 'must be nats://… or tls://…, or several.',
     stream: (typeof stream !== 'string' || !/^[^\s.*>/\\]+$/.test(stream)) && 'must be the name of a stream.',
     subject: typeof subject !== 'function' && 'must be a function of the event.',

@@ -20,10 +20,10 @@ export class PaymentRabbitMqModule {
   }
 }
 
-function rabbitMq(given: PaymentRabbitMqOptions): Broker {
+function rabbitMq(moduleOptions: PaymentRabbitMqOptions): Broker {
   const origin = PaymentRabbitMqModule.name;
-  const { url, exchange, routingKey = topicOf, connection = {} } = given;
-  const options = resolveBrokerOptions(given, origin, 'rabbitmq', {
+  const { url, exchange, routingKey = topicOf, connection = {} } = moduleOptions;
+  const options = resolveBrokerOptions(moduleOptions, origin, 'rabbitmq', {
     url: !areAddresses(url, ['amqp:', 'amqps:']) && 'must be amqp://… or amqps://…, or several.',
     exchange: (typeof exchange !== 'string' || exchange === '') && 'must be the name of an exchange.',
     routingKey: typeof routingKey !== 'function' && 'must be a function of the event.',
@@ -39,7 +39,7 @@ function rabbitMq(given: PaymentRabbitMqOptions): Broker {
     connect: (resumed) => {
       const next = urls[attempts++ % urls.length] as string;
       return connectRabbitMq(
-        { url: next, exchange, routingKey, connection, name, connectTimeoutMs, suspects },
+        { url: next, exchange, routingKey, connection, name, connectTimeoutMs, suspectEventIds: suspects },
         resumed,
       );
     },

@@ -3,7 +3,7 @@ import { describeError } from '../../common/errors.js';
 import { withTimeout } from '../../common/timeout.js';
 import { CLOUD_EVENT_TYPE, type PaymentCloudEvent } from '../cloud-event.js';
 import type { BrokerConnection } from '../broker-link.js';
-import { refused, unavailable } from '../broker.errors.js';
+import { refusedError, unavailableError } from '../broker.errors.js';
 
 export interface RabbitMqTarget {
   readonly url: string;
@@ -15,13 +15,13 @@ export interface RabbitMqTarget {
   readonly name: string;
   readonly connectTimeoutMs: number;
   /** Ids of events that were in flight when RabbitMQ refused one of several. */
-  readonly suspects: Set<string>;
+  readonly suspectEventIds: Set<string>;
 }
 
-const CLOSE_MS = 1_000;
+const CLOSE_TIMEOUT_MS = 1_000;
 
 /** ACCESS_REFUSED and PRECONDITION_FAILED: RabbitMQ closes the channel with these when it refuses a message. */
-const REJECTIONS = new Set([403, 406]);
+const REJECTION_CODES = new Set([403, 406]);
 
 /** Connects, opens a channel in confirm mode and checks that the exchange exists. */
 export async function connectRabbitMq(target: RabbitMqTarget, resumed: () => void): Promise<BrokerConnection> {
@@ -47,7 +47,7 @@ export async function connectRabbitMq(target: RabbitMqTarget, resumed: () => voi
       channel.on('close', () => lose('its channel was closed.'));
     });
     await channel.checkExchange(exchange).catch((error: unknown) => {
-      throw unavailable(`The exchange "${exchange}" cannot be used: ${describeError(error)}`);
+      throw unavailableError(`The exchange "${exchange}" cannot be used: ${describeError(error)}`);
     });
     return {
       publish: publisher(channel, target),
@@ -65,7 +65,7 @@ export async function connectRabbitMq(target: RabbitMqTarget, resumed: () => voi
 
 function publisher(
   channel: ConfirmChannel,
-  { exchange, routingKey, suspects }: RabbitMqTarget,
+  { exchange, routingKey, suspectEventIds: suspects }: RabbitMqTarget,
 ): BrokerConnection['publish'] {
   /** Why messages came back, by message id: the broker returns a message before it confirms it. */
   const returned = new Map<string, string>();
@@ -75,15 +75,17 @@ function publisher(
   let unconfirmed = 0;
   let isAlone = false;
   channel.on('error', ({ code }: { code?: number }) => {
-    rejected = code !== undefined && REJECTIONS.has(code);
+    rejected = code !== undefined && REJECTION_CODES.has(code);
     isAlone = unconfirmed === 1;
   });
   // Must run before amqplib's own listener, which rejects every pending confirmation.
   channel.prependListener('close', () => (closed = true));
-  channel.on('return', ({ fields, properties }: Returned) => returned.set(properties.messageId, fields.replyText));
+  channel.on('return', ({ fields, properties }: ReturnedMessage) =>
+    returned.set(properties.messageId, fields.replyText),
+  );
   return (event) =>
     new Promise<void>((resolve, reject) => {
-      if (closed) throw unavailable('Its channel was closed.');
+      if (closed) throw unavailableError('Its channel was closed.');
       const key = routingKey(event);
       const options = {
         persistent: true,
@@ -101,18 +103,19 @@ function publisher(
         const reason = returned.get(event.id);
         returned.delete(event.id);
         if (error) {
-          // Of several in flight, nothing tells which one was refused: the one that is among them again.
+          // If several were in flight, it is unknown which one was refused: presumably the one in flight again at the next
+          // refusal.
           const isSuspect = suspects.delete(event.id);
           const isUnanswered = closed && !(rejected && (isAlone || isSuspect));
           if (isUnanswered && rejected) suspects.add(event.id);
-          const kind = isUnanswered ? unavailable : refused;
+          const kind = isUnanswered ? unavailableError : refusedError;
           reject(kind(`RabbitMQ did not confirm the event: ${describeError(error)}`));
         } else if (reason === undefined) {
           suspects.delete(event.id);
           resolve();
         } else
           reject(
-            refused(
+            refusedError(
               `No queue bound to the exchange "${exchange}" matches the routing key "${key}" (${reason}). Bind one.`,
             ),
           );
@@ -121,7 +124,7 @@ function publisher(
 }
 
 /** A message that no queue took. */
-interface Returned {
+interface ReturnedMessage {
   readonly fields: { readonly replyText: string };
   readonly properties: { readonly messageId: string };
 }
@@ -129,7 +132,7 @@ interface Returned {
 /** Closes the connection; without an answer in time, destroys it. */
 async function end(model: ChannelModel): Promise<void> {
   const { stream } = model.connection as unknown as { stream?: { destroy(error: Error): void } };
-  await withTimeout(CLOSE_MS, model.close()).catch(() => undefined);
+  await withTimeout(CLOSE_TIMEOUT_MS, model.close()).catch(() => undefined);
   // Without an error amqplib would not notice, and would go on sending heartbeats.
   stream?.destroy(new Error('The connection was dropped.'));
 }

@@ -32,7 +32,7 @@ export interface NewCallback {
  * Outcome of recording a callback: linked to a bill, stored without one, or rejected because too many of its kind already
  * wait. `repeated`: its bill has enough callbacks, and a pending one requests the same check, so it got no row of its own.
  */
-export type Recorded = 'matched' | 'unmatched' | 'full' | 'repeated';
+export type RecordResult = 'matched' | 'unmatched' | 'full' | 'repeated';
 
 /** A bill that has just been opened. */
 export type OpenedBill = Pick<NamedBill, 'intentId' | 'shop' | 'billId'>;
@@ -56,13 +56,13 @@ export interface WaitingLimits {
 }
 
 /** How many bills {@link CallbackStore.linkForgotten} looks for at a time. */
-const FORGOTTEN_AT_ONCE = 1_000;
+const LINK_BATCH_SIZE = 1_000;
 
-const BEFORE_ALL = { shop: '', billId: '' };
+const START_POSITION = { shop: '', billId: '' };
 
 /** One row per received callback, within limits. Recording never waits for a bill and never changes one. */
 export abstract class CallbackStore<D extends Database = Database> {
-  private lastLooked: Pick<OpenedBill, 'shop' | 'billId'> = BEFORE_ALL;
+  private lastPosition: Pick<OpenedBill, 'shop' | 'billId'> = START_POSITION;
 
   constructor(protected readonly database: D) {}
 
@@ -74,7 +74,7 @@ export abstract class CallbackStore<D extends Database = Database> {
    * after the callback is certain, with or without a row of its own. The new row then replaces the latest answered ones
    * beyond the limit; the first ones and confirmed ones stay.
    */
-  abstract record(callback: NewCallback, limits: RecordLimits): Promise<Recorded>;
+  abstract record(callback: NewCallback, limits: RecordLimits): Promise<RecordResult>;
 
   /**
    * The fast path for many callbacks at once: stores those whose bill is known and below its limit, with their corroboration,
@@ -95,17 +95,17 @@ export abstract class CallbackStore<D extends Database = Database> {
    * last ones.
    */
   async linkForgotten(): Promise<void> {
-    const { shop, billId } = this.lastLooked;
+    const { shop, billId } = this.lastPosition;
     const bills = await this.database.rows<Omit<OpenedBill, 'intentId'> & { readonly intentId: IntentId | null }>(
       sql`SELECT (SELECT ${this.database.dialect.text('b.intent_id')} FROM payment_acceptance.bill b
            WHERE b.shop = named.shop AND b.bill_id = named.bill_id) AS "intentId", named.shop, named.bill_id AS "billId"
        FROM (SELECT DISTINCT c.shop, c.bill_id FROM payment_acceptance.callback c
          WHERE c.pending = TRUE AND c.intent_id IS NULL AND (c.shop > ${shop} OR c.shop = ${shop} AND c.bill_id > ${billId})
-         ORDER BY c.shop, c.bill_id LIMIT ${FORGOTTEN_AT_ONCE}) named ORDER BY named.shop, named.bill_id`,
+         ORDER BY c.shop, c.bill_id LIMIT ${LINK_BATCH_SIZE}) named ORDER BY named.shop, named.bill_id`,
       {},
     );
     for (const { intentId, ...named } of bills) if (intentId !== null) await this.linkWaiting({ ...named, intentId });
-    this.lastLooked = (bills.length < FORGOTTEN_AT_ONCE ? undefined : bills.at(-1)) ?? BEFORE_ALL;
+    this.lastPosition = (bills.length < LINK_BATCH_SIZE ? undefined : bills.at(-1)) ?? START_POSITION;
   }
 
   /** Trace context of the callback's bill; `null` if it has none. */
@@ -133,12 +133,12 @@ export abstract class CallbackStore<D extends Database = Database> {
       [ofNone, sql`t.intent_id IS NULL`, unmatchedMs],
       [ofUnnamed, sql`t.intent_id IS NOT NULL`, unnamedMs],
     ] as const) {
-      const found = await database.rows<{ id: string }>(
+      const candidates = await database.rows<{ id: string }>(
         sql`SELECT ${text('c.id')} AS id FROM ${waiting} AND c.received_at < ${database.now(-afterMs)} LIMIT 1000`,
         {},
       );
-      if (found.length === 0) continue;
-      const old = found.map(({ id }) => id);
+      if (candidates.length === 0) continue;
+      const old = candidates.map(({ id }) => id);
       await database.transaction(async (tx) => {
         const ids = await database.lockFree(tx, 'callback', old, sql`t.pending = TRUE AND ${isStill}`);
         await database.change(

@@ -2,7 +2,7 @@ import type { Redactable } from '../../database/redactable.js';
 import { sql, toSql, type Expression, type Statement } from '../../database/statement.js';
 
 /** The raw fields of callbacks. @param which selects the callbacks */
-export function redactedCallbacks(which: Statement): Redactable {
+export function redactableCallbacks(which: Statement): Redactable {
   return {
     table: sql`payment_acceptance.callback`,
     condition: sql`${which} AND fields <> '{}'`,
@@ -11,7 +11,7 @@ export function redactedCallbacks(which: Statement): Redactable {
 }
 
 /** On PostgreSQL: the raw fields of a callback, none if the personal data of its bill `b` is removed. */
-export function keptFields(fields: Expression): Statement {
+export function fieldsUnlessRedacted(fields: Expression): Statement {
   return sql`CASE WHEN b.redacted_at IS NULL THEN ${toSql(fields)} ELSE '{}'::jsonb END`;
 }
 
@@ -19,6 +19,6 @@ export function keptFields(fields: Expression): Statement {
  * On PostgreSQL: the corroboration of a callback, an object, without `custom` if that of its bill `b` is removed: there is
  * nothing to compare with.
  */
-export function comparedFields(corroboration: Statement): Statement {
+export function corroborationUnlessRedacted(corroboration: Statement): Statement {
   return sql`(${corroboration} - CASE WHEN b.redacted_at IS NOT NULL AND b.custom_given THEN 'custom' ELSE '' END)`;
 }

@@ -4,7 +4,7 @@ import { rawSql, join, toSql, sql } from '../statement.js';
 /** Instants are DATETIME(6) in UTC, so that the session's time zone does not matter. */
 const EPOCH = rawSql(`TIMESTAMP'1970-01-01 00:00:00'`);
 
-const RETENTION = rawSql(`CONCAT('payment_acceptance:retention:', MD5(DATABASE()))`);
+const RETENTION_LOCK = rawSql(`CONCAT('payment_acceptance:retention:', MD5(DATABASE()))`);
 
 /** The dialect of MariaDB. */
 export const mariadb: Dialect = {
@@ -40,8 +40,8 @@ export const mariadb: Dialect = {
   byPrimaryKey: rawSql('FORCE INDEX (PRIMARY)'),
   // With another access path through a small table, DELETE, unlike UPDATE, would wait for every locked row that it passes.
   inKeyOrder: (count) => sql`ORDER BY id LIMIT ${count}`,
-  locking: rawSql('FOR UPDATE'),
-  turn: { take: sql`GET_LOCK(${RETENTION}, 0)`, end: sql`DO RELEASE_LOCK(${RETENTION})` },
-  sharing: rawSql('LOCK IN SHARE MODE'),
-  unlessThere: (column) => rawSql(`ON DUPLICATE KEY UPDATE ${column} = ${column}`),
+  rowLockClause: rawSql('FOR UPDATE'),
+  retentionLock: { take: sql`GET_LOCK(${RETENTION_LOCK}, 0)`, end: sql`DO RELEASE_LOCK(${RETENTION_LOCK})` },
+  shareLockClause: rawSql('LOCK IN SHARE MODE'),
+  ignoreExisting: (column) => rawSql(`ON DUPLICATE KEY UPDATE ${column} = ${column}`),
 };

@@ -13,12 +13,12 @@ export function runUnlessFailed<T>(
   return transaction.run(work, {
     check: () => refuseFailure(transaction.hasFailed),
     ...options,
-    before: also(before, 'autocommit = 0'),
-    after: also(after, 'autocommit = 1'),
+    before: appendSetting(before, 'autocommit = 0'),
+    after: appendSetting(after, 'autocommit = 1'),
   });
 }
 
 /** Adds a setting to a SET statement. */
-function also(statement: string | undefined, setting: string): string {
+function appendSetting(statement: string | undefined, setting: string): string {
   return statement === undefined ? `SET ${setting}` : `${statement}, ${setting}`;
 }

@@ -1,14 +1,14 @@
-import type { Within } from '../database.js';
+import type { EnclosingTransaction } from '../database.js';
 import { HostSessions, type EndedSession, type HostIdentity, type SessionId } from '../host-sessions.js';
 import type { HostTransaction } from '../host-transaction.js';
 import { flag } from '../reading.js';
 import type { OwnTransaction } from '../own-transaction.js';
 import { rawSql, sql } from '../statement.js';
-import { endedAfter } from './maria.database.js';
+import { idleTimeoutSettings } from './maria.database.js';
 
 /**
- * Autocommit is off during the transaction: after a deadlock whose error the handler has caught, its further statements would
- * commit one by one. To switch it on again commits.
+ * Autocommit is off during the transaction: after a deadlock whose error the handler has caught, its further statements
+ * would commit one by one. Switching it on again commits.
  */
 export class MariaHostSessions extends HostSessions {
   protected override async find(transaction: HostTransaction, unattendedMs: number): Promise<SessionId> {
@@ -17,16 +17,16 @@ export class MariaHostSessions extends HostSessions {
       {},
       transaction,
     )) as [SessionId];
-    await this.database.change(rawSql(`SET ${endedAfter(unattendedMs).before}, autocommit = 0`), transaction);
+    await this.database.change(rawSql(`SET ${idleTimeoutSettings(unattendedMs).before}, autocommit = 0`), transaction);
     return session;
   }
 
   override async end(transaction: HostTransaction): Promise<void> {
-    await this.database.change(rawSql(`SET autocommit = 1, ${endedAfter(0).after}`), transaction);
+    await this.database.change(rawSql(`SET autocommit = 1, ${idleTimeoutSettings(0).after}`), transaction);
   }
 
   override async undo(transaction: HostTransaction, untilQuiet: () => Promise<void>): Promise<void> {
-    // What it sends after the ROLLBACK would be committed.
+    // What the handler sends after the ROLLBACK would be committed.
     await untilQuiet();
     await this.database.change(sql`ROLLBACK`, transaction);
     await this.end(transaction);
@@ -48,7 +48,7 @@ export class MariaHostSessions extends HostSessions {
     return session ? (session.busy ? 'busy' : 'idle') : 'gone';
   }
 
-  override async identify(within?: Within): Promise<HostIdentity> {
+  override async identify(within?: EnclosingTransaction): Promise<HostIdentity> {
     const [identity] = (await this.database.rows<HostIdentity>(
       sql`SELECT CONCAT_WS(' ', @@hostname, @@port, DATABASE(), (SELECT COUNT(*) FROM payment_acceptance.delivery WHERE id = 0)) AS place,
          CURRENT_USER() AS user, '' AS isolation`,

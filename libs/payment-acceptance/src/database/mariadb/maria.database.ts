@@ -13,19 +13,20 @@ import { runOnConnection } from './mysql-query.js';
 import type { OwnTransaction } from '../own-transaction.js';
 
 /** Timeout of killing the thread of a closed connection, in milliseconds. */
-const ENDING_MS = 2_000;
+const KILL_TIMEOUT_MS = 2_000;
 
 /** A query that runs this long is taken for the one to kill, in milliseconds. */
 const LONG_QUERY_MS = 1_000;
 
 /** Modes in which some statements of ours would mean something else. */
-const OTHER_MEANING = /NO_BACKSLASH_ESCAPES|PIPES_AS_CONCAT|ANSI|ORACLE|HIGH_NOT_PRECEDENCE|EMPTY_STRING_IS_NULL/;
+const INCOMPATIBLE_MODES_PATTERN =
+  /NO_BACKSLASH_ESCAPES|PIPES_AS_CONCAT|ANSI|ORACLE|HIGH_NOT_PRECEDENCE|EMPTY_STRING_IS_NULL/;
 
 /** How often a single statement that conflicts with others is attempted. */
 const STATEMENT_ATTEMPTS = 4;
 
 /** Settings of a session that let the server end its transaction if it idles for this long, and that restore the host's value. */
-export function endedAfter(unattendedMs: number): { readonly before: string; readonly after: string } {
+export function idleTimeoutSettings(unattendedMs: number): { readonly before: string; readonly after: string } {
   const seconds = Math.ceil(unattendedMs / 1_000);
   return {
     before: `@payment_acceptance_idle = @@SESSION.idle_transaction_timeout, SESSION idle_transaction_timeout = ${seconds}`,
@@ -67,7 +68,7 @@ export class MariaDatabase extends Database {
    * time limit is a session setting, so the host's value is restored afterwards.
    */
   protected override bounds(unattendedMs: number): Promise<TransactionBounds> {
-    const { before, after } = endedAfter(unattendedMs);
+    const { before, after } = idleTimeoutSettings(unattendedMs);
     const begin = [`SET ${before}`, 'SET TRANSACTION ISOLATION LEVEL READ COMMITTED', 'START TRANSACTION'];
     return Promise.resolve({ begin, after: `SET ${after}` });
   }
@@ -96,7 +97,7 @@ export class MariaDatabase extends Database {
     const { destroyed, localPort } = stream;
     await this.discard(connection);
     // Until it is killed, the server goes on with a running query and keeps its locks.
-    if (!destroyed) await withTimeout(ENDING_MS, this.kill(threadId, localPort)).catch(() => undefined);
+    if (!destroyed) await withTimeout(KILL_TIMEOUT_MS, this.kill(threadId, localPort)).catch(() => undefined);
   }
 
   /** If this takes too long, its own connection is only closed: killing its thread would need yet another one. */
@@ -105,7 +106,7 @@ export class MariaDatabase extends Database {
     let isBroken = false;
     try {
       const killed = this.killThread(connection, threadId, localPort);
-      await withTimeout(ENDING_MS, killed).catch(async (error: unknown) => {
+      await withTimeout(KILL_TIMEOUT_MS, killed).catch(async (error: unknown) => {
         killed.catch(() => undefined);
         isBroken = true;
         await this.discard(connection);
@@ -145,13 +146,13 @@ export class MariaDatabase extends Database {
     const isNew = major !== undefined && Number(major) * 100 + Number(minor) >= 1006;
     require(isNew, `Its server is "${version}", but MariaDB 10.6 or newer is needed.`);
     require(/STRICT_(TRANS|ALL)_TABLES/.test(mode) &&
-      !OTHER_MEANING.test(
+      !INCOMPATIBLE_MODES_PATTERN.test(
         mode,
       ), `Its sql_mode is "${mode}": it must include STRICT_TRANS_TABLES, and none of ANSI, ANSI_QUOTES, PIPES_AS_CONCAT, ` +
       'NO_BACKSLASH_ESCAPES, HIGH_NOT_PRECEDENCE, EMPTY_STRING_IS_NULL and ORACLE.');
     // Each statement would begin a transaction that nobody ends.
     require(autocommit, 'Its connections begin with autocommit = 0: remove it from init_connect, the server and the data source.');
-    // In another one, what it does not have becomes "?": different ids would become the same.
+    // Another charset would turn the characters that it lacks into "?": different ids would become the same.
     require(charset ===
       'utf8mb4,utf8mb4,utf8mb4', `Its connections have the character sets ${charset}: leave the data source's option "charset" at utf8mb4, its default.`);
   }

@@ -11,7 +11,7 @@ export const MARIA_MIGRATIONS: readonly Migration[] = [initial];
 const LOCK_SECONDS = 120;
 
 /** Instances that start together on one database take turns. The server releases the lock when the connection ends. */
-const LOCK = rawSql(`CONCAT('payment_acceptance:', MD5(DATABASE()))`);
+const MIGRATION_LOCK = rawSql(`CONCAT('payment_acceptance:', MD5(DATABASE()))`);
 
 /** Whether our tables exist. */
 export async function mariaTables(database: Database, tx?: OwnTransaction): Promise<boolean> {
@@ -34,7 +34,7 @@ export async function migrateMaria(
 ): Promise<void> {
   await database.holding(async (tx) => {
     const [turn] = await database.rows<{ mine: boolean }>(
-      sql`SELECT GET_LOCK(${LOCK}, ${LOCK_SECONDS}) AS mine`,
+      sql`SELECT GET_LOCK(${MIGRATION_LOCK}, ${LOCK_SECONDS}) AS mine`,
       { mine: flag },
       tx,
     );
@@ -63,7 +63,7 @@ export async function migrateMaria(
       }
     } finally {
       await database.change(sql`SET SESSION lock_wait_timeout = @payment_acceptance_lock_wait`, tx);
-      await database.change(sql`DO RELEASE_LOCK(${LOCK})`, tx);
+      await database.change(sql`DO RELEASE_LOCK(${MIGRATION_LOCK})`, tx);
     }
   });
 }

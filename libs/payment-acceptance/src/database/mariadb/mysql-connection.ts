@@ -11,8 +11,8 @@ export interface MysqlConnection {
 }
 
 /** @throws UndestroyableConnectionError */
-export function mysqlConnectionOf(given: unknown): MysqlConnection {
-  const connection = given as Partial<MysqlConnection>;
+export function mysqlConnectionOf(candidate: unknown): MysqlConnection {
+  const connection = candidate as Partial<MysqlConnection>;
   if (typeof connection.stream?.destroy !== 'function' || typeof connection.threadId !== 'number') {
     throw new UndestroyableConnectionError();
   }

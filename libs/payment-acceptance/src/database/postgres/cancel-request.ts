@@ -13,7 +13,7 @@ interface CancelConnection {
 }
 
 /** Timeout of the request, in milliseconds. */
-const CANCEL_MS = 1_000;
+const CANCEL_TIMEOUT_MS = 1_000;
 
 /**
  * Cancels the statement of a closed connection with a CancelRequest of PostgreSQL's protocol; the server then notices that
@@ -37,6 +37,6 @@ export async function cancelStatement(client: PgClient): Promise<void> {
   });
   if (host.startsWith('/')) connection.connect(`${host}/.s.PGSQL.${port}`);
   else connection.connect(port, host);
-  await withTimeout(CANCEL_MS, ended).catch(() => undefined);
+  await withTimeout(CANCEL_TIMEOUT_MS, ended).catch(() => undefined);
   connection.stream.destroy();
 }

@@ -32,8 +32,8 @@ export const postgres: Dialect = {
   bySeq: rawSql(''),
   byPrimaryKey: rawSql(''),
   inKeyOrder: () => rawSql(''),
-  locking: rawSql('FOR NO KEY UPDATE'),
-  turn: { take: rawSql('pg_try_advisory_xact_lock(7320114906)') },
-  sharing: rawSql('FOR SHARE'),
-  unlessThere: () => rawSql('ON CONFLICT DO NOTHING'),
+  rowLockClause: rawSql('FOR NO KEY UPDATE'),
+  retentionLock: { take: rawSql('pg_try_advisory_xact_lock(7320114906)') },
+  shareLockClause: rawSql('FOR SHARE'),
+  ignoreExisting: () => rawSql('ON CONFLICT DO NOTHING'),
 };

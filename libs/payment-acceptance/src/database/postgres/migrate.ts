@@ -21,12 +21,12 @@ export async function migratePostgres(
   database: Database,
   missing: (tx: OwnTransaction) => Promise<readonly Migration[]>,
 ): Promise<void> {
-  await inTurn(database, (tx) => makeSchema(database, tx));
+  await withMigrationLock(database, (tx) => makeSchema(database, tx));
   const next = (tx: OwnTransaction): Promise<boolean> => migrateNext(database, tx, missing);
-  while (await inTurn(database, next));
+  while (await withMigrationLock(database, next));
 }
 
-function inTurn<T>(database: Database, work: (tx: OwnTransaction) => Promise<T>): Promise<T> {
+function withMigrationLock<T>(database: Database, work: (tx: OwnTransaction) => Promise<T>): Promise<T> {
   return database.transaction(async (tx) => {
     await database.rows(sql`SELECT pg_advisory_xact_lock(${ADVISORY_LOCK}::bigint)`, {}, tx);
     await database.change(sql`SET LOCAL lock_timeout = ${rawSql(`'${MIGRATION_LOCK_SECONDS}s'`)}`, tx);
@@ -63,9 +63,9 @@ async function migrateNext(
   return true;
 }
 
-async function exists(database: Database, found: string, tx?: OwnTransaction): Promise<boolean> {
+async function exists(database: Database, expression: string, tx?: OwnTransaction): Promise<boolean> {
   const [row] = await database.rows<{ found: boolean }>(
-    sql`SELECT ${rawSql(found)} IS NOT NULL AS found`,
+    sql`SELECT ${rawSql(expression)} IS NOT NULL AS found`,
     { found: flag },
     tx,
   );

@@ -5,7 +5,7 @@ import { UndestroyableConnectionError } from '../database.errors.js';
 /** The parts of `pg`'s client that are used to destroy its connection, and to see the status of a transaction. */
 export interface PgClient {
   readonly processID: number;
-  /** Whether no statement is under way; a client that the host has wrapped may not tell. */
+  /** Whether no statement is under way; a client that the host has wrapped may not report it. */
   readonly readyForQuery?: boolean;
   /** Whether statements are sent without waiting; `pg` 8.23 and newer can. */
   readonly pipeline?: boolean;

@@ -32,12 +32,12 @@ export function recordSet(json: Statement): Statement {
  * unknown value makes it assume a tenth, so it assumes one row and looks rows up by key.
  * @param columns as in `id uuid, name text`
  */
-export function givenRows(json: Statement, columns: Lowercase<string>): Statement {
+export function rowsFromJson(json: Statement, columns: Lowercase<string>): Statement {
   return sql`(SELECT * FROM (
     SELECT * FROM ${recordSet(json)} AS r (${rawSql(columns)}) ${IN_ORDER}) few ${IN_ORDER})`;
 }
 
 /** An instant plus a number of milliseconds. */
-export function later(instant: Expression, ms: Expression): Statement {
+export function addMilliseconds(instant: Expression, ms: Expression): Statement {
   return sql`(${toSql(instant)} + (${toSql(ms)})::double precision * interval '1 millisecond')`;
 }

@@ -1,7 +1,7 @@
 import type { Connection } from '../connection-source.js';
-import { Database, type TransactionBounds, type Within } from '../database.js';
+import { Database, type TransactionBounds, type EnclosingTransaction } from '../database.js';
 import { HostTransaction, type Answer } from '../host-transaction.js';
-import { readRows, type Reading } from '../reading.js';
+import { readRows, type ColumnReaders } from '../reading.js';
 import { closeNow } from '../socket.js';
 import { sql, type Value } from '../statement.js';
 import { PaymentUnsupportedDataSourceError } from '../database.errors.js';
@@ -22,7 +22,7 @@ export function idleTimeout(unattendedMs: number): number {
 }
 
 /** Lets the server end the transaction if it idles for this long. */
-function endedAfter(unattendedMs: number): string {
+function setIdleTimeout(unattendedMs: number): string {
   return `SET LOCAL idle_in_transaction_session_timeout = ${idleTimeout(unattendedMs)}`;
 }
 
@@ -57,14 +57,14 @@ export class PostgresDatabase extends Database {
   /** Executes a prepared statement of the hot path, whose plan connections keep if they can. */
   async execute<Row, Name extends string>(
     statement: PreparedStatement<Name>,
-    given: Readonly<Record<Name, Value>>,
-    reading: Reading<Row>,
-    within?: Within,
+    parameters: Readonly<Record<Name, Value>>,
+    reading: ColumnReaders<Row>,
+    within?: EnclosingTransaction,
   ): Promise<Row[]> {
-    if (within instanceof HostTransaction) return this.rows(statement.with(given), reading, within);
-    const values = statement.values(given);
+    if (within instanceof HostTransaction) return this.rows(statement.with(parameters), reading, within);
+    const values = statement.values(parameters);
     const { text: whole, timeoutMs } = statement;
-    const rows = await this.probed(whole, (text) => this.sendPrepared(text, values, within, timeoutMs));
+    const rows = await this.sendProbed(whole, (text) => this.sendPrepared(text, values, within, timeoutMs));
     return readRows(rows, reading);
   }
 
@@ -74,11 +74,11 @@ export class PostgresDatabase extends Database {
    */
   async executeAtReadCommitted<Row, Name extends string>(
     statement: PreparedStatement<Name>,
-    given: Readonly<Record<Name, Value>>,
-    reading: Reading<Row>,
+    parameters: Readonly<Record<Name, Value>>,
+    reading: ColumnReaders<Row>,
   ): Promise<Row[]> {
-    if (await this.isReadCommitted()) return this.execute(statement, given, reading);
-    return this.transaction((tx) => this.execute(statement, given, reading, tx));
+    if (await this.isReadCommitted()) return this.execute(statement, parameters, reading);
+    return this.transaction((tx) => this.execute(statement, parameters, reading, tx));
   }
 
   private async sendPrepared(
@@ -105,13 +105,13 @@ export class PostgresDatabase extends Database {
   }
 
   /** After the first such error, no further statement is prepared, so the repetition succeeds. */
-  override hasToBeRepeated(error: unknown): boolean {
+  override mustRepeat(error: unknown): boolean {
     return error instanceof PreparedStatementsUnavailableError;
   }
 
   protected override async bounds(unattendedMs: number): Promise<TransactionBounds> {
     const level = (await this.isReadCommitted()) ? '' : ' ISOLATION LEVEL READ COMMITTED';
-    return { begin: [`START TRANSACTION${level}; ${endedAfter(unattendedMs)}`] };
+    return { begin: [`START TRANSACTION${level}; ${setIdleTimeout(unattendedMs)}`] };
   }
 
   override verifyDestroyable(connection: unknown): void {

@@ -13,22 +13,22 @@ export class PreparedStatement<Name extends string> {
     this.timeoutMs = timeoutMs;
     const places = new Map<string, number>(names.map((name, index) => [name, index + 1]));
     const place = (value: unknown): string => {
-      const found = value instanceof Parameter ? places.get(value.name) : undefined;
-      if (found === undefined) throw new Error('A prepared statement holds a value of its own.');
-      return `$${found}`;
+      const position = value instanceof Parameter ? places.get(value.name) : undefined;
+      if (position === undefined) throw new Error('A prepared statement holds a value of its own.');
+      return `$${position}`;
     };
     this.text = parts.reduce((text, part, index) => text + place(values[index - 1]) + part);
   }
 
-  values(given: Readonly<Record<Name, Value>>): Value[] {
-    return this.names.map((name) => given[name]);
+  values(parameters: Readonly<Record<Name, Value>>): Value[] {
+    return this.names.map((name) => parameters[name]);
   }
 
   /** The statement with its values, for a connection that keeps no plans. */
-  with(given: Readonly<Record<Name, Value>>): Statement {
+  with(parameters: Readonly<Record<Name, Value>>): Statement {
     const { parts, values, timeoutMs } = this.statement;
     const valueOf = (value: Value | Parameter): Value =>
-      value instanceof Parameter ? given[value.name as Name] : value;
+      value instanceof Parameter ? parameters[value.name as Name] : value;
     return new Statement(parts, values.map(valueOf), timeoutMs);
   }
 }

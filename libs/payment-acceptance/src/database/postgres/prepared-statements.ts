@@ -10,7 +10,7 @@ import { runOnClient, type PgResult } from './pg-query.js';
  * "No such statement", "statement already exists", "cached plan must not change result type": errors behind a pooler in
  * transaction mode, or after the tables were changed. The statement was not executed.
  */
-const NOT_KEPT = new Set<unknown>(['26000', '42P05', '0A000']);
+const LOST_STATEMENT_CODES = new Set<unknown>(['26000', '42P05', '0A000']);
 
 /**
  * A plan fits the table sizes of its time, and one made for small tables must not stay when they grow quickly. So a
@@ -18,7 +18,7 @@ const NOT_KEPT = new Set<unknown>(['26000', '42P05', '0A000']);
  * the latest every `RENEW_MS`. A connection opened by the first of many postbacks, for example, has planned for an empty
  * table.
  */
-const RENEW_MS = 30_000;
+const MAX_RENEWAL_MS = 30_000;
 const MIN_RENEWAL_MS = 500;
 
 /** The connection cannot keep plans. The statement was not executed, and none is prepared any more. */
@@ -48,7 +48,7 @@ export class PreparedStatements {
       const named = { name: this.nameOf(text), text, values };
       return (await runOnClient(client, named)).rows;
     } catch (error) {
-      if (!NOT_KEPT.has(errorCode(error))) throw error;
+      if (!LOST_STATEMENT_CODES.has(errorCode(error))) throw error;
       this.giveUp(error as Error);
       throw new PreparedStatementsUnavailableError('The connection keeps no plans.', { cause: error });
     }
@@ -72,7 +72,7 @@ export class PreparedStatements {
       this.ages.set(client, { first: now, renewed: now });
       return;
     }
-    if (now - age.renewed < Math.min(RENEW_MS, Math.max(MIN_RENEWAL_MS, age.renewed - age.first))) return;
+    if (now - age.renewed < Math.min(MAX_RENEWAL_MS, Math.max(MIN_RENEWAL_MS, age.renewed - age.first))) return;
     age.renewed = now;
     // A connection on which it fails fails the statement behind it, too.
     runOnClient(client, { text: 'DISCARD PLANS', values: [] }).catch(() => undefined);

@@ -3,8 +3,8 @@ import { databaseText } from '../../common/text.js';
 import type { BillState } from '../../domain/bill.js';
 import { deliveryId } from '../../domain/event-id.js';
 import type { DeliveryId, IntentId } from '../../domain/ids.js';
-import type { Database, Within } from '../../database/database.js';
-import { counted, rawSql, toSql, sql, type Expression, type Statement } from '../../database/statement.js';
+import type { Database, EnclosingTransaction } from '../../database/database.js';
+import { limitedCount, rawSql, toSql, sql, type Expression, type Statement } from '../../database/statement.js';
 import type { OwnTransaction } from '../../database/own-transaction.js';
 
 /** A consumer of one event, hosted by this instance. */
@@ -42,7 +42,7 @@ export interface ClaimedDelivery extends DeliveryQueue {
   readonly shop: string;
   /** Number of this attempt: 1 for the first. */
   readonly attempt: number;
-  /** Whether the latest attempt found no order: then there are more of them, see {@link mostAttempts}. */
+  /** Whether the latest attempt found no order: the delivery then gets more attempts, see {@link attemptLimitOf}. */
   readonly orderWasMissing: boolean;
   /** The event as JSON. */
   readonly payload: string;
@@ -60,7 +60,7 @@ export interface ClaimedDelivery extends DeliveryQueue {
 
 export interface ClaimedDeliveries {
   readonly deliveries: readonly ClaimedDelivery[];
-  /** In how many milliseconds the next delivery that is not due yet may be; `null` if none is in sight. */
+  /** In how many milliseconds the next delivery that is not due yet may become due; `null` if none is in sight. */
   readonly nextMs: number | null;
 }
 
@@ -89,7 +89,7 @@ export function withDeliveryId<Row extends Pick<ClaimedRow, 'eventId' | 'consume
 export interface DeliveryLock {
   /** Whether a later event of the bill has reached the consumer meanwhile. */
   readonly late: boolean;
-  /** Tells the transaction from every other. */
+  /** Identifies the transaction. */
   readonly transaction: string;
 }
 
@@ -105,22 +105,22 @@ export interface CompletedDelivery {
  */
 export const HOLDING_ATTEMPTS = 12;
 
-/** Among how many due deliveries of a consumer those are sought whose last attempt never ended. */
-export const EXHAUSTED_AMONG = 1_000;
+/** How many of a consumer's due deliveries are searched for those whose last attempt never ended. */
+export const EXHAUSTED_SCAN_LIMIT = 1_000;
 
 /** A consumer that no instance has hosted for this long no longer holds anything back, in milliseconds. */
-export const ABSENT_MS = 3_600_000;
+export const CONSUMER_ABSENT_MS = 3_600_000;
 
 /** The `last_error_code` of a delivery whose handler found no order. */
 export const ORDER_NOT_FOUND = 'order-not-found';
 
 /** Minimum attempts of a delivery whose order is not found. */
-export const ATTEMPTS_WITHOUT_ORDER = 60;
+export const MIN_ATTEMPTS_WITHOUT_ORDER = 60;
 
-/** How many attempts a delivery `d` has, given those of any other failure. */
-export function mostAttempts(d: Expression, maxAttempts: Statement): Statement {
+/** How many attempts a delivery `d` gets; `maxAttempts` applies to every failure other than a missing order. */
+export function attemptLimitOf(d: Expression, maxAttempts: Statement): Statement {
   return sql`CASE WHEN ${toSql(d)}.last_error_code = '${rawSql(ORDER_NOT_FOUND)}'
-    THEN greatest(${rawSql(String(ATTEMPTS_WITHOUT_ORDER))}, ${maxAttempts}) ELSE ${maxAttempts} END`;
+    THEN greatest(${rawSql(String(MIN_ATTEMPTS_WITHOUT_ORDER))}, ${maxAttempts}) ELSE ${maxAttempts} END`;
 }
 
 /** A consumer that no instance hosts, with the number of deliveries that wait for it. */
@@ -151,16 +151,16 @@ export abstract class DeliveryStore<D extends Database = Database> {
 
   /** The consumers that are registered with more shops than given here; `shops` are the missing ones. */
   async consumersMissingShops(consumers: readonly HostedConsumer[]): Promise<HostedConsumer[]> {
-    const known = await this.known();
+    const registered = await this.registeredConsumers();
     return consumers.flatMap(({ name, event, shops }) => {
-      const other = known.find((each) => each.name === name && each.event === event);
+      const other = registered.find((each) => each.name === name && each.event === event);
       if (!other || !shops) return [];
       const lacking = other.shops && other.shops.filter((shop) => !shops.includes(shop));
       return lacking?.length === 0 ? [] : { name, event, shops: lacking };
     });
   }
 
-  protected abstract known(): Promise<HostedConsumer[]>;
+  protected abstract registeredConsumers(): Promise<HostedConsumer[]>;
 
   /**
    * Leases deliveries and counts the attempt, before the attempt starts. Only the head of a queue is eligible, and only if
@@ -175,7 +175,7 @@ export abstract class DeliveryStore<D extends Database = Database> {
 
   /**
    * Clears `behind` on the next delivery of each of these queues, unless an earlier delivery holds it back. An earlier one no longer does so after {@link HOLDING_ATTEMPTS}, when no instance has hosted its consumer
-   * for {@link ABSENT_MS}, or when it has been due for that long and its consumer does not name its shop here: it might
+   * for {@link CONSUMER_ABSENT_MS}, or when it has been due for that long and its consumer does not name its shop here: it might
    * wait for ever.
    *
    * Called after a commit that marked some, and after one that ended a delivery, unless none followed it when it was marked
@@ -192,7 +192,7 @@ export abstract class DeliveryStore<D extends Database = Database> {
 
   /**
    * Dead-letters deliveries to these consumers that have used up their attempts without ending the last: a handler may kill its
-   * process. Looks at the {@link EXHAUSTED_AMONG} of each consumer that have been due for longest: a claim leaves them there.
+   * process. Looks at the {@link EXHAUSTED_SCAN_LIMIT} of each consumer that have been due for longest: a claim leaves them there.
    */
   abstract deadLetterExhausted(
     hosted: readonly HostedConsumer[],
@@ -204,13 +204,21 @@ export abstract class DeliveryStore<D extends Database = Database> {
    * the attempt's token was replaced; throws if another delivery of the queue was claimed concurrently and comes first.
    * @param unattendedMs after idling for this long, PostgreSQL ends the transaction, in milliseconds
    */
-  abstract lock(within: Within, delivery: ClaimedDelivery, unattendedMs: number): Promise<DeliveryLock | undefined>;
+  abstract lock(
+    within: EnclosingTransaction,
+    delivery: ClaimedDelivery,
+    unattendedMs: number,
+  ): Promise<DeliveryLock | undefined>;
 
   /**
    * Marks the locked delivery done, as the last statement of its handler's transaction: both commit together or not at all.
    * @throws HandlerTransactionEndedError if it is no longer the transaction of the lock, so that nothing is marked
    */
-  abstract completeLocked(within: Within, delivery: ClaimedDelivery, lock: DeliveryLock): Promise<CompletedDelivery>;
+  abstract completeLocked(
+    within: EnclosingTransaction,
+    delivery: ClaimedDelivery,
+    lock: DeliveryLock,
+  ): Promise<CompletedDelivery>;
 
   /** Whether the delivery is marked done. */
   async isDone({ id }: ClaimedDelivery): Promise<boolean> {
@@ -238,12 +246,12 @@ export abstract class DeliveryStore<D extends Database = Database> {
    * @param code why the attempt could not begin; stored unless an earlier attempt has failed
    */
   async releaseUncounted(delivery: ClaimedDelivery, error: string, code: string, pauseMs: number): Promise<boolean> {
-    const given = await this.database.change(
+    const changedRows = await this.database.change(
       sql`UPDATE payment_acceptance.delivery SET last_error = ${error}, last_error_code = coalesce(last_error_code, ${code}),
          attempts = attempts - 1, lease_token = NULL, lease_until = NULL, due_at = ${this.database.now(pauseMs)}
        WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND ${isPending('state')}`,
     );
-    return given === 1;
+    return changedRows === 1;
   }
 
   /**
@@ -259,7 +267,7 @@ export abstract class DeliveryStore<D extends Database = Database> {
         : sql`state = 'PENDING', ended_at = NULL, due_at = ${this.database.now(pauseMs)}`;
     return this.database.transaction(async (tx) => {
       const [bill] = await this.database.rows<{ redacted: boolean }>(
-        sql`SELECT redacted_at IS NOT NULL AS redacted FROM payment_acceptance.bill WHERE intent_id = ${delivery.intentId} ${dialect.sharing}`,
+        sql`SELECT redacted_at IS NOT NULL AS redacted FROM payment_acceptance.bill WHERE intent_id = ${delivery.intentId} ${dialect.shareLockClause}`,
         { redacted: flag },
         tx,
       );
@@ -273,22 +281,22 @@ export abstract class DeliveryStore<D extends Database = Database> {
     });
   }
 
-  /** Consumers that no instance has hosted for {@link ABSENT_MS}, with their pending deliveries. */
+  /** Consumers that no instance has hosted for {@link CONSUMER_ABSENT_MS}, with their pending deliveries. */
   async absentConsumers(): Promise<AbsentConsumer[]> {
     const absent = await this.database.rows<Omit<AbsentConsumer, 'waiting'>>(
       sql`SELECT name, event_name AS event FROM payment_acceptance.consumer
-       WHERE last_seen_at < ${this.database.now(-ABSENT_MS)} ORDER BY 1, 2`,
+       WHERE last_seen_at < ${this.database.now(-CONSUMER_ABSENT_MS)} ORDER BY 1, 2`,
       {},
     );
-    const found: AbsentConsumer[] = [];
+    const consumers: AbsentConsumer[] = [];
     for (const { name, event } of absent) {
       const [row] = await this.database.rows<{ waiting: number }>(
-        sql`SELECT ${counted(sql`payment_acceptance.delivery WHERE state = 'PENDING' AND behind IN (FALSE, TRUE)
+        sql`SELECT ${limitedCount(sql`payment_acceptance.delivery WHERE state = 'PENDING' AND behind IN (FALSE, TRUE)
            AND consumer = ${name} AND event_name = ${event}`)} AS waiting`,
         { waiting: integer },
       );
-      found.push({ name, event, waiting: row?.waiting ?? 0 });
+      consumers.push({ name, event, waiting: row?.waiting ?? 0 });
     }
-    return found;
+    return consumers;
   }
 }

@@ -1,12 +1,12 @@
 import type { FailingConsumer, FailingShop, PaymentStats, ShopState } from '../statistics.js';
 import { Database } from '../../database/database.js';
 import { ORDER_NOT_FOUND } from '../../events/storage/delivery.store.js';
-import { freeAt } from '../../settlement/storage/check.store.js';
+import { isFreeAt } from '../../settlement/storage/check.store.js';
 import { IS_LOST } from '../../settlement/storage/lost-bills.js';
 import { integer } from '../../database/reading.js';
 import { ofScope } from '../../database/scope.js';
 import type { ShopScope } from '../../domain/shop-scope.js';
-import { COUNTED, counted, countWhere, rawSql, sql } from '../../database/statement.js';
+import { COUNT_LIMIT, limitedCount, countWhere, rawSql, sql } from '../../database/statement.js';
 
 /** The oldest delivery that waits for a consumer, of those whose latest error has this code; `null` for none. */
 export interface OldestDelivery {
@@ -46,21 +46,21 @@ export abstract class StatisticsStore {
     const deliveries = sql`payment_acceptance.delivery d`;
     const [read] = await this.database.rows<Omit<PaymentStats, 'oldestDeliveryMs'> & { oldestHintMs: number | null }>(
       sql`SELECT
-         ${counted(sql`payment_acceptance.bill WHERE state = 'UNKNOWN' AND ${shop}`)} AS "unknownBills",
-         ${counted(sql`payment_acceptance.lost_bill l WHERE ${IS_LOST} AND ${ofScope('l.shop', scope)}`)} AS "lostBills",
-         ${counted(sql`payment_acceptance.review WHERE state = 'OPEN' AND ${shop}`)} AS "openReviews",
+         ${limitedCount(sql`payment_acceptance.bill WHERE state = 'UNKNOWN' AND ${shop}`)} AS "unknownBills",
+         ${limitedCount(sql`payment_acceptance.lost_bill l WHERE ${IS_LOST} AND ${ofScope('l.shop', scope)}`)} AS "lostBills",
+         ${limitedCount(sql`payment_acceptance.review WHERE state = 'OPEN' AND ${shop}`)} AS "openReviews",
          (SELECT count(*) FROM (SELECT reason FROM payment_acceptance.review WHERE state = 'OPEN' AND ${shop}
-          LIMIT ${COUNTED}) waiting WHERE reason = 'unknown-status') AS "unknownStatuses",
-         ${counted(sql`${deliveries} WHERE state = 'DEAD' AND ${ofShop}`)} AS "deadLetters",
-         ${counted(sql`${deliveries} WHERE state = 'PENDING' AND ${ofShop}`)} AS "pendingDeliveries",
+          LIMIT ${COUNT_LIMIT}) waiting WHERE reason = 'unknown-status') AS "unknownStatuses",
+         ${limitedCount(sql`${deliveries} WHERE state = 'DEAD' AND ${ofShop}`)} AS "deadLetters",
+         ${limitedCount(sql`${deliveries} WHERE state = 'PENDING' AND ${ofShop}`)} AS "pendingDeliveries",
          (SELECT ${dialect.msBetween('min(next_check_at)', this.database.now())} FROM payment_acceptance.bill
           WHERE next_check_at <= ${this.database.now()} AND ${shop}) AS "oldestCheckMs",
          (SELECT ${dialect.msBetween('min(due_at)', this.database.now())} FROM (SELECT c.due_at FROM payment_acceptance.callback c
             JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id
-              AND (${freeAt(this.database.now())} OR b.bill_id IS NOT NULL AND b.${KEEPS_FAILING})
+              AND (${isFreeAt(this.database.now())} OR b.bill_id IS NOT NULL AND b.${KEEPS_FAILING})
           WHERE c.pending AND c.intent_id IS NOT NULL AND c.due_at <= ${this.database.now()} AND ${ofScope('c.shop', scope)}
-          LIMIT ${COUNTED}) due) AS "oldestHintMs",
-         ${counted(sql`payment_acceptance.callback c WHERE c.pending AND c.intent_id IS NULL
+          LIMIT ${COUNT_LIMIT}) due) AS "oldestHintMs",
+         ${limitedCount(sql`payment_acceptance.callback c WHERE c.pending AND c.intent_id IS NULL
           AND ${ofScope('c.shop', scope)}`)} AS "waitingCallbacks"`,
       {
         unknownBills: integer,
@@ -97,7 +97,7 @@ export abstract class StatisticsStore {
     return row?.ms ?? null;
   }
 
-  /** By `seq`, the ages of the events of these deliveries in milliseconds. */
+  /** The ages of these deliveries' events in milliseconds, by `seq`. */
   private async ages(deliveries: readonly OldestDelivery[]): Promise<Map<string, number>> {
     if (deliveries.length === 0) return new Map();
     const { dialect } = this.database;
@@ -118,29 +118,29 @@ export abstract class StatisticsStore {
     const counts = await this.database.rows<Pick<FailingConsumer, 'consumer' | 'deliveries' | 'ordersNotFound'>>(
       sql`SELECT consumer, count(*) AS deliveries, ${countWhere(sql`last_error_code = ${ORDER_NOT_FOUND}`)} AS "ordersNotFound"
        FROM (SELECT consumer, last_error_code FROM payment_acceptance.delivery WHERE state = 'PENDING' AND last_error_code IS NOT NULL
-         LIMIT ${COUNTED}) failing GROUP BY consumer`,
+         LIMIT ${COUNT_LIMIT}) failing GROUP BY consumer`,
       { deliveries: integer, ordersNotFound: integer },
     );
     const oldestFirst = failing
       .map(({ consumer, code, seq }) => ({ consumer, reason: String(code), oldestMs: ages.get(seq) ?? 0 }))
       .sort((a, b) => b.oldestMs - a.oldestMs);
-    const found = new Map<string, FailingConsumer>();
+    const byConsumer = new Map<string, FailingConsumer>();
     for (const { consumer, reason, oldestMs } of oldestFirst) {
-      if (found.has(consumer)) continue;
+      if (byConsumer.has(consumer)) continue;
       const { deliveries, ordersNotFound } = counts.find((each) => each.consumer === consumer) ?? {
         deliveries: 1,
         ordersNotFound: reason === ORDER_NOT_FOUND ? 1 : 0,
       };
-      found.set(consumer, { consumer, deliveries, ordersNotFound, oldestMs, reason });
+      byConsumer.set(consumer, { consumer, deliveries, ordersNotFound, oldestMs, reason });
     }
-    return [...found.values()].slice(0, limit);
+    return [...byConsumer.values()].slice(0, limit);
   }
 
   /** Shops with bills whose checks keep failing, those with the most bills first; at most `limit`. */
   failingShops(limit: number): Promise<FailingShop[]> {
     return this.database.rows<FailingShop>(
       sql`SELECT shop, count(*) AS bills FROM (SELECT shop FROM payment_acceptance.bill
-         WHERE ${KEEPS_FAILING} AND next_check_at IS NOT NULL LIMIT ${COUNTED}) failing
+         WHERE ${KEEPS_FAILING} AND next_check_at IS NOT NULL LIMIT ${COUNT_LIMIT}) failing
        GROUP BY shop ORDER BY bills DESC, shop LIMIT ${limit}`,
       { bills: integer },
     );

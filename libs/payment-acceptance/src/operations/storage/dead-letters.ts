@@ -9,15 +9,15 @@ import { join, rawSql, toSql, sql, type Expression, type Statement } from '../..
 
 /**
  * FROM and WHERE for the dead letters `d` of bills `b` that match the filter and the scope, as they are read in the order of
- * `seq` and `id`. @param later a condition for those of the next pages
+ * `seq` and `id`. @param afterCursor a condition for those of the next pages
  */
 export function deadLettersOf(
   dialect: Dialect,
   filter: DeadLetterFilter,
   scope: ShopScope,
-  later = rawSql(''),
+  afterCursor = rawSql(''),
 ): Statement {
-  return deliveriesOf(sql`d.state = 'DEAD' ${later}`, sql`d.seq, d.id`, dialect, filter, scope);
+  return deliveriesOf(sql`d.state = 'DEAD' ${afterCursor}`, sql`d.seq, d.id`, dialect, filter, scope);
 }
 
 /** The same for deliveries whose handler found no order, and that wait for their next attempt, in the order of `consumer` and `seq`. */
@@ -25,9 +25,9 @@ export function orderlessOf(
   dialect: Dialect,
   filter: DeadLetterFilter,
   scope: ShopScope,
-  later = rawSql(''),
+  afterCursor = rawSql(''),
 ): Statement {
-  return deliveriesOf(sql`${isOrderless('d')} ${later}`, sql`d.consumer, d.seq`, dialect, filter, scope);
+  return deliveriesOf(sql`${isOrderless('d')} ${afterCursor}`, sql`d.consumer, d.seq`, dialect, filter, scope);
 }
 
 export function isOrderless(delivery: Lowercase<string>): Statement {

@@ -21,7 +21,7 @@ export interface PostbackEvidence {
 
 const DAY_MS = 24 * 3_600_000;
 
-const WRITTEN = ['bill', 'payment', 'callback', 'event', 'review'];
+const WRITTEN_TABLES = ['bill', 'payment', 'callback', 'event', 'review'];
 
 /** What the doctor reads in the tables. Changes nothing. */
 @Injectable()
@@ -40,7 +40,7 @@ export class DoctorStore {
     return bill?.billId;
   }
 
-  /** Of the latest confirmed postbacks. */
+  /** The digests of the latest confirmed postbacks. */
   async digests(shop: string): Promise<DigestEvidence> {
     const [evidence] = await this.database.rows<DigestEvidence>(
       sql`SELECT count(*) AS confirmed, ${countWhere(sql`digest = 'match'`)} AS matching,
@@ -54,7 +54,7 @@ export class DoctorStore {
     return evidence ?? { confirmed: 0, matching: 0, absent: 0 };
   }
 
-  /** Of the latest payments of a day. */
+  /** How many of the latest payments of a day came with a postback. */
   async postbacks(shop: string): Promise<PostbackEvidence> {
     const announced = sql`EXISTS (SELECT 1 FROM payment_acceptance.callback c
       WHERE c.intent_id = latest.intent_id AND c.kind = 'postback')`;
@@ -70,9 +70,9 @@ export class DoctorStore {
   }
 
   /** What the database refuses to the user of this data source; `undefined` if nothing. Tries to change and delete no row. */
-  async refusedRight(): Promise<string | undefined> {
+  async missingPrivilege(): Promise<string | undefined> {
     try {
-      for (const table of WRITTEN.map((name) => rawSql(`payment_acceptance.${name}`))) {
+      for (const table of WRITTEN_TABLES.map((name) => rawSql(`payment_acceptance.${name}`))) {
         await this.database.change(sql`UPDATE ${table} SET shop = shop WHERE 1 = 0`);
         await this.database.change(sql`DELETE FROM ${table} WHERE 1 = 0`);
       }

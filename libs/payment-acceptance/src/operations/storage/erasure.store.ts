@@ -3,9 +3,9 @@ import { maskCards } from '../../common/redact.js';
 import type { IntentId, OrderId } from '../../domain/ids.js';
 import type { ErasedBill, ErasedPart } from '../records/erasure.js';
 import { Database } from '../../database/database.js';
-import { redactedCallbacks } from '../../callbacks/storage/redaction.js';
+import { redactableCallbacks } from '../../callbacks/storage/redaction.js';
 import { remove, type Redactable } from '../../database/redactable.js';
-import { markRedacted, redactedNotes, redactedParts } from '../../retention/storage/redaction.js';
+import { markRedacted, redactableNotes, redactableParts } from '../../retention/storage/redaction.js';
 import { sql, type Statement } from '../../database/statement.js';
 import type { OwnTransaction } from '../../database/own-transaction.js';
 
@@ -35,7 +35,10 @@ export class ErasureStore {
   }
 
   async openReviews(tx: OwnTransaction, intentIds: readonly IntentId[]): Promise<string[]> {
-    return this.ids(tx, sql`SELECT id FROM payment_acceptance.review WHERE ${this.of(intentIds)} AND state = 'OPEN'`);
+    return this.ids(
+      tx,
+      sql`SELECT id FROM payment_acceptance.review WHERE ${this.ofIntents(intentIds)} AND state = 'OPEN'`,
+    );
   }
 
   /** Removes it; returns from how many records of each part, and how many of the bills are newly marked as redacted. */
@@ -66,8 +69,8 @@ export class ErasureStore {
     const named = dialect.jsonText('detail', 'shop');
     const ofOrder = sql`${dialect.jsonText('detail', 'orderId')} = ${orderId} AND coalesce(${named}, ${shop}) = ${shop}`;
     return {
-      ...redactedParts(dialect, intentIds),
-      waitingCallbacks: redactedCallbacks(
+      ...redactableParts(dialect, intentIds),
+      waitingCallbacks: redactableCallbacks(
         sql`shop = ${shop} AND order_id = ${maskCards(orderId)} AND pending = TRUE AND intent_id IS NULL`,
       ),
       lostBills: {
@@ -75,7 +78,7 @@ export class ErasureStore {
         condition: sql`shop = ${shop} AND bill_id ${dialect.oneOf(billIds, 'text')} AND payments IS NOT NULL`,
         change: sql`payments = NULL`,
       },
-      notes: redactedNotes(dialect, sql`(target ${dialect.oneOf(targets, 'text')} OR ${ofOrder})`),
+      notes: redactableNotes(dialect, sql`(target ${dialect.oneOf(targets, 'text')} OR ${ofOrder})`),
     };
   }
 
@@ -86,16 +89,16 @@ export class ErasureStore {
     { shop, orderId }: OrderKey,
   ): Promise<string[]> {
     const { text } = this.database.dialect;
-    const reviews = sql`SELECT ${text('id')} AS id FROM payment_acceptance.review WHERE ${this.of(intentIds)}`;
-    const deliveries = sql`SELECT ${text('id')} AS id FROM payment_acceptance.delivery WHERE ${this.of(intentIds)}`;
+    const reviews = sql`SELECT ${text('id')} AS id FROM payment_acceptance.review WHERE ${this.ofIntents(intentIds)}`;
+    const deliveries = sql`SELECT ${text('id')} AS id FROM payment_acceptance.delivery WHERE ${this.ofIntents(intentIds)}`;
     const lost = sql`SELECT ${text('id')} AS id FROM payment_acceptance.lost_bill
       WHERE shop = ${shop} AND order_id = ${maskCards(orderId)} AND state = 'DISMISSED'`;
-    const found: string[] = [];
-    for (const statement of [reviews, deliveries, lost]) found.push(...(await this.ids(tx, statement)));
-    return found;
+    const targetIds: string[] = [];
+    for (const statement of [reviews, deliveries, lost]) targetIds.push(...(await this.ids(tx, statement)));
+    return targetIds;
   }
 
-  private of(intentIds: readonly IntentId[]): Statement {
+  private ofIntents(intentIds: readonly IntentId[]): Statement {
     return sql`intent_id ${this.database.dialect.oneOf(intentIds, 'uuid')}`;
   }
 

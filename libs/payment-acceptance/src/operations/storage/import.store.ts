@@ -17,7 +17,7 @@ export type KnownBill = Pick<BillRecord, 'orderId' | 'amount' | 'currency' | 'st
 export class ImportStore {
   constructor(private readonly database: Database) {}
 
-  async known(shop: string, billId: BillId, tx?: OwnTransaction): Promise<KnownBill | undefined> {
+  async findBill(shop: string, billId: BillId, tx?: OwnTransaction): Promise<KnownBill | undefined> {
     const [bill] = await this.database.rows<KnownBill>(
       sql`SELECT order_id AS "orderId", ${this.database.dialect.text('amount')} AS amount, currency, state
        FROM payment_acceptance.bill WHERE shop = ${shop} AND bill_id = ${billId}`,

@@ -2,14 +2,14 @@ import { Injectable } from '@nestjs/common';
 import type { LostBill } from '../records/lost-bill.js';
 import { isUuid } from '../../domain/uuid.js';
 import { Database } from '../../database/database.js';
-import { IS_LOST, WAITS } from '../../settlement/storage/lost-bills.js';
-import { integer, json, type Reading } from '../../database/reading.js';
+import { IS_LOST, IS_WAITING } from '../../settlement/storage/lost-bills.js';
+import { integer, json, type ColumnReaders } from '../../database/reading.js';
 import { ofScope } from '../../database/scope.js';
 import type { ShopScope } from '../../domain/shop-scope.js';
 import { rawSql, sql, type Statement } from '../../database/statement.js';
 import type { OwnTransaction } from '../../database/own-transaction.js';
 
-const LOST_BILL: Reading<LostBill> = { namedOrderCount: integer, payments: json, paymentCount: integer };
+const LOST_BILL_READERS: ColumnReaders<LostBill> = { namedOrderCount: integer, payments: json, paymentCount: integer };
 
 /** The statements of lost bills: those that the service created but that are missing from the ledger. */
 @Injectable()
@@ -21,12 +21,12 @@ export class LostBillStore {
    * @param after id of the last one of the previous page
    */
   list(limit: number, scope: ShopScope, after?: string): Promise<LostBill[]> {
-    const later =
+    const afterCursor =
       after !== undefined && isUuid(after)
         ? sql`AND (l.found_at, l.id) > (SELECT found_at, id FROM payment_acceptance.lost_bill
            WHERE id = ${after} AND ${ofScope('shop', scope)})`
         : rawSql('');
-    return this.read(sql`${ofScope('l.shop', scope)} ${later} ORDER BY l.found_at, l.id LIMIT ${limit}`);
+    return this.read(sql`${ofScope('l.shop', scope)} ${afterCursor} ORDER BY l.found_at, l.id LIMIT ${limit}`);
   }
 
   /** `undefined` if there is none, or if it is no longer lost. */
@@ -36,7 +36,7 @@ export class LostBillStore {
     return lost;
   }
 
-  /** What the service listed of it, which is not ours to keep, goes. */
+  /** Also removes the payments that the service listed, which are not ours to keep. */
   async dismiss(tx: OwnTransaction, id: string): Promise<boolean> {
     const dismissed = await this.database.change(
       sql`UPDATE payment_acceptance.lost_bill SET state = 'DISMISSED', ask_after = NULL, payments = NULL WHERE id = ${id} AND state = 'LOST'`,
@@ -50,13 +50,13 @@ export class LostBillStore {
     return this.database.rows<LostBill>(
       sql`SELECT l.id, l.shop, l.bill_id AS "billId", l.order_id AS "namedOrderId", (
            SELECT count(DISTINCT c.order_id) FROM payment_acceptance.callback c WHERE c.shop = l.shop
-             AND c.bill_id = l.bill_id AND ${WAITS}) AS "namedOrderCount", (
+             AND c.bill_id = l.bill_id AND ${IS_WAITING}) AS "namedOrderCount", (
            SELECT u.intent_id FROM payment_acceptance.bill u WHERE u.shop = l.shop AND u.order_id = l.order_id
              AND u.state = 'UNKNOWN' ORDER BY u.attempt DESC LIMIT 1) AS "unknownIntentId",
          ${text('l.payments')} AS payments, l.listed AS "paymentCount", ${iso('l.first_postback_at')} AS "firstPostbackAt",
          ${iso('l.found_at')} AS "foundAt", ${iso('l.asked_at')} AS "askedAt"
        FROM payment_acceptance.lost_bill l WHERE ${IS_LOST} AND ${which}`,
-      LOST_BILL,
+      LOST_BILL_READERS,
     );
   }
 }

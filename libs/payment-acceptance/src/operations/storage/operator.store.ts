@@ -8,7 +8,7 @@ import type { DeadLetterFilter } from '../records/dead-letter.js';
 import { Database } from '../../database/database.js';
 import { deadLettersOf, isOrderless, orderlessOf } from './dead-letters.js';
 import { LONG_STATEMENT_TIMEOUT_MS } from '../../database/statement-timeout.js';
-import { ABSENT_MS, type DeliveryQueue } from '../../events/storage/delivery.store.js';
+import { CONSUMER_ABSENT_MS, type DeliveryQueue } from '../../events/storage/delivery.store.js';
 import { PaymentOperatorActionError } from '../operator.errors.js';
 import { integer } from '../../database/reading.js';
 import { ofScope } from '../../database/scope.js';
@@ -64,7 +64,7 @@ export class OperatorStore {
   }
 
   /**
-   * Forgets which events a consumer takes that no instance has hosted for {@link ABSENT_MS}: no settlement writes deliveries of them from
+   * Forgets which events a consumer takes that no instance has hosted for {@link CONSUMER_ABSENT_MS}: no settlement writes deliveries of them from
    * now on, unless an instance hosts them again.
    * @returns how many it has forgotten, and how many are hosted
    */
@@ -74,7 +74,7 @@ export class OperatorStore {
   ): Promise<{ readonly forgotten: number; readonly hosted: number }> {
     const name = databaseText(consumer);
     const forgotten = await this.database.change(
-      sql`DELETE FROM payment_acceptance.consumer WHERE name = ${name} AND last_seen_at < ${this.database.now(-ABSENT_MS)}`,
+      sql`DELETE FROM payment_acceptance.consumer WHERE name = ${name} AND last_seen_at < ${this.database.now(-CONSUMER_ABSENT_MS)}`,
       tx,
     );
     const [row] = await this.database.rows<{ hosted: number }>(
@@ -86,7 +86,7 @@ export class OperatorStore {
   }
 
   /** Some deliveries that a consumer has not taken, of events that no instance hosts for it. */
-  async untaken(consumer: string, state: 'PENDING' | 'DEAD'): Promise<string[]> {
+  async findUntaken(consumer: string, state: 'PENDING' | 'DEAD'): Promise<string[]> {
     const rows = await this.database.rows<{ id: string }>(
       sql`SELECT ${this.database.dialect.text('d.id')} AS id FROM payment_acceptance.delivery d
        WHERE d.state = ${state} AND ${this.isUntaken(consumer, sql`d`)} LIMIT ${READ_AT_ONCE}`.withTimeout(
@@ -128,7 +128,7 @@ export class OperatorStore {
     return id;
   }
 
-  /** Counts on in the record of an action that goes on; what an erasure has removed from it stays removed. */
+  /** Updates the counts in the record of an action still in progress; what an erasure has removed from it stays removed. */
   async amend(id: string, counts: Readonly<Record<string, number>>, tx?: OwnTransaction): Promise<void> {
     const detail = this.database.dialect.jsonWith('detail', counts);
     await this.database.change(
@@ -211,18 +211,18 @@ export class OperatorStore {
     return row ? row.dead + row.orderless : 0;
   }
 
-  /** The dead letters that {@link replay} would make due now, those of the oldest events first; of many the first of these. */
+  /** The dead letters that {@link replay} would make due now, the oldest events first; at most {@link READ_AT_ONCE}. */
   deadToReplay(filter: DeadLetterFilter, scope: ShopScope, after?: DeliveryToReplay): Promise<DeliveryToReplay[]> {
-    const later = after ? sql`AND d.seq >= ${after.seq} AND (d.seq, d.id) > (${after.seq}, ${after.id})` : sql``;
-    return this.toReplay(deadLettersOf(this.database.dialect, filter, scope, later), sql`d.seq, d.id`);
+    const afterCursor = after ? sql`AND d.seq >= ${after.seq} AND (d.seq, d.id) > (${after.seq}, ${after.id})` : sql``;
+    return this.toReplay(deadLettersOf(this.database.dialect, filter, scope, afterCursor), sql`d.seq, d.id`);
   }
 
-  /** The same for deliveries that wait for their order, consumer by consumer. */
+  /** The same for deliveries that wait for their order, ordered by consumer. */
   orderlessToReplay(filter: DeadLetterFilter, scope: ShopScope, after?: DeliveryToReplay): Promise<DeliveryToReplay[]> {
-    const later = after
+    const afterCursor = after
       ? sql`AND d.consumer >= ${after.consumer} AND (d.consumer, d.seq) > (${after.consumer}, ${after.seq})`
       : sql``;
-    return this.toReplay(orderlessOf(this.database.dialect, filter, scope, later), sql`d.consumer, d.seq`);
+    return this.toReplay(orderlessOf(this.database.dialect, filter, scope, afterCursor), sql`d.consumer, d.seq`);
   }
 
   private toReplay(which: Statement, order: Statement): Promise<DeliveryToReplay[]> {
@@ -241,8 +241,9 @@ export class OperatorStore {
   async replay(tx: OwnTransaction, ids: readonly string[]): Promise<number> {
     const { dialect } = this.database;
     const isDead = sql`d.state = 'DEAD'`;
-    // A subquery, or the planner would look for them among all that waits or is dead, which it may believe to be little. An
-    // attempt in flight finds the order, or is retried by itself. MariaDB sets one column after the other: the state last.
+    // A subquery, because the planner would otherwise search all deliveries that wait or are dead, which it may believe to
+    // be few. An attempt in flight finds the order, or is retried by itself. MariaDB sets one column after the other: the
+    // state last.
     return this.database.change(
       sql`UPDATE payment_acceptance.delivery d ${dialect.byPrimaryKey} SET attempts = 0, due_at = ${dialect.now(0)},
          replays = replays + CASE WHEN ${isDead} THEN 1 ELSE 0 END, behind = (behind OR ${isDead}), ended_at = NULL,

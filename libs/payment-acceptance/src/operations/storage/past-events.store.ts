@@ -41,8 +41,8 @@ export class PastEventsStore {
     return counted?.missing ?? 0;
   }
 
-  /** The events that are missing, the oldest first; of many the first of these. */
-  missing(filter: PastEventFilter, scope: ShopScope, after?: PastEvent): Promise<PastEvent[]> {
+  /** The events that are missing, the oldest first; at most {@link READ_AT_ONCE}. */
+  findMissing(filter: PastEventFilter, scope: ShopScope, after?: PastEvent): Promise<PastEvent[]> {
     const { dialect } = this.database;
     // A few events are found by their bill, all others page by page: the first page skips what is older than `from`.
     const isSelective = filter.orderId !== undefined;
@@ -57,7 +57,10 @@ export class PastEventsStore {
     );
   }
 
-  /** Creates those of these deliveries that are still missing, `behind` until `DeliveryStore.free` clears them; their number. */
+  /**
+   * Creates those of these deliveries that are still missing, `behind` until `DeliveryStore.free` clears them; returns their
+   * number.
+   */
   async deliver(
     tx: OwnTransaction,
     filter: PastEventFilter,
@@ -69,15 +72,15 @@ export class PastEventsStore {
       events.map(({ seq }) => seq),
       'bigint',
     );
-    const made = await this.database.rows(
+    const inserted = await this.database.rows(
       sql`INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, due_at, behind)
        SELECT e.id, e.name, e.seq, e.intent_id, ${this.name(filter)}, 'PENDING', ${this.database.now()}, TRUE
-       FROM payment_acceptance.event e WHERE ${this.isMissing(filter, scope)} AND e.seq ${these} ORDER BY e.seq ${dialect.unlessThere('event_id')}
+       FROM payment_acceptance.event e WHERE ${this.isMissing(filter, scope)} AND e.seq ${these} ORDER BY e.seq ${dialect.ignoreExisting('event_id')}
        RETURNING event_id`,
       {},
       tx,
     );
-    return made.length;
+    return inserted.length;
   }
 
   private name({ consumer }: PastEventFilter): Statement {
@@ -88,7 +91,7 @@ export class PastEventsStore {
   private isMissing(filter: PastEventFilter, scope: ShopScope): Statement {
     const { event, shop, orderId, from, to } = filter;
     const { dialect } = this.database;
-    const at = (instant: Date): Statement => dialect.instant(instant.getTime());
+    const toInstant = (instant: Date): Statement => dialect.instant(instant.getTime());
     const consumer = this.name(filter);
     const conditions = [
       sql`(SELECT c.shops IS NULL OR ${dialect.listHas('c.shops', 'e.shop')} FROM payment_acceptance.consumer c
@@ -100,8 +103,8 @@ export class PastEventsStore {
         : [
             sql`e.intent_id IN (SELECT b.intent_id FROM payment_acceptance.bill b WHERE b.order_id = ${databaseText(orderId)})`,
           ]),
-      ...(from === undefined ? [] : [sql`e.occurred_at >= ${at(from)}`]),
-      ...(to === undefined ? [] : [sql`e.occurred_at < ${at(to)}`]),
+      ...(from === undefined ? [] : [sql`e.occurred_at >= ${toInstant(from)}`]),
+      ...(to === undefined ? [] : [sql`e.occurred_at < ${toInstant(to)}`]),
       ofScope('e.shop', scope),
       sql`NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery d WHERE d.event_id = e.id AND d.consumer = ${consumer}
         ${dialect.rowByRow})`,

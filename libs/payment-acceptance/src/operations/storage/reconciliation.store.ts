@@ -3,7 +3,7 @@ import type { BillState } from '../../domain/bill.js';
 import type { LedgerPayment } from '../../domain/payment.js';
 import { FIRST_UUID } from '../../domain/uuid.js';
 import { Database } from '../../database/database.js';
-import { flag, instant, type Reading } from '../../database/reading.js';
+import { flag, instant, type ColumnReaders } from '../../database/reading.js';
 import { REPORT_STATEMENT_TIMEOUT_MS } from '../../database/statement-timeout.js';
 import { rawSql, toSql, sql, type Expression, type Statement } from '../../database/statement.js';
 import type { BillId, IntentId, OrderId, PaymentId } from '../../domain/ids.js';
@@ -51,7 +51,7 @@ export interface ReconciliationSpan {
   readonly followedSince: Date | null;
 }
 
-const PAYMENT: Reading<PaymentToReconcile> = { firstSeenAt: instant, succeeded: flag };
+const PAYMENT_READERS: ColumnReaders<PaymentToReconcile> = { firstSeenAt: instant, succeeded: flag };
 
 /** Reads what is compared with the service's lists. Read-only. */
 @Injectable()
@@ -92,7 +92,7 @@ export class ReconciliationStore {
     return this.database.rows<PaymentToReconcile>(
       sql`SELECT ${this.paymentColumns()} FROM payment_acceptance.payment p WHERE p.intent_id = ${intentId}
        ORDER BY p.first_seen_at, p.payment_id`,
-      PAYMENT,
+      PAYMENT_READERS,
     );
   }
 
@@ -125,7 +125,7 @@ export class ReconciliationStore {
        FROM payment_acceptance.payment p JOIN payment_acceptance.bill b ON b.intent_id = p.intent_id WHERE ${condition}`.withTimeout(
         REPORT_STATEMENT_TIMEOUT_MS,
       ),
-      PAYMENT,
+      PAYMENT_READERS,
     );
   }
 

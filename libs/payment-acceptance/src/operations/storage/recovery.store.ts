@@ -53,10 +53,10 @@ export class RecoveryStore {
 
   /** Schedules checks of the bills after `inMs` milliseconds, unless they are due earlier. */
   async recheck(intentIds: readonly IntentId[], inMs: number): Promise<void> {
-    const at = this.database.now(inMs);
+    const checkAt = this.database.now(inMs);
     await this.database.change(
-      sql`UPDATE payment_acceptance.bill SET next_check_at = ${at}
-       WHERE intent_id ${this.database.dialect.oneOf(intentIds, 'uuid')} AND (next_check_at IS NULL OR next_check_at > ${at})`,
+      sql`UPDATE payment_acceptance.bill SET next_check_at = ${checkAt}
+       WHERE intent_id ${this.database.dialect.oneOf(intentIds, 'uuid')} AND (next_check_at IS NULL OR next_check_at > ${checkAt})`,
     );
   }
 

@@ -1,4 +1,4 @@
-import { redactedCallbacks } from '../../callbacks/storage/redaction.js';
+import { redactableCallbacks } from '../../callbacks/storage/redaction.js';
 import type { Database } from '../../database/database.js';
 import type { Dialect } from '../../database/dialect.js';
 import { remove, type Redactable } from '../../database/redactable.js';
@@ -16,7 +16,7 @@ export type RedactedPart = 'bills' | 'payments' | 'events' | 'callbacks' | 'deli
  * All personal data recorded about these bills, table by table. What identifies a payment and what books need stays: ids,
  * amounts, states, times. docs/privacy.md lists both.
  */
-export function redactedParts(dialect: Dialect, intentIds: readonly IntentId[]): Record<RedactedPart, Redactable> {
+export function redactableParts(dialect: Dialect, intentIds: readonly IntentId[]): Record<RedactedPart, Redactable> {
   const ofBill = sql`intent_id ${dialect.oneOf(intentIds, 'uuid')}`;
   const { jsonText, jsonWith } = dialect;
   return {
@@ -39,7 +39,7 @@ export function redactedParts(dialect: Dialect, intentIds: readonly IntentId[]):
       change: sql`payload = CASE name WHEN 'bill.expired' THEN ${jsonWith('payload', { custom: null, redacted: true })}
         ELSE ${jsonWith('payload', { custom: null, fromCard: null, redacted: true })} END`,
     },
-    callbacks: redactedCallbacks(ofBill),
+    callbacks: redactableCallbacks(ofBill),
     deliveries: {
       table: sql`payment_acceptance.delivery`,
       condition: sql`${ofBill} AND last_error IS NOT NULL`,
@@ -49,7 +49,7 @@ export function redactedParts(dialect: Dialect, intentIds: readonly IntentId[]):
 }
 
 /** The notes of operators' actions. @param which selects the actions */
-export function redactedNotes({ jsonText, jsonWith }: Dialect, which: Statement): Redactable {
+export function redactableNotes({ jsonText, jsonWith }: Dialect, which: Statement): Redactable {
   return {
     table: sql`payment_acceptance.operator_action`,
     condition: sql`${which} AND ${jsonText('detail', 'note')} <> ''`,
@@ -89,6 +89,6 @@ export async function redactBills(
   if (intentIds.length === 0) return 0;
   // First, since it locks the bills: what is written meanwhile comes before or after the removal, not beside it.
   const marked = await markRedacted(database, intentIds, tx);
-  for (const part of Object.values(redactedParts(database.dialect, intentIds))) await remove(database, part, tx);
+  for (const part of Object.values(redactableParts(database.dialect, intentIds))) await remove(database, part, tx);
   return marked;
 }

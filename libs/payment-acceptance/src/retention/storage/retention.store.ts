@@ -5,10 +5,10 @@ import { remove } from '../../database/redactable.js';
 import { LONG_STATEMENT_TIMEOUT_MS } from '../../database/statement-timeout.js';
 import { rawSql, sql, type Statement } from '../../database/statement.js';
 import { IS_LOST } from '../../settlement/storage/lost-bills.js';
-import { redactBills, redactedNotes } from './redaction.js';
+import { redactBills, redactableNotes } from './redaction.js';
 
 /** The rows of a batch. */
-export interface Old {
+export interface OldRows {
   readonly table: KeyedTable;
   /** Selects the rows `t` that are old enough. */
   readonly condition: Statement;
@@ -17,7 +17,7 @@ export interface Old {
 }
 
 /** Whether no review of the callback's bill is open: its evidence must stay. */
-const DECIDED = sql`NOT EXISTS (
+const HAS_NO_OPEN_REVIEW = sql`NOT EXISTS (
   SELECT 1 FROM payment_acceptance.review r WHERE r.intent_id = t.intent_id AND r.state = 'OPEN')`;
 
 /**
@@ -29,14 +29,14 @@ export abstract class RetentionStore {
   constructor(protected readonly database: Database) {}
 
   /** Callbacks that were consumed, and have their raw fields. Each database finds them by an index of its own. */
-  protected abstract unredactedCallbacks(before: Statement): Old;
-  protected abstract unredactedBills(before: Statement): Old;
-  protected abstract notedActions(before: Statement): Old;
+  protected abstract unredactedCallbacks(before: Statement): OldRows;
+  protected abstract unredactedBills(before: Statement): OldRows;
+  protected abstract actionsWithNotes(before: Statement): OldRows;
 
   /** Empties the raw fields of consumed callbacks; their outcome stays. */
   redactCallbacks(afterMs: number, limit: number): Promise<number> {
     const { table, condition, order } = this.unredactedCallbacks(this.database.now(-afterMs));
-    return this.batch({ table, condition: sql`${condition} AND ${DECIDED}`, order }, limit, (ids, tx) =>
+    return this.batch({ table, condition: sql`${condition} AND ${HAS_NO_OPEN_REVIEW}`, order }, limit, (ids, tx) =>
       this.database.change(
         sql`UPDATE payment_acceptance.callback SET fields = '{}' WHERE id ${this.database.dialect.oneOf(ids, 'uuid')}`,
         tx,
@@ -45,7 +45,7 @@ export abstract class RetentionStore {
   }
 
   deleteCallbacks(afterMs: number, limit: number): Promise<number> {
-    const condition = sql`t.pending = FALSE AND t.received_at < ${this.database.now(-afterMs)} AND ${DECIDED}`;
+    const condition = sql`t.pending = FALSE AND t.received_at < ${this.database.now(-afterMs)} AND ${HAS_NO_OPEN_REVIEW}`;
     return this.batch({ table: 'callback', condition, order: sql`t.received_at` }, limit, (ids, tx) =>
       this.database.delete(tx, 'callback', ids),
     );
@@ -65,26 +65,28 @@ export abstract class RetentionStore {
   /** Removes the notes of operators' actions; the actions stay. */
   redactNotes(afterMs: number, limit: number): Promise<number> {
     const { dialect } = this.database;
-    return this.batch(this.notedActions(this.database.now(-afterMs)), limit, (ids, tx) =>
-      remove(this.database, redactedNotes(dialect, sql`id ${dialect.oneOf(ids, 'uuid')}`), tx),
+    return this.batch(this.actionsWithNotes(this.database.now(-afterMs)), limit, (ids, tx) =>
+      remove(this.database, redactableNotes(dialect, sql`id ${dialect.oneOf(ids, 'uuid')}`), tx),
     );
   }
 
   /** Finds rows first and locks them by key, so that no others are locked on the way. */
   private batch(
-    { table, condition, order }: Old,
+    { table, condition, order }: OldRows,
     limit: number,
     work: (ids: readonly string[], tx: OwnTransaction) => Promise<number>,
   ): Promise<number> {
-    const { text, turn } = this.database.dialect;
+    const { text, retentionLock: turn } = this.database.dialect;
     return this.database.transaction(async (tx) => {
       const [taken] = await this.database.rows<{ mine: boolean }>(sql`SELECT ${turn.take} AS mine`, { mine: flag }, tx);
       if (!taken?.mine) return 0;
       try {
         const finding = sql`SELECT ${text(sql`t.${keyOf(table)}`)} AS id FROM payment_acceptance.${rawSql(table)} t
           WHERE ${condition} ORDER BY ${order} LIMIT ${limit}`.withTimeout(LONG_STATEMENT_TIMEOUT_MS);
-        const found = (await this.database.rows<{ id: string }>(finding, {}, tx)).map(({ id }) => id);
-        return found.length > 0 ? await work(await this.database.lockFree(tx, table, found, condition), tx) : 0;
+        const candidateIds = (await this.database.rows<{ id: string }>(finding, {}, tx)).map(({ id }) => id);
+        return candidateIds.length > 0
+          ? await work(await this.database.lockFree(tx, table, candidateIds, condition), tx)
+          : 0;
       } finally {
         if (turn.end) await this.database.change(turn.end, tx);
       }

@@ -4,7 +4,7 @@ import type { ClaimedBill } from '../../domain/claim.js';
 import type { IntentId } from '../../domain/ids.js';
 import type { Database } from '../../database/database.js';
 import type { Dialect } from '../../database/dialect.js';
-import { flag, instant, integer, type Reading } from '../../database/reading.js';
+import { flag, instant, integer, type ColumnReaders } from '../../database/reading.js';
 import { rawSql, sql, type Statement } from '../../database/statement.js';
 import type { OwnTransaction } from '../../database/own-transaction.js';
 
@@ -27,7 +27,7 @@ export interface ClaimedBills {
 /** A claimed bill as a statement returns it. */
 export type ClaimedBillRow = Omit<ClaimedBill, 'hints'>;
 
-export const CLAIMED_BILL: Reading<ClaimedBillRow> = {
+export const CLAIMED_BILL_READERS: ColumnReaders<ClaimedBillRow> = {
   scheduled: flag,
   failedChecks: integer,
   openedAt: instant,
@@ -38,10 +38,10 @@ export const CLAIMED_BILL: Reading<ClaimedBillRow> = {
 };
 
 /** How many hints a check answers at most. */
-export const HINTS_PER_BILL = 5_000;
+export const MAX_HINTS_PER_CHECK = 5_000;
 
 /** How many hints a claim reads per bill: a payment usually has a postback and a redirect. */
-export const HINTS_OF_A_CLAIM = 4;
+export const HINTS_PER_CLAIMED_BILL = 4;
 
 /** The columns of a claimed bill `b`, except `scheduled` and `shopRefused`. */
 export function claimedColumns({ epochMs }: Dialect, now: Statement): Statement {
@@ -51,7 +51,7 @@ export function claimedColumns({ epochMs }: Dialect, now: Statement): Statement 
 }
 
 /** Condition for a bill that can be claimed: it has an id at the service, no lease, and no recent check. */
-export function freeAt(now: Statement, bill: 'b' | 't' = 'b'): Statement {
+export function isFreeAt(now: Statement, bill: 'b' | 't' = 'b'): Statement {
   const b = rawSql(bill);
   return sql`${b}.bill_id IS NOT NULL AND (${b}.lease_until IS NULL OR ${b}.lease_until < ${now}) AND ${b}.check_after <= ${now}`;
 }

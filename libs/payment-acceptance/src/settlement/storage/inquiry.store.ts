@@ -2,12 +2,12 @@ import { Injectable } from '@nestjs/common';
 import type { BillId } from '../../domain/ids.js';
 import type { ReportedPayment } from '../../domain/payment.js';
 import { Database } from '../../database/database.js';
-import { IS_LOST, NOT_IN_LEDGER, WAITS } from './lost-bills.js';
+import { IS_LOST, NOT_IN_LEDGER, IS_WAITING } from './lost-bills.js';
 import { integer } from '../../database/reading.js';
 import { join, rawSql, sql, type Statement } from '../../database/statement.js';
 
 /** A bill named by a postback, for which the service is to be asked. */
-export interface SoughtBill {
+export interface BillToAsk {
   readonly billId: BillId;
   /** How often the service was already asked for it. */
   readonly asks: number;
@@ -52,9 +52,9 @@ export class InquiryStore {
     );
     return this.database.rows<ShopToAsk>(
       sql`SELECT s.shop, ${saved} AS "savedMs" FROM (
-         SELECT c.shop FROM payment_acceptance.callback c WHERE ${WAITS}
+         SELECT c.shop FROM payment_acceptance.callback c WHERE ${IS_WAITING}
          UNION SELECT l.shop FROM payment_acceptance.lost_bill l WHERE l.ask_after <= ${this.database.now()}) named
-       JOIN payment_acceptance.shop_state s ON s.shop = named.shop WHERE ${this.mayAsk()} ORDER BY s.shop`,
+       JOIN payment_acceptance.shop_state s ON s.shop = named.shop WHERE ${this.isInquiryDue()} ORDER BY s.shop`,
       { savedMs: integer },
     );
   }
@@ -63,11 +63,11 @@ export class InquiryStore {
    * Bills that were never asked for. Each counts once, however many postbacks name it.
    * @param creationMs how long a creation may still be in flight after its postback has come
    */
-  nextNew(shop: string, which: 'newest' | 'oldest', creationMs: number, limit: number): Promise<SoughtBill[]> {
-    return this.database.rows<SoughtBill>(
+  findNew(shop: string, which: 'newest' | 'oldest', creationMs: number, limit: number): Promise<BillToAsk[]> {
+    return this.database.rows<BillToAsk>(
       sql`SELECT named.bill_id AS "billId", 0 AS asks FROM (
          SELECT c.shop, c.bill_id, min(c.received_at) AS first_at, max(c.received_at) AS last_at
-         FROM payment_acceptance.callback c WHERE c.shop = ${shop} AND ${WAITS}
+         FROM payment_acceptance.callback c WHERE c.shop = ${shop} AND ${IS_WAITING}
          GROUP BY c.shop, c.bill_id
          HAVING min(c.received_at) <= ${this.database.now(-creationMs)}) named
        WHERE ${isNotIn('lost_bill')} AND ${isNotIn('bill')}
@@ -77,22 +77,22 @@ export class InquiryStore {
   }
 
   /** Bills that are due to be asked for again. */
-  nextAgain(shop: string, limit: number): Promise<SoughtBill[]> {
-    return this.database.rows<SoughtBill>(
+  findDueAgain(shop: string, limit: number): Promise<BillToAsk[]> {
+    return this.database.rows<BillToAsk>(
       sql`SELECT l.bill_id AS "billId", l.asks FROM payment_acceptance.lost_bill l
        WHERE l.shop = ${shop} AND l.ask_after <= ${this.database.now()} AND ${NOT_IN_LEDGER} ORDER BY l.ask_after LIMIT ${limit}`,
       { asks: integer },
     );
   }
 
-  /** Whether more than so many callbacks of the shop wait for unknown bills. */
-  async waitMoreThan(most: number, shop: string): Promise<boolean> {
+  /** Whether more than `most` callbacks of the shop wait for unknown bills. */
+  async hasMoreWaiting(maxWaiting: number, shop: string): Promise<boolean> {
     const [row] = await this.database.rows<{ waiting: number }>(
-      sql`SELECT count(*) AS waiting FROM (SELECT 1 FROM payment_acceptance.callback c WHERE c.shop = ${shop} AND ${WAITS}
-         LIMIT ${most + 1}) counted`,
+      sql`SELECT count(*) AS waiting FROM (SELECT 1 FROM payment_acceptance.callback c WHERE c.shop = ${shop} AND ${IS_WAITING}
+         LIMIT ${maxWaiting + 1}) counted`,
       { waiting: integer },
     );
-    return (row?.waiting ?? 0) > most;
+    return (row?.waiting ?? 0) > maxWaiting;
   }
 
   /**
@@ -100,18 +100,18 @@ export class InquiryStore {
    * single statement, so that the shop's row is locked only briefly.
    * @param gapMs pause until the next turn of any instance
    */
-  async takeTurn(
+  async reserveRequests(
     { shop, savedMs }: ShopToAsk,
     requests: number,
     requestsPerSecond: number,
     gapMs: number,
   ): Promise<boolean> {
-    const spent = this.database.now(Math.round((requests * 1_000) / requestsPerSecond) - savedMs);
-    const taken = await this.database.change(
-      sql`UPDATE payment_acceptance.shop_state SET next_inquiry_at = ${this.database.now(gapMs)}, next_request_at = ${spent}
-       WHERE shop = ${shop} AND ${this.mayAsk()} AND next_request_at <= ${spent}`,
+    const nextRequestAt = this.database.now(Math.round((requests * 1_000) / requestsPerSecond) - savedMs);
+    const changedRows = await this.database.change(
+      sql`UPDATE payment_acceptance.shop_state SET next_inquiry_at = ${this.database.now(gapMs)}, next_request_at = ${nextRequestAt}
+       WHERE shop = ${shop} AND ${this.isInquiryDue()} AND next_request_at <= ${nextRequestAt}`,
     );
-    return taken === 1;
+    return changedRows === 1;
   }
 
   /** Postpones the shop's next inquiry. */
@@ -123,46 +123,48 @@ export class InquiryStore {
   }
 
   /** Leases bills to one instance: until then, no other asks for them. @param newId makes ids of new records */
-  async lease(shop: string, sought: readonly SoughtBill[], leaseMs: number, newId: () => string): Promise<void> {
-    const leased = this.database.now(leaseMs);
-    const rows = sought.map(
-      ({ billId }) => sql`(${newId()}, ${shop}, ${billId}, 'SOUGHT', 0, ${this.database.now()}, ${leased})`,
+  async lease(shop: string, bills: readonly BillToAsk[], leaseMs: number, newId: () => string): Promise<void> {
+    const leasedUntil = this.database.now(leaseMs);
+    const rows = bills.map(
+      ({ billId }) => sql`(${newId()}, ${shop}, ${billId}, 'SOUGHT', 0, ${this.database.now()}, ${leasedUntil})`,
     );
     await this.database.change(
       sql`INSERT INTO payment_acceptance.lost_bill (id, shop, bill_id, state, asks, asked_at, ask_after)
-       VALUES ${join(rows, ', ')} ${this.database.dialect.unlessThere('shop')}`,
+       VALUES ${join(rows, ', ')} ${this.database.dialect.ignoreExisting('shop')}`,
     );
     await this.database.change(
-      sql`UPDATE payment_acceptance.lost_bill SET ask_after = ${leased}
-       WHERE ${this.areThese(shop, sought)} AND state <> 'DISMISSED'`,
+      sql`UPDATE payment_acceptance.lost_bill SET ask_after = ${leasedUntil}
+       WHERE ${this.isOneOf(shop, bills)} AND state <> 'DISMISSED'`,
     );
   }
 
   /** Counts a request for each. @param pauseMs pause before they may be asked for again; `null` for never */
-  async noteAsked(shop: string, asked: readonly SoughtBill[], pauseMs: number | null): Promise<void> {
+  async noteAsked(shop: string, bills: readonly BillToAsk[], pauseMs: number | null): Promise<void> {
     const askAfter = pauseMs === null ? null : this.database.now(pauseMs);
     await this.database.change(
       sql`UPDATE payment_acceptance.lost_bill SET asks = asks + 1, asked_at = ${this.database.now()}, ask_after = ${askAfter}
-       WHERE ${this.areThese(shop, asked)} AND state <> 'DISMISSED'`,
+       WHERE ${this.isOneOf(shop, bills)} AND state <> 'DISMISSED'`,
     );
   }
 
   /** Forgets bills that the service does not know, with the postbacks that named them at least `beforeMs` ago. */
-  async forgetThese(shop: string, unknown: readonly SoughtBill[], beforeMs: number): Promise<void> {
-    const these = this.areThese(shop, unknown);
+  async forgetBills(shop: string, unknown: readonly BillToAsk[], beforeMs: number): Promise<void> {
+    const condition = this.isOneOf(shop, unknown);
     await this.database.change(
-      sql`DELETE FROM payment_acceptance.callback WHERE ${these} AND pending = TRUE AND intent_id IS NULL
+      sql`DELETE FROM payment_acceptance.callback WHERE ${condition} AND pending = TRUE AND intent_id IS NULL
          AND received_at <= ${this.database.now(-beforeMs)}`,
     );
-    await this.database.change(sql`DELETE FROM payment_acceptance.lost_bill WHERE ${these} AND state = 'SOUGHT'`);
+    await this.database.change(sql`DELETE FROM payment_acceptance.lost_bill WHERE ${condition} AND state = 'SOUGHT'`);
   }
 
-  /** Stores that the service has confirmed the bill. Returns whether that is news and the ledger still lacks the bill. */
-  async found(shop: string, billId: BillId, payments: readonly ReportedPayment[]): Promise<boolean> {
+  /**
+   * Stores that the service has confirmed the bill. Returns whether it is newly confirmed and still missing from the ledger.
+   */
+  async storeConfirmed(shop: string, billId: BillId, payments: readonly ReportedPayment[]): Promise<boolean> {
     const succeededFirst = [...payments].sort(
       (a, b) => Number(b.status === 'SUCCESS') - Number(a.status === 'SUCCESS'),
     );
-    const listed = sql`payments = ${JSON.stringify(succeededFirst.slice(0, MAX_PAYMENTS).map(kept))}, listed = ${payments.length}`;
+    const listed = sql`payments = ${JSON.stringify(succeededFirst.slice(0, MAX_PAYMENTS).map(toLostBillPayment))}, listed = ${payments.length}`;
     const ofBill = sql`shop = ${shop} AND bill_id = ${billId}`;
     const first = (column: Lowercase<string>): Statement => sql`(
       SELECT ${rawSql(column)} FROM payment_acceptance.callback WHERE pending = TRUE AND intent_id IS NULL AND ${ofBill}
@@ -187,34 +189,44 @@ export class InquiryStore {
 
   /** Deletes unconfirmed bills that were last asked for long ago; returns their number. */
   async forget(afterMs: number): Promise<number> {
-    const old = await this.database.rows<{ id: string }>(
+    const expired = await this.database.rows<{ id: string }>(
       sql`SELECT id FROM payment_acceptance.lost_bill WHERE state = 'SOUGHT' AND asked_at < ${this.database.now(-afterMs)} LIMIT ${BATCH}`,
       {},
     );
-    if (old.length === 0) return 0;
-    const ids = old.map(({ id }) => id);
+    if (expired.length === 0) return 0;
+    const ids = expired.map(({ id }) => id);
     return this.database.change(
       sql`DELETE FROM payment_acceptance.lost_bill WHERE id ${this.database.dialect.oneOf(ids, 'uuid')} AND state = 'SOUGHT'`,
     );
   }
 
-  private areThese(shop: string, bills: readonly SoughtBill[]): Statement {
+  private isOneOf(shop: string, bills: readonly BillToAsk[]): Statement {
     const ids = bills.map(({ billId }) => billId);
     return sql`shop = ${shop} AND bill_id ${this.database.dialect.oneOf(ids, 'text')}`;
   }
 
   /** Whether the next inquiry for a shop of `shop_state` is due. */
-  private mayAsk(): Statement {
+  private isInquiryDue(): Statement {
     return sql`refused_since IS NULL
       AND (next_inquiry_at IS NULL OR NOT next_inquiry_at BETWEEN ${this.database.now()} AND ${this.database.now(MAX_PAUSE_MS)})`;
   }
 }
 
-function kept(payment: ReportedPayment): LostBillPayment {
+function toLostBillPayment(payment: ReportedPayment): LostBillPayment {
   const { paymentId, status, statusText, amount, amountReceived, currency, fromCard, createdAtText, createdAt } =
     payment;
-  const at = createdAt?.toISOString() ?? null;
-  return { paymentId, status, statusText, amount, amountReceived, currency, fromCard, createdAtText, createdAt: at };
+  const createdAtIso = createdAt?.toISOString() ?? null;
+  return {
+    paymentId,
+    status,
+    statusText,
+    amount,
+    amountReceived,
+    currency,
+    fromCard,
+    createdAtText,
+    createdAt: createdAtIso,
+  };
 }
 
 /** Whether a table has no row for the bill `named`. A lookup by key, not a join: the planner cannot know how few there are. */

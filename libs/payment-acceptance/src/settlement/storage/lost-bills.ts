@@ -11,4 +11,4 @@ export const NOT_IN_LEDGER = sql`(SELECT count(*) FROM payment_acceptance.bill b
 export const IS_LOST = sql`l.state = 'LOST' AND ${NOT_IN_LEDGER}`;
 
 /** Whether a callback `c` waits for an unknown bill. */
-export const WAITS = sql`c.pending = TRUE AND c.intent_id IS NULL`;
+export const IS_WAITING = sql`c.pending = TRUE AND c.intent_id IS NULL`;

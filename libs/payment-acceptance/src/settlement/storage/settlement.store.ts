@@ -7,9 +7,9 @@ import type { Settlement } from '../../domain/settlement.js';
 import type { Reservation } from '../../events/storage/delivery.store.js';
 import type { Database } from '../../database/database.js';
 import type { Dialect } from '../../database/dialect.js';
-import { instant, integer, flag, type Reading } from '../../database/reading.js';
+import { instant, integer, flag, type ColumnReaders } from '../../database/reading.js';
 import { remove } from '../../database/redactable.js';
-import { redactedCallbacks } from '../../callbacks/storage/redaction.js';
+import { redactableCallbacks } from '../../callbacks/storage/redaction.js';
 import { rawSql, countWhere, sql, type Statement } from '../../database/statement.js';
 import type { OwnTransaction } from '../../database/own-transaction.js';
 
@@ -50,7 +50,9 @@ export abstract class SettlementStore<D extends Database = Database> {
     listed: readonly PaymentKey[],
   ): Promise<KnownPayment[]>;
 
-  /** Both, in one round trip where the driver can. Payments of bills that are not locked may be among them. */
+  /**
+   * Locks and reads, in one round trip where the driver can. Payments of bills that are not locked may be among those read.
+   */
   async lockAndRead(
     tx: OwnTransaction,
     claims: readonly ClaimKey[],
@@ -101,7 +103,7 @@ export abstract class SettlementStore<D extends Database = Database> {
    */
   async redactCallbacks(tx: OwnTransaction, intentIds: readonly IntentId[]): Promise<void> {
     const ofBills = sql`intent_id ${this.database.dialect.oneOf(intentIds, 'uuid')}`;
-    await remove(this.database, redactedCallbacks(ofBills), tx);
+    await remove(this.database, redactableCallbacks(ofBills), tx);
   }
 
   /** Locks a bill regardless of claims, for an operator. The order must be locked. */
@@ -109,7 +111,7 @@ export abstract class SettlementStore<D extends Database = Database> {
     const { dialect } = this.database;
     const [bill] = await this.database.rows(
       sql`SELECT ${lockedBill(dialect, this.database.now())} FROM payment_acceptance.bill b WHERE b.intent_id = ${id} FOR UPDATE`,
-      LOCKED_BILL,
+      LOCKED_BILL_READERS,
       tx,
     );
     return bill;
@@ -124,7 +126,7 @@ export function lockedBill({ text, epochMs }: Dialect, now: Statement): Statemen
     ${epochMs('b.ended_at')} AS "endedAt", ${epochMs('b.next_check_at')} AS "nextCheckAt", ${epochMs(now)} AS now`;
 }
 
-export const LOCKED_BILL: Reading<LockedBill> = {
+export const LOCKED_BILL_READERS: ColumnReaders<LockedBill> = {
   attempt: integer,
   payerPaysCommission: flag,
   customGiven: flag,
@@ -151,13 +153,13 @@ export function knownPayment({ text, epochMs }: Dialect): Statement {
 }
 
 /** The number of assertions of a status confirmed since a payment `p` reached its own status. */
-export function confirmed(status: Assertion): Statement {
+export function confirmedCount(status: Assertion): Statement {
   const name = rawSql(status);
   return sql`(SELECT count(*) FROM payment_acceptance.callback c WHERE c.intent_id = p.intent_id AND c.outcome = 'confirmed'
     AND c.consumed_at >= p.changed_at AND c.status = '${name}') AS "${name}"`;
 }
 
-export const PAYMENT_ROW: Reading<PaymentRow> = {
+export const PAYMENT_ROW_READERS: ColumnReaders<PaymentRow> = {
   knownAt: instant,
   closedChanges: integer,
   SUCCESS: integer,

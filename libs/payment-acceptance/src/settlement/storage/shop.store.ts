@@ -55,17 +55,17 @@ export class ShopIdentityStore {
 
   /** Stores which shop a registered name stands for; `false` if it stands for another one. */
   async identify({ name, shopId, apiBaseUrl }: ShopIdentity): Promise<boolean> {
-    const mine = await this.database.change(
+    const changedRows = await this.database.change(
       sql`UPDATE payment_acceptance.shop_state SET shop_id = ${shopId}, api_base_url = ${apiBaseUrl}
        WHERE shop = ${name} AND (shop_id IS NULL OR shop_id = ${shopId})`,
     );
-    return mine === 1;
+    return changedRows === 1;
   }
 
   /** Whether the shop has a bill that was made at the service, or may have been. */
   async hasBills(shop: string): Promise<boolean> {
-    const found = await this.database.rows(sql`SELECT 1 ${billsOf(shop)} LIMIT 1`, {});
-    return found.length > 0;
+    const rows = await this.database.rows(sql`SELECT 1 ${billsOf(shop)} LIMIT 1`, {});
+    return rows.length > 0;
   }
 
   /** Forgets which shop the name stands for, unless it has bills; `false` if it has. */

@@ -1,13 +1,13 @@
 import { minorOf } from '../../common/decimal.js';
 import type { Html } from '../../common/html.js';
-import { grouped } from '../../common/money.js';
+import { groupDigits } from '../../common/money.js';
 import type { Bill, Callback, Payment } from '../../model/entities.js';
 import { count, tag, type Tone } from './layout.js';
 
 /** The state of a bill in a word or two. */
 export function billState(bill: Bill, payments: readonly Payment[]): [text: string, tone: Tone] {
-  const [paid, ...more] = payments.filter(({ status }) => status === 'SUCCESS');
-  if (more.length > 0) return [`paid ${more.length + 1} times`, 'warn'];
+  const [paid, ...extraPayments] = payments.filter(({ status }) => status === 'SUCCESS');
+  if (extraPayments.length > 0) return [`paid ${extraPayments.length + 1} times`, 'warn'];
   if (paid) return paidState(bill, paid);
   if (payments.some(({ status }) => status === 'NEW' || status === 'PROCESS')) return ['processing', 'warn'];
   return payments.length > 0 ? ['failed', 'bad'] : ['not paid yet', ''];
@@ -17,8 +17,8 @@ export function billState(bill: Bill, payments: readonly Payment[]): [text: stri
 function paidState(bill: Bill, payment: Payment): [text: string, tone: Tone] {
   if (payment.currency !== bill.currency) return [`paid in ${payment.currency}`, 'warn'];
   const paid = bill.payerPaysCommission ? payment.amountReceived : payment.amount;
-  if (minorOf(paid) < minorOf(bill.amount)) return [`partly paid: ${grouped(paid)}`, 'bad'];
-  return minorOf(paid) > minorOf(bill.amount) ? [`overpaid: ${grouped(paid)}`, 'warn'] : ['paid', 'good'];
+  if (minorOf(paid) < minorOf(bill.amount)) return [`partly paid: ${groupDigits(paid)}`, 'bad'];
+  return minorOf(paid) > minorOf(bill.amount) ? [`overpaid: ${groupDigits(paid)}`, 'warn'] : ['paid', 'good'];
 }
 
 /** The state of a postback. */

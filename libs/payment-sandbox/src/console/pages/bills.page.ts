@@ -36,7 +36,7 @@ export function billsPage(view: BillsView): Page {
   return consolePage({
     title: 'Bills',
     place: 'bills',
-    lead: 'What the shops have billed, newest first. The page updates automatically.',
+    lead: 'Bills of all shops, newest first. The page updates automatically.',
     content: html`<div class="facts-row">
         <a href="/sandbox/console/faults"
           ><span>Faults</span>${inForce === 0 ? tag('none') : tag(`${inForce} in force`, 'warn')}</a
@@ -54,7 +54,7 @@ export function billsPage(view: BillsView): Page {
           <label>Order, bill or description<input type="search" name="q" value="${search}" /></label>
           <button class="quiet">Find</button>
         </form>
-        ${rows.length > 0 ? bills : search === '' ? howToBegin(view) : html`<p>No bill matches “${search}”.</p>`}
+        ${rows.length > 0 ? bills : search === '' ? firstBillHelp(view) : html`<p>No bill matches “${search}”.</p>`}
         ${older !== null && html`<p><a href="${older}">Older bills</a></p>`}
       </section>`,
   });
@@ -75,7 +75,7 @@ function billRow({ bill, shop, payments, callbacks }: BillRow): Html {
   </tr> `;
 }
 
-function howToBegin({ address, shopId }: BillsView): Html {
+function firstBillHelp({ address, shopId }: BillsView): Html {
   return html`<div>
     <p>
       No bills yet. Buy something in your shop, or create a bill as your shop would, with the token from

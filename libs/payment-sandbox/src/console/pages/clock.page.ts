@@ -12,7 +12,7 @@ export interface Upcoming {
 const STEPS = ['1m', '10m', '1h', '6h', '1d', '3d'];
 
 /** The sandbox's clock, and what is due. */
-export function clockPage(now: Instant, aheadMs: number, upcoming: readonly Upcoming[], more: number): Page {
+export function clockPage(now: Instant, aheadMs: number, upcoming: readonly Upcoming[], hiddenCount: number): Page {
   const row = ({ at, billId, what }: Upcoming): Html =>
     html`<tr>
       <td>${time(at)}</td>
@@ -41,9 +41,9 @@ export function clockPage(now: Instant, aheadMs: number, upcoming: readonly Upco
         ${
           upcoming.length === 0
             ? html`<p class="note">Nothing: no payments or postbacks are pending.</p>`
-            : table('What is due', ['At', 'What', 'Of'], upcoming.map(row))
+            : table('What is due', ['When', 'What', 'Bill'], upcoming.map(row))
         }
-        ${more > 0 && html`<p class="note">… and ${more} more.</p>`}
+        ${hiddenCount > 0 && html`<p class="note">… and ${hiddenCount} more.</p>`}
       </section>`,
   });
 }

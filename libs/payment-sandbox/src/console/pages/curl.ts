@@ -1,7 +1,8 @@
 import type { ReceivedRequest } from '../../storage/received-requests.js';
 
 /** Headers that curl sets itself, or that belong to one connection. */
-const LEFT_OUT = /^(?:host|content-length|connection|accept-encoding|transfer-encoding|expect|authorization)$/i;
+const OMITTED_HEADER_PATTERN =
+  /^(?:host|content-length|connection|accept-encoding|transfer-encoding|expect|authorization)$/i;
 
 /**
  * The request as a shell command; `address` is the sandbox's. The token is the variable API_TOKEN, because only its
@@ -10,20 +11,20 @@ const LEFT_OUT = /^(?:host|content-length|connection|accept-encoding|transfer-en
 export function curlOf(request: ReceivedRequest, address: string): string {
   const { method, headers, body } = request;
   const parts = multipartFields(request);
-  const lines = [`curl -X ${method} ${quoted(address + request.address)}`];
+  const lines = [`curl -X ${method} ${shellQuote(address + request.address)}`];
   if (headers.some(({ name, value }) => /^authorization$/i.test(name) && /^bearer /i.test(value))) {
     lines.push('-H "Authorization: Bearer $API_TOKEN"');
   }
   for (const { name, value } of headers) {
-    if (LEFT_OUT.test(name) || (parts && /^content-type$/i.test(name))) continue;
-    lines.push(`-H ${quoted(`${name}: ${value}`)}`);
+    if (OMITTED_HEADER_PATTERN.test(name) || (parts && /^content-type$/i.test(name))) continue;
+    lines.push(`-H ${shellQuote(`${name}: ${value}`)}`);
   }
-  if (parts) for (const [name, value] of parts) lines.push(`--form-string ${quoted(`${name}=${value}`)}`);
-  else if (body !== '') lines.push(`--data-raw ${quoted(body)}`);
+  if (parts) for (const [name, value] of parts) lines.push(`--form-string ${shellQuote(`${name}=${value}`)}`);
+  else if (body !== '') lines.push(`--data-raw ${shellQuote(body)}`);
   return lines.join(' \\\n  ');
 }
 
-function quoted(text: string): string {
+function shellQuote(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 

@@ -20,7 +20,7 @@ interface FaultText {
 }
 
 const REQUESTS: Readonly<Record<RequestFault, FaultText>> = {
-  resetBefore: { does: 'Nothing is done, and the connection is reset.' },
+  resetBefore: { does: 'The connection is reset before anything is done.' },
   slow: { does: 'The request is served after a delay.', settings: ['ms'] },
   status500: { does: 'A 500 instead of the answer.', settings: ['done'] },
   html: { does: 'A 502 HTML page instead of the answer.', settings: ['done'] },
@@ -96,7 +96,7 @@ function faultItem(
   const id = `${group}-${fault}`;
   const action = `/sandbox/console/faults/${group}/${fault}`;
   const on = value !== undefined;
-  const given: Settings = typeof value === 'object' ? value : { p: value };
+  const currentSettings: Settings = typeof value === 'object' ? value : { p: value };
   const fields = [group === 'requests' ? 'operation' : 'status', ...settings] as const;
   return html`<li id="${id}">
     <form method="post" action="${action}">
@@ -110,7 +110,7 @@ function faultItem(
       ></button>
     </form>
     <div>
-      <p><code id="${id}-name">${fault}</code> ${on && tag(inWords(given), 'warn')}</p>
+      <p><code id="${id}-name">${fault}</code> ${on && tag(inWords(currentSettings), 'warn')}</p>
       <p class="note">${does}</p>
     </div>
     <details id="${id}-settings">
@@ -119,17 +119,22 @@ function faultItem(
         <input type="hidden" name="on" value="yes" />
         <div class="fields">
           <label
-            >Probability<input name="p" inputmode="decimal" value="${given.p ?? ''}" placeholder="1" autocomplete="off"
+            >Probability<input
+              name="p"
+              inputmode="decimal"
+              value="${currentSettings.p ?? ''}"
+              placeholder="1"
+              autocomplete="off"
           /></label>
           <label
             >Maximum occurrences<input
               name="times"
               inputmode="numeric"
-              value="${given.times ?? ''}"
+              value="${currentSettings.times ?? ''}"
               placeholder="no limit"
               autocomplete="off"
           /></label>
-          ${fields.filter((name) => name !== 'operation' || !isOfLists(fault)).map((name) => settingField(name, given))}
+          ${fields.filter((name) => name !== 'operation' || !isOfLists(fault)).map((name) => settingField(name, currentSettings))}
         </div>
         <button>Apply</button>
       </form>
@@ -145,17 +150,17 @@ function inWords({ p = 1, times }: Settings): string {
   return `${p === 1 ? 'always' : `${Number((p * 100).toFixed(2))} %`}${times === undefined ? '' : `, ${times} times`}`;
 }
 
-function settingField(name: keyof Settings, given: Settings): Html {
-  const value = given[name];
-  const written = typeof value === 'object' || value === undefined ? '' : String(value);
+function settingField(name: keyof Settings, currentSettings: Settings): Html {
+  const value = currentSettings[name];
+  const valueText = typeof value === 'object' || value === undefined ? '' : String(value);
   const text = (label: string, placeholder: string): Html =>
     html`<label
-      >${label}<input name="${name}" value="${written}" placeholder="${placeholder}" autocomplete="off"
+      >${label}<input name="${name}" value="${valueText}" placeholder="${placeholder}" autocomplete="off"
     /></label>`;
   const choice = (label: string, options: readonly [string, string][]): Html =>
     html`<label
       >${label}<select name="${name}">
-        ${options.map(([value, words]) => option(value, words, written))}
+        ${options.map(([value, words]) => option(value, words, valueText))}
       </select></label
     >`;
   switch (name) {
@@ -185,7 +190,7 @@ function settingField(name: keyof Settings, given: Settings): Html {
     case 'set':
       return html`<label
         >Fields to set, one per line<textarea name="set" rows="2" placeholder="OutSum=1.00" spellcheck="false">
-${Object.entries(given.set ?? {})
+${Object.entries(currentSettings.set ?? {})
             .map(([field, value]) => `${field}=${value}`)
             .join('\n')}</textarea>
       </label>`;
@@ -203,16 +208,16 @@ ${Object.entries(given.set ?? {})
   }
 }
 
-const NUMBERS = ['p', 'times', 'ms', 'copies'];
-const FLAGS = ['done', 'resign'];
+const NUMBER_SETTINGS = ['p', 'times', 'ms', 'copies'];
+const FLAG_SETTINGS = ['done', 'resign'];
 
 /** A fault's settings from its form, not validated yet; 1, as in the control interface, if the form sets none. */
 export function faultSettings(form: URLSearchParams): Record<string, unknown> | number {
   const settings: Record<string, unknown> = {};
   for (const [name, text] of form) {
     if (text.trim() === '' || name === 'on') continue;
-    if (NUMBERS.includes(name)) settings[name] = Number(text);
-    else if (FLAGS.includes(name)) settings[name] = text === 'true';
+    if (NUMBER_SETTINGS.includes(name)) settings[name] = Number(text);
+    else if (FLAG_SETTINGS.includes(name)) settings[name] = text === 'true';
     else settings[name] = name === 'set' ? fieldsOf(text) : text.trim();
   }
   return Object.keys(settings).length === 0 ? 1 : settings;

@@ -85,11 +85,11 @@ export function shopAddress(shopId: string): string {
 }
 
 /** A sentence about a shop, in which the setting that it names leads to that setting. */
-export function explained(sentence: string, shopId: string | null): Html {
-  const found = /\b(?:postback(?:Format|Signature)|roundAmounts|billAddresses)\b/.exec(sentence);
-  if (!found || shopId === null) return html`${sentence}`;
-  const [name] = found;
-  const [before, after] = [sentence.slice(0, found.index), sentence.slice(found.index + name.length)];
+export function linkSetting(sentence: string, shopId: string | null): Html {
+  const match = /\b(?:postback(?:Format|Signature)|roundAmounts|billAddresses)\b/.exec(sentence);
+  if (!match || shopId === null) return html`${sentence}`;
+  const [name] = match;
+  const [before, after] = [sentence.slice(0, match.index), sentence.slice(match.index + name.length)];
   return html`${before}<a href="${shopAddress(shopId)}#${name}">${name}</a>${after}`;
 }
 

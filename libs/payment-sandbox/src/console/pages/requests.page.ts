@@ -2,7 +2,7 @@ import { type Html, html } from '../../common/html.js';
 import type { Page } from '../../common/page.js';
 import type { ReceivedRequest } from '../../storage/received-requests.js';
 import { curlOf } from './curl.js';
-import { consolePage, copyable, explained, table, tag, time, type Tone } from './layout.js';
+import { consolePage, copyable, linkSetting, table, tag, time, type Tone } from './layout.js';
 
 export interface RequestsView {
   /** Newest first. */
@@ -47,7 +47,7 @@ function row(request: ReceivedRequest): Html {
     </td>
     <td>${answerTag(request)}</td>
     <td>${shopId ?? 'none'}</td>
-    <td>${explained(problem ?? remark ?? '', shopId)}</td>
+    <td>${linkSetting(problem ?? remark ?? '', shopId)}</td>
     <td class="note">${time(at)}</td>
   </tr> `;
 }
@@ -65,8 +65,9 @@ export function requestPage(request: ReceivedRequest, address: string): Page {
     title: nameOf(request),
     place: 'requests',
     tag: answerTag(request),
-    ...(problem !== null && { message: { tone: 'bad' as const, text: explained(problem, shopId) } }),
-    ...(problem === null && remark !== null && { message: { tone: 'warn' as const, text: explained(remark, shopId) } }),
+    ...(problem !== null && { message: { tone: 'bad' as const, text: linkSetting(problem, shopId) } }),
+    ...(problem === null &&
+      remark !== null && { message: { tone: 'warn' as const, text: linkSetting(remark, shopId) } }),
     content: html`<section class="card" aria-labelledby="about">
         <h2 id="about">Request ${id}</h2>
         <dl class="facts">

@@ -43,15 +43,15 @@ function shopRow({ id, name, resultUrl, commissionPercent, banned }: Shop): Html
 
 /** One shop's settings; `address` is the sandbox's own, as the reader knows it. */
 export function shopPage(shop: Shop, address: string, saved: boolean, check?: ShopCheck): Page {
-  const text = (name: keyof Shop, label: string, more: { type?: string; note?: string } = {}): Html =>
+  const text = (name: keyof Shop, label: string, options: { type?: string; note?: string } = {}): Html =>
     html`<label id="${name}"
       >${label}<input
-        type="${more.type ?? 'text'}"
+        type="${options.type ?? 'text'}"
         name="${name}"
         value="${String(shop[name] ?? '')}"
         autocomplete="off"
         spellcheck="false"
-      />${more.note && html`<span class="note">${more.note}</span>`}</label
+      />${options.note && html`<span class="note">${options.note}</span>`}</label
     >`;
   const choice = (
     name: 'postbackFormat' | 'postbackSignature' | 'creationSuccess',

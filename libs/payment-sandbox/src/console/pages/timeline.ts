@@ -15,7 +15,7 @@ import type {
 import type { ApiRequest } from '../../storage/request-log.js';
 import { callbackState } from './bill-state.js';
 import { replayForms } from './replay-forms.js';
-import { button, explained, shopAddress, tag, time, type Tone } from './layout.js';
+import { button, linkSetting, shopAddress, tag, time, type Tone } from './layout.js';
 
 export interface History {
   bill: Bill;
@@ -32,7 +32,7 @@ interface Entry {
   id: string;
   tone: Tone;
   content: Html;
-  /** Entries that follow one another and have the same are shown as one. */
+  /** Consecutive entries with the same value are shown as one. */
   run?: string;
 }
 
@@ -52,12 +52,12 @@ const KINDS: Readonly<Record<Callback['kind'], string>> = {
 /** Everything that happened to a bill, oldest first. */
 export function timeline(history: History): Html {
   const entries = [
-    created(history.bill),
-    ...history.visits.map(visited),
-    ...history.payments.flatMap(statuses),
-    ...history.callbacks.map((callback) => called(callback, history.bill.shopId)),
-    ...history.payments.flatMap((payment) => left(history, payment)),
-    ...history.requests.flatMap(asked),
+    createdEntry(history.bill),
+    ...history.visits.map(visitEntry),
+    ...history.payments.flatMap(statusEntries),
+    ...history.callbacks.map((callback) => callbackEntry(callback, history.bill.shopId)),
+    ...history.payments.flatMap((payment) => missingRedirect(history, payment)),
+    ...history.requests.flatMap(requestEntries),
   ];
   // What happened at one instant stays in this order: sorting is stable.
   entries.sort((one, other) => (one.at < other.at ? -1 : one.at > other.at ? 1 : 0));
@@ -69,7 +69,7 @@ export function timeline(history: History): Html {
   </ol>`;
 }
 
-function created(bill: Bill): Entry {
+function createdEntry(bill: Bill): Entry {
   return {
     at: bill.createdAt,
     id: 'created',
@@ -78,7 +78,7 @@ function created(bill: Bill): Entry {
   };
 }
 
-function visited({ at, page, url }: Visit, index: number): Entry {
+function visitEntry({ at, page, url }: Visit, index: number): Entry {
   return {
     at,
     id: `visit-${index}`,
@@ -87,7 +87,7 @@ function visited({ at, page, url }: Visit, index: number): Entry {
   };
 }
 
-function statuses(payment: Payment): Entry[] {
+function statusEntries(payment: Payment): Entry[] {
   return payment.history.map(({ status, at }, index) => ({
     at,
     id: `payment-${payment.id}-${index}`,
@@ -100,8 +100,8 @@ function statuses(payment: Payment): Entry[] {
   }));
 }
 
-/** A payer whom no address takes back to the shop. */
-function left({ bill, shop, visits }: History, payment: Payment): Entry[] {
+/** An entry for a payer whom no address takes back to the shop. */
+function missingRedirect({ bill, shop, visits }: History, payment: Payment): Entry[] {
   const end = payment.history.at(-1);
   const isFinal = end?.status === 'SUCCESS' || end?.status === 'FAIL';
   if (!shop || !end || !isFinal || visits.length === 0 || redirectOf(shop, bill, payment)) return [];
@@ -117,7 +117,7 @@ function left({ bill, shop, visits }: History, payment: Payment): Entry[] {
   ];
 }
 
-function called(callback: Callback, shopId: string): Entry {
+function callbackEntry(callback: Callback, shopId: string): Entry {
   const [state, tone] = callbackState(callback);
   const { Status: status = '(no Status)' } = callback.fields;
   const next = callback.nextTryAt !== null && callback.tries.length > 0 && callback.nextTryAt;
@@ -127,35 +127,38 @@ function called(callback: Callback, shopId: string): Entry {
     tone,
     content: html`${KINDS[callback.kind]} <strong>${status}</strong> ${tag(state, tone)}
       ${callback.held && html`<span class="note">held back until another has gone out</span>`}
-      ${callback.tries.length === 0 && requestOf(callback)} ${callback.tries.map((made) => attempt(callback, made))}
-      ${said(callback, shopId)} ${next && html`<p class="note">Next attempt: ${time(next)}</p>`}
-      ${replayForms(callback)}`,
+      ${callback.tries.length === 0 && requestOf(callback)}
+      ${callback.tries.map((callbackTry) => attempt(callback, callbackTry))} ${adviceOn(callback, shopId)}
+      ${next && html`<p class="note">Next attempt: ${time(next)}</p>`} ${replayForms(callback)}`,
   };
 }
 
-function attempt(callback: Callback, made: CallbackTry): Html {
+function attempt(callback: Callback, callbackTry: CallbackTry): Html {
   const answer =
-    made.status === null ? html`No answer: ${made.error}` : html`${made.status} ${made.body.trim() || '(empty)'}`;
-  const good = made.status === 200 && made.advice === undefined;
-  return html`<details id="try-${callback.id}-${made.at}">
+    callbackTry.status === null
+      ? html`No answer: ${callbackTry.error}`
+      : html`${callbackTry.status} ${callbackTry.body.trim() || '(empty)'}`;
+  const good = callbackTry.status === 200 && callbackTry.advice === undefined;
+  return html`<details id="try-${callback.id}-${callbackTry.at}">
     <summary>
-      ${tag(made.status === null ? 'no answer' : String(made.status), good ? 'good' : 'bad')} in ${made.durationMs} ms
+      ${tag(callbackTry.status === null ? 'no answer' : String(callbackTry.status), good ? 'good' : 'bad')} in
+      ${callbackTry.durationMs} ms
     </summary>
-    <pre tabindex="0">${requestText(callback, made)}</pre>
+    <pre tabindex="0">${requestText(callback, callbackTry)}</pre>
     <pre tabindex="0">${answer}</pre>
   </details>`;
 }
 
 /** What the last answer means; what was said of earlier ones is the same, or no longer true. */
-function said(callback: Callback, shopId: string): Html | false {
-  const made = callback.tries.at(-1);
-  if (made?.status === 200 && made.advice === undefined) {
+function adviceOn(callback: Callback, shopId: string): Html | false {
+  const lastTry = callback.tries.at(-1);
+  if (lastTry?.status === 200 && lastTry.advice === undefined) {
     return html`<p class="note">Not paid at the shop? <a href="${shopAddress(shopId)}#check">Check the shop</a></p>`;
   }
   return (
-    made?.advice !== undefined &&
-    html`<p class="advice">${explained(made.advice, shopId)}.</p>
-      ${made.remedy && otherFormat(callback, made.remedy)}`
+    lastTry?.advice !== undefined &&
+    html`<p class="advice">${linkSetting(lastTry.advice, shopId)}.</p>
+      ${lastTry.remedy && otherFormat(callback, lastTry.remedy)}`
   );
 }
 
@@ -178,9 +181,9 @@ function requestText(callback: Callback, { url, format }: CallbackTry): string {
 }
 
 /** What the shop asked. A creation that went well says nothing new. */
-function asked({ operation, at, status, faults }: ApiRequest, index: number): Entry[] {
+function requestEntries({ operation, at, status, faults }: ApiRequest, index: number): Entry[] {
   if (operation === 'create' && status === 200 && faults.length === 0) return [];
-  const what = operation === 'create' ? 'The shop asked for the bill' : 'The shop asked for the payments';
+  const what = operation === 'create' ? 'The shop asked to create the bill' : 'The shop asked for the payments';
   const answer = `${status ?? 'no answer'}${faults.length > 0 ? ` (${faults.join(', ')})` : ''}`;
   return [
     {
@@ -195,13 +198,13 @@ function asked({ operation, at, status, faults }: ApiRequest, index: number): En
 
 /** Runs of like entries, each as its first one, which says how many there are. */
 function withoutRuns(entries: readonly Entry[]): Entry[] {
-  const kept: (Entry & { times: number })[] = [];
+  const runs: (Entry & { times: number })[] = [];
   for (const entry of entries) {
-    const before = kept.at(-1);
+    const before = runs.at(-1);
     if (before && entry.run !== undefined && before.run === entry.run) before.times += 1;
-    else kept.push({ ...entry, times: 1 });
+    else runs.push({ ...entry, times: 1 });
   }
-  return kept.map(({ times, ...entry }) =>
+  return runs.map(({ times, ...entry }) =>
     times === 1 ? entry : { ...entry, content: html`${entry.content} ${tag(`${times} times`)}` },
   );
 }

@@ -1,8 +1,8 @@
 import type { BillRecord } from '../../../domain/bill.js';
-import { BILL, billColumns, BillStore, INTENT, type CreatedBill, type NewBill } from '../bill.store.js';
+import { BILL_READERS, billColumns, BillStore, INTENT_COLUMNS, type CreatedBill, type NewBill } from '../bill.store.js';
 import { sql, type Statement } from '../../../database/statement.js';
 import { postgres } from '../../../database/postgres/dialect.js';
-import { later } from '../../../database/postgres/planner.js';
+import { addMilliseconds } from '../../../database/postgres/planner.js';
 import type { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
 import { prepare } from '../../../database/postgres/prepare.js';
 
@@ -29,21 +29,21 @@ const INSERT_FIRST = prepare(
     const now = postgres.now(offsetMs);
     return sql`WITH first AS (INSERT INTO payment_acceptance.shop_order (shop, order_id)
         VALUES (${bill.shop}, ${bill.orderId}) ON CONFLICT DO NOTHING RETURNING shop)
-      INSERT INTO payment_acceptance.bill (${INTENT})
+      INSERT INTO payment_acceptance.bill (${INTENT_COLUMNS})
       SELECT ${bill.intentId}, ${bill.shop}, ${bill.shopId}, ${bill.orderId}, 1, 'CREATING', ${bill.amount}, ${bill.currency},
         ${bill.payerPaysCommission}, ${bill.description}, ${bill.name}, ${bill.type}, ${bill.custom}, ${bill.customGiven},
-        ${bill.traceparent}, ${now}, ${now}, ${later(now, leaseMs)} FROM first RETURNING intent_id`;
+        ${bill.traceparent}, ${now}, ${now}, ${addMilliseconds(now, leaseMs)} FROM first RETURNING intent_id`;
   },
 );
 
 /** See `BillStore.open`. */
-const OPEN = prepare(
+const OPEN_BILL = prepare(
   ['offsetMs', 'firstCheckMs', 'intentId', 'billId', 'linkUrl', 'linkPageUrl', 'alsoState'],
   ({ offsetMs, firstCheckMs, intentId, billId, linkUrl, linkPageUrl, alsoState }) => {
     const now = postgres.now(offsetMs);
     return sql`UPDATE payment_acceptance.bill
        SET state = 'OPEN', bill_id = ${billId}, link_url = ${linkUrl}, link_page_url = ${linkPageUrl}, failure = NULL,
-         opened_at = ${now}, next_check_at = ${later(now, firstCheckMs)}, check_after = ${now}, lease_until = NULL, ended_at = NULL
+         opened_at = ${now}, next_check_at = ${addMilliseconds(now, firstCheckMs)}, check_after = ${now}, lease_until = NULL, ended_at = NULL
        WHERE intent_id = ${intentId} AND state IN ('CREATING', 'UNKNOWN', ${alsoState}) RETURNING ${billColumns(postgres, now)}`;
   },
 );
@@ -63,8 +63,8 @@ export class PostgresBillStore extends BillStore<PostgresDatabase> {
   ): Promise<BillRecord | undefined> {
     const { offsetMs } = this.database;
     const alsoState = isVoided ? 'VOIDED' : 'UNKNOWN';
-    const given = { offsetMs, firstCheckMs, intentId: id, billId, linkUrl, linkPageUrl, alsoState };
-    const [opened] = await this.database.execute(OPEN, given, BILL);
+    const parameters = { offsetMs, firstCheckMs, intentId: id, billId, linkUrl, linkPageUrl, alsoState };
+    const [opened] = await this.database.execute(OPEN_BILL, parameters, BILL_READERS);
     return opened;
   }
 

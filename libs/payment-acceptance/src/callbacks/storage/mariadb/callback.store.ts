@@ -3,7 +3,7 @@ import {
   CallbackStore,
   type NewCallback,
   type OpenedBill,
-  type Recorded,
+  type RecordResult,
   type RecordLimits,
 } from '../callback.store.js';
 import { integer, flag } from '../../../database/reading.js';
@@ -23,7 +23,7 @@ interface OwnBill extends Pick<
 }
 
 export class MariaCallbackStore extends CallbackStore<MariaDatabase> {
-  override async record(callback: NewCallback, limits: RecordLimits): Promise<Recorded> {
+  override async record(callback: NewCallback, limits: RecordLimits): Promise<RecordResult> {
     const { intentId, shop, billId } = callback;
     const recorded = await this.database.transaction(async (tx) => {
       const [bill] = await this.readOwnBills(
@@ -31,7 +31,7 @@ export class MariaCallbackStore extends CallbackStore<MariaDatabase> {
         intentId === null ? sql`b.shop = ${shop} AND b.bill_id = ${billId}` : sql`b.intent_id = ${intentId}`,
       );
       const refused = bill
-        ? await this.repeats(tx, bill.intentId, callback, limits.maxPerBill)
+        ? await this.isRepeat(tx, bill.intentId, callback, limits.maxPerBill)
         : await this.isFull(tx, callback, limits.maxUnmatched);
       if (refused) return bill ? 'repeated' : 'full';
       await this.insert(tx, [callbackRow(callback, bill, this.database.now(), this.database.now())]);
@@ -41,9 +41,9 @@ export class MariaCallbackStore extends CallbackStore<MariaDatabase> {
   }
 
   override recordMany(callbacks: readonly NewCallback[], maxPerBill: number): Promise<ReadonlySet<string>> {
-    const known = callbacks.some(({ intentId }) => intentId !== null);
-    const keyOf = known ? keyByIntentId : keyByServiceId;
-    const named = known
+    const hasIntentIds = callbacks.some(({ intentId }) => intentId !== null);
+    const keyOf = hasIntentIds ? keyByIntentId : keyByServiceId;
+    const named = hasIntentIds
       ? sql`b.intent_id IN (${callbacks.flatMap(({ intentId }) => intentId ?? [])})`
       : sql`(b.shop, b.bill_id) IN (${join(
           callbacks.map(({ shop, billId }) => sql`(${shop}, ${billId})`),
@@ -57,14 +57,16 @@ export class MariaCallbackStore extends CallbackStore<MariaDatabase> {
         { count: integer },
         tx,
       );
-      const own = new Map(bills.map((bill) => [known ? bill.intentId : key(bill.shop, bill.billId), bill]));
-      const kept = new Map(counts.map(({ intentId, count }) => [intentId, count]));
+      const billsByKey = new Map(
+        bills.map((bill) => [hasIntentIds ? bill.intentId : key(bill.shop, bill.billId), bill]),
+      );
+      const countByBill = new Map(counts.map(({ intentId, count }) => [intentId, count]));
       const now = this.database.now();
       const stored = callbacks.flatMap((callback, nr) => {
-        const bill = own.get(keyOf(callback));
+        const bill = billsByKey.get(keyOf(callback));
         if (!bill) return [];
-        const place = (kept.get(bill.intentId) ?? 0) + 1;
-        kept.set(bill.intentId, place);
+        const place = (countByBill.get(bill.intentId) ?? 0) + 1;
+        countByBill.set(bill.intentId, place);
         const receivedAt = sql`${now} + INTERVAL ${nr} MICROSECOND`;
         return place > maxPerBill ? [] : [{ id: callback.id, row: callbackRow(callback, bill, receivedAt, now) }];
       });
@@ -85,16 +87,22 @@ export class MariaCallbackStore extends CallbackStore<MariaDatabase> {
   }
 
   /** Whether a pending callback requests the same check; if not, makes room if the bill has enough callbacks. */
-  private async repeats(tx: OwnTransaction, bill: string, told: NewCallback, most: number): Promise<boolean> {
-    const [kept] = await this.database.rows<{ count: number }>(
+  private async isRepeat(
+    tx: OwnTransaction,
+    bill: string,
+    callback: NewCallback,
+    maxPerBill: number,
+  ): Promise<boolean> {
+    const [row] = await this.database.rows<{ count: number }>(
       sql`SELECT count(*) AS count FROM (
-         SELECT 1 FROM payment_acceptance.callback WHERE intent_id = ${bill} LIMIT ${most + 1}) kept`,
+         SELECT 1 FROM payment_acceptance.callback WHERE intent_id = ${bill} LIMIT ${maxPerBill + 1}) kept`,
       { count: integer },
       tx,
     );
-    const surplus = (kept?.count ?? 0) - most + 1;
+    const surplus = (row?.count ?? 0) - maxPerBill + 1;
     if (surplus <= 0) return false;
-    const asserts = told.kind === 'postback' && /^(SUCCESS|FAIL)$/.test(told.status ?? '') ? told.status : '';
+    const asserts =
+      callback.kind === 'postback' && /^(SUCCESS|FAIL)$/.test(callback.status ?? '') ? callback.status : '';
     const repeated = await this.database.rows(
       sql`SELECT 1 FROM payment_acceptance.bill b JOIN payment_acceptance.callback c ON c.intent_id = b.intent_id
        WHERE b.intent_id = ${bill} AND c.pending = 1 AND c.asks = 0 AND c.received_at <= ${this.database.now()}
@@ -118,16 +126,16 @@ export class MariaCallbackStore extends CallbackStore<MariaDatabase> {
     return false;
   }
 
-  private async isFull(tx: OwnTransaction, { shop }: NewCallback, most: number): Promise<boolean> {
-    if (most === 0) return true;
+  private async isFull(tx: OwnTransaction, { shop }: NewCallback, maxUnmatched: number): Promise<boolean> {
+    if (maxUnmatched === 0) return true;
     const [waiting] = await this.database.rows<{ count: number }>(
       sql`SELECT count(*) AS count FROM (
          SELECT 1 FROM payment_acceptance.callback c WHERE c.pending = 1 AND c.intent_id IS NULL AND c.shop = ${shop}
-         LIMIT ${most}) waiting`,
+         LIMIT ${maxUnmatched}) waiting`,
       { count: integer },
       tx,
     );
-    return (waiting?.count ?? 0) >= most;
+    return (waiting?.count ?? 0) >= maxUnmatched;
   }
 
   /** Reads without a lock: recording never waits for a bill. @param condition selects the bills `b` */
@@ -171,14 +179,14 @@ function callbackRow(
   receivedAt: Statement,
   now: Statement,
 ): Statement {
-  const agrees = (own: string, told: string | null): string =>
-    told === null ? 'absent' : told === own ? 'match' : 'mismatch';
+  const agrees = (billValue: string, callbackValue: string | null): string =>
+    callbackValue === null ? 'absent' : callbackValue === billValue ? 'match' : 'mismatch';
   const corroboration = bill
     ? {
         order: agrees(bill.orderId, callback.orderId),
         amount: callback.amount === bill.amount ? 'match' : 'mismatch',
         currency: agrees(bill.currency, callback.currency),
-        // Of a removed one there is nothing to compare with.
+        // A removed `custom` leaves nothing to compare with.
         ...(!(bill.redacted && bill.customGiven) && { custom: agrees(bill.custom, callback.custom) }),
       }
     : {};

@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto';
 import { assertedStatus } from '../assertion.js';
-import { comparedFields, keptFields } from '../redaction.js';
+import { corroborationUnlessRedacted, fieldsUnlessRedacted } from '../redaction.js';
 import {
   CallbackStore,
   type NewCallback,
   type OpenedBill,
-  type Recorded,
+  type RecordResult,
   type RecordLimits,
 } from '../callback.store.js';
-import { flag, type Reading } from '../../../database/reading.js';
+import { flag, type ColumnReaders } from '../../../database/reading.js';
 import { toSql, sql, type Expression, type Statement } from '../../../database/statement.js';
 import { postgres } from '../../../database/postgres/dialect.js';
 import type { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
@@ -20,9 +20,9 @@ import { recordSet } from '../../../database/postgres/planner.js';
  * Compares a value of the callback with ours by its hash: TypeORM logs the parameters of statements and keeps them in its
  * errors, and the value may contain a full card number.
  */
-function agreesHashed(own: Expression, told: Expression): Statement {
-  return sql`CASE WHEN ${toSql(told)} IS NULL THEN 'absent'
-    WHEN ${toSql(told)} = sha256(convert_to(${toSql(own)}, 'UTF8')) THEN 'match' ELSE 'mismatch' END`;
+function compareHashes(billValue: Expression, callbackValue: Expression): Statement {
+  return sql`CASE WHEN ${toSql(callbackValue)} IS NULL THEN 'absent'
+    WHEN ${toSql(callbackValue)} = sha256(convert_to(${toSql(billValue)}, 'UTF8')) THEN 'match' ELSE 'mismatch' END`;
 }
 
 /** A SHA-256 hash, in PostgreSQL's notation of bytes. */
@@ -30,7 +30,7 @@ function fingerprint(text: string | null): string | null {
   return text === null ? null : `\\x${hash('sha256', text, 'hex')}`;
 }
 
-const GIVEN = [
+const RECORD_PARAMETERS = [
   'offsetMs',
   'id',
   'kind',
@@ -49,23 +49,23 @@ const GIVEN = [
   'maxPerBill',
 ] as const;
 
-type Given = Readonly<Record<(typeof GIVEN)[number], Statement>>;
+type RecordParameters = Readonly<Record<(typeof RECORD_PARAMETERS)[number], Statement>>;
 
 /** See `CallbackStore.record`. @param billOf the condition that selects the callback's bill */
-const recording = (billOf: (given: Given) => Statement) =>
-  prepare(GIVEN, (given) => {
-    const now = postgres.now(given.offsetMs);
+const prepareRecord = (billOf: (parameters: RecordParameters) => Statement) =>
+  prepare(RECORD_PARAMETERS, (parameters) => {
+    const now = postgres.now(parameters.offsetMs);
     return sql`WITH bill AS (
-         SELECT * FROM payment_acceptance.bill WHERE ${billOf(given)}
+         SELECT * FROM payment_acceptance.bill WHERE ${billOf(parameters)}
        ), enough AS (
-         SELECT count(*) >= ${given.maxPerBill}::int AS yes, count(*) - ${given.maxPerBill}::int + 1 AS surplus FROM (
+         SELECT count(*) >= ${parameters.maxPerBill}::int AS yes, count(*) - ${parameters.maxPerBill}::int + 1 AS surplus FROM (
            SELECT 1 FROM bill JOIN payment_acceptance.callback c ON c.intent_id = bill.intent_id
-           LIMIT ${given.maxPerBill}::int + 1) kept
+           LIMIT ${parameters.maxPerBill}::int + 1) kept
        ), repeated AS (
          SELECT 1 FROM bill JOIN payment_acceptance.callback c ON c.intent_id = bill.intent_id
          WHERE (SELECT yes FROM enough) AND c.pending AND c.asks = 0 AND c.received_at <= ${now}
            AND (bill.lease_token IS NULL OR c.received_at > bill.check_after)
-           AND coalesce(${assertedStatus(given.kind, given.status)}, '')
+           AND coalesce(${assertedStatus(parameters.kind, parameters.status)}, '')
              IN ('', ${assertedStatus('c.kind', 'c.status')}) LIMIT 1
        ), replaced AS (
          DELETE FROM payment_acceptance.callback WHERE id IN (
@@ -77,35 +77,35 @@ const recording = (billOf: (given: Given) => Statement) =>
          INSERT INTO payment_acceptance.callback
            (id, kind, shop, intent_id, bill_id, order_id, status, digest, corroboration, fields, received_at, pending,
            due_at)
-         SELECT ${given.id}, ${given.kind}, ${given.shop}, b.intent_id, ${given.billId}, ${given.maskedOrderId}, ${given.status},
-           ${given.digest},
-           CASE WHEN b.intent_id IS NULL THEN '{}'::jsonb ELSE ${comparedFields(sql`jsonb_build_object(
-             'order', ${agreesHashed('b.order_id', 'v.order_id')},
+         SELECT ${parameters.id}, ${parameters.kind}, ${parameters.shop}, b.intent_id, ${parameters.billId}, ${parameters.maskedOrderId}, ${parameters.status},
+           ${parameters.digest},
+           CASE WHEN b.intent_id IS NULL THEN '{}'::jsonb ELSE ${corroborationUnlessRedacted(sql`jsonb_build_object(
+             'order', ${compareHashes('b.order_id', 'v.order_id')},
              'amount', CASE WHEN v.amount = b.amount THEN 'match' ELSE 'mismatch' END,
-             'currency', ${agreesHashed('b.currency', 'v.currency')}, 'custom', ${agreesHashed('b.custom', 'v.custom')})`)} END,
-           ${keptFields(sql`${given.fields}::jsonb`)}, ${now}, true, ${now}
-         FROM (SELECT ${given.orderHash}::bytea AS order_id, ${given.amount}::numeric AS amount,
-           ${given.currencyHash}::bytea AS currency, ${given.customHash}::bytea AS custom) v
+             'currency', ${compareHashes('b.currency', 'v.currency')}, 'custom', ${compareHashes('b.custom', 'v.custom')})`)} END,
+           ${fieldsUnlessRedacted(sql`${parameters.fields}::jsonb`)}, ${now}, true, ${now}
+         FROM (SELECT ${parameters.orderHash}::bytea AS order_id, ${parameters.amount}::numeric AS amount,
+           ${parameters.currencyHash}::bytea AS currency, ${parameters.customHash}::bytea AS custom) v
          LEFT JOIN bill b ON true
          WHERE CASE WHEN b.intent_id IS NOT NULL THEN NOT EXISTS (SELECT FROM repeated)
-           ELSE ${given.maxUnmatched}::int > (SELECT count(*) FROM (
+           ELSE ${parameters.maxUnmatched}::int > (SELECT count(*) FROM (
              SELECT 1 FROM payment_acceptance.callback
-             WHERE pending AND intent_id IS NULL AND shop = ${given.shop}
-             LIMIT ${given.maxUnmatched}::int) waiting) END
+             WHERE pending AND intent_id IS NULL AND shop = ${parameters.shop}
+             LIMIT ${parameters.maxUnmatched}::int) waiting) END
          RETURNING intent_id
        )
        SELECT EXISTS (SELECT FROM stored) AS stored, EXISTS (SELECT FROM stored WHERE intent_id IS NOT NULL) AS matched,
          EXISTS (SELECT FROM repeated) AS repeated`;
   });
 
-const RECORD_BY_INTENT_ID = recording(({ intentId }) => sql`intent_id = ${intentId}::uuid`);
+const RECORD_BY_INTENT_ID = prepareRecord(({ intentId }) => sql`intent_id = ${intentId}::uuid`);
 
 /** Mentions `intentId` only because PostgreSQL needs to know the type of every parameter. */
-const RECORD_BY_BILL_ID = recording(
+const RECORD_BY_BILL_ID = prepareRecord(
   ({ intentId, shop, billId }) => sql`${intentId}::uuid IS NULL AND shop = ${shop} AND bill_id = ${billId}`,
 );
 
-const RECORDED: Reading<{ stored: boolean; matched: boolean; repeated: boolean }> = {
+const RECORD_RESULT_READERS: ColumnReaders<{ stored: boolean; matched: boolean; repeated: boolean }> = {
   stored: flag,
   matched: flag,
   repeated: flag,
@@ -119,29 +119,29 @@ const LINK_WAITING = prepare(
 );
 
 /** Compares a value of the callback with that of our bill. */
-function agrees(own: Expression, told: Expression): Statement {
-  return sql`CASE WHEN ${toSql(told)} IS NULL THEN 'absent'
-    WHEN ${toSql(told)} = ${toSql(own)} THEN 'match' ELSE 'mismatch' END`;
+function compareValues(billValue: Expression, callbackValue: Expression): Statement {
+  return sql`CASE WHEN ${toSql(callbackValue)} IS NULL THEN 'absent'
+    WHEN ${toSql(callbackValue)} = ${toSql(billValue)} THEN 'match' ELSE 'mismatch' END`;
 }
 
 /** In nearly all callbacks everything matches: a constant then saves building the object. */
 const CORROBORATION = sql`CASE WHEN (t.told_order, t.amount, t.currency, t.custom) = (b.order_id, b.amount, b.currency, b.custom)
       THEN '{"order": "match", "amount": "match", "currency": "match", "custom": "match"}'::jsonb
-      ELSE ${comparedFields(sql`jsonb_build_object('order', ${agrees('b.order_id', 't.told_order')},
+      ELSE ${corroborationUnlessRedacted(sql`jsonb_build_object('order', ${compareValues('b.order_id', 't.told_order')},
         'amount', CASE WHEN t.amount = b.amount THEN 'match' ELSE 'mismatch' END,
-        'currency', ${agrees('b.currency', 't.currency')}, 'custom', ${agrees('b.custom', 't.custom')})`)} END`;
+        'currency', ${compareValues('b.currency', 't.currency')}, 'custom', ${compareValues('b.custom', 't.custom')})`)} END`;
 
 /**
  * Returns the ids of the stored callbacks, or `null` if all were stored: returning each id would take longer. `LIMIT` keeps
  * the planner from scanning the whole table of bills when it believes it to be small.
  */
-const insertion = (bill: Statement) =>
+const prepareInsert = (bill: Statement) =>
   prepare(['offsetMs', 'rows', 'maxPerBill', 'count'], ({ offsetMs, rows, maxPerBill, count }) => {
     const now = postgres.now(offsetMs);
     return sql`WITH stored AS (INSERT INTO payment_acceptance.callback (id, kind, shop, intent_id, bill_id, order_id,
       status, digest, corroboration, fields, received_at, pending, due_at)
     SELECT t.id, t.kind, t.shop, b.intent_id, t.bill_id, t.told_order, t.status, t.digest, ${CORROBORATION},
-      ${keptFields('t.fields')}, ${now} + t.nr * interval '1 microsecond', true, ${now}
+      ${fieldsUnlessRedacted('t.fields')}, ${now} + t.nr * interval '1 microsecond', true, ${now}
     FROM ${recordSet(rows)} AS t(nr int, place int, id uuid, kind text, shop text, intent_id uuid, bill_id text,
       told_order text, status text, digest text, amount numeric, currency text, custom text, fields jsonb)
     JOIN LATERAL (SELECT intent_id, order_id, amount, currency, custom, custom_given, redacted_at FROM payment_acceptance.bill WHERE ${bill} LIMIT 1) b ON true
@@ -151,13 +151,13 @@ const insertion = (bill: Statement) =>
     SELECT CASE WHEN count(*) < ${count}::int THEN coalesce(string_agg(id::text, ' '), '') END AS ids FROM stored`;
   });
 
-const BY_BILL_ID = insertion(sql`shop = t.shop AND bill_id = t.bill_id`);
-const BY_INTENT_ID = insertion(sql`intent_id = t.intent_id`);
+const INSERT_BY_BILL_ID = prepareInsert(sql`shop = t.shop AND bill_id = t.bill_id`);
+const INSERT_BY_INTENT_ID = prepareInsert(sql`intent_id = t.intent_id`);
 
-const STORED: Reading<{ ids: string[] | null }> = { ids: (value) => String(value).split(' ') };
+const STORED_READERS: ColumnReaders<{ ids: string[] | null }> = { ids: (value) => String(value).split(' ') };
 
 export class PostgresCallbackStore extends CallbackStore<PostgresDatabase> {
-  override async record(callback: NewCallback, { maxUnmatched, maxPerBill }: RecordLimits): Promise<Recorded> {
+  override async record(callback: NewCallback, { maxUnmatched, maxPerBill }: RecordLimits): Promise<RecordResult> {
     const { id, kind, shop, intentId, billId, maskedOrderId, status, digest, amount } = callback;
     const [row] = await this.database.executeAtReadCommitted(
       intentId === null ? RECORD_BY_BILL_ID : RECORD_BY_INTENT_ID,
@@ -179,7 +179,7 @@ export class PostgresCallbackStore extends CallbackStore<PostgresDatabase> {
         maskedOrderId,
         maxPerBill,
       },
-      RECORDED,
+      RECORD_RESULT_READERS,
     );
     if (row?.repeated) return 'repeated';
     if (!row?.stored) return 'full';
@@ -192,9 +192,9 @@ export class PostgresCallbackStore extends CallbackStore<PostgresDatabase> {
     const rows = rowsOf(callbacks);
     if (rows.length === 0) return new Set();
     const [stored] = await this.database.executeAtReadCommitted(
-      rows[0]?.intent_id === null ? BY_BILL_ID : BY_INTENT_ID,
+      rows[0]?.intent_id === null ? INSERT_BY_BILL_ID : INSERT_BY_INTENT_ID,
       { offsetMs: this.database.offsetMs, rows: JSON.stringify(rows), maxPerBill, count: rows.length },
-      STORED,
+      STORED_READERS,
     );
     return new Set(stored?.ids === null ? rows.map(({ id }) => id) : stored?.ids);
   }

@@ -2,11 +2,11 @@ import { describeError } from '../../../common/errors.js';
 import {
   DeliveryStore,
   isPending,
-  mostAttempts,
+  attemptLimitOf,
   ORDER_NOT_FOUND,
   withDeliveryId,
-  ABSENT_MS,
-  EXHAUSTED_AMONG,
+  CONSUMER_ABSENT_MS,
+  EXHAUSTED_SCAN_LIMIT,
   type ClaimedDeliveries,
   type ClaimedDelivery,
   type CompletedDelivery,
@@ -20,10 +20,10 @@ import { HandlerTransactionEndedError } from '../../../database/database.errors.
 import { isMissingSavepoint } from '../../../database/query-errors.js';
 import { flag, instant, integer } from '../../../database/reading.js';
 import { join, rawSql, toSql, sql, type Expression, type Statement } from '../../../database/statement.js';
-import { holdsBack, isOf, LATE, nextOfEach } from './delivery-conditions.js';
+import { holdsBack, isOfShops, IS_LATE, nextOfEach } from './delivery-conditions.js';
 import { mariadb } from '../../../database/mariadb/dialect.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
-import type { Within } from '../../../database/database.js';
+import type { EnclosingTransaction } from '../../../database/database.js';
 import type { OwnTransaction } from '../../../database/own-transaction.js';
 
 /** How many of a consumer's next deliveries are read to find out when one is due. */
@@ -32,7 +32,7 @@ const IN_SIGHT = 20;
 /** How many candidates are read per delivery to claim, since other instances may have locked some. */
 const CANDIDATES = 3;
 
-/** An UPDATE returns nothing, and to ask first would be a statement more in each handler's transaction. */
+/** MariaDB's UPDATE returns no rows, and asking first would add a statement to each handler's transaction. */
 const COMPLETED: CompletedDelivery = { isFollowed: true };
 
 /** A savepoint in the transaction of a handler. */
@@ -53,7 +53,7 @@ export class MariaDeliveryStore extends DeliveryStore<MariaDatabase> {
     );
   }
 
-  protected override known(): Promise<HostedConsumer[]> {
+  protected override registeredConsumers(): Promise<HostedConsumer[]> {
     return this.database.rows<HostedConsumer>(
       sql`SELECT name, event_name AS event, CAST(shops AS CHAR) AS shops FROM payment_acceptance.consumer ORDER BY 1, 2`,
       // Shops named by two releases are stored twice.
@@ -61,7 +61,7 @@ export class MariaDeliveryStore extends DeliveryStore<MariaDatabase> {
     );
   }
 
-  /** What becomes due between the two is claimed, and not waited for. */
+  /** Reads `nextMs` first, so that what becomes due in between is claimed rather than waited for. */
   override async claim(claim: DeliveryClaim): Promise<ClaimedDeliveries> {
     if (claim.hosted.length === 0) return { deliveries: [], nextMs: null };
     const nextMs = await this.nextMs(claim.hosted);
@@ -73,19 +73,19 @@ export class MariaDeliveryStore extends DeliveryStore<MariaDatabase> {
     const eligible = (alias: Expression): Statement => {
       const d = toSql(alias);
       const now = this.database.now();
-      const known = foreignShops.length === 0 ? sql`TRUE` : sql`NOT ${isOf(foreignShops, d)}`;
-      return sql`${d}.due_at <= ${now} AND ${known} AND (${d}.lease_until IS NULL OR ${d}.lease_until < ${now} AND ${d}.attempts < ${mostAttempts(d, sql`${maxAttempts}`)})
+      const isKnownShop = foreignShops.length === 0 ? sql`TRUE` : sql`NOT ${isOfShops(foreignShops, d)}`;
+      return sql`${d}.due_at <= ${now} AND ${isKnownShop} AND (${d}.lease_until IS NULL OR ${d}.lease_until < ${now} AND ${d}.attempts < ${attemptLimitOf(d, sql`${maxAttempts}`)})
        AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE other.state = 'PENDING'
          AND other.intent_id = ${d}.intent_id AND other.consumer = ${d}.consumer AND other.id <> ${d}.id
-         AND (other.lease_until >= ${now} OR other.seq < ${d}.seq AND ${holdsBack(hosted, d, this.database.now(-ABSENT_MS))}))`;
+         AND (other.lease_until >= ${now} OR other.seq < ${d}.seq AND ${holdsBack(hosted, d, this.database.now(-CONSUMER_ABSENT_MS))}))`;
     };
-    const most = limit * CANDIDATES;
-    const next = nextOfEach(hosted, sql`d.id, d.due_at, d.seq, d.consumer, d.intent_id`, eligible('d'), most);
+    const maxCandidates = limit * CANDIDATES;
+    const next = nextOfEach(hosted, sql`d.id, d.due_at, d.seq, d.consumer, d.intent_id`, eligible('d'), maxCandidates);
     const due = await this.database.rows<{ id: string }>(
       sql`SELECT CAST(id AS CHAR) AS id FROM (SELECT id, due_at, seq,
          ROW_NUMBER() OVER (PARTITION BY consumer ORDER BY due_at, seq) AS turn,
          ROW_NUMBER() OVER (PARTITION BY consumer, intent_id ORDER BY seq) AS place FROM (${next}) due) heads
-       WHERE place = 1 ORDER BY turn, due_at, seq LIMIT ${most}`,
+       WHERE place = 1 ORDER BY turn, due_at, seq LIMIT ${maxCandidates}`,
       {},
     );
     if (due.length === 0) return [];
@@ -113,18 +113,18 @@ export class MariaDeliveryStore extends DeliveryStore<MariaDatabase> {
   ): Promise<void> {
     if (queues.length === 0) return;
     const behind = sql`n.state = 'PENDING' AND n.behind = 1`;
-    const given = join(
+    const queueKeys = join(
       queues.map(({ intentId, consumer }) => sql`(${intentId}, ${consumer})`),
       ', ',
     );
     const next = await this.database.rows<{ id: string }>(
       sql`SELECT CAST(d.id AS CHAR) AS id FROM (
-         SELECT n.intent_id, n.consumer, MIN(n.seq) AS seq FROM payment_acceptance.delivery n WHERE ${behind} AND (n.intent_id, n.consumer) IN (${given})
+         SELECT n.intent_id, n.consumer, MIN(n.seq) AS seq FROM payment_acceptance.delivery n WHERE ${behind} AND (n.intent_id, n.consumer) IN (${queueKeys})
          GROUP BY n.intent_id, n.consumer) first
        JOIN payment_acceptance.delivery d ON d.intent_id = first.intent_id AND d.consumer = first.consumer AND d.seq = first.seq
        WHERE NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other
          WHERE other.state = 'PENDING' AND other.intent_id = d.intent_id AND other.consumer = d.consumer AND other.seq < d.seq
-         AND ${holdsBack(hosted, 'd', this.database.now(-ABSENT_MS))})`,
+         AND ${holdsBack(hosted, 'd', this.database.now(-CONSUMER_ABSENT_MS))})`,
       {},
       tx,
     );
@@ -143,13 +143,13 @@ export class MariaDeliveryStore extends DeliveryStore<MariaDatabase> {
   }
 
   override queuesBehind(after: DeliveryQueue | null, limit: number): Promise<DeliveryQueue[]> {
-    const later =
+    const afterCursor =
       after === null
         ? sql`TRUE`
         : sql`(intent_id > ${after.intentId} OR intent_id = ${after.intentId} AND consumer > ${after.consumer})`;
     return this.database.rows<DeliveryQueue>(
       sql`SELECT intent_id AS "intentId", consumer FROM payment_acceptance.delivery
-       WHERE state = 'PENDING' AND behind = 1 AND ${later} ORDER BY intent_id, consumer LIMIT ${limit}`,
+       WHERE state = 'PENDING' AND behind = 1 AND ${afterCursor} ORDER BY intent_id, consumer LIMIT ${limit}`,
       {},
     );
   }
@@ -159,7 +159,7 @@ export class MariaDeliveryStore extends DeliveryStore<MariaDatabase> {
       sql`SELECT CAST(d.id AS CHAR) AS id, CAST(d.event_id AS CHAR) AS "eventId", d.lease_token AS token, d.intent_id AS "intentId", d.consumer,
          d.event_name AS "eventName", e.shop,
          d.attempts AS attempt, d.last_error_code <=> ${ORDER_NOT_FOUND} AS "orderWasMissing", CAST(e.payload AS CHAR) AS payload, e.traceparent,
-         ${mariadb.epochMs('e.asserted_at')} AS "assertedAt", b.state AS "billState", ${LATE}
+         ${mariadb.epochMs('e.asserted_at')} AS "assertedAt", b.state AS "billState", ${IS_LATE}
        FROM payment_acceptance.delivery d JOIN payment_acceptance.event e ON e.id = d.event_id
        JOIN payment_acceptance.bill b ON b.intent_id = d.intent_id WHERE d.id ${mariadb.oneOf(ids, 'bigint')}`,
       { attempt: integer, orderWasMissing: flag, assertedAt: instant, late: flag },
@@ -170,10 +170,10 @@ export class MariaDeliveryStore extends DeliveryStore<MariaDatabase> {
   }
 
   private async nextMs(hosted: readonly HostedConsumer[]): Promise<number | null> {
-    const at = sql`GREATEST(d.due_at, coalesce(d.lease_until, d.due_at)) AS at`;
+    const claimableAt = sql`GREATEST(d.due_at, coalesce(d.lease_until, d.due_at)) AS at`;
     const [row] = await this.database.rows<{ next: number | null; now: number }>(
       sql`SELECT ${mariadb.epochMs('next')} AS next, ${mariadb.epochMs(this.database.now())} AS now
-       FROM (SELECT MIN(at) AS next FROM (${nextOfEach(hosted, at, sql`TRUE`, IN_SIGHT)}) soon WHERE at > ${this.database.now()}) soonest`,
+       FROM (SELECT MIN(at) AS next FROM (${nextOfEach(hosted, claimableAt, sql`TRUE`, IN_SIGHT)}) soon WHERE at > ${this.database.now()}) soonest`,
       { next: integer, now: integer },
     );
     return row && row.next !== null ? row.next - row.now : null;
@@ -184,21 +184,21 @@ export class MariaDeliveryStore extends DeliveryStore<MariaDatabase> {
     maxAttempts: number,
   ): Promise<Pick<ClaimedDelivery, 'deliveryId' | 'consumer'>[]> {
     if (hosted.length === 0) return [];
-    const condition = sql`t.state = 'PENDING' AND t.attempts >= ${mostAttempts('t', sql`${maxAttempts}`)} AND t.lease_until < ${this.database.now()}`;
+    const condition = sql`t.state = 'PENDING' AND t.attempts >= ${attemptLimitOf('t', sql`${maxAttempts}`)} AND t.lease_until < ${this.database.now()}`;
     const ofAllShops = hosted.map((each) => ({ ...each, shops: null }));
     const columns = sql`d.id, d.event_id, d.consumer, d.state, d.attempts, d.last_error_code, d.lease_until`;
-    const due = nextOfEach(ofAllShops, columns, sql`d.due_at <= ${this.database.now()}`, EXHAUSTED_AMONG);
-    const found = await this.database.rows<{ id: string; eventId: string; consumer: string }>(
+    const due = nextOfEach(ofAllShops, columns, sql`d.due_at <= ${this.database.now()}`, EXHAUSTED_SCAN_LIMIT);
+    const candidates = await this.database.rows<{ id: string; eventId: string; consumer: string }>(
       sql`SELECT CAST(t.id AS CHAR) AS id, CAST(t.event_id AS CHAR) AS "eventId", t.consumer
        FROM (${due}) t WHERE ${condition} LIMIT 100`,
       {},
     );
-    if (found.length === 0) return [];
+    if (candidates.length === 0) return [];
     return this.database.transaction(async (tx) => {
       const ids = await this.database.lockFree(
         tx,
         'delivery',
-        found.map(({ id }) => id),
+        candidates.map(({ id }) => id),
         condition,
       );
       await this.database.change(
@@ -207,24 +207,25 @@ export class MariaDeliveryStore extends DeliveryStore<MariaDatabase> {
          WHERE id ${mariadb.oneOf(ids, 'bigint')}`,
         tx,
       );
-      return found.filter(({ id }) => ids.includes(id)).map(withDeliveryId);
+      return candidates.filter(({ id }) => ids.includes(id)).map(withDeliveryId);
     });
   }
 
-  override async lock(within: Within, delivery: ClaimedDelivery): Promise<DeliveryLock | undefined> {
-    // Gone after each end of the transaction, and MariaDB has nothing else that tells two transactions of a session apart.
+  override async lock(within: EnclosingTransaction, delivery: ClaimedDelivery): Promise<DeliveryLock | undefined> {
+    // The savepoint disappears when the transaction ends; MariaDB has nothing else that distinguishes two transactions of a
+    // session.
     await this.database.change(sql`SAVEPOINT ${HANDLER}`, within);
-    const [own] = await this.database.rows<{ until: string }>(
+    const [lease] = await this.database.rows<{ until: string }>(
       sql`SELECT CAST(lease_until AS CHAR) AS until FROM payment_acceptance.delivery
        WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND state = 'PENDING' FOR UPDATE`,
       {},
       within,
     );
-    if (!own) return undefined;
+    if (!lease) return undefined;
     const [row] = await this.database.rows<{ late: boolean; rivalled: boolean }>(
-      sql`SELECT ${LATE}, EXISTS (SELECT 1 FROM payment_acceptance.delivery rival WHERE rival.state = 'PENDING'
+      sql`SELECT ${IS_LATE}, EXISTS (SELECT 1 FROM payment_acceptance.delivery rival WHERE rival.state = 'PENDING'
            AND rival.intent_id = d.intent_id AND rival.consumer = d.consumer AND rival.lease_until >= ${this.database.now()}
-           AND (rival.lease_until < ${own.until} OR rival.lease_until = ${own.until} AND rival.id < d.id)) AS rivalled
+           AND (rival.lease_until < ${lease.until} OR rival.lease_until = ${lease.until} AND rival.id < d.id)) AS rivalled
        FROM payment_acceptance.delivery d WHERE d.id = ${delivery.id}`,
       { late: flag, rivalled: flag },
       within,
@@ -233,7 +234,7 @@ export class MariaDeliveryStore extends DeliveryStore<MariaDatabase> {
     return { late: row?.late === true, transaction: '' };
   }
 
-  override async completeLocked(within: Within, delivery: ClaimedDelivery): Promise<CompletedDelivery> {
+  override async completeLocked(within: EnclosingTransaction, delivery: ClaimedDelivery): Promise<CompletedDelivery> {
     try {
       await this.database.change(sql`RELEASE SAVEPOINT ${HANDLER}`, within);
     } catch (error) {

@@ -1,11 +1,11 @@
 import {
   DeliveryStore,
   isPending,
-  mostAttempts,
+  attemptLimitOf,
   ORDER_NOT_FOUND,
   withDeliveryId,
-  ABSENT_MS,
-  EXHAUSTED_AMONG,
+  CONSUMER_ABSENT_MS,
+  EXHAUSTED_SCAN_LIMIT,
   HOLDING_ATTEMPTS,
   type ClaimedDeliveries,
   type ClaimedDelivery,
@@ -19,33 +19,33 @@ import {
 import { HandlerTransactionEndedError } from '../../../database/database.errors.js';
 import { isInFailedTransaction } from '../../../database/query-errors.js';
 import { STATEMENT_FAILED } from '../../../database/transaction.js';
-import { flag, instant, integer, json, type Reading } from '../../../database/reading.js';
+import { flag, instant, integer, json, type ColumnReaders } from '../../../database/reading.js';
 import { rawSql, toSql, sql, type Expression, type Statement } from '../../../database/statement.js';
 import { postgres } from '../../../database/postgres/dialect.js';
-import { IN_ORDER, ROW_BY_ROW, givenRows, later, opaque } from '../../../database/postgres/planner.js';
+import { IN_ORDER, ROW_BY_ROW, rowsFromJson, addMilliseconds, opaque } from '../../../database/postgres/planner.js';
 import { idleTimeout, type PostgresDatabase } from '../../../database/postgres/postgres.database.js';
-import type { Within } from '../../../database/database.js';
+import type { EnclosingTransaction } from '../../../database/database.js';
 import { prepare } from '../../../database/postgres/prepare.js';
 import type { OwnTransaction } from '../../../database/own-transaction.js';
 
 /** How many of a consumer's next deliveries are read to find out when one is due. */
 const IN_SIGHT = opaque(sql`20`, 'int');
 
-/** The rows of consumers that were passed as {@link listed} JSON. */
+/** The rows of consumers that were passed as {@link consumersJson} JSON. */
 function hostedOf(consumers: Statement): Statement {
-  return givenRows(consumers, 'consumer text, event_name text, shops jsonb');
+  return rowsFromJson(consumers, 'consumer text, event_name text, shops jsonb');
 }
 
-function listed(consumers: readonly HostedConsumer[]): string {
+function consumersJson(consumers: readonly HostedConsumer[]): string {
   return JSON.stringify(consumers.map(({ name, event, shops }) => ({ consumer: name, event_name: event, shops })));
 }
 
 /** The shop of a delivery `d`, as JSON. */
-const SHOP_OF_D = sql`to_jsonb((SELECT e.shop FROM payment_acceptance.event e WHERE e.id = d.event_id))`;
+const DELIVERY_SHOP = sql`to_jsonb((SELECT e.shop FROM payment_acceptance.event e WHERE e.id = d.event_id))`;
 
 /** Whether a consumer names the shop of a delivery `d`. */
 function namesItsShop(consumer: Expression): Statement {
-  return sql`(${toSql(consumer)}.shops IS NULL OR ${toSql(consumer)}.shops @> ${SHOP_OF_D})`;
+  return sql`(${toSql(consumer)}.shops IS NULL OR ${toSql(consumer)}.shops @> ${DELIVERY_SHOP})`;
 }
 
 /** Whether a delivery is done, phrased like {@link isPending} so that it does not fit the index of finished rows. */
@@ -56,7 +56,7 @@ function isDone(state: Expression): Statement {
 /** Whether an earlier delivery of a queue holds back those after it; see `DeliveryStore.free`. */
 function holdsBack(earlier: Expression, now: Statement): Statement {
   const each = toSql(earlier);
-  const longAgo = sql`${now} - ${rawSql(String(ABSENT_MS))} * interval '1 millisecond'`;
+  const longAgo = sql`${now} - ${rawSql(String(CONSUMER_ABSENT_MS))} * interval '1 millisecond'`;
   return sql`${each}.attempts < ${rawSql(String(HOLDING_ATTEMPTS))} AND EXISTS (
     SELECT 1 FROM payment_acceptance.consumer c WHERE c.name = ${each}.consumer AND c.event_name = ${each}.event_name
       AND c.last_seen_at >= ${longAgo})
@@ -67,16 +67,16 @@ function holdsBack(earlier: Expression, now: Statement): Statement {
 /** A row of a claim; only `nextMs` where there is no delivery. */
 type ClaimRow = Omit<ClaimedRow, 'id'> & { readonly id: string | null; readonly nextMs: number | null };
 
-const CLAIM_ROW: Reading<ClaimRow> = {
+const CLAIM_ROW_READERS: ColumnReaders<ClaimRow> = {
   ...{ attempt: integer, orderWasMissing: flag, assertedAt: instant, late: flag, alone: flag, nextMs: integer },
 };
 
 /** See `DeliveryStore.claim`. */
-const CLAIM = prepare(
+const CLAIM_DELIVERIES = prepare(
   ['offsetMs', 'leaseMs', 'limit', 'hosted', 'foreignShops', 'token', 'maxAttempts'],
   ({ offsetMs, leaseMs, limit, hosted, foreignShops, token, maxAttempts }) => {
     const now = postgres.now(offsetMs);
-    const most = opaque(limit, 'int');
+    const opaqueLimit = opaque(limit, 'int');
     return sql`WITH hosted AS ${hostedOf(hosted)}, due AS (
     SELECT id FROM (SELECT head.*,
       row_number() OVER (PARTITION BY hosted.consumer ORDER BY head.due_at, head.seq) AS turn,
@@ -89,17 +89,17 @@ const CLAIM = prepare(
       CROSS JOIN LATERAL (
         SELECT d.id, d.intent_id FROM payment_acceptance.delivery d WHERE d.id = next.id AND ${isPending('d.state')}
           AND ${namesItsShop('hosted')} AND d.due_at <= ${now}
-          AND (${foreignShops}::text = '[]' OR NOT ${foreignShops}::jsonb @> ${SHOP_OF_D})
-          AND (d.lease_until IS NULL OR d.lease_until < ${now} AND d.attempts < ${mostAttempts('d', sql`${maxAttempts}::int`)})
+          AND (${foreignShops}::text = '[]' OR NOT ${foreignShops}::jsonb @> ${DELIVERY_SHOP})
+          AND (d.lease_until IS NULL OR d.lease_until < ${now} AND d.attempts < ${attemptLimitOf('d', sql`${maxAttempts}::int`)})
           AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE ${isPending('other.state')}
             AND other.intent_id = d.intent_id AND other.consumer = d.consumer AND other.id <> d.id
             AND (other.lease_until >= ${now} OR other.seq < d.seq AND ${holdsBack('other', now)}) ${ROW_BY_ROW})
         FOR UPDATE SKIP LOCKED) locked
-      LIMIT ${most}) head) heads
-    WHERE place = 1 ORDER BY turn, due_at, seq LIMIT ${most}
+      LIMIT ${opaqueLimit}) head) heads
+    WHERE place = 1 ORDER BY turn, due_at, seq LIMIT ${opaqueLimit}
   ), claimed AS (
   UPDATE payment_acceptance.delivery d
-  SET attempts = attempts + 1, lease_token = ${token}::uuid, lease_until = ${later(now, leaseMs)}
+  SET attempts = attempts + 1, lease_token = ${token}::uuid, lease_until = ${addMilliseconds(now, leaseMs)}
   FROM due, payment_acceptance.event e, payment_acceptance.bill b
   WHERE d.id = due.id AND e.id = d.event_id AND b.intent_id = d.intent_id
   RETURNING d.id::text AS id, d.event_id::text AS "eventId", d.lease_token AS token, d.intent_id AS "intentId", d.consumer, d.event_name AS "eventName",
@@ -123,10 +123,10 @@ const CLAIM = prepare(
  * See `DeliveryStore.free`. Locks in the order of ids, as every statement that locks several. In the look-ups by queue, `behind`
  * is hidden from the planner: analysed while nothing was pending, its index looks empty, and each would read all of it.
  */
-const FREE = prepare(['offsetMs', 'queues', 'hosted'], ({ offsetMs, queues, hosted }) => {
+const FREE_DELIVERIES = prepare(['offsetMs', 'queues', 'hosted'], ({ offsetMs, queues, hosted }) => {
   const now = postgres.now(offsetMs);
   return sql`WITH hosted AS ${hostedOf(hosted)}, queue AS (
-    SELECT DISTINCT intent_id, consumer FROM ${givenRows(queues, 'intent_id uuid, consumer text')} given
+    SELECT DISTINCT intent_id, consumer FROM ${rowsFromJson(queues, 'intent_id uuid, consumer text')} given
   ), next AS (
     SELECT d.id FROM queue CROSS JOIN LATERAL (
       SELECT n.id FROM payment_acceptance.delivery n WHERE n.intent_id = queue.intent_id AND n.consumer = queue.consumer
@@ -144,8 +144,8 @@ const FREE = prepare(['offsetMs', 'queues', 'hosted'], ({ offsetMs, queues, host
 const endedAfter = (unattendedMs: Statement): Statement =>
   sql`set_config('idle_in_transaction_session_timeout', ${unattendedMs}::text, true)`;
 
-/** See `DeliveryStore.lock`. To lock a row gives the transaction its id. */
-const LOCK = prepare(
+/** See `DeliveryStore.lock`. Locking a row gives the transaction its id. */
+const LOCK_DELIVERY = prepare(
   ['id', 'token', 'unattendedMs'],
   ({
     id,
@@ -174,7 +174,7 @@ const complete = (offsetMs: Statement, id: Statement, token: Statement, isOwn: S
   RETURNING EXISTS (SELECT 1 FROM payment_acceptance.delivery next WHERE ${isPending('next.state')}
     AND next.intent_id = d.intent_id AND next.consumer = d.consumer AND next.seq > d.seq) AS "isFollowed"`;
 
-const COMPLETE = prepare(['offsetMs', 'id', 'token'], ({ offsetMs, id, token }) =>
+const COMPLETE_DELIVERY = prepare(['offsetMs', 'id', 'token'], ({ offsetMs, id, token }) =>
   complete(offsetMs, id, token, sql`TRUE`),
 );
 
@@ -183,11 +183,11 @@ const COMPLETE_LOCKED = prepare(['offsetMs', 'id', 'token', 'transaction'], ({ o
   complete(offsetMs, id, token, sql`txid_current() = ${transaction}::bigint`),
 );
 
-const COMPLETED: Reading<CompletedDelivery> = { isFollowed: flag };
+const COMPLETED_READERS: ColumnReaders<CompletedDelivery> = { isFollowed: flag };
 
 export class PostgresDeliveryStore extends DeliveryStore<PostgresDatabase> {
   override async register(consumers: readonly HostedConsumer[]): Promise<void> {
-    const hosted = hostedOf(sql`${listed(consumers)}`);
+    const hosted = hostedOf(sql`${consumersJson(consumers)}`);
     await this.database.change(
       sql`INSERT INTO payment_acceptance.consumer (name, event_name, shops, last_seen_at)
        SELECT consumer, event_name, CASE WHEN shops IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text(shops)) END,
@@ -198,7 +198,7 @@ export class PostgresDeliveryStore extends DeliveryStore<PostgresDatabase> {
     );
   }
 
-  protected override known(): Promise<HostedConsumer[]> {
+  protected override registeredConsumers(): Promise<HostedConsumer[]> {
     return this.database.rows<HostedConsumer>(
       sql`SELECT name, event_name AS event, to_jsonb(shops)::text AS shops FROM payment_acceptance.consumer ORDER BY 1, 2`,
       { shops: json },
@@ -207,8 +207,13 @@ export class PostgresDeliveryStore extends DeliveryStore<PostgresDatabase> {
 
   override async claim({ hosted, foreignShops, ...claim }: DeliveryClaim): Promise<ClaimedDeliveries> {
     const { offsetMs } = this.database;
-    const given = { ...claim, offsetMs, hosted: listed(hosted), foreignShops: JSON.stringify(foreignShops) };
-    const rows = await this.database.executeAtReadCommitted(CLAIM, given, CLAIM_ROW);
+    const parameters = {
+      ...claim,
+      offsetMs,
+      hosted: consumersJson(hosted),
+      foreignShops: JSON.stringify(foreignShops),
+    };
+    const rows = await this.database.executeAtReadCommitted(CLAIM_DELIVERIES, parameters, CLAIM_ROW_READERS);
     const claimed = rows.filter((row): row is ClaimRow & ClaimedRow => row.id !== null);
     return { deliveries: claimed.map(withDeliveryId), nextMs: rows[0]?.nextMs ?? null };
   }
@@ -219,17 +224,17 @@ export class PostgresDeliveryStore extends DeliveryStore<PostgresDatabase> {
     tx?: OwnTransaction,
   ): Promise<void> {
     const rows = JSON.stringify(queues.map(({ intentId, consumer }) => ({ intent_id: intentId, consumer })));
-    const given = { offsetMs: this.database.offsetMs, queues: rows, hosted: listed(hosted) };
-    if (tx) await this.database.execute(FREE, given, {}, tx);
-    else await this.database.executeAtReadCommitted(FREE, given, {});
+    const parameters = { offsetMs: this.database.offsetMs, queues: rows, hosted: consumersJson(hosted) };
+    if (tx) await this.database.execute(FREE_DELIVERIES, parameters, {}, tx);
+    else await this.database.executeAtReadCommitted(FREE_DELIVERIES, parameters, {});
   }
 
   override queuesBehind(after: DeliveryQueue | null, limit: number): Promise<DeliveryQueue[]> {
-    const later =
+    const afterCursor =
       after === null ? sql`TRUE` : sql`(intent_id, consumer) > (${after.intentId}::uuid, ${after.consumer})`;
     return this.database.rows<DeliveryQueue>(
       sql`SELECT intent_id AS "intentId", consumer FROM payment_acceptance.delivery
-       WHERE behind AND ${isPending('state')} AND ${later} ORDER BY intent_id, consumer LIMIT ${limit}`,
+       WHERE behind AND ${isPending('state')} AND ${afterCursor} ORDER BY intent_id, consumer LIMIT ${limit}`,
       {},
     );
   }
@@ -239,15 +244,15 @@ export class PostgresDeliveryStore extends DeliveryStore<PostgresDatabase> {
     maxAttempts: number,
   ): Promise<Pick<ClaimedDelivery, 'deliveryId' | 'consumer'>[]> {
     const isExhausted = (d: Expression): Statement =>
-      sql`${toSql(d)}.attempts >= ${mostAttempts(d, sql`${maxAttempts}`)} AND ${toSql(d)}.lease_until < ${this.database.now()}`;
+      sql`${toSql(d)}.attempts >= ${attemptLimitOf(d, sql`${maxAttempts}`)} AND ${toSql(d)}.lease_until < ${this.database.now()}`;
     const dead = await this.database.rows<{ eventId: string; consumer: string }>(
       sql`UPDATE payment_acceptance.delivery SET state = 'DEAD', ended_at = ${this.database.now()}, lease_token = NULL,
          lease_until = NULL, last_error = coalesce(last_error, 'The process ended during the last attempt.')
        WHERE id IN (SELECT d.id FROM payment_acceptance.delivery d WHERE d.id = ANY(ARRAY(
-           SELECT next.id FROM ${hostedOf(sql`${listed(hosted)}`)} hosted CROSS JOIN LATERAL (
+           SELECT next.id FROM ${hostedOf(sql`${consumersJson(hosted)}`)} hosted CROSS JOIN LATERAL (
              SELECT n.id, n.attempts, n.last_error_code, n.lease_until FROM payment_acceptance.delivery n
              WHERE n.consumer = hosted.consumer AND n.event_name = hosted.event_name AND ${isPending('n.state')}
-               AND NOT n.behind AND n.due_at <= ${this.database.now()} ORDER BY n.due_at, n.seq LIMIT ${EXHAUSTED_AMONG}) next
+               AND NOT n.behind AND n.due_at <= ${this.database.now()} ORDER BY n.due_at, n.seq LIMIT ${EXHAUSTED_SCAN_LIMIT}) next
            WHERE ${isExhausted('next')} LIMIT 100))
          AND ${isPending('d.state')} AND ${isExhausted('d')} ORDER BY d.id FOR UPDATE SKIP LOCKED)
        RETURNING event_id::text AS "eventId", consumer`,
@@ -261,31 +266,36 @@ export class PostgresDeliveryStore extends DeliveryStore<PostgresDatabase> {
    * not claimed before it ends.
    */
   override async lock(
-    within: Within,
+    within: EnclosingTransaction,
     delivery: ClaimedDelivery,
     unattendedMs: number,
   ): Promise<DeliveryLock | undefined> {
     const { id, token } = delivery;
     const idle = String(idleTimeout(unattendedMs));
     if (delivery.alone) {
-      const given = { id, token, unattendedMs: idle };
-      const [own] = await this.database.execute<{ transaction: string }, keyof typeof given>(LOCK, given, {}, within);
-      return own && { transaction: own.transaction, late: false };
+      const parameters = { id, token, unattendedMs: idle };
+      const [lock] = await this.database.execute<{ transaction: string }, keyof typeof parameters>(
+        LOCK_DELIVERY,
+        parameters,
+        {},
+        within,
+      );
+      return lock && { transaction: lock.transaction, late: false };
     }
-    const reading: Reading<DeliveryLock & { rivalled: boolean }> = { late: flag, rivalled: flag };
-    const given = { ...this.held(delivery), unattendedMs: idle };
-    const [row] = await this.database.execute(LOCK_IN_TURN, given, reading, within);
+    const reading: ColumnReaders<DeliveryLock & { rivalled: boolean }> = { late: flag, rivalled: flag };
+    const parameters = { ...this.held(delivery), unattendedMs: idle };
+    const [row] = await this.database.execute(LOCK_IN_TURN, parameters, reading, within);
     if (row?.rivalled) throw new Error('Another delivery of the same bill to the same consumer is under way.');
     return row;
   }
 
   override async completeLocked(
-    within: Within,
+    within: EnclosingTransaction,
     delivery: ClaimedDelivery,
     { transaction }: DeliveryLock,
   ): Promise<CompletedDelivery> {
-    const given = { ...this.held(delivery), transaction };
-    const marking = this.database.execute(COMPLETE_LOCKED, given, COMPLETED, within);
+    const parameters = { ...this.held(delivery), transaction };
+    const marking = this.database.execute(COMPLETE_LOCKED, parameters, COMPLETED_READERS, within);
     const [completed] = await marking.catch((error: unknown) => {
       throw isInFailedTransaction(error) ? new Error(STATEMENT_FAILED, { cause: error }) : error;
     });
@@ -294,7 +304,7 @@ export class PostgresDeliveryStore extends DeliveryStore<PostgresDatabase> {
   }
 
   override async complete(delivery: ClaimedDelivery): Promise<CompletedDelivery | undefined> {
-    const [completed] = await this.database.execute(COMPLETE, this.held(delivery), COMPLETED);
+    const [completed] = await this.database.execute(COMPLETE_DELIVERY, this.held(delivery), COMPLETED_READERS);
     return completed;
   }
 

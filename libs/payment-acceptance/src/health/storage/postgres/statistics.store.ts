@@ -3,7 +3,7 @@ import { sql } from '../../../database/statement.js';
 
 const CONSUMERS = sql`(SELECT DISTINCT name FROM payment_acceptance.consumer) c`;
 
-/** Those that wait for the consumer `c`. */
+/** The deliveries that wait for the consumer `c`. */
 const WAITING = sql`payment_acceptance.delivery d WHERE d.state = 'PENDING' AND d.consumer = c.name`;
 
 /** Asks the index of each consumer in turn. */

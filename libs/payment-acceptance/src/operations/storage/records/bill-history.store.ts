@@ -17,10 +17,10 @@ import { flag, integer, json } from '../../../database/reading.js';
 import { ofScope } from '../../../database/scope.js';
 import type { ShopScope } from '../../../domain/shop-scope.js';
 import { sql } from '../../../database/statement.js';
-import { ACTION, BILL, REVIEW, actionColumns, billColumns, reviewColumns } from './columns.js';
+import { ACTION_READERS, BILL_READERS, REVIEW_READERS, actionColumns, billColumns, reviewColumns } from './columns.js';
 
 /** Maximum rows of each kind, since anybody may send thousands of callbacks. */
-const ROWS = 300;
+const MAX_ROWS = 300;
 
 /** Everything recorded about one bill, from its intent to its deliveries. Read-only. */
 @Injectable()
@@ -41,7 +41,9 @@ export class BillHistoryStore {
     const reviews = await this.reviews(intentId);
     const targets = [intentId, ...reviews.map(({ id }) => id)];
     const actions = await this.actions(targets);
-    const truncated = [attempts, payments, callbacks, events, reviews, actions].some(({ length }) => length === ROWS);
+    const truncated = [attempts, payments, callbacks, events, reviews, actions].some(
+      ({ length }) => length === MAX_ROWS,
+    );
     return { bill, attempts, payments, callbacks, events, reviews, actions, truncated };
   }
 
@@ -56,7 +58,7 @@ export class BillHistoryStore {
          ${dialect.iso('b.next_check_at')} AS "nextCheckAt", b.last_check_error AS "lastCheckError",
          b.failed_checks AS "failedChecks", ${dialect.iso('b.redacted_at')} AS "redactedAt"
        FROM payment_acceptance.bill b WHERE b.intent_id = ${intentId} AND ${ofScope('b.shop', scope)}`,
-      { ...BILL, customGiven: flag, payerPaysCommission: flag, failedChecks: integer },
+      { ...BILL_READERS, customGiven: flag, payerPaysCommission: flag, failedChecks: integer },
     );
     return bill;
   }
@@ -64,8 +66,8 @@ export class BillHistoryStore {
   private attempts({ shop, orderId }: BillSummary): Promise<BillSummary[]> {
     return this.database.rows<BillSummary>(
       sql`SELECT ${billColumns(this.database.dialect)} FROM payment_acceptance.bill b
-       WHERE b.shop = ${shop} AND b.order_id = ${orderId} ORDER BY b.attempt LIMIT ${ROWS}`,
-      BILL,
+       WHERE b.shop = ${shop} AND b.order_id = ${orderId} ORDER BY b.attempt LIMIT ${MAX_ROWS}`,
+      BILL_READERS,
     );
   }
 
@@ -77,7 +79,7 @@ export class BillHistoryStore {
          p.from_card AS "fromCard", p.service_created_at AS "serviceCreatedAt", p.verdict,
          ${dialect.iso('p.first_seen_at')} AS "firstSeenAt", ${dialect.iso('p.changed_at')} AS "changedAt"
        FROM payment_acceptance.payment p WHERE p.intent_id = ${intentId}
-       ORDER BY p.first_seen_at, p.payment_id LIMIT ${ROWS}`,
+       ORDER BY p.first_seen_at, p.payment_id LIMIT ${MAX_ROWS}`,
       {},
     );
   }
@@ -89,7 +91,7 @@ export class BillHistoryStore {
       sql`SELECT c.id, c.kind, c.status, c.digest, ${dialect.text('c.corroboration')} AS corroboration,
          ${dialect.text('c.fields')} AS fields, c.pending, c.asks, c.outcome, ${dialect.iso('c.received_at')} AS "receivedAt"
        FROM payment_acceptance.callback c WHERE c.intent_id = ${intentId}
-       ORDER BY c.received_at DESC, c.id DESC LIMIT ${ROWS}`,
+       ORDER BY c.received_at DESC, c.id DESC LIMIT ${MAX_ROWS}`,
       { corroboration: json, fields: json, pending: flag, asks: integer },
     );
   }
@@ -111,7 +113,7 @@ export class BillHistoryStore {
     const events = await this.database.rows<RecordedEvent>(
       sql`SELECT e.id, e.name, ${dialect.text('e.payload')} AS payload, ${dialect.iso('e.occurred_at')} AS "occurredAt",
          (SELECT ${deliveries} FROM payment_acceptance.delivery d WHERE d.event_id = e.id) AS deliveries
-       FROM payment_acceptance.event e WHERE e.intent_id = ${intentId} ORDER BY e.seq LIMIT ${ROWS}`,
+       FROM payment_acceptance.event e WHERE e.intent_id = ${intentId} ORDER BY e.seq LIMIT ${MAX_ROWS}`,
       { payload: json, deliveries: json },
     );
     return events.map((event) => ({
@@ -124,8 +126,8 @@ export class BillHistoryStore {
     return this.database.rows<RecordedReview>(
       sql`SELECT ${reviewColumns(this.database.dialect)} FROM payment_acceptance.review r
        JOIN payment_acceptance.bill b ON b.intent_id = r.intent_id
-       WHERE r.intent_id = ${intentId} ORDER BY r.opened_at, r.id LIMIT ${ROWS}`,
-      REVIEW,
+       WHERE r.intent_id = ${intentId} ORDER BY r.opened_at, r.id LIMIT ${MAX_ROWS}`,
+      REVIEW_READERS,
     );
   }
 
@@ -133,8 +135,8 @@ export class BillHistoryStore {
     const { dialect } = this.database;
     return this.database.rows<RecordedAction>(
       sql`SELECT ${actionColumns(dialect)} FROM payment_acceptance.operator_action a
-       WHERE a.target ${dialect.oneOf(targets, 'text')} ORDER BY a.at, a.id LIMIT ${ROWS}`,
-      ACTION,
+       WHERE a.target ${dialect.oneOf(targets, 'text')} ORDER BY a.at, a.id LIMIT ${MAX_ROWS}`,
+      ACTION_READERS,
     );
   }
 }

@@ -1,7 +1,7 @@
 import type { BillSummary, RecordedAction, RecordedReview } from '../../records/bill-history.js';
 import type { RecordPage } from '../../records/lists.js';
 import type { Dialect } from '../../../database/dialect.js';
-import { flag, integer, json, type Reading } from '../../../database/reading.js';
+import { flag, integer, json, type ColumnReaders } from '../../../database/reading.js';
 import { sql, type Statement } from '../../../database/statement.js';
 
 /** The columns of a {@link BillSummary} of the bill `b`. */
@@ -9,7 +9,7 @@ export const billColumns = ({ text, iso }: Dialect): Statement =>
   sql`b.intent_id AS "intentId", b.shop, b.order_id AS "orderId", b.attempt, b.bill_id AS "billId", b.state,
   ${text('b.amount')} AS amount, b.currency, b.failure, ${iso('b.created_at')} AS "createdAt"`;
 
-export const BILL = { attempt: integer } satisfies Reading<BillSummary>;
+export const BILL_READERS = { attempt: integer } satisfies ColumnReaders<BillSummary>;
 
 /** The columns of a {@link RecordedReview} of the review `r` and its bill `b`. */
 export const reviewColumns = ({ text, iso }: Dialect): Statement =>
@@ -23,18 +23,18 @@ export const reviewColumns = ({ text, iso }: Dialect): Statement =>
     ORDER BY n.opened_at DESC, n.id LIMIT 1) AS newest,
   ${iso('r.opened_at')} AS "openedAt", ${iso('r.closed_at')} AS "closedAt", r.closed_by AS "closedBy"`;
 
-export const REVIEW: Reading<RecordedReview> = { detail: json, succeeded: flag, newest: json };
+export const REVIEW_READERS: ColumnReaders<RecordedReview> = { detail: json, succeeded: flag, newest: json };
 
 /** The columns of a {@link RecordedAction} of the action `a`. */
 export const actionColumns = ({ text, iso }: Dialect): Statement =>
   sql`a.id, ${iso('a.at')} AS at, a.operator, a.action, a.target, ${text('a.detail')} AS detail`;
 
-export const ACTION: Reading<RecordedAction> = { detail: json };
+export const ACTION_READERS: ColumnReaders<RecordedAction> = { detail: json };
 
 /** Rows per page: a full page is smaller than 50 KB, whatever it lists. */
-export const PAGE = 20;
+export const PAGE_SIZE = 20;
 
 /** Makes a page of rows that were read with one more than it shows. */
 export function pageOf<Row>(rows: readonly Row[]): RecordPage<Row> {
-  return { rows: rows.slice(0, PAGE), more: rows.length > PAGE };
+  return { rows: rows.slice(0, PAGE_SIZE), more: rows.length > PAGE_SIZE };
 }

@@ -8,9 +8,9 @@ import type { ShopScope } from '../../../domain/shop-scope.js';
 import { rawSql, countWhere, join, sql, type Statement } from '../../../database/statement.js';
 
 /** Maximum rows read for one figure, so that the cost of a busy day is limited. */
-const NEWEST = 20_000;
-const NEWEST_SETTLED = 5_000;
-const KINDS = 8;
+const MAX_EVENTS = 20_000;
+const MAX_SETTLED = 5_000;
+const MAX_ERROR_KINDS = 8;
 
 const HOUR = 3_600_000;
 const HOURS = 24;
@@ -51,7 +51,7 @@ export class FiguresStore {
       sql`SELECT floor(${dialect.epochMs('e.occurred_at')} / ${rawSql(String(HOUR))}) AS at, count(*) AS "all",
          ${count('payment.succeeded')} AS succeeded, ${count('payment.failed')} AS failed,
          ${count('payment.review')} AS reviews
-       FROM (${this.newestEvents(sql`name`, NEWEST)}) e GROUP BY 1`,
+       FROM (${this.newestEvents(sql`name`, MAX_EVENTS)}) e GROUP BY 1`,
       { at: integer, all: integer, succeeded: integer, failed: integer, reviews: integer },
     );
     const [clock] = await this.database.rows<{ now: number }>(
@@ -65,14 +65,14 @@ export class FiguresStore {
       const { succeeded = 0, failed = 0, reviews = 0 } = rows.find(({ at }) => at === first + index) ?? {};
       return { hour: new Date((first + index) * HOUR).toISOString(), succeeded, failed, reviews };
     });
-    return { hours, truncated: rows.reduce((sum, { all }) => sum + all, 0) === NEWEST };
+    return { hours, truncated: rows.reduce((sum, { all }) => sum + all, 0) === MAX_EVENTS };
   }
 
   private settled(scope: ShopScope): Promise<SettledPayment[]> {
     const { dialect } = this.database;
     return this.database.rows<SettledPayment>(
       sql`SELECT e.shop, p.service_created_at AS "createdAtText", ${dialect.epochMs('e.occurred_at')} AS "settledAt"
-       FROM (${this.newestEvents(sql`name, payload`, NEWEST_SETTLED)}) e
+       FROM (${this.newestEvents(sql`name, payload`, MAX_SETTLED)}) e
        JOIN payment_acceptance.payment p
          ON p.shop = e.shop AND p.payment_id = ${dialect.jsonText('e.payload', 'paymentId')}
        WHERE ${ofScope('e.shop', scope)} AND e.name = 'payment.succeeded' AND p.service_created_at IS NOT NULL`,
@@ -85,11 +85,11 @@ export class FiguresStore {
     return this.database.rows<WaitingWork>(
       sql`SELECT kind, ${join([...passed, rawSql('0')], ' + ')} - 1 AS age, count(*) AS count FROM (
          (SELECT 'check' AS kind, next_check_at AS since FROM payment_acceptance.bill
-          WHERE next_check_at <= ${this.database.now()} AND ${ofScope('shop', scope)} LIMIT ${NEWEST})
+          WHERE next_check_at <= ${this.database.now()} AND ${ofScope('shop', scope)} LIMIT ${MAX_EVENTS})
          UNION ALL
          (SELECT 'delivery', e.occurred_at FROM payment_acceptance.delivery d
           JOIN payment_acceptance.event e ON e.id = d.event_id
-          WHERE d.state = 'PENDING' AND ${ofScope('e.shop', scope)} LIMIT ${NEWEST})
+          WHERE d.state = 'PENDING' AND ${ofScope('e.shop', scope)} LIMIT ${MAX_EVENTS})
        ) due GROUP BY 1, 2`,
       { age: integer, count: integer },
     );
@@ -101,14 +101,14 @@ export class FiguresStore {
       sql`SELECT place AS "where", left(left(error, position(':' IN concat(error, ':')) - 1), 60) AS kind, count(*) AS count
        FROM (
          (SELECT CASE WHEN failure IS NULL THEN 'check' ELSE 'creation' END AS place, coalesce(failure, last_check_error) AS error
-          FROM payment_acceptance.bill WHERE ${this.madeToday(scope)}
-            AND (failure IS NOT NULL OR last_check_error IS NOT NULL) LIMIT ${NEWEST})
+          FROM payment_acceptance.bill WHERE ${this.isFromLastDay(scope)}
+            AND (failure IS NOT NULL OR last_check_error IS NOT NULL) LIMIT ${MAX_EVENTS})
          UNION ALL
          (SELECT d.consumer, d.last_error FROM payment_acceptance.delivery d
           JOIN payment_acceptance.event e ON e.id = d.event_id
           WHERE d.state IN ('PENDING', 'DEAD') AND d.last_error IS NOT NULL AND ${ofScope('e.shop', scope)}
-            AND coalesce(d.ended_at, d.due_at) > ${this.database.now(-(HOURS * HOUR))} LIMIT ${NEWEST})
-       ) errors GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT ${KINDS}`,
+            AND coalesce(d.ended_at, d.due_at) > ${this.database.now(-(HOURS * HOUR))} LIMIT ${MAX_EVENTS})
+       ) errors GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT ${MAX_ERROR_KINDS}`,
       { count: integer },
     );
   }
@@ -116,14 +116,14 @@ export class FiguresStore {
   private states(scope: ShopScope): Promise<PaymentFigures['states'][number][]> {
     return this.database.rows<PaymentFigures['states'][number]>(
       sql`SELECT state, count(*) AS count FROM (
-         SELECT state FROM payment_acceptance.bill WHERE ${this.madeToday(scope)} LIMIT ${10 * NEWEST}) made
+         SELECT state FROM payment_acceptance.bill WHERE ${this.isFromLastDay(scope)} LIMIT ${10 * MAX_EVENTS}) made
        GROUP BY state ORDER BY 2 DESC, 1`,
       { count: integer },
     );
   }
 
   /** Bills of the last day. Names all states, so that the index of the lists can be used. */
-  private madeToday(scope: ShopScope): Statement {
+  private isFromLastDay(scope: ShopScope): Statement {
     const { oneOf } = this.database.dialect;
     return sql`${ofScope('shop', scope)} AND state ${oneOf(BILL_STATES, 'text')} AND created_at > ${this.database.now(-(HOURS * HOUR))}`;
   }

@@ -12,7 +12,16 @@ import { integer } from '../../../database/reading.js';
 import { ofScope } from '../../../database/scope.js';
 import type { ShopScope } from '../../../domain/shop-scope.js';
 import { rawSql, join, sql } from '../../../database/statement.js';
-import { ACTION, BILL, PAGE, REVIEW, actionColumns, billColumns, pageOf, reviewColumns } from './columns.js';
+import {
+  ACTION_READERS,
+  BILL_READERS,
+  PAGE_SIZE,
+  REVIEW_READERS,
+  actionColumns,
+  billColumns,
+  pageOf,
+  reviewColumns,
+} from './columns.js';
 
 /** The lists of the operator console, page by page. Read-only. */
 @Injectable()
@@ -22,19 +31,19 @@ export class RecordListsStore {
   /** Newest first. Each state is a range of the index, so rare states are found as fast as others. */
   async bills(scope: ShopScope, states: readonly BillState[], before?: string): Promise<RecordPage<BillSummary>> {
     if (states.length === 0) return pageOf([]);
-    const older = isId(before)
+    const beforeCursor = isId(before)
       ? sql`AND (b.created_at, b.intent_id) < (SELECT created_at, intent_id FROM payment_acceptance.bill
            WHERE intent_id = ${before} AND ${ofScope('shop', scope)})`
       : rawSql('');
     const newest = states.map(
       (state) => sql`(SELECT b.* FROM payment_acceptance.bill b
-         WHERE b.state = ${state} AND ${ofScope('b.shop', scope)} ${older}
-         ORDER BY b.created_at DESC, b.intent_id DESC LIMIT ${PAGE + 1})`,
+         WHERE b.state = ${state} AND ${ofScope('b.shop', scope)} ${beforeCursor}
+         ORDER BY b.created_at DESC, b.intent_id DESC LIMIT ${PAGE_SIZE + 1})`,
     );
     const rows = await this.database.rows<BillSummary>(
       sql`SELECT ${billColumns(this.database.dialect)} FROM (${join(newest, ' UNION ALL ')}) b
-       ORDER BY b.created_at DESC, b.intent_id DESC LIMIT ${PAGE + 1}`,
-      BILL,
+       ORDER BY b.created_at DESC, b.intent_id DESC LIMIT ${PAGE_SIZE + 1}`,
+      BILL_READERS,
     );
     return pageOf(rows);
   }
@@ -52,8 +61,8 @@ export class RecordListsStore {
          UNION SELECT intent_id FROM payment_acceptance.bill WHERE ${ofShops} AND bill_id = ${text}
          UNION SELECT intent_id FROM payment_acceptance.payment WHERE ${ofShops} AND payment_id = ${text}
          ${byId}) found
-       JOIN payment_acceptance.bill b ON b.intent_id = found.intent_id ORDER BY b.created_at DESC, b.intent_id DESC LIMIT ${PAGE}`,
-      BILL,
+       JOIN payment_acceptance.bill b ON b.intent_id = found.intent_id ORDER BY b.created_at DESC, b.intent_id DESC LIMIT ${PAGE_SIZE}`,
+      BILL_READERS,
     );
   }
 
@@ -68,15 +77,15 @@ export class RecordListsStore {
 
   /** Open reviews, oldest first. */
   reviews(scope: ShopScope, limit: number, after?: string): Promise<RecordedReview[]> {
-    const newer = isId(after)
+    const afterCursor = isId(after)
       ? sql`AND (r.opened_at, r.id) > (SELECT opened_at, id FROM payment_acceptance.review
            WHERE id = ${after} AND ${ofScope('shop', scope)})`
       : rawSql('');
     return this.database.rows<RecordedReview>(
       sql`SELECT ${reviewColumns(this.database.dialect)} FROM payment_acceptance.review r
        JOIN payment_acceptance.bill b ON b.intent_id = r.intent_id
-       WHERE r.state = 'OPEN' AND ${ofScope('r.shop', scope)} ${newer} ORDER BY r.opened_at, r.id LIMIT ${limit}`,
-      REVIEW,
+       WHERE r.state = 'OPEN' AND ${ofScope('r.shop', scope)} ${afterCursor} ORDER BY r.opened_at, r.id LIMIT ${limit}`,
+      REVIEW_READERS,
     );
   }
 
@@ -85,7 +94,7 @@ export class RecordListsStore {
     const [review] = await this.database.rows<RecordedReview>(
       sql`SELECT ${reviewColumns(this.database.dialect)} FROM payment_acceptance.review r
        JOIN payment_acceptance.bill b ON b.intent_id = r.intent_id WHERE r.id = ${id} AND ${ofScope('r.shop', scope)}`,
-      REVIEW,
+      REVIEW_READERS,
     );
     return review;
   }
@@ -96,7 +105,7 @@ export class RecordListsStore {
    */
   async deadLetters(scope: ShopScope, filter: DeadLetterFilter, limit: number, after?: string): Promise<DeadLetter[]> {
     const { dialect } = this.database;
-    const later =
+    const afterCursor =
       after !== undefined && isUuid(after)
         ? sql`AND (d.seq, d.id) > (SELECT last.seq, last.id FROM payment_acceptance.delivery last
            JOIN payment_acceptance.event e ON e.id = last.event_id
@@ -106,7 +115,7 @@ export class RecordListsStore {
       sql`SELECT d.consumer, d.event_name AS event, d.event_id AS "eventId",
          b.shop, b.order_id AS "orderId", b.intent_id AS "intentId", d.attempts, d.replays, d.last_error AS "lastError",
          ${dialect.iso('d.ended_at')} AS "endedAt"
-       ${deadLettersOf(this.database.dialect, filter, scope, later)} ORDER BY d.seq, d.id LIMIT ${limit}`,
+       ${deadLettersOf(this.database.dialect, filter, scope, afterCursor)} ORDER BY d.seq, d.id LIMIT ${limit}`,
       { attempts: integer, replays: integer },
     );
     return letters.map(withDeliveryId);
@@ -128,20 +137,20 @@ export class RecordListsStore {
          ${dialect.iso('c.received_at')} AS "receivedAt"
        FROM payment_acceptance.callback c WHERE c.pending AND c.intent_id IS NULL
          AND ${ofScope('c.shop', scope)}
-       ORDER BY c.received_at DESC, c.id LIMIT ${PAGE}`,
+       ORDER BY c.received_at DESC, c.id LIMIT ${PAGE_SIZE}`,
       {},
     );
   }
 
   /** Operators' actions for all shops, newest first. */
   async actions(before?: string): Promise<RecordPage<LoggedAction>> {
-    const older = isId(before)
+    const beforeCursor = isId(before)
       ? sql`WHERE (a.at, a.id) < (SELECT at, id FROM payment_acceptance.operator_action WHERE id = ${before})`
       : rawSql('');
     const actions = await this.database.rows<RecordedAction>(
       sql`SELECT ${actionColumns(this.database.dialect)} FROM payment_acceptance.operator_action a
-       ${older} ORDER BY a.at DESC, a.id DESC LIMIT ${PAGE + 1}`,
-      ACTION,
+       ${beforeCursor} ORDER BY a.at DESC, a.id DESC LIMIT ${PAGE_SIZE + 1}`,
+      ACTION_READERS,
     );
     const bills = new Map((await this.billsOf(actions)).map((bill) => [bill.target, bill]));
     return pageOf(

@@ -6,16 +6,16 @@ import { isUuid } from '../../../domain/uuid.js';
 import { assertedStatus } from '../../../callbacks/storage/assertion.js';
 import {
   CheckStore,
-  CLAIMED_BILL,
+  CLAIMED_BILL_READERS,
   claimedColumns,
-  freeAt,
-  HINTS_OF_A_CLAIM,
-  HINTS_PER_BILL,
+  isFreeAt,
+  HINTS_PER_CLAIMED_BILL,
+  MAX_HINTS_PER_CHECK,
   type ClaimedBillRow,
   type ClaimedBills,
   type ClaimLimits,
 } from '../check.store.js';
-import { flag, instant, integer, type Reading } from '../../../database/reading.js';
+import { flag, instant, integer, type ColumnReaders } from '../../../database/reading.js';
 import { sql, type Statement } from '../../../database/statement.js';
 import { mariadb } from '../../../database/mariadb/dialect.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
@@ -24,10 +24,10 @@ import type { OwnTransaction } from '../../../database/own-transaction.js';
 /** A hint and its bill. */
 type HintOfBill = Hint & { readonly intentId: IntentId };
 
-const HINT_OF_BILL: Reading<HintOfBill> = { expectsSuccess: flag, receivedAt: instant, asks: integer, due: flag };
+const HINT_READERS: ColumnReaders<HintOfBill> = { expectsSuccess: flag, receivedAt: instant, asks: integer, due: flag };
 
-interface Budget {
-  /** From when on the rate counts, as text. */
+interface RequestBudget {
+  /** The time from which the rate counts, as text. */
   readonly start: string;
   readonly refused: boolean;
   readonly most: number;
@@ -53,24 +53,24 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
       isSpent = budget !== undefined && budget.most <= 0;
       if (!budget || budget.most <= 0) return [];
       const due = named ? await this.freeOf(tx, shop, named) : await this.due(tx, shop, token, limits.limit);
-      const most = Math.min(limits.limit, budget.most);
-      const taken: string[] = [];
+      const maxBills = Math.min(limits.limit, budget.most);
+      const takenIds: string[] = [];
       // A bill that a settlement has locked is skipped in favour of the next.
-      for (let from = 0; from < due.length && taken.length < most;) {
-        const next = due.slice(from, from + most - taken.length);
+      for (let from = 0; from < due.length && takenIds.length < maxBills;) {
+        const next = due.slice(from, from + maxBills - takenIds.length);
         from += next.length;
-        taken.push(...(await this.database.lockFree(tx, 'bill', next, freeAt(this.database.now(), 't'))));
+        takenIds.push(...(await this.database.lockFree(tx, 'bill', next, isFreeAt(this.database.now(), 't'))));
       }
-      isSpent = taken.length >= budget.most;
-      if (taken.length === 0) return [];
+      isSpent = takenIds.length >= budget.most;
+      if (takenIds.length === 0) return [];
       await this.database.change(
         sql`UPDATE payment_acceptance.shop_state
-         SET next_request_at = TIMESTAMPADD(MICROSECOND, ${taken.length} * 1000000 DIV ${limits.requestsPerSecond}, ${budget.start}),
+         SET next_request_at = TIMESTAMPADD(MICROSECOND, ${takenIds.length} * 1000000 DIV ${limits.requestsPerSecond}, ${budget.start}),
            probe_at = CASE WHEN ${budget.refused} THEN ${this.database.now(limits.probeMs)} END
          WHERE shop = ${shop}`,
         tx,
       );
-      return this.lease(tx, taken, token, limits.leaseMs, budget.refused);
+      return this.lease(tx, takenIds, token, limits.leaseMs, budget.refused);
     });
     return { bills: await this.withHints(bills), isSpent };
   }
@@ -83,37 +83,37 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
   ): Promise<ClaimedBill | 'busy' | 'unknown'> {
     const claimed = await this.database.transaction(async (tx) => {
       // Looked up without a lock: a lock by another index, and then by the key, would meet a settlement the other way round.
-      const known = await this.database.rows<{ intentId: string }>(
+      const candidates = await this.database.rows<{ intentId: string }>(
         sql`SELECT intent_id AS "intentId" FROM payment_acceptance.bill WHERE shop = ${shop} AND bill_id IS NOT NULL
            AND (bill_id = ${bill} OR intent_id = ${isUuid(bill) ? bill : null})`,
         {},
         tx,
       );
-      const [found] = await this.database.rows<{ intentId: string; free: boolean; refused: boolean }>(
+      const [locked] = await this.database.rows<{ intentId: string; free: boolean; refused: boolean }>(
         sql`SELECT b.intent_id AS "intentId", b.lease_until IS NULL OR b.lease_until < ${this.database.now()} AS free, EXISTS (
            SELECT 1 FROM payment_acceptance.shop_state s WHERE s.shop = b.shop AND s.refused_since IS NOT NULL) AS refused
-         FROM payment_acceptance.bill b FORCE INDEX (PRIMARY) WHERE b.intent_id IN (${known.map(({ intentId }) => intentId)}) FOR UPDATE`,
+         FROM payment_acceptance.bill b FORCE INDEX (PRIMARY) WHERE b.intent_id IN (${candidates.map(({ intentId }) => intentId)}) FOR UPDATE`,
         { free: flag, refused: flag },
         tx,
       );
-      if (!found) return 'unknown';
-      if (!found.free) return 'busy';
-      return this.lease(tx, [found.intentId], token, leaseMs, found.refused);
+      if (!locked) return 'unknown';
+      if (!locked.free) return 'busy';
+      return this.lease(tx, [locked.intentId], token, leaseMs, locked.refused);
     });
     if (typeof claimed === 'string') return claimed;
-    const [own] = await this.withHints(claimed);
-    return own ?? 'unknown';
+    const [claimedBill] = await this.withHints(claimed);
+    return claimedBill ?? 'unknown';
   }
 
-  override async answerHints({ consumed, again }: AnsweredHints, tx?: OwnTransaction): Promise<void> {
-    for (const [outcome, ids] of groups(consumed, (hint) => hint.outcome)) {
+  override async answerHints({ consumed, postponed }: AnsweredHints, tx?: OwnTransaction): Promise<void> {
+    for (const [outcome, ids] of groupIds(consumed, (hint) => hint.outcome)) {
       await this.database.change(
         sql`UPDATE payment_acceptance.callback SET pending = false, consumed_at = ${this.database.now()}, outcome = ${outcome}
          WHERE id IN (${ids})`,
         tx,
       );
     }
-    for (const [pauseMs, ids] of groups(again, (hint) => hint.pauseMs)) {
+    for (const [pauseMs, ids] of groupIds(postponed, (hint) => hint.pauseMs)) {
       await this.database.change(
         sql`UPDATE payment_acceptance.callback SET asks = asks + 1, due_at = ${this.database.now(pauseMs)} WHERE id IN (${ids})`,
         tx,
@@ -121,11 +121,11 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
     }
   }
 
-  private async budget(tx: OwnTransaction, shop: string, limits: ClaimLimits): Promise<Budget | undefined> {
+  private async budget(tx: OwnTransaction, shop: string, limits: ClaimLimits): Promise<RequestBudget | undefined> {
     const { requestsPerSecond, probeMs } = limits;
     const now = this.database.now();
     const start = rateStart(now);
-    const [budget] = await this.database.rows<Budget>(
+    const [budget] = await this.database.rows<RequestBudget>(
       sql`SELECT CAST(${start} AS CHAR) AS start, refused_since IS NOT NULL AS refused, CASE
            WHEN refused_since IS NULL
              THEN TIMESTAMPDIFF(MICROSECOND, ${start}, ${now}) * ${requestsPerSecond} DIV 1000000
@@ -140,7 +140,7 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
   /** Hinted and scheduled bills alternately; random where both have the same turn. */
   private async due(tx: OwnTransaction, shop: string, token: string, limit: number): Promise<string[]> {
     const now = this.database.now();
-    const free = freeAt(now);
+    const free = isFreeAt(now);
     const rows = await this.database.rows<{ intentId: string }>(
       sql`SELECT intent_id AS "intentId" FROM (
          (SELECT b.intent_id, ROW_NUMBER() OVER (ORDER BY b.next_check_at) AS turn FROM payment_acceptance.bill b
@@ -149,7 +149,7 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
          (SELECT intent_id, ROW_NUMBER() OVER (ORDER BY MIN(due_at)) FROM (
             SELECT b.intent_id, c.due_at FROM payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id
             WHERE c.pending = 1 AND c.shop = ${shop} AND c.due_at <= ${now} AND b.shop = ${shop} AND ${free}
-            ORDER BY c.due_at LIMIT ${limit * HINTS_OF_A_CLAIM}) earliest
+            ORDER BY c.due_at LIMIT ${limit * HINTS_PER_CLAIMED_BILL}) earliest
           GROUP BY intent_id ORDER BY MIN(due_at) LIMIT ${limit})) every
        GROUP BY intent_id ORDER BY MIN(turn), MD5(CONCAT(intent_id, ${token}))`,
       {},
@@ -158,12 +158,12 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
     return rows.map(({ intentId }) => intentId);
   }
 
-  /** Those of the bills that can be claimed now. */
+  /** The bills among these that can be claimed now. */
   private async freeOf(tx: OwnTransaction, shop: string, named: readonly HintedBill[]): Promise<string[]> {
     const freeBy = (key: 'billId' | 'intentId', column: Statement): Statement => {
       const ids = named.flatMap((bill) => bill[key] ?? []);
       return sql`SELECT b.intent_id AS "intentId" FROM payment_acceptance.bill b
-        WHERE b.shop = ${shop} AND ${column} ${mariadb.oneOf(ids, 'text')} AND ${freeAt(this.database.now())}`;
+        WHERE b.shop = ${shop} AND ${column} ${mariadb.oneOf(ids, 'text')} AND ${isFreeAt(this.database.now())}`;
     };
     const rows = await this.database.rows<{ intentId: string }>(
       sql`${freeBy('billId', sql`b.bill_id`)} UNION ${freeBy('intentId', sql`b.intent_id`)} ORDER BY 1`,
@@ -191,7 +191,7 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
       sql`SELECT ${claimedColumns(mariadb, now)}, coalesce(b.next_check_at <= ${now}, false) AS scheduled,
          ${shopRefused} AS "shopRefused"
        FROM payment_acceptance.bill b WHERE b.intent_id IN (${ids})`,
-      CLAIMED_BILL,
+      CLAIMED_BILL_READERS,
       tx,
     );
   }
@@ -219,15 +219,15 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
            ROW_NUMBER() OVER (PARTITION BY c.intent_id ORDER BY c.due_at) AS place
          FROM payment_acceptance.bill b JOIN payment_acceptance.callback c ON c.intent_id = b.intent_id
          WHERE b.intent_id IN (${intentIds}) AND c.pending = 1 AND c.received_at <= b.check_after) hint
-       WHERE place <= ${HINTS_PER_BILL} ORDER BY due_at`,
-      HINT_OF_BILL,
+       WHERE place <= ${MAX_HINTS_PER_CHECK} ORDER BY due_at`,
+      HINT_READERS,
     );
   }
 }
 
 /** Groups ids by the value to write. */
-function groups<T extends { readonly id: string }, K>(all: readonly T[], by: (one: T) => K): Map<K, string[]> {
+function groupIds<T extends { readonly id: string }, K>(all: readonly T[], by: (item: T) => K): Map<K, string[]> {
   const groups = new Map<K, string[]>();
-  for (const one of all) groups.set(by(one), [...(groups.get(by(one)) ?? []), one.id]);
+  for (const item of all) groups.set(by(item), [...(groups.get(by(item)) ?? []), item.id]);
   return groups;
 }

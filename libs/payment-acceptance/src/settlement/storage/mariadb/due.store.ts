@@ -1,13 +1,13 @@
-import { freeAt } from '../check.store.js';
+import { isFreeAt } from '../check.store.js';
 import {
   claimableAt,
-  DUE_IN_SIGHT,
+  MAX_DUE_BILLS,
   DueStore,
-  NEAR_ROW,
-  nearOf,
-  NEXT_IN_SIGHT,
-  type Near,
-  type NearRow,
+  SHOP_DUE_SOON_READERS,
+  toShopsDueSoon,
+  MAX_NEXT_BILLS,
+  type ShopsDueSoon,
+  type ShopDueSoonRow,
 } from '../due.store.js';
 import { flag } from '../../../database/reading.js';
 import { join, sql, type Statement } from '../../../database/statement.js';
@@ -15,39 +15,39 @@ import { mariadb } from '../../../database/mariadb/dialect.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
 
 export class MariaDueStore extends DueStore<MariaDatabase> {
-  protected override async shopsDueSoon(probeMs: number): Promise<Near> {
+  protected override async shopsDueSoon(probeMs: number): Promise<ShopsDueSoon> {
     const now = this.database.now();
-    const called = await this.called(now);
+    const shopsWithCallbacks = await this.findShopsWithCallbacks(now);
     const bills = (condition: Statement, limit: number): Statement =>
       sql`(SELECT b.shop, ${claimableAt('b.next_check_at')} AS at, b.bill_id FROM payment_acceptance.bill b
        WHERE b.next_check_at ${condition} ${now} ORDER BY b.next_check_at LIMIT ${limit})`;
-    const hinted = called.map(({ shop, due }) =>
+    const hinted = shopsWithCallbacks.map(({ shop, due }) =>
       due
         ? sql`SELECT ${shop} AS shop, ${now} AS at`
         : sql`SELECT ${shop} AS shop, ${claimableAt('c.due_at')} AS at FROM (
             SELECT intent_id, due_at FROM payment_acceptance.callback
-            WHERE shop = ${shop} AND pending = 1 AND intent_id IS NOT NULL ORDER BY due_at LIMIT ${NEXT_IN_SIGHT}) c
+            WHERE shop = ${shop} AND pending = 1 AND intent_id IS NOT NULL ORDER BY due_at LIMIT ${MAX_NEXT_BILLS}) c
           JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id AND b.bill_id IS NOT NULL`,
     );
-    const every = [
+    const candidates = [
       sql`SELECT shop, at FROM due WHERE bill_id IS NOT NULL`,
       sql`SELECT shop, at FROM upcoming WHERE bill_id IS NOT NULL`,
       ...hinted,
     ];
-    const rows = await this.database.rows<NearRow>(
-      sql`WITH due AS (${bills(sql`<=`, DUE_IN_SIGHT)}), upcoming AS (${bills(sql`>`, NEXT_IN_SIGHT)}),
-       near AS (SELECT shop, MIN(at) AS at FROM (${join(every, ' UNION ALL ')}) every GROUP BY shop)
+    const rows = await this.database.rows<ShopDueSoonRow>(
+      sql`WITH due AS (${bills(sql`<=`, MAX_DUE_BILLS)}), upcoming AS (${bills(sql`>`, MAX_NEXT_BILLS)}),
+       near AS (SELECT shop, MIN(at) AS at FROM (${join(candidates, ' UNION ALL ')}) every GROUP BY shop)
        SELECT near.shop, ${mariadb.epochMs('near.at')} AS at, ${mariadb.epochMs(sql`(
            SELECT ${this.nextProbe(probeMs)} FROM payment_acceptance.shop_state s WHERE s.shop = near.shop)`)} AS probe,
          (SELECT COUNT(*) FROM due) AS seen, ${mariadb.epochMs(now)} AS now
        FROM (SELECT 1) one LEFT JOIN near ON TRUE ORDER BY near.shop`,
-      NEAR_ROW,
+      SHOP_DUE_SOON_READERS,
     );
-    return nearOf(rows);
+    return toShopsDueSoon(rows);
   }
 
   /** Shops with pending callbacks, and whether one is due. A statement of its own, since MariaDB has no LATERAL. */
-  private called(now: Statement): Promise<{ shop: string; due: boolean }[]> {
+  private findShopsWithCallbacks(now: Statement): Promise<{ shop: string; due: boolean }[]> {
     return this.database.rows(
       sql`SELECT s.shop, ${this.hasDueCallback(now)} AS due
        FROM (SELECT DISTINCT shop FROM payment_acceptance.callback WHERE pending = 1) s ORDER BY s.shop`,
@@ -55,12 +55,12 @@ export class MariaDueStore extends DueStore<MariaDatabase> {
     );
   }
 
-  protected override async dueOf(shops: readonly string[], probeMs: number): Promise<readonly string[]> {
+  protected override async filterDue(shops: readonly string[], probeMs: number): Promise<readonly string[]> {
     const now = this.database.now();
     const rows = await this.database.rows<{ shop: string }>(
       sql`SELECT s.shop FROM payment_acceptance.shop_state s
        WHERE s.shop ${mariadb.oneOf(shops, 'text')} AND ${this.nextProbe(probeMs)} IS NULL AND (EXISTS (
-           SELECT 1 FROM payment_acceptance.bill b WHERE b.shop = s.shop AND b.next_check_at <= ${now} AND ${freeAt(now)}
+           SELECT 1 FROM payment_acceptance.bill b WHERE b.shop = s.shop AND b.next_check_at <= ${now} AND ${isFreeAt(now)}
          ) OR ${this.hasDueCallback(now)}) ORDER BY s.shop`,
       {},
     );
@@ -71,7 +71,7 @@ export class MariaDueStore extends DueStore<MariaDatabase> {
   private hasDueCallback(now: Statement): Statement {
     return sql`EXISTS (
       SELECT 1 FROM payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id
-      WHERE c.shop = s.shop AND c.pending = 1 AND c.due_at <= ${now} AND ${freeAt(now)})`;
+      WHERE c.shop = s.shop AND c.pending = 1 AND c.due_at <= ${now} AND ${isFreeAt(now)})`;
   }
 
   /** When a refused shop of `shop_state s` is probed next, if that is in the future. */

@@ -3,11 +3,11 @@ import type { KnownPayment } from '../../../domain/callback.js';
 import type { LockedClaim } from '../../../domain/claim.js';
 import type { IntentId, OrderId } from '../../../domain/ids.js';
 import {
-  confirmed,
+  confirmedCount,
   knownPayment,
-  LOCKED_BILL,
+  LOCKED_BILL_READERS,
   lockedBill,
-  PAYMENT_ROW,
+  PAYMENT_ROW_READERS,
   SettlementStore,
   toKnownPayment,
   type ClaimKey,
@@ -49,13 +49,13 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
       tx,
     );
     const held = new Map(orders.map(({ shop, orderId, ...order }) => [pair(shop, orderId), order]));
-    const near = claims.filter(({ shop, orderId }) => held.has(pair(shop, orderId)));
-    const claimed = new Set(near.map(({ intentId, token }) => pair(intentId, token)));
-    const ids = [...new Set(near.map(({ intentId }) => intentId))];
+    const lockedClaims = claims.filter(({ shop, orderId }) => held.has(pair(shop, orderId)));
+    const claimed = new Set(lockedClaims.map(({ intentId, token }) => pair(intentId, token)));
+    const ids = [...new Set(lockedClaims.map(({ intentId }) => intentId))];
     const rows = await this.database.rows<LockedBill & { token: string | null }>(
       sql`SELECT ${lockedBill(mariadb, this.database.now())}, b.lease_token AS token
        FROM payment_acceptance.bill b FORCE INDEX (PRIMARY) WHERE b.intent_id ${mariadb.oneOf(ids, 'uuid')} ORDER BY b.intent_id ${lock}`,
-      LOCKED_BILL,
+      LOCKED_BILL_READERS,
       tx,
     );
     return rows.flatMap(({ token, ...bill }) => {
@@ -69,22 +69,22 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
     intentIds: readonly IntentId[],
     listed: readonly PaymentKey[],
   ): Promise<KnownPayment[]> {
-    const known = await this.database.rows<PaymentRow>(
-      sql`SELECT ${knownPayment(mariadb)}, ${confirmed('SUCCESS')}, ${confirmed('FAIL')}
+    const rows = await this.database.rows<PaymentRow>(
+      sql`SELECT ${knownPayment(mariadb)}, ${confirmedCount('SUCCESS')}, ${confirmedCount('FAIL')}
        FROM payment_acceptance.payment p WHERE p.intent_id ${mariadb.oneOf(intentIds, 'uuid')}`,
-      PAYMENT_ROW,
+      PAYMENT_ROW_READERS,
       tx,
     );
-    const payments = known.map(toKnownPayment);
+    const payments = rows.map(toKnownPayment);
     for (const piece of inPieces(listed)) {
       const keys = piece.map(({ shop, paymentId }) => sql`(${shop}, ${paymentId})`);
-      const elsewhere = await this.database.rows<PaymentRow>(
+      const paymentsOfOtherBills = await this.database.rows<PaymentRow>(
         sql`SELECT ${knownPayment(mariadb)}, 0 AS "SUCCESS", 0 AS "FAIL" FROM payment_acceptance.payment p
          WHERE (p.shop, p.payment_id) IN (${join(keys, ', ')}) AND p.intent_id ${mariadb.noneOf(intentIds, 'uuid')}`,
-        PAYMENT_ROW,
+        PAYMENT_ROW_READERS,
         tx,
       );
-      for (const row of elsewhere) payments.push(toKnownPayment(row));
+      for (const row of paymentsOfOtherBills) payments.push(toKnownPayment(row));
     }
     return payments;
   }
@@ -109,7 +109,7 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
     }
     for (const settlement of settlements) await this.endCheck(tx, settlement, minGapMs, now);
     const consumed = settlements.flatMap(({ hints }) => hints.consumed);
-    await this.checks.answerHints({ consumed, again: [] }, tx);
+    await this.checks.answerHints({ consumed, postponed: [] }, tx);
     const events = settlements.flatMap((settlement) => settlement.events.map((event) => ({ ...settlement, ...event })));
     const added: AddedEvent[] = [];
     for (const piece of inPieces(events)) added.push(...(await this.addEvents(tx, piece, now, reservation)));
@@ -119,7 +119,7 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
   private async openReviews(tx: OwnTransaction, settlements: readonly Settlement[], now: Statement): Promise<void> {
     const reviews = settlements.flatMap(({ bill, reviews: opened }) => opened.map((review) => ({ bill, ...review })));
     if (reviews.length === 0) return;
-    for (const piece of inPieces(reviews.sort(by(({ key }) => [key])))) {
+    for (const piece of inPieces(reviews.sort(compareBy(({ key }) => [key])))) {
       const rows = piece.map(
         ({ id, key, bill, paymentId, reason, detail }) =>
           sql`(${id}, ${key}, ${bill.shop}, ${bill.orderId}, ${bill.intentId}, ${paymentId}, ${reason},
@@ -128,7 +128,7 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
       await this.database.change(
         sql`INSERT INTO payment_acceptance.review
          (id, \`key\`, shop, order_id, intent_id, payment_id, reason, detail, state, opened_at) VALUES ${join(rows, ', ')}
-       ${mariadb.unlessThere('id')}`,
+       ${mariadb.ignoreExisting('id')}`,
         tx,
       );
     }
@@ -136,11 +136,11 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
 
   /** Sets `changed_at` first: MariaDB evaluates assignments in order, and it needs the old status. */
   private async upsertPayments(tx: OwnTransaction, settlements: readonly Settlement[], now: Statement): Promise<void> {
-    const payments = settlements.flatMap(({ bill, payments: of }) =>
-      of.map((payment) => ({ shop: bill.shop, ...payment })),
+    const payments = settlements.flatMap(({ bill, payments: billPayments }) =>
+      billPayments.map((payment) => ({ shop: bill.shop, ...payment })),
     );
-    let own = 0;
-    for (const piece of inPieces(payments.sort(by(({ shop, paymentId }) => [shop, paymentId])))) {
+    let ownCount = 0;
+    for (const piece of inPieces(payments.sort(compareBy(({ shop, paymentId }) => [shop, paymentId])))) {
       const rows = piece.map(
         (p) =>
           sql`(${p.shop}, ${p.paymentId}, ${p.intentId}, ${p.status}, ${p.amount}, ${p.amountReceived}, ${p.commission},
@@ -157,15 +157,15 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
         tx,
       );
       const keys = piece.map(({ shop, paymentId, intentId }) => sql`(${shop}, ${paymentId}, ${intentId})`);
-      const [found] = await this.database.rows<{ count: number }>(
+      const [counted] = await this.database.rows<{ count: number }>(
         sql`SELECT count(*) AS count FROM payment_acceptance.payment
        WHERE (shop, payment_id, intent_id) IN (${join(keys, ', ')})`,
         { count: integer },
         tx,
       );
-      own += found?.count ?? 0;
+      ownCount += counted?.count ?? 0;
     }
-    if (own !== payments.length) {
+    if (ownCount !== payments.length) {
       throw new ConcurrentChangeError('A payment was concurrently assigned to another bill.');
     }
   }
@@ -198,15 +198,15 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
     now: Statement,
     { token, leaseMs, deliveries: reserved }: Reservation,
   ): Promise<AddedEvent[]> {
-    const known = await this.database.rows<{ key: string }>(
+    const existingEvents = await this.database.rows<{ key: string }>(
       sql`SELECT \`key\` FROM payment_acceptance.event WHERE \`key\` IN (${events.map(({ key }) => key)})`,
       {},
       tx,
     );
-    const before = new Set(known.map(({ key }) => key));
-    const fresh = events.filter(({ key }) => !before.has(key));
-    if (fresh.length === 0) return [];
-    const rows = fresh.map(
+    const before = new Set(existingEvents.map(({ key }) => key));
+    const newEvents = events.filter(({ key }) => !before.has(key));
+    if (newEvents.length === 0) return [];
+    const rows = newEvents.map(
       ({ id, key, name, bill, payload, traceparent, assertedAt }) =>
         sql`(${id}, ${key}, ${name}, ${bill.shop}, ${bill.intentId}, ${JSON.stringify(payload)}, ${traceparent},
            ${assertedAt && mariadb.instant(assertedAt.getTime())}, ${now})`,
@@ -221,7 +221,7 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
       // Whoever was quicker has committed by now: the repetition finds its event.
       throw isUniqueViolation(error) ? new ConcurrentChangeError('An event was concurrently added.') : error;
     }
-    const ids = fresh.map(({ id }) => id);
+    const ids = newEvents.map(({ id }) => id);
     const keys = reserved.map(({ eventId, consumer }) => sql`(${eventId}, ${consumer})`);
     const isReserved = keys.length === 0 ? sql`FALSE` : sql`(first.id, first.consumer) IN (${join(keys, ', ')})`;
     const deliveries = await this.database.rows<NewDelivery>(
@@ -247,11 +247,13 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
     );
     const byEvent = new Map(ids.map((id) => [id, [] as typeof deliveries]));
     for (const delivery of deliveries) byEvent.get(delivery.eventId)?.push(delivery);
-    return Array.from(byEvent, ([id, of]) => ({
+    return Array.from(byEvent, ([id, eventDeliveries]) => ({
       id,
-      deliveries: of.length,
-      behind: of.flatMap(({ behind, consumer }) => (behind ? consumer : [])),
-      claimed: of.flatMap(({ claimed, id: number, consumer }) => (claimed ? { id: number, consumer } : [])),
+      deliveries: eventDeliveries.length,
+      behind: eventDeliveries.flatMap(({ behind, consumer }) => (behind ? consumer : [])),
+      claimed: eventDeliveries.flatMap(({ claimed, id: number, consumer }) =>
+        claimed ? { id: number, consumer } : [],
+      ),
     }));
   }
 
@@ -275,7 +277,7 @@ interface NewDelivery {
 }
 
 /** Sorts rows by key: all instances must write in the same order. */
-function by<T>(keysOf: (one: T) => readonly string[]): (a: T, b: T) => number {
-  const key = (one: T): string => keysOf(one).join('\0');
+function compareBy<T>(keysOf: (one: T) => readonly string[]): (a: T, b: T) => number {
+  const key = (row: T): string => keysOf(row).join('\0');
   return (a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0);
 }

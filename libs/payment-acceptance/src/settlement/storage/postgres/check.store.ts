@@ -6,18 +6,25 @@ import { isUuid } from '../../../domain/uuid.js';
 import { assertedStatus } from '../../../callbacks/storage/assertion.js';
 import {
   CheckStore,
-  CLAIMED_BILL,
+  CLAIMED_BILL_READERS,
   claimedColumns,
-  freeAt,
-  HINTS_OF_A_CLAIM,
-  HINTS_PER_BILL,
+  isFreeAt,
+  HINTS_PER_CLAIMED_BILL,
+  MAX_HINTS_PER_CHECK,
   type ClaimedBills,
   type ClaimLimits,
 } from '../check.store.js';
-import { instant, integer, type Reading } from '../../../database/reading.js';
+import { instant, integer, type ColumnReaders } from '../../../database/reading.js';
 import { rawSql, sql, type Statement } from '../../../database/statement.js';
 import { postgres } from '../../../database/postgres/dialect.js';
-import { givenRows, IN_ORDER, later, opaque, recordSet, ROW_BY_ROW } from '../../../database/postgres/planner.js';
+import {
+  rowsFromJson,
+  IN_ORDER,
+  addMilliseconds,
+  opaque,
+  recordSet,
+  ROW_BY_ROW,
+} from '../../../database/postgres/planner.js';
 import type { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
 import { prepare } from '../../../database/postgres/prepare.js';
 import type { OwnTransaction } from '../../../database/own-transaction.js';
@@ -31,34 +38,34 @@ function hintsAt(now: Statement): Statement {
   return sql`(SELECT coalesce(json_agg(json_build_object('id', hint.id, 'asserts', ${assertedStatus('hint.kind', 'hint.status')},
       'expectsSuccess', hint.kind = 'redirect-success', 'receivedMs', ${postgres.epochMs('hint.received_at')}, 'asks', hint.asks, 'due', hint.due_at <= ${now})), '[]')::text
     FROM (SELECT * FROM payment_acceptance.callback c WHERE c.pending IS NOT FALSE AND c.intent_id = b.intent_id
-      AND c.received_at <= ${now} ORDER BY c.due_at LIMIT ${opaque(rawSql(String(HINTS_PER_BILL)), 'int')}) hint) AS hints`;
+      AND c.received_at <= ${now} ORDER BY c.due_at LIMIT ${opaque(rawSql(String(MAX_HINTS_PER_CHECK)), 'int')}) hint) AS hints`;
 }
 
-const CLAIMED: Reading<ClaimedBill> = { ...CLAIMED_BILL, hints: readHints };
+const HINTED_BILL_READERS: ColumnReaders<ClaimedBill> = { ...CLAIMED_BILL_READERS, hints: readHints };
 
 function readHints(text: unknown): readonly Hint[] {
   const hints = JSON.parse(String(text)) as (Omit<Hint, 'receivedAt'> & { readonly receivedMs: number })[];
   return hints.map(({ receivedMs, ...hint }) => ({ ...hint, receivedAt: instant(receivedMs) }));
 }
 
-type ClaimName = 'offsetMs' | 'leaseMs' | 'limit' | 'token' | 'shop' | 'requestsPerSecond' | 'probeMs';
+type ClaimParameter = 'offsetMs' | 'leaseMs' | 'limit' | 'token' | 'shop' | 'requestsPerSecond' | 'probeMs';
 
 /** A row of a claim; only the rate where there is no bill. */
 type ClaimRow = Omit<ClaimedBill, 'intentId'> & { readonly intentId: IntentId | null; readonly most: number };
 
-const CLAIM_ROW: Reading<ClaimRow> = { ...CLAIMED, most: integer };
+const CLAIM_ROW_READERS: ColumnReaders<ClaimRow> = { ...HINTED_BILL_READERS, most: integer };
 
 /**
  * Leases the bills of the subquery `due` (`intent_id`, `turn`), as many as the shop's rate allows.
  * @param search builds the subqueries, the last of which is `due`, from the condition that their bills `b` must meet
  */
-function claim(
-  { offsetMs, leaseMs, limit, token, shop, requestsPerSecond, probeMs }: Readonly<Record<ClaimName, Statement>>,
+function leaseDue(
+  { offsetMs, leaseMs, limit, token, shop, requestsPerSecond, probeMs }: Readonly<Record<ClaimParameter, Statement>>,
   search: (ofShop: Statement, opaqueNow: Statement) => Statement,
 ): Statement {
   const now = postgres.now(offsetMs);
   const opaqueNow = sql`(SELECT ${now})`;
-  const ofShop = sql`b.shop = ${shop} AND ${freeAt(opaqueNow)}`;
+  const ofShop = sql`b.shop = ${shop} AND ${isFreeAt(opaqueNow)}`;
   return sql`WITH shop AS (
       SELECT refused_since, probe_at, CASE WHEN next_request_at BETWEEN ${now} - interval '1 second' AND ${now} + interval '1 second'
         THEN next_request_at ELSE ${now} - interval '1 second' END AS start
@@ -66,7 +73,7 @@ function claim(
     ), budget AS (
       SELECT start, refused_since IS NOT NULL AS refused, greatest(0, CASE
         WHEN refused_since IS NULL THEN floor(extract(epoch FROM ${now} - start) * ${requestsPerSecond}::int)::int
-        WHEN probe_at <= ${now} OR probe_at > ${later(now, probeMs)} THEN 1 ELSE 0 END) AS most FROM shop
+        WHEN probe_at <= ${now} OR probe_at > ${addMilliseconds(now, probeMs)} THEN 1 ELSE 0 END) AS most FROM shop
     ), ${search(ofShop, opaqueNow)}, taken AS (
       SELECT b.intent_id, b.next_check_at <= ${now} AS scheduled
       FROM (SELECT * FROM due ORDER BY turn, md5(intent_id::text || ${token}::text)) due
@@ -77,10 +84,10 @@ function claim(
     ), spent AS (
       UPDATE payment_acceptance.shop_state s
       SET next_request_at = budget.start + taking.bills * interval '1 second' / ${requestsPerSecond}::int,
-        probe_at = CASE WHEN budget.refused THEN ${later(now, probeMs)} END
+        probe_at = CASE WHEN budget.refused THEN ${addMilliseconds(now, probeMs)} END
       FROM budget, (SELECT count(*) AS bills FROM taken) taking WHERE s.shop = ${shop} AND taking.bills > 0
     ), claimed AS (
-      UPDATE payment_acceptance.bill b SET lease_token = ${token}::uuid, lease_until = ${later(now, leaseMs)}, check_after = ${now}
+      UPDATE payment_acceptance.bill b SET lease_token = ${token}::uuid, lease_until = ${addMilliseconds(now, leaseMs)}, check_after = ${now}
       FROM taken, budget WHERE b.intent_id = taken.intent_id
       RETURNING ${claimedColumns(postgres, now)}, coalesce(taken.scheduled, false) AS scheduled,
         budget.refused AS "shopRefused", ${hintsAt(now)}
@@ -88,13 +95,13 @@ function claim(
     SELECT claimed.*, budget.most FROM budget LEFT JOIN claimed ON true`;
 }
 
-const CLAIM_NAMES = ['offsetMs', 'leaseMs', 'limit', 'token', 'shop', 'requestsPerSecond', 'probeMs'] as const;
+const CLAIM_PARAMETERS = ['offsetMs', 'leaseMs', 'limit', 'token', 'shop', 'requestsPerSecond', 'probeMs'] as const;
 
 /** See `CheckStore.claim`. */
-const CLAIM = prepare(CLAIM_NAMES, (parameters) => {
+const CLAIM_DUE = prepare(CLAIM_PARAMETERS, (parameters) => {
   const { limit, shop } = parameters;
   const opaqueLimit = opaque(limit, 'int');
-  return claim(
+  return leaseDue(
     parameters,
     (ofShop, opaqueNow) => sql`scheduled AS (
       SELECT b.intent_id, row_number() OVER (ORDER BY b.next_check_at) AS turn FROM payment_acceptance.bill b
@@ -107,7 +114,7 @@ const CLAIM = prepare(CLAIM_NAMES, (parameters) => {
             WHERE shop = ${shop} AND pending AND intent_id IS NOT NULL AND due_at <= ${opaqueNow} ORDER BY due_at ${IN_ORDER}) c
           CROSS JOIN LATERAL (
             SELECT b.intent_id FROM payment_acceptance.bill b WHERE b.intent_id = c.intent_id AND ${ofShop} ${ROW_BY_ROW}) b
-          ORDER BY c.due_at LIMIT ${rawSql(String(HINTS_OF_A_CLAIM))} * ${opaqueLimit}) earliest
+          ORDER BY c.due_at LIMIT ${rawSql(String(HINTS_PER_CLAIMED_BILL))} * ${opaqueLimit}) earliest
         GROUP BY intent_id ORDER BY first LIMIT ${opaqueLimit}) h
     ), due AS (
       SELECT intent_id, min(turn) AS turn FROM (SELECT * FROM scheduled UNION ALL SELECT * FROM hinted) every GROUP BY intent_id
@@ -115,11 +122,11 @@ const CLAIM = prepare(CLAIM_NAMES, (parameters) => {
   );
 });
 
-const CLAIM_NAMED = prepare([...CLAIM_NAMES, 'named'], (parameters) =>
-  claim(
+const CLAIM_NAMED = prepare([...CLAIM_PARAMETERS, 'named'], (parameters) =>
+  leaseDue(
     parameters,
     (ofShop) => sql`due AS (
-      SELECT b.intent_id, 1 AS turn FROM ${givenRows(parameters.named, 'bill_id text, intent_id uuid')} named CROSS JOIN LATERAL (
+      SELECT b.intent_id, 1 AS turn FROM ${rowsFromJson(parameters.named, 'bill_id text, intent_id uuid')} named CROSS JOIN LATERAL (
         SELECT b.intent_id FROM payment_acceptance.bill b WHERE b.intent_id = named.intent_id AND ${ofShop}
         UNION SELECT b.intent_id FROM payment_acceptance.bill b WHERE b.bill_id = named.bill_id AND ${ofShop}) b
       GROUP BY b.intent_id
@@ -133,7 +140,7 @@ const CLAIM_ONE = prepare(
   ({ offsetMs, leaseMs, bill, intentId, shop, token }) => {
     const now = postgres.now(offsetMs);
     return sql`UPDATE payment_acceptance.bill b
-    SET lease_token = ${token}::uuid, lease_until = ${later(now, leaseMs)}, check_after = ${now}
+    SET lease_token = ${token}::uuid, lease_until = ${addMilliseconds(now, leaseMs)}, check_after = ${now}
     WHERE b.shop = ${shop} AND b.bill_id IS NOT NULL AND (b.bill_id = ${bill} OR b.intent_id = ${intentId}::uuid)
       AND (b.lease_until IS NULL OR b.lease_until < ${now})
     RETURNING ${claimedColumns(postgres, now)}, coalesce(b.next_check_at <= ${now}, false) AS scheduled, EXISTS (
@@ -149,14 +156,14 @@ export class PostgresCheckStore extends CheckStore<PostgresDatabase> {
     limits: ClaimLimits,
     named?: readonly HintedBill[],
   ): Promise<ClaimedBills> {
-    const given = { ...limits, offsetMs: this.database.offsetMs, token, shop };
+    const parameters = { ...limits, offsetMs: this.database.offsetMs, token, shop };
     const rows = named
       ? await this.database.executeAtReadCommitted(
           CLAIM_NAMED,
-          { ...given, named: JSON.stringify(named.map(toRow)) },
-          CLAIM_ROW,
+          { ...parameters, named: JSON.stringify(named.map(toRow)) },
+          CLAIM_ROW_READERS,
         )
-      : await this.database.executeAtReadCommitted(CLAIM, given, CLAIM_ROW);
+      : await this.database.executeAtReadCommitted(CLAIM_DUE, parameters, CLAIM_ROW_READERS);
     const bills = rows.filter((row): row is ClaimRow & ClaimedBill => row.intentId !== null);
     // No row at all: another instance is claiming.
     return { bills, isSpent: rows[0] !== undefined && bills.length >= rows[0].most };
@@ -169,34 +176,34 @@ export class PostgresCheckStore extends CheckStore<PostgresDatabase> {
     leaseMs: number,
   ): Promise<ClaimedBill | 'busy' | 'unknown'> {
     const intentId = isUuid(bill) ? bill : null;
-    const given = { offsetMs: this.database.offsetMs, leaseMs, bill, intentId, shop, token };
-    const [own] = await this.database.executeAtReadCommitted(CLAIM_ONE, given, CLAIMED);
-    if (own) return own;
-    const found = await this.database.rows(
+    const parameters = { offsetMs: this.database.offsetMs, leaseMs, bill, intentId, shop, token };
+    const [claimedBill] = await this.database.executeAtReadCommitted(CLAIM_ONE, parameters, HINTED_BILL_READERS);
+    if (claimedBill) return claimedBill;
+    const rows = await this.database.rows(
       sql`SELECT 1 FROM payment_acceptance.bill b WHERE b.shop = ${shop} AND b.bill_id IS NOT NULL
          AND (b.bill_id = ${bill} OR b.intent_id = ${intentId}::uuid)`,
       {},
     );
-    return found.length > 0 ? 'busy' : 'unknown';
+    return rows.length > 0 ? 'busy' : 'unknown';
   }
 
   /** The limits drop no row: they tell the planner how few there are, so that it looks callbacks up by key. */
-  override async answerHints({ consumed, again }: AnsweredHints, tx?: OwnTransaction): Promise<void> {
+  override async answerHints({ consumed, postponed }: AnsweredHints, tx?: OwnTransaction): Promise<void> {
     const now = this.database.now();
     if (consumed.length > 0) {
-      const given = recordSet(sql`${JSON.stringify(consumed)}`);
+      const records = recordSet(sql`${JSON.stringify(consumed)}`);
       await this.database.change(
         sql`UPDATE payment_acceptance.callback c SET pending = false, consumed_at = ${now}, outcome = answered.outcome
-         FROM (SELECT * FROM ${given} AS r (id uuid, outcome text) LIMIT ${consumed.length}) AS answered
+         FROM (SELECT * FROM ${records} AS r (id uuid, outcome text) LIMIT ${consumed.length}) AS answered
          WHERE c.id = answered.id`,
         tx,
       );
     }
-    if (again.length > 0) {
-      const given = recordSet(sql`${JSON.stringify(again)}`);
+    if (postponed.length > 0) {
+      const records = recordSet(sql`${JSON.stringify(postponed)}`);
       await this.database.change(
-        sql`UPDATE payment_acceptance.callback c SET asks = asks + 1, due_at = ${later(now, 'paused.ms')}
-         FROM (SELECT * FROM ${given} AS r (id uuid, "pauseMs" double precision) LIMIT ${again.length}) AS paused (id, ms)
+        sql`UPDATE payment_acceptance.callback c SET asks = asks + 1, due_at = ${addMilliseconds(now, 'paused.ms')}
+         FROM (SELECT * FROM ${records} AS r (id uuid, "pauseMs" double precision) LIMIT ${postponed.length}) AS paused (id, ms)
          WHERE c.id = paused.id`,
         tx,
       );

@@ -1,8 +1,16 @@
-import { freeAt } from '../check.store.js';
-import { claimableAt, DUE_IN_SIGHT, DueStore, NEAR_ROW, nearOf, NEXT_IN_SIGHT, type Near } from '../due.store.js';
+import { isFreeAt } from '../check.store.js';
+import {
+  claimableAt,
+  MAX_DUE_BILLS,
+  DueStore,
+  SHOP_DUE_SOON_READERS,
+  toShopsDueSoon,
+  MAX_NEXT_BILLS,
+  type ShopsDueSoon,
+} from '../due.store.js';
 import { rawSql, sql, type Statement } from '../../../database/statement.js';
 import { postgres } from '../../../database/postgres/dialect.js';
-import { IN_ORDER, later, opaque, ROW_BY_ROW } from '../../../database/postgres/planner.js';
+import { IN_ORDER, addMilliseconds, opaque, ROW_BY_ROW } from '../../../database/postgres/planner.js';
 import type { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
 import { prepare } from '../../../database/postgres/prepare.js';
 
@@ -14,24 +22,24 @@ function hasDueCallback(now: Statement): Statement {
       WHERE c.shop = s.shop AND c.pending AND c.intent_id IS NOT NULL AND c.due_at <= ${now}
       ORDER BY c.due_at ${IN_ORDER}) c
     CROSS JOIN LATERAL (
-      SELECT FROM payment_acceptance.bill b WHERE b.intent_id = c.intent_id AND ${freeAt(now)} ${ROW_BY_ROW}) b ${ROW_BY_ROW})`;
+      SELECT FROM payment_acceptance.bill b WHERE b.intent_id = c.intent_id AND ${isFreeAt(now)} ${ROW_BY_ROW}) b ${ROW_BY_ROW})`;
 }
 
 /** When a refused shop of `shop_state s` is probed next, if that is in the future. */
 function nextProbe(now: Statement, probeMs: Statement): Statement {
-  return sql`CASE WHEN s.refused_since IS NOT NULL AND s.probe_at BETWEEN ${now} AND ${later(now, probeMs)} THEN s.probe_at END`;
+  return sql`CASE WHEN s.refused_since IS NOT NULL AND s.probe_at BETWEEN ${now} AND ${addMilliseconds(now, probeMs)} THEN s.probe_at END`;
 }
 
 /** See `DueStore.near`. Reads the shops with pending callbacks from their index, one lookup per shop (a loose index scan). */
-const NEAR = prepare(['offsetMs', 'probeMs'], ({ offsetMs, probeMs }) => {
+const FIND_SHOPS_DUE_SOON = prepare(['offsetMs', 'probeMs'], ({ offsetMs, probeMs }) => {
   const now = postgres.now(offsetMs);
   const opaqueNow = sql`(SELECT ${now})`;
-  const next = opaque(rawSql(String(NEXT_IN_SIGHT)), 'int');
+  const next = opaque(rawSql(String(MAX_NEXT_BILLS)), 'int');
   const nextOfIndex = (condition: Statement): Statement => sql`
     SELECT * FROM payment_acceptance.bill b WHERE ${condition} ORDER BY b.next_check_at ${IN_ORDER}`;
   return sql`WITH RECURSIVE due AS MATERIALIZED (
     SELECT b.shop, b.bill_id, ${claimableAt('b.next_check_at')} AS at
-    FROM (${nextOfIndex(sql`b.next_check_at <= ${opaqueNow}`)}) b LIMIT ${opaque(rawSql(String(DUE_IN_SIGHT)), 'int')}
+    FROM (${nextOfIndex(sql`b.next_check_at <= ${opaqueNow}`)}) b LIMIT ${opaque(rawSql(String(MAX_DUE_BILLS)), 'int')}
   ), upcoming AS (
     SELECT b.shop, b.bill_id, ${claimableAt('b.next_check_at')} AS at
     FROM (${nextOfIndex(sql`b.next_check_at > ${opaqueNow}`)}) b LIMIT ${next}
@@ -61,28 +69,32 @@ const NEAR = prepare(['offsetMs', 'probeMs'], ({ offsetMs, probeMs }) => {
 });
 
 /** See `DueStore.dueOf`. */
-const DUE_OF = prepare(['offsetMs', 'shops', 'probeMs'], ({ offsetMs, shops, probeMs }) => {
+const FILTER_DUE = prepare(['offsetMs', 'shops', 'probeMs'], ({ offsetMs, shops, probeMs }) => {
   const now = postgres.now(offsetMs);
   const opaqueNow = sql`(SELECT ${now})`;
   return sql`SELECT s.shop FROM payment_acceptance.shop_state s
   WHERE s.shop = ANY(${opaque(shops, 'text[]')}) AND ${nextProbe(now, probeMs)} IS NULL AND (EXISTS (
       SELECT FROM (
         SELECT * FROM payment_acceptance.bill b WHERE b.shop = s.shop AND b.next_check_at <= ${opaqueNow}
-        ORDER BY b.next_check_at ${IN_ORDER}) b WHERE ${freeAt(opaqueNow)} ${ROW_BY_ROW}
+        ORDER BY b.next_check_at ${IN_ORDER}) b WHERE ${isFreeAt(opaqueNow)} ${ROW_BY_ROW}
     ) OR ${hasDueCallback(opaqueNow)}) ORDER BY s.shop`;
 });
 
 export class PostgresDueStore extends DueStore<PostgresDatabase> {
-  protected override async shopsDueSoon(probeMs: number): Promise<Near> {
-    const rows = await this.database.execute(NEAR, { offsetMs: this.database.offsetMs, probeMs }, NEAR_ROW);
-    return nearOf(rows);
+  protected override async shopsDueSoon(probeMs: number): Promise<ShopsDueSoon> {
+    const rows = await this.database.execute(
+      FIND_SHOPS_DUE_SOON,
+      { offsetMs: this.database.offsetMs, probeMs },
+      SHOP_DUE_SOON_READERS,
+    );
+    return toShopsDueSoon(rows);
   }
 
   /** Asks for the first row in index order, so that the indexes of pending rows are used rather than a scan. */
-  protected override async dueOf(shops: readonly string[], probeMs: number): Promise<readonly string[]> {
+  protected override async filterDue(shops: readonly string[], probeMs: number): Promise<readonly string[]> {
     const { offsetMs } = this.database;
     const rows = await this.database.execute<{ shop: string }, 'offsetMs' | 'shops' | 'probeMs'>(
-      DUE_OF,
+      FILTER_DUE,
       { offsetMs, shops, probeMs },
       {},
     );

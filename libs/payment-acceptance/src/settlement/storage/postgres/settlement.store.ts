@@ -3,11 +3,11 @@ import type { KnownPayment } from '../../../domain/callback.js';
 import type { LockedClaim } from '../../../domain/claim.js';
 import type { IntentId } from '../../../domain/ids.js';
 import {
-  confirmed,
+  confirmedCount,
   knownPayment,
-  LOCKED_BILL,
+  LOCKED_BILL_READERS,
   lockedBill,
-  PAYMENT_ROW,
+  PAYMENT_ROW_READERS,
   SettlementStore,
   toKnownPayment,
   type ClaimKey,
@@ -17,7 +17,7 @@ import {
 import { flag, integer, json } from '../../../database/reading.js';
 import { sql, type Statement } from '../../../database/statement.js';
 import { postgres } from '../../../database/postgres/dialect.js';
-import { givenRows, opaque, later, recordSet, ROW_BY_ROW } from '../../../database/postgres/planner.js';
+import { rowsFromJson, opaque, addMilliseconds, recordSet, ROW_BY_ROW } from '../../../database/postgres/planner.js';
 import type { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
 import { prepare } from '../../../database/postgres/prepare.js';
 import type { OwnTransaction } from '../../../database/own-transaction.js';
@@ -25,13 +25,13 @@ import type { Settlement } from '../../../domain/settlement.js';
 import { ConcurrentChangeError } from '../../../database/query-errors.js';
 import { isPending, type Reservation } from '../../../events/storage/delivery.store.js';
 
-const PAYMENTS = prepare(['intentIds', 'listed'], ({ intentIds, listed }) => {
+const READ_PAYMENTS = prepare(['intentIds', 'listed'], ({ intentIds, listed }) => {
   const ids = opaque(intentIds, 'uuid[]');
-  return sql`SELECT ${knownPayment(postgres)}, ${confirmed('SUCCESS')}, ${confirmed('FAIL')}
+  return sql`SELECT ${knownPayment(postgres)}, ${confirmedCount('SUCCESS')}, ${confirmedCount('FAIL')}
     FROM payment_acceptance.payment p WHERE p.intent_id = ANY(${ids})
     UNION ALL
     SELECT ${knownPayment(postgres)}, 0, 0
-    FROM ${givenRows(listed, 'shop text, payment_id text')} listed
+    FROM ${rowsFromJson(listed, 'shop text, payment_id text')} listed
     JOIN payment_acceptance.payment p USING (shop, payment_id) WHERE p.intent_id <> ALL(${ids})`;
 });
 
@@ -42,7 +42,7 @@ const lockClaimed = (orders: Statement, bills: Statement) =>
     ({
       offsetMs,
       claims,
-    }) => sql`WITH claimed AS ${givenRows(claims, 'intent_id uuid, token uuid, shop text, order_id text')}, held AS (
+    }) => sql`WITH claimed AS ${rowsFromJson(claims, 'intent_id uuid, token uuid, shop text, order_id text')}, held AS (
         SELECT o.shop, o.order_id, o.first_payment_id, o.cancelled_at IS NOT NULL AS cancelled FROM payment_acceptance.shop_order o
         WHERE (o.shop, o.order_id) IN (SELECT shop, order_id FROM claimed) ORDER BY o.shop, o.order_id ${orders}
       )
@@ -59,7 +59,7 @@ const LOCK_FREE = lockClaimed(sql`FOR UPDATE SKIP LOCKED`, sql`FOR UPDATE OF b S
  * Everything in one statement. The orders' rows exist, so their INSERT always conflicts: this finds them by key, however
  * small PostgreSQL believes the table to be.
  */
-const WRITE = prepare(
+const WRITE_SETTLEMENTS = prepare(
   ['offsetMs', 'minGapMs', 'payments', 'paid', 'changes', 'consumed', 'events', 'reserved', 'token', 'leaseMs'],
   ({ offsetMs, minGapMs, payments, paid, changes, consumed, events, reserved, token, leaseMs }) => {
     const now = postgres.now(offsetMs);
@@ -82,16 +82,16 @@ const WRITE = prepare(
         WHERE shop_order.first_payment_id IS NULL
       ), bills AS (
         UPDATE payment_acceptance.bill b SET state = checked.state,
-          next_check_at = to_timestamp(checked.next_check_ms / 1000), check_after = ${later(now, minGapMs)},
+          next_check_at = to_timestamp(checked.next_check_ms / 1000), check_after = ${addMilliseconds(now, minGapMs)},
           checks = b.checks + checked.scheduled::int, failed_checks = 0, checked_at = ${now}, last_check_error = NULL,
           lease_token = NULL, lease_until = NULL,
           paid_at = CASE WHEN checked.state = 'PAID' THEN coalesce(b.paid_at, ${now}) ELSE b.paid_at END,
           ended_at = CASE WHEN checked.state = b.state THEN b.ended_at ELSE ${now} END
-        FROM ${givenRows(changes, 'intent_id uuid, state text, next_check_ms float8, scheduled boolean')} checked
+        FROM ${rowsFromJson(changes, 'intent_id uuid, state text, next_check_ms float8, scheduled boolean')} checked
         WHERE b.intent_id = checked.intent_id
       ), hints AS (
         UPDATE payment_acceptance.callback c SET pending = false, consumed_at = ${now}, outcome = answered.outcome
-        FROM ${givenRows(consumed, 'id uuid, outcome text')} answered
+        FROM ${rowsFromJson(consumed, 'id uuid, outcome text')} answered
         WHERE c.id = answered.id
       ), added AS (
         INSERT INTO payment_acceptance.event (id, key, name, shop, intent_id, payload, traceparent, asserted_at, occurred_at)
@@ -107,12 +107,12 @@ const WRITE = prepare(
           n.turn > 1 OR EXISTS (SELECT 1 FROM payment_acceptance.delivery earlier WHERE ${isPending('earlier.state')}
             AND earlier.intent_id = n.intent_id AND earlier.consumer = n.consumer ${ROW_BY_ROW}),
           (kept.event_id IS NOT NULL)::int, CASE WHEN kept.event_id IS NOT NULL THEN ${token}::uuid END,
-          CASE WHEN kept.event_id IS NOT NULL THEN ${later(later('clock_timestamp()', offsetMs), leaseMs)} END
+          CASE WHEN kept.event_id IS NOT NULL THEN ${addMilliseconds(addMilliseconds('clock_timestamp()', offsetMs), leaseMs)} END
         FROM (
           SELECT added.*, c.name AS consumer, row_number() OVER (PARTITION BY added.intent_id, c.name ORDER BY added.seq) AS turn
           FROM added JOIN payment_acceptance.consumer c
             ON c.event_name = added.name AND (c.shops IS NULL OR added.shop = ANY(c.shops))) n
-        LEFT JOIN ${givenRows(reserved, 'event_id uuid, consumer text')} kept
+        LEFT JOIN ${rowsFromJson(reserved, 'event_id uuid, consumer text')} kept
           ON kept.event_id = n.id AND kept.consumer = n.consumer AND n.turn = 1 AND NOT EXISTS (
             SELECT 1 FROM payment_acceptance.delivery other
             WHERE other.intent_id = n.intent_id AND other.consumer = n.consumer ${ROW_BY_ROW})
@@ -146,7 +146,7 @@ export class PostgresSettlementStore extends SettlementStore<PostgresDatabase> {
           claims.map(({ intentId, token, shop, orderId }) => ({ intent_id: intentId, token, shop, order_id: orderId })),
         ),
       },
-      { ...LOCKED_BILL, cancelled: flag },
+      { ...LOCKED_BILL_READERS, cancelled: flag },
       tx,
     );
     return rows.map(({ token, firstPaymentId, cancelled, ...bill }) => ({
@@ -162,8 +162,8 @@ export class PostgresSettlementStore extends SettlementStore<PostgresDatabase> {
     listed: readonly PaymentKey[],
   ): Promise<KnownPayment[]> {
     const keys = listed.map(({ shop, paymentId }) => ({ shop, payment_id: paymentId }));
-    const given = { intentIds, listed: JSON.stringify(keys) };
-    return (await this.database.execute(PAYMENTS, given, PAYMENT_ROW, tx)).map(toKnownPayment);
+    const parameters = { intentIds, listed: JSON.stringify(keys) };
+    return (await this.database.execute(READ_PAYMENTS, parameters, PAYMENT_ROW_READERS, tx)).map(toKnownPayment);
   }
 
   override async write(
@@ -173,11 +173,11 @@ export class PostgresSettlementStore extends SettlementStore<PostgresDatabase> {
     { token, leaseMs, deliveries: reserved }: Reservation,
   ): Promise<readonly AddedEvent[]> {
     await this.openReviews(tx, settlements);
-    const [written] = await this.database.execute<
+    const [result] = await this.database.execute<
       Written,
       keyof ReturnType<typeof records> | 'offsetMs' | 'minGapMs' | 'reserved' | 'token' | 'leaseMs'
     >(
-      WRITE,
+      WRITE_SETTLEMENTS,
       {
         offsetMs: this.database.offsetMs,
         minGapMs,
@@ -190,14 +190,14 @@ export class PostgresSettlementStore extends SettlementStore<PostgresDatabase> {
       tx,
     );
     const payments = settlements.reduce((sum, settlement) => sum + settlement.payments.length, 0);
-    if (!written || written.payments < payments)
+    if (!result || result.payments < payments)
       throw new ConcurrentChangeError('A payment was concurrently assigned to another bill.');
-    return written.added;
+    return result.added;
   }
 
   private async openReviews(tx: OwnTransaction, settlements: readonly Settlement[]): Promise<void> {
-    const reviews = settlements.flatMap(({ bill, reviews: opened }) =>
-      opened.map(({ id, key, paymentId, reason, detail }) => ({
+    const reviews = settlements.flatMap(({ bill, reviews: newReviews }) =>
+      newReviews.map(({ id, key, paymentId, reason, detail }) => ({
         id,
         key,
         shop: bill.shop,
@@ -220,10 +220,10 @@ export class PostgresSettlementStore extends SettlementStore<PostgresDatabase> {
   }
 }
 
-/** The JSON record sets for {@link WRITE}. */
+/** The JSON record sets for {@link WRITE_SETTLEMENTS}. */
 function records(settlements: readonly Settlement[]) {
-  const payments = settlements.flatMap(({ bill, payments: of }) =>
-    of.map((payment) => ({
+  const payments = settlements.flatMap(({ bill, payments: billPayments }) =>
+    billPayments.map((payment) => ({
       shop: bill.shop,
       payment_id: payment.paymentId,
       intent_id: payment.intentId,
@@ -253,8 +253,8 @@ function records(settlements: readonly Settlement[]) {
       : [],
   );
   const events = settlements
-    .flatMap(({ bill, traceparent, assertedAt, events: of }) =>
-      of.map((event) => ({
+    .flatMap(({ bill, traceparent, assertedAt, events: billEvents }) =>
+      billEvents.map((event) => ({
         ...event,
         shop: bill.shop,
         intent_id: bill.intentId,
