@@ -6,14 +6,19 @@ export class ShopTable implements PaymentShopResolver {
   url = 'http://127.0.0.1:1';
   readonly rows = new Map<string, Partial<PaymentShopOptions>>();
   readonly asked: string[] = [];
+  /** The name under which a look-up finds a shop. */
+  spelling = (name: string): string => name;
   /** Runs before each call, to delay it or make it fail. */
   trouble: (() => Promise<void>) | undefined;
 
   async find(name: string): Promise<PaymentShopOptions | null> {
     this.asked.push(name);
     await this.trouble?.();
-    const row = this.rows.get(name);
-    return row ? { shopId: `shop-${name}`, apiToken: '', apiBaseUrl: this.url, requestsPerSecond: 1000, ...row } : null;
+    const known = this.spelling(name);
+    const row = this.rows.get(known);
+    return row
+      ? { shopId: `shop-${known}`, apiToken: '', apiBaseUrl: this.url, requestsPerSecond: 1000, ...row }
+      : null;
   }
 
   async list(): Promise<string[]> {

@@ -225,10 +225,6 @@ export class PaymentCallbacks {
     };
     try {
       const shop = this.shops.configuredShop(name) ?? (await this.shops.findRequested(name));
-      if (shop === 'busy') {
-        this.dropped.count('unaskedShops', null);
-        return NOT_STORED_ANSWER;
-      }
       // Watched only from here on: made-up shop names must not become metric attributes.
       if (!shop) return UNKNOWN_SHOP_ANSWER;
       return await this.watch.run(shop.name, kind, (seen) => take(shop, seen), failed);

@@ -20,8 +20,6 @@ export interface DroppedCounts {
   readonly malformedCallbacks: number;
   /** Postbacks refused for their digest because of `callbacks.requirePostbackDigest`. */
   readonly refusedPostbacks: number;
-  /** Callbacks answered 503 because too many name shops that only the shop resolver could know. Counted for no shop. */
-  readonly unaskedShops: number;
   /** Result pages shown without waiting, because 200 pages wait. */
   readonly unawaitedResults: number;
 }
@@ -37,8 +35,6 @@ const LOG_MESSAGES: Readonly<Record<CountedDropKind, string>> = {
   repeatedCallbacks: 'A bill has 100 callbacks; repeats of one still pending are not recorded.',
   unmatchedPostbacks: 'Too many postbacks name none of our bills; further ones are rejected with 503.',
   refusedPostbacks: 'Postbacks are refused: their digest is missing or does not match.',
-  unaskedShops:
-    'Callbacks name too many shops that the shop resolver does not know; it is asked about only some of them.',
   unawaitedResults: 'Too many result pages are waiting for a check; further ones are shown immediately.',
 };
 
@@ -49,7 +45,6 @@ const NO_DROPS: DroppedCounts = {
   unseenCallbacks: 0,
   malformedCallbacks: 0,
   refusedPostbacks: 0,
-  unaskedShops: 0,
   unawaitedResults: 0,
 };
 

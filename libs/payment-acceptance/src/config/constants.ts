@@ -6,10 +6,8 @@ export const DEFAULT_CONSTANTS = {
   shopLookup: {
     /** How long a shop's settings are cached. */
     cacheMs: 30 * SECOND,
-    /** Minimum pause between two look-ups of one shop that something suspicious has caused. */
+    /** Minimum pause between two look-ups of one shop, or of the list, that something suspicious has caused. */
     refreshGapMs: 5 * SECOND,
-    /** How long an unknown name in a callback's address is remembered as unknown. */
-    absentMs: 5 * SECOND,
     /** How long one call of the resolver may take. */
     timeoutMs: 5 * SECOND,
   },

@@ -37,15 +37,18 @@ export interface PaymentShopOptions {
 /**
  * Finds shops that are not in the options, for example in your own database. Results are cached for 30 seconds. A changed token or a
  * removed shop is noticed when that time is up, or earlier, but at most once every five seconds, when the service refuses a token or a
- * digest does not match. An unknown name is looked up again after five seconds; each instance looks up at most 20 unknown names a
- * second, and answers callbacks for any others with 503. Both methods may be called at any time, also concurrently. An error, or no
+ * digest does not match. A callback is taken only for a shop whose exact name the list has; a list that lacks it is asked for again after five seconds
+ * at the earliest. Both methods may be called at any time, also concurrently. An error, or no
  * result within five seconds, never counts as "no such shop": callbacks get 503, so that they are sent again, and checks are postponed.
  * Checks of other shops do not wait for a slow result.
  */
 export interface PaymentShopResolver {
   /** The shop's settings, validated like those in the option `shops`; `undefined` or `null` if there is no such shop. */
   find(name: string): Promise<PaymentShopOptions | null | undefined>;
-  /** The names of all shops whose bills are to be checked. Called once a minute by each instance with workers. */
+  /**
+   * The names of all shops whose callbacks are taken and whose bills are checked. Called once a minute by each instance with
+   * workers.
+   */
   list(): Promise<string[]>;
 }
 

@@ -1,15 +1,11 @@
 import type { PaymentClock } from '../common/clock.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { withTimeout } from '../common/timeout.js';
-import { RequestedShopNames } from './requested-shop-names.js';
 import { isShopName, resolveShop } from './resolve-shop.js';
 import type { ResolvedOptions, Shop } from './resolved-options.js';
 import type { PaymentShopOptions, PaymentShopResolver } from './service-options.js';
 import { PaymentInvalidShopError, PaymentShopResolverError } from './shop.errors.js';
 import { sharedTokenProblem, TokenOwners } from './token-owners.js';
-
-/** How long the list of shops may be used to tell real names from made-up ones. */
-const LIST_TTL_MS = 60_000;
 
 interface Entry {
   readonly shop: Shop;
@@ -17,9 +13,9 @@ interface Entry {
 }
 
 /**
- * Validates the shops of the host's resolver and caches them for `cacheMs`. Look-ups of names from callback
- * addresses are rate-limited, and unknown names are cached for `absentMs`. The host's own calls see a new shop at
- * once.
+ * Validates the shops of the host's resolver and caches them for `cacheMs`. A name from a callback's address is looked up only
+ * if the list has exactly this name: `find` may take others for it, as a database that ignores case does. The host's own
+ * calls see a new shop at once.
  */
 export class ShopCache {
   private readonly logger = new PaymentLogger('PaymentShops');
@@ -29,11 +25,10 @@ export class ShopCache {
   private readonly refreshes = new Map<string, { readonly at: number; readonly read: Promise<unknown> }>();
   private readonly warned = new Set<string>();
   private readonly owners = new TokenOwners();
-  private readonly requested: RequestedShopNames;
-  private listed: ReadonlySet<string> = new Set();
+  private listed = new Set<string>();
   /** When the list was last requested, successfully or not. */
   private listedAt = -Infinity;
-  private listing: Promise<unknown> | undefined;
+  private listing: Promise<ReadonlySet<string>> | undefined;
   /** Whether a shop was seen for the first time since `list()` was last called. */
   discovered = false;
 
@@ -43,7 +38,6 @@ export class ShopCache {
     private readonly clock: PaymentClock,
   ) {
     for (const shop of options.shops.values()) this.owners.register(shop);
-    this.requested = new RequestedShopNames(options.shopLookup.absentMs);
   }
 
   /**
@@ -52,7 +46,8 @@ export class ShopCache {
    */
   async list(): Promise<string[]> {
     this.discovered = false;
-    return [...(await this.readList())];
+    this.listing = this.readList();
+    return [...(await this.listing)];
   }
 
   private async readList(): Promise<ReadonlySet<string>> {
@@ -78,18 +73,15 @@ export class ShopCache {
   }
 
   /**
-   * Like {@link find}, for a name that anyone may have made up; `busy` if the look-ups of unknown names hit their rate limit.
+   * Like {@link find}, for a name that anyone may have made up. A list that lacks it is asked for again, at most once per
+   * `refreshGapMs`.
    * @throws PaymentShopResolverError, PaymentInvalidShopError
    */
-  async findRequested(name: string): Promise<Shop | undefined | 'busy'> {
+  async findRequested(name: string): Promise<Shop | undefined> {
     if (this.entries.has(name)) return this.find(name);
-    const now = this.now();
-    if (this.requested.isAbsent(name, now)) return undefined;
-    const mayAsk = this.reading.has(name) || this.requested.mayAsk(now) || (await this.isListed(name));
-    if (!mayAsk) return 'busy';
+    if (!(await this.isListed(name))) return undefined;
     const shop = await this.read(name);
-    if (shop) this.requested.markFound(name);
-    else this.requested.noteAbsent(name, now);
+    if (!shop) this.listed.delete(name);
     return shop;
   }
 
@@ -117,15 +109,11 @@ export class ShopCache {
     return fresh === shop ? undefined : fresh;
   }
 
-  /** When made-up names have used up the rate limit, real shops are still recognized by the list, at most a minute old. */
   private async isListed(name: string): Promise<boolean> {
-    const age = this.now() - this.listedAt;
-    if (age >= LIST_TTL_MS) {
-      // If the list cannot be read either, the previous one stays in use; the callback will be sent again.
-      this.listing = this.readList().catch(() => undefined);
-    }
-    await this.listing;
-    return this.listed.has(name);
+    if (this.listed.has(name)) return true;
+    const isRecent = this.now() - this.listedAt < this.options.shopLookup.refreshGapMs;
+    if (!this.listing || !isRecent) this.listing = this.readList();
+    return (await this.listing).has(name);
   }
 
   /** Concurrent callers share one look-up. */

@@ -79,11 +79,10 @@ export class ShopRegistry {
   }
 
   /**
-   * Like {@link find}, for a name that anyone may have made up, as in the address of a callback; `busy` if the look-ups of
-   * unknown names hit their rate limit.
+   * Like {@link find}, for a name that anyone may have made up, as in the address of a callback.
    * @throws PaymentShopResolverError, PaymentInvalidShopError
    */
-  async findRequested(name: string): Promise<Shop | undefined | 'busy'> {
+  async findRequested(name: string): Promise<Shop | undefined> {
     if (name === this.defaultName) return this.find(name);
     return this.options.shops.get(name) ?? (this.mayExist(name) ? this.cache?.findRequested(name) : undefined);
   }
