@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { request as httpRequest } from 'node:http';
+import { get as httpGet, request as httpRequest } from 'node:http';
 import { LocalOnlyGuard } from '../../libs/payment-sandbox/src/console/local-only.guard.js';
 import { type Answer, Fixture } from './fixture.js';
 
@@ -71,7 +71,7 @@ describe('console, who may come in', () => {
     [{ origin: 'http://127.0.0.1:1' }],
     [{ 'sec-fetch-site': 'cross-site' }],
     [{ 'sec-fetch-site': 'same-site' }],
-  ])('a page of another site changes nothing: %j', async (headers) => {
+  ])('a page of another site reads and changes nothing: %j', async (headers) => {
     const billId = await fixture.bill();
     expect((await submit(`bills/${billId}/pay`, { card: '4111111111111111' }, headers)).status).toBe(403);
     expect((await submit('faults/postbacks/drop', { on: 'yes' }, headers)).status).toBe(403);
@@ -87,6 +87,20 @@ describe('console, who may come in', () => {
     }
     expect(fixture.sandbox.bill(billId).payments).toEqual([]);
     expect(fixture.sandbox.faults()).toEqual({});
+    for (const path of ['', '/shops', '/requests', '/console/shops']) {
+      expect([path, (await fixture.call(`/sandbox${path}`, { headers })).status]).toEqual([path, 403]);
+    }
+  });
+
+  test('a link on another site leads to the console', async () => {
+    const headers = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' };
+    const answer = await new Promise<number | undefined>((resolve, reject) => {
+      httpGet(`${fixture.url}/sandbox/console/shops`, { headers }, ({ statusCode }) => resolve(statusCode)).on(
+        'error',
+        reject,
+      );
+    });
+    expect(answer).toBe(200);
   });
 
   test('its own pages, and programs, do', async () => {

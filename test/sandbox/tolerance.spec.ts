@@ -111,7 +111,7 @@ describe('the sandbox serves', () => {
       const answer = await raw(
         'POST',
         '/api/v1/bill/create',
-        { 'content-type': 'multipart/form-data; boundary=b' },
+        { 'content-type': 'multipart/form-data; boundary=b;' },
         body,
       );
       expect(answer.status).toBe(200);

@@ -69,6 +69,14 @@ async function pairsOf(body: Body, type: string): Promise<Pairs> {
     : new URLSearchParams(withoutLineEnds(text));
 }
 
+/** Some clients end the header with a semicolon, which HTTP allows and the parser does not. */
+function withoutEmptyParameters(type: string): string {
+  return type
+    .split(';')
+    .filter((part) => part.trim() !== '')
+    .join(';');
+}
+
 /** A loop, since a regular expression would take hours for a body of line ends. */
 function withoutLineEnds(text: string): string {
   const isLineEnd = (at: number): boolean => text[at] === '\r' || text[at] === '\n';
@@ -83,7 +91,7 @@ function fromMultipart(bytes: Buffer, type: string): Promise<Pairs> {
     const refuse = (): void => reject(new SandboxError(400, 'The multipart body cannot be read'));
     const pairs: [string, string][] = [];
     try {
-      const parser = busboy({ headers: { 'content-type': type }, defParamCharset: 'utf8' });
+      const parser = busboy({ headers: { 'content-type': withoutEmptyParameters(type) }, defParamCharset: 'utf8' });
       const keep = (name: string | undefined, value: string): void => {
         if (name) pairs.push([name, value]);
       };

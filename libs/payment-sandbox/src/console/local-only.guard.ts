@@ -9,7 +9,7 @@ const READ_METHODS = ['GET', 'HEAD'];
 
 /**
  * Keeps other machines and other sites out of the control interface and the console, which allow everything. A site
- * that a developer visits may make the browser post here (`Sec-Fetch-Site` or `Origin` shows it), or point its own name
+ * that a developer visits may make the browser send requests (`Sec-Fetch-Site` or `Origin` shows it), or point its own name
  * to this machine (`Host` shows it). A program sends only `Host`.
  */
 @Injectable()
@@ -34,8 +34,13 @@ export class LocalOnlyGuard implements CanActivate {
         `The control interface does not accept the host name ${JSON.stringify(name)}: to allow it, add it to controlHosts (--control-hosts)`,
       );
     }
-    if (!READ_METHODS.includes(request.method ?? '') && isCrossSite(request)) {
-      throw new SandboxError(403, 'Cross-site request refused: only the sandbox’s own pages can change anything here');
+    // A link on another site may lead here; what its scripts would read is refused even if the host answers CORS.
+    const isLink = READ_METHODS.includes(request.method ?? '') && request.headers['sec-fetch-mode'] === 'navigate';
+    if (!isLink && isCrossSite(request)) {
+      throw new SandboxError(
+        403,
+        'Cross-site request refused: use the sandbox’s own pages, or a client that is not a web page',
+      );
     }
     return true;
   }
