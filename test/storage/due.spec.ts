@@ -8,9 +8,8 @@ import {
 } from '../../libs/payment-acceptance/src/settlement/storage/due.store.js';
 import { MariaDueStore } from '../../libs/payment-acceptance/src/settlement/storage/mariadb/due.store.js';
 import { MariaDatabase } from '../../libs/payment-acceptance/src/database/mariadb/maria.database.js';
-import { MariaShopStore } from '../../libs/payment-acceptance/src/settlement/storage/mariadb/shop.store.js';
 import { PostgresDueStore } from '../../libs/payment-acceptance/src/settlement/storage/postgres/due.store.js';
-import { PostgresShopStore } from '../../libs/payment-acceptance/src/settlement/storage/postgres/shop.store.js';
+import { ShopStore } from '../../libs/payment-acceptance/src/settlement/storage/shop.store.js';
 import type { PostgresDatabase } from '../../libs/payment-acceptance/src/database/postgres/postgres.database.js';
 import { join, rawSql, sql, type Statement } from '../../libs/payment-acceptance/src/database/statement.js';
 import { SEED } from '../support/seed.js';
@@ -72,11 +71,7 @@ describe('what is due', () => {
       database instanceof MariaDatabase
         ? new MariaDueStore(database)
         : new PostgresDueStore(database as PostgresDatabase);
-    const shops =
-      database instanceof MariaDatabase
-        ? new MariaShopStore(database)
-        : new PostgresShopStore(database as PostgresDatabase);
-    await shops.register(SHOPS);
+    await new ShopStore(database).register(SHOPS);
   });
   afterAll(() => records.close());
 

@@ -4,7 +4,7 @@ import { openDatabase } from '../database/open-database.js';
 import { LONG_STATEMENT_TIMEOUT_MS } from '../database/statement-timeout.js';
 import { withConnections } from '../database/with-connections.js';
 import { PaymentOperatorActionError } from '../operations/operator.errors.js';
-import { ShopIdentityStore } from '../settlement/storage/shop.store.js';
+import { ShopStore } from '../settlement/storage/shop.store.js';
 import { UsageError } from './arguments.js';
 import type { CommandLine } from './environment-file.js';
 import { schemaOf, withDatabase, type NamedDatabase } from './host.js';
@@ -27,7 +27,7 @@ function forget(
   { shop, dryRun, schema }: { shop: string; dryRun: boolean; schema: string | undefined },
 ): Promise<void> {
   return withConnections(named, async (source) => {
-    const store = new ShopIdentityStore(
+    const store = new ShopStore(
       await openDatabase(source, new PaymentClock(), {
         schema,
         statementTimeoutMs: LONG_STATEMENT_TIMEOUT_MS,

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentConfigurationError } from '../config/configuration.error.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
-import { ShopIdentityStore, ShopStore, type ShopIdentity } from '../settlement/storage/shop.store.js';
+import { ShopStore, type ShopIdentity } from '../settlement/storage/shop.store.js';
 
 /**
  * Compares the shops in the options with those of the same names in the tables. If two applications used one name for
@@ -13,8 +13,7 @@ export class ShopIdentities {
   private readonly logger = new PaymentLogger('PaymentShops');
 
   constructor(
-    private readonly rows: ShopStore,
-    private readonly store: ShopIdentityStore,
+    private readonly store: ShopStore,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {}
 
@@ -38,7 +37,7 @@ export class ShopIdentities {
    */
   async verify(): Promise<void> {
     const shops = [...this.options.shops.values()];
-    await this.rows.register(shops.map(({ name }) => name));
+    await this.store.register(shops.map(({ name }) => name));
     const stored = await this.identitiesOf(shops);
     const problems: string[] = [];
     for (const { name, shopId, apiBaseUrl } of shops) {

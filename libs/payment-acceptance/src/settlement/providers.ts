@@ -13,13 +13,11 @@ import { InquiryStore } from './storage/inquiry.store.js';
 import { MariaCheckStore } from './storage/mariadb/check.store.js';
 import { MariaDueStore } from './storage/mariadb/due.store.js';
 import { MariaSettlementStore } from './storage/mariadb/settlement.store.js';
-import { MariaShopStore } from './storage/mariadb/shop.store.js';
 import { PostgresCheckStore } from './storage/postgres/check.store.js';
 import { PostgresDueStore } from './storage/postgres/due.store.js';
 import { PostgresSettlementStore } from './storage/postgres/settlement.store.js';
-import { PostgresShopStore } from './storage/postgres/shop.store.js';
 import { SettlementStore } from './storage/settlement.store.js';
-import { ShopIdentityStore, ShopStore } from './storage/shop.store.js';
+import { ShopStore } from './storage/shop.store.js';
 
 /** Checks and settlements. */
 export const SETTLEMENT: readonly Provider[] = [
@@ -33,7 +31,6 @@ export const SETTLEMENT: readonly Provider[] = [
   perDatabase(CheckStore, PostgresCheckStore, MariaCheckStore),
   perDatabase(DueStore, PostgresDueStore, MariaDueStore),
   perDatabase(SettlementStore, PostgresSettlementStore, MariaSettlementStore),
-  perDatabase(ShopStore, PostgresShopStore, MariaShopStore),
   InquiryStore,
-  ShopIdentityStore,
+  ShopStore,
 ];

@@ -10,34 +10,20 @@ export interface DueShops {
   readonly nextMs: number | null;
 }
 
-/** A shop with a bill that is due, or soon will be. */
+/** A shop with a bill that is due, or soon will be; one row without a shop if there is none. */
 export interface ShopDueSoon {
-  readonly shop: string;
+  readonly shop: string | null;
   /** When the first of its bills in sight can be claimed; may be in the past. */
   readonly at: Date;
   /** When a refused shop is probed next, if that is in the future; otherwise `null`. */
   readonly probe: Date | null;
-}
-
-export interface ShopsDueSoon {
-  readonly shops: readonly ShopDueSoon[];
-  /** Whether no other shop has a due bill. */
-  readonly complete: boolean;
+  /** How many due bills were read. */
+  readonly seen: number;
   /** The database's clock. */
   readonly now: Date;
 }
 
-/** A row of {@link DueStore.shopsDueSoon}; one row without a shop if no shop is near. */
-export interface ShopDueSoonRow {
-  readonly shop: string | null;
-  readonly at: Date;
-  readonly probe: Date | null;
-  /** How many due bills were read. */
-  readonly seen: number;
-  readonly now: Date;
-}
-
-export const SHOP_DUE_SOON_READERS: ColumnReaders<ShopDueSoonRow> = {
+export const SHOP_DUE_SOON_READERS: ColumnReaders<ShopDueSoon> = {
   at: instant,
   probe: instant,
   seen: integer,
@@ -55,15 +41,6 @@ export function claimableAt(dueAt: Expression): Statement {
   return sql`greatest(${toSql(dueAt)}, b.check_after, coalesce(b.lease_until, b.check_after))`;
 }
 
-export function toShopsDueSoon(rows: readonly ShopDueSoonRow[]): ShopsDueSoon {
-  const [first] = rows;
-  return {
-    shops: rows.flatMap(({ shop, at, probe }) => (shop === null ? [] : { shop, at, probe })),
-    complete: first !== undefined && first.seen < MAX_DUE_BILLS,
-    now: first?.now ?? new Date(0),
-  };
-}
-
 /** Which shops have due bills: queried before each claim, and the only query of an idle instance. */
 export abstract class DueStore<D extends Database = Database> {
   constructor(protected readonly database: D) {}
@@ -74,16 +51,17 @@ export abstract class DueStore<D extends Database = Database> {
    */
   async findDue(shops: readonly string[], probeMs: number): Promise<DueShops> {
     const dueSoon = await this.shopsDueSoon(probeMs);
-    const now = dueSoon.now.getTime();
+    const { seen = MAX_DUE_BILLS, now: readAt = new Date(0) } = dueSoon[0] ?? {};
+    const now = readAt.getTime();
     const followed = new Set(shops);
     const due = new Set<string>();
     let next = Infinity;
-    for (const { shop, at, probe } of dueSoon.shops) {
-      if (!followed.has(shop)) continue;
+    for (const { shop, at, probe } of dueSoon) {
+      if (shop === null || !followed.has(shop)) continue;
       if (probe === null && at.getTime() <= now) due.add(shop);
       else next = Math.min(next, Math.max(at.getTime(), probe?.getTime() ?? 0));
     }
-    if (!dueSoon.complete) {
+    if (seen >= MAX_DUE_BILLS) {
       const others = shops.filter((shop) => !due.has(shop));
       for (const shop of await this.filterDue(others, probeMs)) due.add(shop);
     }
@@ -91,7 +69,7 @@ export abstract class DueStore<D extends Database = Database> {
   }
 
   /** The shops, of any instance, in the indexes of due bills. */
-  protected abstract shopsDueSoon(probeMs: number): Promise<ShopsDueSoon>;
+  protected abstract shopsDueSoon(probeMs: number): Promise<readonly ShopDueSoon[]>;
 
   /** The shops among these that are due, each queried on its own. */
   protected abstract filterDue(shops: readonly string[], probeMs: number): Promise<readonly string[]>;

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../database/database.js';
-import { sql, type Statement } from '../../database/statement.js';
+import { inPieces } from '../../common/pieces.js';
+import { join, sql, type Statement } from '../../database/statement.js';
 
 /** Which shop of the service a name stands for; `null` if never stored. */
 export interface ShopIdentity {
@@ -10,14 +11,23 @@ export interface ShopIdentity {
 }
 
 /**
- * One row per shop: whether the service refuses it. Claims of bills and inquiries write the rows, too: each takes the shop's
- * turn in the statement that claims.
+ * One row per shop: whether the service refuses it, and which shop of the service its name stands for. Claims of bills and
+ * inquiries write the rows, too: each takes the shop's turn in the statement that claims.
  */
-export abstract class ShopStore<D extends Database = Database> {
-  constructor(protected readonly database: D) {}
+@Injectable()
+export class ShopStore {
+  constructor(private readonly database: Database) {}
 
-  /** Registers the shops, whose rows hold their limits. */
-  abstract register(shops: readonly string[]): Promise<void>;
+  /** Registers the shops, whose rows hold their limits. Sorted, so that instances that start together do not deadlock. */
+  async register(shops: readonly string[]): Promise<void> {
+    for (const piece of inPieces([...shops].sort())) {
+      const rows = piece.map((shop) => sql`(${shop}, '1970-01-01')`);
+      await this.database.change(
+        sql`INSERT INTO payment_acceptance.shop_state (shop, next_request_at) VALUES ${join(rows, ', ')}
+         ${this.database.dialect.ignoreExisting('shop')}`,
+      );
+    }
+  }
 
   /** Marks the shop as refused by the service: from now on, one probe at a time. `false` if it was already marked. */
   async refuse(shop: string, reason: string, probeMs: number): Promise<boolean> {
@@ -36,12 +46,6 @@ export abstract class ShopStore<D extends Database = Database> {
        WHERE shop = ${shop}`,
     );
   }
-}
-
-/** Which shop of the service each name stands for, in the rows of the shops. */
-@Injectable()
-export class ShopIdentityStore {
-  constructor(private readonly database: Database) {}
 
   /** The stored identities of these shops. */
   identitiesOf(shops: readonly { readonly name: string }[]): Promise<ShopIdentity[]> {

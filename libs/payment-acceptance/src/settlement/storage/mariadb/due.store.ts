@@ -4,10 +4,8 @@ import {
   MAX_DUE_BILLS,
   DueStore,
   SHOP_DUE_SOON_READERS,
-  toShopsDueSoon,
   MAX_NEXT_BILLS,
-  type ShopsDueSoon,
-  type ShopDueSoonRow,
+  type ShopDueSoon,
 } from '../due.store.js';
 import { flag } from '../../../database/reading.js';
 import { join, sql, type Statement } from '../../../database/statement.js';
@@ -15,7 +13,7 @@ import { mariadb } from '../../../database/mariadb/dialect.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
 
 export class MariaDueStore extends DueStore<MariaDatabase> {
-  protected override async shopsDueSoon(probeMs: number): Promise<ShopsDueSoon> {
+  protected override async shopsDueSoon(probeMs: number): Promise<ShopDueSoon[]> {
     const now = this.database.now();
     const shopsWithCallbacks = await this.findShopsWithCallbacks(now);
     const bills = (condition: Statement, limit: number): Statement =>
@@ -34,7 +32,7 @@ export class MariaDueStore extends DueStore<MariaDatabase> {
       sql`SELECT shop, at FROM upcoming WHERE bill_id IS NOT NULL`,
       ...hinted,
     ];
-    const rows = await this.database.rows<ShopDueSoonRow>(
+    return this.database.rows<ShopDueSoon>(
       sql`WITH due AS (${bills(sql`<=`, MAX_DUE_BILLS)}), upcoming AS (${bills(sql`>`, MAX_NEXT_BILLS)}),
        near AS (SELECT shop, MIN(at) AS at FROM (${join(candidates, ' UNION ALL ')}) every GROUP BY shop)
        SELECT near.shop, ${mariadb.epochMs('near.at')} AS at, ${mariadb.epochMs(sql`(
@@ -43,7 +41,6 @@ export class MariaDueStore extends DueStore<MariaDatabase> {
        FROM (SELECT 1) one LEFT JOIN near ON TRUE ORDER BY near.shop`,
       SHOP_DUE_SOON_READERS,
     );
-    return toShopsDueSoon(rows);
   }
 
   /** Shops with pending callbacks, and whether one is due. A statement of its own, since MariaDB has no LATERAL. */

@@ -4,9 +4,8 @@ import {
   MAX_DUE_BILLS,
   DueStore,
   SHOP_DUE_SOON_READERS,
-  toShopsDueSoon,
   MAX_NEXT_BILLS,
-  type ShopsDueSoon,
+  type ShopDueSoon,
 } from '../due.store.js';
 import { rawSql, sql, type Statement } from '../../../database/statement.js';
 import { postgres } from '../../../database/postgres/dialect.js';
@@ -81,13 +80,12 @@ const FILTER_DUE = prepare(['offsetMs', 'shops', 'probeMs'], ({ offsetMs, shops,
 });
 
 export class PostgresDueStore extends DueStore<PostgresDatabase> {
-  protected override async shopsDueSoon(probeMs: number): Promise<ShopsDueSoon> {
-    const rows = await this.database.execute(
+  protected override shopsDueSoon(probeMs: number): Promise<ShopDueSoon[]> {
+    return this.database.execute(
       FIND_SHOPS_DUE_SOON,
       { offsetMs: this.database.offsetMs, probeMs },
       SHOP_DUE_SOON_READERS,
     );
-    return toShopsDueSoon(rows);
   }
 
   /** Asks for the first row in index order, so that the indexes of pending rows are used rather than a scan. */

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { DataSource } from 'typeorm';
-import { createTestDatabase, type TestDatabase } from '../../../../../../test/support/database.js';
-import { until } from '../../../../../../test/support/until.js';
-import { PaymentClock } from '../../../common/clock.js';
-import { migratePaymentAcceptance } from '../../../database/migrate.js';
-import { PostgresShopStore } from './shop.store.js';
-import { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
-import { beside } from '../../../../../../test/support/beside.js';
+import { createTestDatabase, type TestDatabase } from '../../../../../test/support/database.js';
+import { until } from '../../../../../test/support/until.js';
+import { PaymentClock } from '../../common/clock.js';
+import { migratePaymentAcceptance } from '../../database/migrate.js';
+import { ShopStore } from './shop.store.js';
+import { PostgresDatabase } from '../../database/postgres/postgres.database.js';
+import { beside } from '../../../../../test/support/beside.js';
 
 let testDatabase: TestDatabase;
 let dataSource: DataSource;
@@ -28,10 +28,7 @@ describe('shop.store on PostgreSQL', () => {
       first.query(`INSERT INTO payment_acceptance.shop_state (shop, next_request_at) VALUES ($1, now())`, [shop]);
     await first.startTransaction();
     await add('a');
-    const second = new PostgresShopStore(new PostgresDatabase(beside(dataSource), new PaymentClock())).register([
-      'b',
-      'a',
-    ]);
+    const second = new ShopStore(new PostgresDatabase(beside(dataSource), new PaymentClock())).register(['b', 'a']);
     await until(
       () => dataSource.query<unknown[]>(`SELECT 1 FROM pg_locks WHERE NOT granted`),
       (waiting) => waiting.length > 0,
