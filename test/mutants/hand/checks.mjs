@@ -96,10 +96,10 @@ export const mutants = [
   {
     name: 'shops-locked-out-of-order',
     breaks: 'All instances lock the rows of shops in the same order, so that none waits for the other in a circle.',
-    file: `${src}/settlement/storage/postgres/shop.store.ts`,
-    find: 'AS shop ORDER BY 1 ON CONFLICT DO NOTHING',
-    replace: 'AS shop ON CONFLICT DO NOTHING',
-    tests: [`${src}/settlement/storage/postgres/shop.store.spec.ts`],
+    file: `${src}/settlement/storage/shop.store.ts`,
+    find: 'inPieces([...shops].sort())',
+    replace: 'inPieces(shops)',
+    tests: [`${src}/settlement/storage/shop.store.spec.ts`],
   },
   {
     name: 'outage-keeps-the-schedule',
