@@ -1,10 +1,9 @@
-// npm run docs: writes the tables of the documentation that come from docstrings, the options' rules and the log lines. With --check
-// it only says whether they are up to date; with --images it takes the pictures in docs/images.
+// npm run docs: writes the tables of the documentation that come from docstrings and the options' rules. With --check it only
+// says whether they are up to date; with --images it takes the pictures in docs/images.
 import './lib/node-version.mjs';
 import fs from 'node:fs';
 import path from 'node:path';
 import { docstringTables } from './lib/docstring-tables.mjs';
-import { logLineTable } from './lib/log-line-table.mjs';
 import { run } from './lib/children.mjs';
 import { prepare } from './lib/prepare.mjs';
 import { root } from './lib/project.mjs';
@@ -31,7 +30,6 @@ if (argument === '--images') await takeImages();
 const config = '../libs/payment-acceptance/dist/esm/config';
 const { OPTION_RULES, SHOP_RULES } = await import(`${config}/option-rules.js`);
 const { EXTRA_RULES } = await import(`${config}/extra-rules.js`);
-const { LOG_LINES } = await import('../libs/payment-acceptance/dist/esm/common/log-lines.js');
 
 const generated = [
   {
@@ -52,16 +50,15 @@ const generated = [
   },
   { document: 'docs/brokers.md', sources: ['brokers/options.ts'], column: 'option' },
   { document: 'docs/events.md', sources: ['domain/payment-events.ts'], column: 'field' },
-  { document: 'docs/operations.md', sources: ['common/log-lines.ts'], tables: () => logLineTable(LOG_LINES) },
 ];
 const [begin, end] = ['<!-- written by `npm run docs` -->\n', '<!-- /written -->'];
 
-for (const { document, sources, column = '', rules, tables } of generated) {
+for (const { document, sources, column, rules } of generated) {
   const file = path.join(root, document);
   const before = fs.readFileSync(file, 'utf8');
   const [head, rest] = split(document, before, begin);
   const [, tail] = split(document, rest, end);
-  const written = await (tables ? tables() : docstringTables(filesOf(sources), column, rules));
+  const written = await docstringTables(filesOf(sources), column, rules);
   const after = `${head}${begin}\n${written}\n${end}${tail}`;
   if (before === after) continue;
   if (!check) {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { LOG_LINES } from './log-lines.js';
+import { LOG_LEVELS } from './log-lines.js';
 
 const SOURCES = path.resolve('libs/payment-acceptance/src');
 
@@ -11,7 +11,7 @@ describe('the log lines', () => {
     .map((file) => ({ file, text: readFileSync(path.join(SOURCES, file), 'utf8') }));
 
   // The compiler refuses a code that is not in the table.
-  test.each(Object.keys(LOG_LINES))('%s is logged somewhere', (code) => {
+  test.each(Object.keys(LOG_LEVELS))('%s is logged somewhere', (code) => {
     const logging = files.filter(({ text }) => /\.write\(|\.writePlain\(|answerRetryLater\(/.test(text));
     expect(logging.some(({ text }) => text.includes(`'${code}'`))).toBe(true);
   });
@@ -21,8 +21,11 @@ describe('the log lines', () => {
     expect(others).toEqual(['common/payment-logger.ts']);
   });
 
-  test.each(Object.entries(LOG_LINES))('%s can be read in a table', (code, { meaning, action }) => {
-    expect(code).toMatch(/^[a-z]+(-[a-z]+)*$/);
-    for (const text of [meaning, action]) expect(text).toMatch(/^[`A-Z][^|\n]*[.?]$/);
+  test('docs/operations.md says what each means, and what to do', () => {
+    const rows = readFileSync('docs/operations.md', 'utf8').matchAll(
+      /^\| `([a-z-]+)` +\| (debug|log|warn|error) +\| ([^|\n]*[^|\s]) +\| ([^|\n]*[^|\s]) +\|$/gm,
+    );
+    const table = Array.from(rows, ([, code, level]) => [code, level]);
+    expect(table).toEqual(Object.entries(LOG_LEVELS));
   });
 });

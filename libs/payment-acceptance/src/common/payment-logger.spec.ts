@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { inspect } from 'node:util';
-import { LOG_LINES, type LogCode } from './log-lines.js';
+import { LOG_LEVELS, type LogCode } from './log-lines.js';
 import { PaymentLogger, type LogFields } from './payment-logger.js';
 
 interface Written {
@@ -17,7 +17,7 @@ describe('payment logger', () => {
   /** What Nest's logger is given. */
   function written(code: LogCode, message: string, fields?: LogFields): Written {
     const lines: unknown[][] = [];
-    const { level } = LOG_LINES[code];
+    const level = LOG_LEVELS[code];
     jest.spyOn(Logger.prototype, level).mockImplementation((...line: unknown[]) => void lines.push(line));
     new PaymentLogger('Test').write(code, message, fields);
     expect(lines).toEqual([[expect.any(Object)]]);
@@ -30,7 +30,7 @@ describe('payment logger', () => {
     ['warn', 'check-failed'],
     ['error', 'delivery-dead'],
   ] as const)('a line at level %s: what a terminal would obey is shown as a mark', (level, code) => {
-    expect(LOG_LINES[code].level).toBe(level);
+    expect(LOG_LEVELS[code]).toBe(level);
     const orderId = 'o-1\u009b2J\u202e5-o';
     const line = written(code, `Order "${orderId}" waits.`, { orderId, attempt: 2, billId: null });
     const shown = 'o-1\ufffd2J\ufffd5-o';

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { inspect } from 'node:util';
-import { LOG_LINES, type LogCode } from './log-lines.js';
+import { LOG_LEVELS, type LogCode } from './log-lines.js';
 import { maskCards } from './redact.js';
 import { shownText } from './text.js';
 
@@ -90,12 +90,12 @@ export class PaymentLogger {
   }
 
   write(code: LogCode, message: string, fields: LogFields = {}): void {
-    this.logger[LOG_LINES[code].level](new LogLineRecord(code, message, fields));
+    this.logger[LOG_LEVELS[code]](new LogLineRecord(code, message, fields));
   }
 
   /** Writes a line that consists only of its text. */
   writePlain(code: 'bill-created', text: string): void {
-    this.logger[LOG_LINES[code].level](shownText(text));
+    this.logger[LOG_LEVELS[code]](shownText(text));
   }
 }
 

@@ -161,7 +161,7 @@ export class FollowedShops {
   }
 }
 
-/** Resolves with `undefined` if the work takes longer than `PATIENCE_MS`; the work then continues. */
+/** Resolves with `undefined` if the work takes longer than `LOOKUP_TIMEOUT_MS`; the work then continues. */
 async function withLookupTimeout<T>(work: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {

@@ -15,7 +15,7 @@ const LOST_STATEMENT_CODES = new Set<unknown>(['26000', '42P05', '0A000']);
 /**
  * A plan fits the table sizes of its time, and one made for small tables must not stay when they grow quickly. So a
  * connection discards its plans after ever longer intervals: whenever its age has doubled, first after `MIN_RENEWAL_MS`, at
- * the latest every `RENEW_MS`. A connection opened by the first of many postbacks, for example, has planned for an empty
+ * the latest every `MAX_RENEWAL_MS`. A connection opened by the first of many postbacks, for example, has planned for an empty
  * table.
  */
 const MAX_RENEWAL_MS = 30_000;

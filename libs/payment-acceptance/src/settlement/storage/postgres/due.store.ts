@@ -29,7 +29,7 @@ function nextProbe(now: Statement, probeMs: Statement): Statement {
   return sql`CASE WHEN s.refused_since IS NOT NULL AND s.probe_at BETWEEN ${now} AND ${addMilliseconds(now, probeMs)} THEN s.probe_at END`;
 }
 
-/** See `DueStore.near`. Reads the shops with pending callbacks from their index, one lookup per shop (a loose index scan). */
+/** See `DueStore.shopsDueSoon`. Reads the shops with pending callbacks from their index, one lookup per shop (a loose index scan). */
 const FIND_SHOPS_DUE_SOON = prepare(['offsetMs', 'probeMs'], ({ offsetMs, probeMs }) => {
   const now = postgres.now(offsetMs);
   const opaqueNow = sql`(SELECT ${now})`;
@@ -67,7 +67,7 @@ const FIND_SHOPS_DUE_SOON = prepare(['offsetMs', 'probeMs'], ({ offsetMs, probeM
   FROM (SELECT 1) one LEFT JOIN near ON true ORDER BY near.shop`;
 });
 
-/** See `DueStore.dueOf`. */
+/** See `DueStore.filterDue`. */
 const FILTER_DUE = prepare(['offsetMs', 'shops', 'probeMs'], ({ offsetMs, shops, probeMs }) => {
   const now = postgres.now(offsetMs);
   const opaqueNow = sql`(SELECT ${now})`;
