@@ -169,7 +169,9 @@ test('a page of another site can change nothing, and read nothing', async () => 
     document.body.append(form);
     form.submit();
   })()`);
-  await page.getByText('Cross-site request refused: use the sandbox’s own pages, or a client that is not a web page').waitFor();
+  await page
+    .getByText('Cross-site request refused: use the sandbox’s own pages, or a client that is not a web page')
+    .waitFor();
   expect(world.sandbox.bill(billId).payments).toEqual([]);
 });
 

@@ -3,14 +3,14 @@ import { parse } from 'lossless-json';
 import { maskCards } from '../common/redact.js';
 import { cleanLine } from '../common/text.js';
 import { parseAmount, type DecimalAmount } from '../domain/money.js';
-import { isServiceId, type PaymentId } from '../domain/ids.js';
+import { isServiceId, type BillId, type PaymentId } from '../domain/ids.js';
 import { statusOf, type PaymentList, type ReportedPayment } from '../domain/payment.js';
 import { webAddress } from '../common/web-address.js';
 import { instantOfWall } from '../config/time-zone.js';
 
 /** The answer to bill creation (section 2.2). Addresses are `null` if missing or not http(s). */
 export interface CreatedBill {
-  readonly billId: string;
+  readonly billId: BillId;
   readonly linkUrl: string | null;
   readonly linkPageUrl: string | null;
 }

@@ -23,7 +23,7 @@ export type TelemetryAttributes = Readonly<Record<string, string | number | bool
 
 export interface SpanOptions {
   /** Default `internal`. */
-  readonly kind?: 'internal' | 'client' | 'consumer';
+  readonly kind?: 'internal' | 'consumer';
   readonly attributes?: TelemetryAttributes;
   /** A stored `traceparent` to continue, or `null` to start a new trace. Default: the active span. */
   readonly parent?: string | null;
@@ -63,7 +63,7 @@ interface StartedSpan {
   readonly base: Context;
 }
 
-const SPAN_KINDS = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT, consumer: SpanKind.CONSUMER };
+const SPAN_KINDS = { internal: SpanKind.INTERNAL, consumer: SpanKind.CONSUMER };
 
 const NO_SPAN: ActiveSpan = {
   recording: false,
@@ -97,12 +97,6 @@ export class Telemetry {
     } finally {
       this.safely(() => span.end());
     }
-  }
-
-  /** The active span's; see {@link ActiveSpan.traceparent}. */
-  get traceparent(): string | null {
-    const span = this.safely(() => trace.getActiveSpan());
-    return span ? traceparentOf(span) : null;
   }
 
   counter(name: string, options: InstrumentOptions): RecordValue {

@@ -1,4 +1,5 @@
 import type { BillRecord, LockedOrder } from '../../domain/bill.js';
+import type { CreatedBill } from '../../client/answers.js';
 import type { BillId, OrderId } from '../../domain/ids.js';
 import type { Database } from '../../database/database.js';
 import type { Dialect } from '../../database/dialect.js';
@@ -26,13 +27,6 @@ export interface NewBill extends Pick<
   readonly type: string;
   /** Trace context of the bill. */
   readonly traceparent: string | null;
-}
-
-/** The service's answer about a bill that it created. */
-export interface CreatedBill {
-  readonly billId: BillId;
-  readonly linkUrl: string | null;
-  readonly linkPageUrl: string | null;
 }
 
 /** The `failure` of an intent whose lease expired. */

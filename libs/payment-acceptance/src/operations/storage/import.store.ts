@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { CreatedBill, NewBill } from '../../bills/storage/bill.store.js';
+import type { NewBill } from '../../bills/storage/bill.store.js';
+import type { CreatedBill } from '../../client/answers.js';
 import type { BillRecord } from '../../domain/bill.js';
 import { Database } from '../../database/database.js';
 import { sql } from '../../database/statement.js';

@@ -1,5 +1,6 @@
 import type { BillRecord } from '../../../domain/bill.js';
-import { BillStore, type CreatedBill } from '../bill.store.js';
+import type { CreatedBill } from '../../../client/answers.js';
+import { BillStore } from '../bill.store.js';
 import { sql, type Statement } from '../../../database/statement.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
 

@@ -1,5 +1,6 @@
 import type { BillRecord } from '../../../domain/bill.js';
-import { BILL_READERS, billColumns, BillStore, INTENT_COLUMNS, type CreatedBill, type NewBill } from '../bill.store.js';
+import type { CreatedBill } from '../../../client/answers.js';
+import { BILL_READERS, billColumns, BillStore, INTENT_COLUMNS, type NewBill } from '../bill.store.js';
 import { sql, type Statement } from '../../../database/statement.js';
 import { postgres } from '../../../database/postgres/dialect.js';
 import { addMilliseconds } from '../../../database/postgres/planner.js';

@@ -71,6 +71,10 @@ const CLAIM_ROW_READERS: ColumnReaders<ClaimRow> = {
   ...{ attempt: integer, orderWasMissing: flag, assertedAt: instant, late: flag, alone: flag, nextMs: integer },
 };
 
+/** Whether a later event of the bill has reached the consumer of a delivery `d` before this one. */
+const IS_LATE = sql`EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.intent_id = d.intent_id
+  AND later.consumer = d.consumer AND later.seq > d.seq AND ${isDone('later.state')})`;
+
 /** See `DeliveryStore.claim`. */
 const CLAIM_DELIVERIES = prepare(
   ['offsetMs', 'leaseMs', 'limit', 'hosted', 'foreignShops', 'token', 'maxAttempts'],
@@ -104,8 +108,7 @@ const CLAIM_DELIVERIES = prepare(
   WHERE d.id = due.id AND e.id = d.event_id AND b.intent_id = d.intent_id
   RETURNING d.id::text AS id, d.event_id::text AS "eventId", d.lease_token AS token, d.intent_id AS "intentId", d.consumer, d.event_name AS "eventName",
     e.shop, d.attempts AS attempt, d.last_error_code IS NOT DISTINCT FROM '${rawSql(ORDER_NOT_FOUND)}' AS "orderWasMissing", e.payload::text AS payload, e.traceparent, ${postgres.epochMs('e.asserted_at')} AS "assertedAt", b.state AS "billState",
-    EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.intent_id = d.intent_id
-      AND later.consumer = d.consumer AND later.seq > d.seq AND ${isDone('later.state')}) AS late,
+    ${IS_LATE} AS late,
     NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE other.intent_id = d.intent_id
       AND other.consumer = d.consumer AND other.id <> d.id) AS alone
   )
@@ -157,8 +160,7 @@ const LOCK_DELIVERY = prepare(
 
 const LOCK_IN_TURN = prepare(['offsetMs', 'id', 'token', 'unattendedMs'], ({ offsetMs, id, token, unattendedMs }) => {
   const now = postgres.now(offsetMs);
-  return sql`SELECT txid_current()::text AS transaction, ${endedAfter(unattendedMs)}, EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.intent_id = d.intent_id
-      AND later.consumer = d.consumer AND later.seq > d.seq AND ${isDone('later.state')}) AS late,
+  return sql`SELECT txid_current()::text AS transaction, ${endedAfter(unattendedMs)}, ${IS_LATE} AS late,
     EXISTS (SELECT 1 FROM payment_acceptance.delivery rival WHERE ${isPending('rival.state')}
       AND rival.intent_id = d.intent_id AND rival.consumer = d.consumer AND rival.lease_until >= ${now}
       AND (rival.lease_until, rival.id) < (d.lease_until, d.id)) AS rivalled
