@@ -129,20 +129,52 @@ describe('stale reviews', () => {
       expect(detail).toMatchObject({ paymentId: bill.paymentId, hadFailed: true });
     });
 
-    test('counts by the review of an undocumented status that follows, where the operator says that it is paid', async () => {
+    test('counts by the review of an undocumented status that follows, as long as the list does not say FAIL again', async () => {
       const bill = await billed();
       await shows(bill, 'FAIL', '100.00');
       await shows(bill, 'CONFIRMED', '100.00');
-      await refused(bill, 'unknown-status', /the ledger says FAIL.* has been paid since, set "hadFailed"/);
-      await accept(bill, 'unknown-status', { hadFailed: true });
+      await shows(bill, 'FAIL', '100.00');
+      await refused(bill, 'unknown-status', /the ledger says FAIL/);
+      await refused(bill, 'unknown-status', /the ledger says FAIL/, { hadFailed: true });
       await shows(bill, 'CONFIRMED', '100.00');
-      expect(await of(bill)).toMatchObject({
-        state: 'PAID',
-        open: [],
-        events: expect.arrayContaining(['payment.succeeded']),
-      });
+      recorded.harness.clock.advance(4 * DAY);
+      await shows(bill, 'CONFIRMED', '100.00');
+      // Its order is not billed again meanwhile.
+      expect(await of(bill)).toMatchObject({ state: 'OPEN', events: ['payment.failed', 'payment.review'] });
+      await accept(bill, 'unknown-status');
+      await shows(bill, 'CONFIRMED', '100.00');
+      const counted = ['payment.failed', 'payment.review', 'payment.succeeded'];
+      expect(await of(bill)).toMatchObject({ state: 'PAID', open: [], events: counted });
       await shows(bill, 'FAIL', '100.00');
       expect(await of(bill)).toMatchObject({ state: 'PAID', open: ['payment-changed'] });
+    });
+
+    test('a dismissed review keeps its bill open no longer', async () => {
+      const bill = await billed();
+      await shows(bill, 'SUCCESS', '1.00');
+      recorded.harness.clock.advance(4 * DAY);
+      await shows(bill, 'SUCCESS', '1.00');
+      expect(await of(bill)).toMatchObject({ state: 'OPEN', open: ['underpaid'] });
+      await dismiss(bill, 'underpaid');
+      await shows(bill, 'SUCCESS', '1.00');
+      expect(await of(bill)).toMatchObject({ state: 'EXPIRED', open: [] });
+    });
+
+    test('a long list does not end its bill before its last part', async () => {
+      const bill = await billed();
+      const entry = (number: number, status: string) => ({
+        id: `${bill.paymentId}-${number}`,
+        bill_id: bill.billId,
+        status,
+        amount: '100.00',
+        currency_in: 'RUB',
+      });
+      const data = [...Array.from({ length: 700 }, (_, number) => entry(number, 'FAIL')), entry(700, 'SUCCESS')];
+      recorded.harness.clock.advance(4 * DAY);
+      recorded.recorder.answer({ body: JSON.stringify({ success: true, data }) });
+      await recorded.harness.host.app.get(PaymentChecks).check(bill.billId);
+      const { state, events } = await of(bill);
+      expect([state, new Set(events)]).toEqual(['PAID', new Set(['payment.failed', 'payment.succeeded'])]);
     });
 
     test('does not count by a review of its own, whatever the operator says: its list is to be had', async () => {

@@ -11,6 +11,7 @@ export const run = (more: Partial<DecisionInput>): Decision =>
     cancelled: false,
     known: [],
     listed: [],
+    isPartial: false,
     judge: defaultJudge,
     endOfLife: Infinity,
     horizon: Infinity,

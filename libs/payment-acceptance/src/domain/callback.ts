@@ -38,6 +38,8 @@ export interface KnownPayment extends LedgerPayment, ComparablePayment {
   readonly shop: string;
   /** How many reviews of changes of the payment a person has closed. */
   readonly closedChanges: number;
+  /** Whether its verdict is `review`, and a review of it is open. */
+  readonly isUnderReview: boolean;
 }
 
 /** The result of a check for the hints that requested it. */

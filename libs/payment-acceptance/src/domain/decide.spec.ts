@@ -232,12 +232,26 @@ describe('the end of a bill', () => {
       ['payment.review'],
       ['unknown-status'],
     ]);
-    const kind = before.status === 'FAIL' ? [] : [{ status: 'UNKNOWN', verdict: 'review', ...now }];
-    expect(decision.payments).toMatchObject(kind);
+    // A status only advances, so one that has failed is FAIL under review.
+    const status = before.status === 'FAIL' ? 'FAIL' : 'UNKNOWN';
+    expect(decision.payments).toMatchObject([{ verdict: 'review', ...now, status }]);
     expect(decision.reviews[0]!.key).not.toBe(run({ listed: [reported({ status: 'UNKNOWN' })] }).reviews[0]!.key);
-    const again = run({ known: decision.payments.length > 0 ? decision.payments : known, listed });
-    // Of one that has failed it is the same review, which the ledger has already.
-    expect(again.reviews.map(({ key }) => key)).toEqual(before.status === 'FAIL' ? [decision.reviews[0]!.key] : []);
+    expect(run({ known: decision.payments, listed })).toMatchObject({ payments: [], reviews: [] });
+  });
+
+  test('FAIL that follows an unknown status which followed FAIL has failed, once', () => {
+    const failed = kept(reported({ status: 'FAIL' }));
+    const [row] = run({ known: [failed], listed: [reported({ status: 'UNKNOWN', statusText: 'HELD' })] }).payments;
+    const decision = run({ known: [row!], listed: [reported({ status: 'FAIL' })] });
+    expect(decision).toMatchObject({ payments: [{ status: 'FAIL', verdict: 'failed' }], events: [], reviews: [] });
+  });
+
+  test.each([
+    [true, 'OPEN'],
+    [false, 'EXPIRED'],
+  ])('with a payment whose review is open (%s) an old bill is %s', (isUnderReview, state) => {
+    const row = { ...kept(reported({ amount: '1.00' })), verdict: 'review' as const, isUnderReview };
+    expect(run({ known: [row], listed: [reported({ amount: '1.00' })], endOfLife: 0 }).state).toBe(state);
   });
 
   test('an unknown status that follows FAIL counts where the judge says that it succeeded', () => {

@@ -1,5 +1,11 @@
 import type { LockedBill } from './bill.js';
-import { DecisionBuilder, JudgeContractError, type Decision, type DecisionInput } from './decision-builder.js';
+import {
+  DecisionBuilder,
+  JudgeContractError,
+  type Decision,
+  type DecisionInput,
+  type KnownLedgerPayment,
+} from './decision-builder.js';
 import { parseAmount, type DecimalAmount } from './money.js';
 import type {
   Judge,
@@ -30,7 +36,8 @@ const STATUS_RANK: Readonly<Record<PaymentStatus, number>> = { NEW: 0, PROCESS: 
  * | nothing, or a lower status           | a payment of this bill                | it is kept, and the judge's verdict is taken           |
  * | the same status, without a verdict   | what the judge can decide now         | the verdict is taken, which is final                   |
  * | an unknown status                    | another one, or another amount        | it is kept, and the judge's verdict is taken           |
- * | FAIL                                 | only an unknown status                | a verdict of success is taken; one of review is opened once for each |
+ * | FAIL                                 | only an unknown status                | a verdict of success, or of review, is taken           |
+ * | FAIL, under review since             | FAIL                                  | it has failed                                          |
  * | SUCCESS, or accepted by an operator  | what contradicts it                   | review `payment-changed`, once for each change         |
  * | SUCCESS, or accepted by an operator  | what agrees again, where one is open  | review `payment-changed`: it can be accepted again     |
  * | the payment under another bill       | SUCCESS                               | review `payment-moved`                                 |
@@ -40,7 +47,7 @@ const STATUS_RANK: Readonly<Record<PaymentStatus, number>> = { NEW: 0, PROCESS: 
  */
 export function decide(input: DecisionInput): Decision {
   const { bill, known: knownPayments } = input;
-  const rows = new Map<string, LedgerPayment>(knownPayments.map((row) => [row.paymentId, row]));
+  const rows = new Map<string, KnownLedgerPayment>(knownPayments.map((row) => [row.paymentId, row]));
   const closedChanges = new Map(knownPayments.map((row) => [row.paymentId, row.closedChanges ?? 0]));
   const builder = new DecisionBuilder(bill, input.firstPaymentId);
   const keep = (payment: LedgerPayment): void => {
@@ -67,7 +74,12 @@ export function decide(input: DecisionInput): Decision {
       if (row.status === 'UNKNOWN' || verdict.kind === 'succeeded') {
         keep({ ...payment, intentId: bill.intentId, contradiction: null, verdict: verdict.kind });
         builder.take(payment, verdict, occasion);
-      } else if (verdict.kind === 'review') builder.review(verdict.reason, payment, occasion);
+      } else if (verdict.kind === 'review') {
+        keep({ ...payment, status: row.status, intentId: bill.intentId, contradiction: null, verdict: 'review' });
+        builder.review(verdict.reason, payment, occasion);
+      }
+    } else if (row?.status === 'FAIL' && row.verdict === 'review' && payment.status === 'FAIL') {
+      keep({ ...row, statusText: payment.statusText, verdict: 'failed' });
     } else if (!row || STATUS_RANK[payment.status] > STATUS_RANK[row.status] || isDecidedNow(row, payment, verdict)) {
       // An operator may have accepted it before the service did. If the service agrees later, there is no second event.
       const accepted = row?.verdict === 'succeeded';

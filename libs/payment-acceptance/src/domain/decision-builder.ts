@@ -16,16 +16,24 @@ export interface Decision extends Pick<Settlement, 'payments' | 'events' | 'revi
 export interface Lifetime {
   /** When an unpaid bill expires. */
   readonly endOfLife: number;
-  /** When a payment that still runs goes to a review, and an open bill expires all the same: it is soon no longer checked. */
+  /** When a payment that is still in progress goes to a review, and an open bill expires all the same: it is soon no longer checked. */
   readonly horizon: number;
+}
+
+/** A payment in the ledger, with what operators have decided about it. */
+export interface KnownLedgerPayment extends LedgerPayment {
+  /** How many reviews of its changes are closed. Default 0. */
+  readonly closedChanges?: number;
+  /** Whether a review of it is open; by default it is, if that is the verdict. */
+  readonly isUnderReview?: boolean;
 }
 
 export interface DecisionInput extends Lifetime, LockedOrder {
   readonly bill: LockedBill;
-  readonly known: readonly (LedgerPayment & { readonly closedChanges?: number })[];
+  readonly known: readonly KnownLedgerPayment[];
   readonly listed: readonly ReportedPayment[];
   /** Whether further parts of the list follow: until then, `known` has the payments of this part alone. */
-  readonly isPartial?: boolean;
+  readonly isPartial: boolean;
   /** Set if the list has unreadable entries: distinguishes their review from earlier ones. */
   readonly unreadable?: string | undefined;
   readonly judge: Judge;
@@ -35,8 +43,8 @@ export interface DecisionInput extends Lifetime, LockedOrder {
 export class JudgeContractError extends Error {}
 
 /** Whether the payment may hold money: if its bill expired meanwhile, the order could be billed again. */
-function mayHoldMoney({ verdict }: LedgerPayment): boolean {
-  return verdict !== 'failed';
+function mayHoldMoney({ verdict, isUnderReview = true }: KnownLedgerPayment): boolean {
+  return verdict === 'pending' || (verdict === 'review' && isUnderReview);
 }
 
 /** The fields of every event. */
@@ -126,7 +134,7 @@ export class DecisionBuilder {
   }
 
   /** The decision at the end of a check. `rows` are all payments of the bill; the bill may expire. */
-  decisionAfterCheck(rows: readonly LedgerPayment[], lifetime: Lifetime): Decision {
+  decisionAfterCheck(rows: readonly KnownLedgerPayment[], lifetime: Lifetime): Decision {
     const { state: before, intentId } = this.bill;
     const state = this.stateAfter(rows, lifetime);
     if (state === before || state === 'EXPIRED') this.reviewUnfinished(rows, lifetime);
@@ -199,7 +207,7 @@ export class DecisionBuilder {
     return (this.paidBefore ?? this.firstPaymentId) !== null;
   }
 
-  private stateAfter(rows: readonly LedgerPayment[], { endOfLife, horizon }: Lifetime): BillState {
+  private stateAfter(rows: readonly KnownLedgerPayment[], { endOfLife, horizon }: Lifetime): BillState {
     const { bill } = this;
     if (this.succeeded) return 'PAID';
     const end = rows.some(mayHoldMoney) ? Math.max(endOfLife, horizon) : endOfLife;

@@ -11,7 +11,7 @@ export interface CheckSchedule extends Readonly<Required<CheckScheduleOptions>> 
 /**
  * When to check a bill next without a hint, spread by a random `fraction` from 0 to 1; `null` for never. A check that only
  * answered a hint leaves the schedule alone, so that hints neither delay it nor use it up. A bill that a payment in progress
- * keeps open beyond its lifetime is checked as rarely as an expired one.
+ * or under review keeps open beyond its lifetime is checked as rarely as an expired one.
  */
 export function nextCheck(
   bill: LockedBill,
@@ -90,7 +90,7 @@ export function endOfLife(bill: Pick<LockedBill, 'openedAt'>, options: CheckSche
   return bill.openedAt.getTime() + options.lifetimeMs;
 }
 
-/** When a payment that still runs needs a person, in epoch milliseconds: two checks before the last one, or half-way to it. */
+/** When a payment that is still in progress needs a person, in epoch milliseconds: two checks before the last one, or half-way to it. */
 export function horizon(bill: LockedBill, options: CheckSchedule): number {
   if (bill.state === 'PAID') return horizonOf((bill.paidAt ?? bill.now).getTime(), paidOf(options));
   const ended = bill.state === 'EXPIRED' ? (bill.endedAt ?? bill.now).getTime() : endOfLife(bill, options);

@@ -32,14 +32,6 @@ export function listedPaymentOf({ detail }: Pick<ReviewRow, 'detail'>): ListedPa
   return (JSON.parse(detail) as { listed?: ListedPayment }).listed;
 }
 
-/** When a payment that had failed may still be accepted: no list will ever show it as SUCCESS. */
-function hintForFailed(review: ReviewRow): string {
-  if (review.paymentId === null) return ' If the service cannot list it, set "hadFailed".';
-  return statusOf(listedPaymentOf(review)?.status) === 'UNKNOWN'
-    ? ' If the listed status means that it has been paid since, set "hadFailed".'
-    : '';
-}
-
 /**
  * A review may be out of date. A payment that has failed, that belongs to another bill, or that a later review shows
  * differently can never be accepted through an earlier review.
@@ -52,11 +44,12 @@ export async function assertAcceptable(acceptance: Acceptance): Promise<void> {
       `Payment ${paymentId} belongs to another bill. Dismiss the review, or specify the correct payment.`,
     );
   }
-  const hint = hintForFailed(review);
-  if (row?.status === 'FAIL' && !(hint !== '' && hadFailed)) {
+  const ofWholeBill = review.paymentId === null;
+  // Under review, it was listed since with a status that is not documented.
+  if (row?.status === 'FAIL' && row.verdict !== 'review' && !(ofWholeBill && hadFailed)) {
     throw new PaymentOperatorActionError(
       `Payment ${paymentId} has failed: the ledger says FAIL. Dismiss the review. If the service now shows SUCCESS, ` +
-        `check the bill: the payment then counts automatically.${hint}`,
+        `check the bill: the payment then counts automatically.${ofWholeBill ? ' If the service cannot list it, set "hadFailed".' : ''}`,
     );
   }
   const latest = newest && listedPaymentOf(newest);

@@ -17,8 +17,8 @@ export interface PaymentAcceptReviewOptions extends PaymentOperatorOptions {
   /** The payment, if the review is about the bill as a whole. */
   readonly paymentId?: PaymentId;
   /**
-   * For a payment that the ledger has as FAIL: confirms that it has been paid since, although no list can say so, because the
-   * service refuses to list the bill, or lists the payment with a status that is not documented. Default `false`.
+   * For such a payment that the ledger has as FAIL: confirms that the service shows it as SUCCESS by now but refuses to list
+   * its bill, so that it cannot count by itself. Default `false`.
    */
   readonly hadFailed?: boolean;
 }

@@ -83,7 +83,16 @@ export class SettlementBatch {
     const advanced = before?.status !== payment.status;
     const { knownAt, confirmedSince } =
       before && !advanced ? before : { knownAt: now, confirmedSince: { SUCCESS: 0, FAIL: 0 } };
-    this.set({ ...payment, shop, knownAt, confirmedSince, closedChanges: before?.closedChanges ?? 0 });
+    const { closedChanges = 0, isUnderReview = false } = before ?? {};
+    const isReview = payment.verdict === 'review';
+    this.set({
+      ...payment,
+      shop,
+      knownAt,
+      confirmedSince,
+      closedChanges,
+      isUnderReview: isReview && (before?.verdict !== 'review' || isUnderReview),
+    });
   }
 
   private set(payment: KnownPayment): void {

@@ -85,18 +85,18 @@ export class SettlementService {
     const settlePart = (part: readonly ReportedPayment[], isPartial: boolean): Promise<SettlementResult> => {
       const ids = part.map(({ paymentId }) => paymentId);
       return this.submit(claim, ids, !isPartial, (bill, order, knownPayments) => {
-        const lifetime = { endOfLife: endOfLife(bill, schedule), horizon: horizon(bill, schedule) };
-        const input = {
-          bill,
-          ...order,
-          known: knownPayments,
-          listed: part,
-          goesOn: isPartial,
-          unreadable,
-          judge: judgeOfPart,
-        };
         try {
-          return decide({ ...input, ...lifetime });
+          return decide({
+            bill,
+            ...order,
+            known: knownPayments,
+            listed: part,
+            isPartial,
+            unreadable,
+            judge: judgeOfPart,
+            endOfLife: endOfLife(bill, schedule),
+            horizon: horizon(bill, schedule),
+          });
         } catch (error) {
           throw new PaymentJudgeError(bill, error);
         }

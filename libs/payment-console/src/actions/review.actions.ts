@@ -90,7 +90,7 @@ function alreadyDecided({ state, closedBy }: RecordedReview): ImpossibleAction {
 }
 
 /** The fields that the service left out, for the operator to fill in. */
-function missingFields({ paymentId, reason, detail, currency }: RecordedReview): Field[] {
+function missingFields({ paymentId, detail, currency }: RecordedReview): Field[] {
   const { listed } = detail;
   const stated = listed?.currency === currency && listed.amount !== null && !/^-|^0\.00$/.test(listed.amount);
   const payment: Field = {
@@ -109,10 +109,9 @@ function missingFields({ paymentId, reason, detail, currency }: RecordedReview):
   const hadFailed: Field = {
     name: 'hadFailed',
     label: 'Had it failed before?',
-    hint: 'Enter yes if the ledger says FAIL, but the service confirms that it has been paid since.',
+    hint: 'Enter yes if the ledger says FAIL, but the service now shows SUCCESS.',
     required: false,
   };
   const amounts = stated ? [] : [amount];
-  if (paymentId === null) return [payment, ...amounts, hadFailed];
-  return reason === 'unknown-status' ? [...amounts, hadFailed] : amounts;
+  return paymentId === null ? [payment, ...amounts, hadFailed] : amounts;
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { PaymentResult } from '../../config/hooks.js';
 import { Database } from '../../database/database.js';
 import { sql } from '../../database/statement.js';
-import { assertedStatus } from './assertion.js';
+import { expectedStatus } from './assertion.js';
 
 /** What the payer of a bill is shown: the state of its payments, and what is paid or to be paid. */
 export type BillResult = Pick<PaymentResult, 'result' | 'amount' | 'currency'>;
@@ -23,7 +23,7 @@ export class ResultStore {
       sql`SELECT b.intent_id AS "intentId", CASE
          WHEN b.state = 'PAID' OR o.first_payment_id IS NOT NULL THEN 'paid'
          WHEN EXISTS (SELECT 1 FROM payment_acceptance.callback c WHERE c.intent_id = b.intent_id AND c.kind <> 'redirect-fail'
-           AND c.pending AND (c.asks = 0 OR c.kind = 'redirect-success' OR ${assertedStatus('c.kind', 'c.status')} = 'SUCCESS')) THEN 'pending'
+           AND c.pending AND (c.asks = 0 OR ${expectedStatus('c.kind', 'c.status')} = 'SUCCESS')) THEN 'pending'
          WHEN (SELECT min(CASE WHEN p.verdict = 'failed' THEN 1 ELSE 0 END) FROM payment_acceptance.payment p
                WHERE p.intent_id = b.intent_id) = 1 THEN 'failed'
          ELSE 'pending' END AS result,

@@ -149,7 +149,9 @@ export function knownPayment({ text, epochMs }: Dialect): Statement {
     p.from_card AS "fromCard", p.service_created_at AS "createdAtText", p.service_status AS "statusText", p.verdict,
     ${text('p.contradiction')} AS contradiction, ${epochMs('p.changed_at')} AS "knownAt",
     CASE WHEN p.verdict IN ('succeeded', 'review') THEN (SELECT count(*) FROM payment_acceptance.review r WHERE r.intent_id = p.intent_id
-      AND r.payment_id = p.payment_id AND r.reason = 'payment-changed' AND r.state <> 'OPEN') ELSE 0 END AS "closedChanges"`;
+      AND r.payment_id = p.payment_id AND r.reason = 'payment-changed' AND r.state <> 'OPEN') ELSE 0 END AS "closedChanges",
+    p.verdict = 'review' AND EXISTS (SELECT 1 FROM payment_acceptance.review r WHERE r.intent_id = p.intent_id
+      AND r.payment_id = p.payment_id AND r.state = 'OPEN') AS "isUnderReview"`;
 }
 
 /** The number of assertions of a status confirmed since a payment `p` reached its own status. */
@@ -162,6 +164,7 @@ export function confirmedCount(status: Assertion): Statement {
 export const PAYMENT_ROW_READERS: ColumnReaders<PaymentRow> = {
   knownAt: instant,
   closedChanges: integer,
+  isUnderReview: flag,
   SUCCESS: integer,
   FAIL: integer,
 };

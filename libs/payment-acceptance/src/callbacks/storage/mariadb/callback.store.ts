@@ -1,4 +1,4 @@
-import { assertedStatus } from '../assertion.js';
+import { expectedStatus } from '../assertion.js';
 import {
   CallbackStore,
   type NewCallback,
@@ -101,13 +101,12 @@ export class MariaCallbackStore extends CallbackStore<MariaDatabase> {
     );
     const surplus = (row?.count ?? 0) - maxPerBill + 1;
     if (surplus <= 0) return false;
-    const asserts =
-      callback.kind === 'postback' && /^(SUCCESS|FAIL)$/.test(callback.status ?? '') ? callback.status : '';
+    const expected = expectedStatus(sql`${callback.kind}`, sql`${callback.status}`);
     const repeated = await this.database.rows(
       sql`SELECT 1 FROM payment_acceptance.bill b JOIN payment_acceptance.callback c ON c.intent_id = b.intent_id
        WHERE b.intent_id = ${bill} AND c.pending = 1 AND c.asks = 0 AND c.received_at <= ${this.database.now()}
          AND (b.lease_token IS NULL OR c.received_at > b.check_after)
-         AND ${asserts} IN ('', ${assertedStatus('c.kind', 'c.status')}) LIMIT 1`,
+         AND coalesce(${expected}, '') IN ('', ${expectedStatus('c.kind', 'c.status')}) LIMIT 1`,
       {},
       tx,
     );

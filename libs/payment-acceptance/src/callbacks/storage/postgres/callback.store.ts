@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { assertedStatus } from '../assertion.js';
+import { expectedStatus } from '../assertion.js';
 import { corroborationUnlessRedacted, fieldsUnlessRedacted } from '../redaction.js';
 import {
   CallbackStore,
@@ -65,8 +65,8 @@ const prepareRecord = (billOf: (parameters: RecordParameters) => Statement) =>
          SELECT 1 FROM bill JOIN payment_acceptance.callback c ON c.intent_id = bill.intent_id
          WHERE (SELECT yes FROM enough) AND c.pending AND c.asks = 0 AND c.received_at <= ${now}
            AND (bill.lease_token IS NULL OR c.received_at > bill.check_after)
-           AND coalesce(${assertedStatus(parameters.kind, parameters.status)}, '')
-             IN ('', ${assertedStatus('c.kind', 'c.status')}) LIMIT 1
+           AND coalesce(${expectedStatus(parameters.kind, parameters.status)}, '')
+             IN ('', ${expectedStatus('c.kind', 'c.status')}) LIMIT 1
        ), replaced AS (
          DELETE FROM payment_acceptance.callback WHERE id IN (
            SELECT c.id FROM bill JOIN payment_acceptance.callback c ON c.intent_id = bill.intent_id
