@@ -139,6 +139,8 @@ describe('stale reviews', () => {
       await shows(bill, 'CONFIRMED', '100.00');
       recorded.harness.clock.advance(4 * DAY);
       await shows(bill, 'CONFIRMED', '100.00');
+      const review = (await reviews.list()).find(({ orderId }) => orderId === bill.orderId);
+      expect(review).toMatchObject({ ledgerStatus: 'UNKNOWN', detail: { listed: { status: 'CONFIRMED' } } });
       // Its order is not billed again meanwhile.
       expect(await of(bill)).toMatchObject({ state: 'OPEN', events: ['payment.failed', 'payment.review'] });
       await accept(bill, 'unknown-status');

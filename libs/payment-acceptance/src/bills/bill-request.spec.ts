@@ -78,7 +78,7 @@ describe('texts', () => {
     expect(problems({ [field]: 'я'.repeat(limit) })).toEqual([]);
     for (const value of ['я'.repeat(limit + 1), 'a\0b', '\ud800', 7, null, {}, ['a']]) {
       expect(problems({ [field]: value })[0]).toBe(
-        `${field} must be a string of at most ${limit} characters, well-formed and without a NUL.`,
+        `${field} must be a well-formed string of at most ${limit} characters, without NUL.`,
       );
     }
   });

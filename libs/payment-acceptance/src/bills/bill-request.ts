@@ -83,7 +83,7 @@ export function prepareBill(shop: Shop, request: CreateBillRequest, intentId: st
     const value: unknown = request[name];
     if (value === undefined) return undefined;
     if (!isText(value, limit)) {
-      problems.push(`${name} must be a string of at most ${limit} characters, well-formed and without a NUL.`);
+      problems.push(`${name} must be a well-formed string of at most ${limit} characters, without NUL.`);
       return undefined;
     }
     return value.replace(/\r\n|\r|\n/g, '\r\n');

@@ -19,7 +19,7 @@ export interface Broker {
 
 /** What a broker's consumer needs from the module. */
 export interface BrokerHost {
-  readonly added: AddedConsumers;
+  readonly addedConsumers: AddedConsumers;
   readonly worker: DeliveryWorker;
   readonly random: PaymentRandom;
 }
@@ -29,7 +29,7 @@ export class BrokerConsumer implements OnApplicationShutdown {
   // Hidden from `util.inspect`, too: the connection settings contain passwords.
   readonly #link: BrokerLink;
 
-  constructor(broker: Broker, { added, worker, random }: BrokerHost) {
+  constructor(broker: Broker, { addedConsumers: added, worker, random }: BrokerHost) {
     const { consumer: name, events, shops, source, ...limits } = broker.options;
     const onReady = (): void => worker.wake();
     const logger = new PaymentLogger('PaymentBrokers');

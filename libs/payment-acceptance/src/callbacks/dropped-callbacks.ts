@@ -78,13 +78,13 @@ export class DroppedCallbacks {
   }
 
   /** @param shop name of a known shop, or `null`; never a made-up name */
-  count(what: CountedDropKind, shop: string | null): void {
+  count(kind: CountedDropKind, shop: string | null): void {
     const key = shop ?? NO_SHOP;
-    const counts = this.add(what, key);
+    const counts = this.add(kind, key);
     const shopPrefix = shop === null ? '' : ` for shop "${shop}"`;
-    const line = (): string => `${LOG_MESSAGES[what]} Count${shopPrefix} since startup: ${counts[what]}.`;
-    const fields = { dropped: what, ...(shop !== null && { shop }) };
-    this.log.write('callbacks-bounded', `${what} ${key}`, line, fields);
+    const line = (): string => `${LOG_MESSAGES[kind]} Count${shopPrefix} since startup: ${counts[kind]}.`;
+    const fields = { dropped: kind, ...(shop !== null && { shop }) };
+    this.log.write('callbacks-bounded', `${kind} ${key}`, line, fields);
   }
 
   /** A callback was answered 400: says what it looked like, with none of its values. */

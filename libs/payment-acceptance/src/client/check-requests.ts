@@ -52,7 +52,9 @@ export class CheckRequests {
     return Math.min(this.share.remainingFor(shop, shops), this.limiters.get(shop)?.free ?? Infinity);
   }
 
-  /** How many additional requests leave a slot free for the checks of the shop's bills. */
+  /**
+   * How many more requests may start while a slot stays free for checks of the shop's bills; at least 1 if the shop is idle.
+   */
   spareCapacity(shop: string, shops: number): number {
     const limiter = this.limiters.get(shop);
     const free = this.free(shop, shops);

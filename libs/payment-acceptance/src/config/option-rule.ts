@@ -75,7 +75,7 @@ export function listOfMilliseconds(otherwise: number[], max: number): OptionRule
 
 export function text(otherwise?: string, pattern = /^/, takes = 'text'): OptionRule<string> {
   const accepts = (value: unknown): boolean => typeof value === 'string' && pattern.test(value);
-  return { ...taking(takes, accepts), default: otherwise, fromText: (variable) => variable };
+  return { ...taking(takes, accepts), default: otherwise, fromText: (value) => value };
 }
 
 export function flag(otherwise: boolean): OptionRule<boolean> {

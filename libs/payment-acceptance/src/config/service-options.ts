@@ -37,7 +37,7 @@ export interface PaymentShopOptions {
 /**
  * Finds shops that are not in the options, for example in your own database. Results are cached for 30 seconds. A changed token or a
  * removed shop is noticed when that time is up, or earlier, but at most once every five seconds, when the service refuses a token or a
- * digest does not match. A callback is taken only for a shop whose exact name the list has, or your own calls have used; a list that lacks it is asked for again after five seconds
+ * digest does not match. A callback is taken only for the default shop, and for one whose exact name the list has or your own calls have used; a list that lacks it is asked for again after five seconds
  * at the earliest. Both methods may be called at any time, also concurrently. An error, or no
  * result within five seconds, never counts as "no such shop": callbacks get 503, so that they are sent again, and checks are postponed.
  * Checks of other shops do not wait for a slow result.

@@ -113,7 +113,7 @@ export class HandlerTransactions {
 class HostAttempt {
   private session: HostSession | undefined;
   /** Set once the transaction must no longer be committed; resolves with the reason when its session has ended. */
-  private refusal: Promise<Error> | undefined;
+  private abortReason: Promise<Error> | undefined;
   /** The first error thrown inside the transaction; the layer may reject with an error of its rollback instead. */
   private thrown: { readonly error: unknown } | undefined;
   private isConnected = false;
@@ -124,7 +124,7 @@ class HostAttempt {
   /** Whether the layer is done with its session, which may serve somebody else by now. */
   private isReleased = false;
   /** Rejects once its session has ended: a handler that never settles must not keep its connection. */
-  private readonly refused: Promise<never>;
+  private readonly aborted: Promise<never>;
   private reject: (reason: Error) => void = () => undefined;
 
   constructor(
@@ -132,8 +132,8 @@ class HostAttempt {
     private readonly sessions: HostSessions,
     private readonly limits: TransactionLimits,
   ) {
-    this.refused = new Promise((_resolve, reject) => (this.reject = reject));
-    this.refused.catch(() => undefined);
+    this.aborted = new Promise((_resolve, reject) => (this.reject = reject));
+    this.aborted.catch(() => undefined);
   }
 
   async run(work: (within: EnclosingTransaction) => Promise<void>): Promise<void> {
@@ -146,7 +146,7 @@ class HostAttempt {
       () => undefined,
       (error: unknown) => this.thrown ?? { error },
     );
-    if (this.refusal) failure = { error: await this.refusal };
+    if (this.abortReason) failure = { error: await this.abortReason };
     // A layer may reject after a COMMIT that succeeded, or hide one that failed; on a connection that is known, the mark is last.
     if (this.mayBeCommitted && isCommitted && (failure || !isOfDriver(this.layer))) {
       if (await isCommitted()) return;
@@ -155,7 +155,7 @@ class HostAttempt {
     // The handler has ended the transaction as its layer does, and may still be at work.
     if (!failure && this.session && !this.isInsideOver) {
       const ended = new HandlerTransactionEndedError();
-      this.refusal ??= Promise.resolve(ended);
+      this.abortReason ??= Promise.resolve(ended);
       this.reject(ended);
       throw ended;
     }
@@ -178,16 +178,16 @@ class HostAttempt {
       connected?.();
       this.hasBegun = true;
       working = this.closeAfter(work(transaction), transaction.tx);
-      await Promise.race([working, this.refused]);
+      await Promise.race([working, this.aborted]);
       await this.check();
       this.mayBeCommitted = true;
       await finish?.(transaction);
       if (transaction instanceof HostTransaction) await this.sessions.end(transaction);
       // The session goes back to its pool now, and must not be ended there.
-      await this.refusal;
+      await this.abortReason;
     } catch (error) {
       this.thrown ??= { error };
-      await this.refusal;
+      await this.abortReason;
       // A session that cannot be put in order must not go back to its pool.
       if (transaction instanceof HostTransaction && !this.isReleased) {
         await this.sessions.undo(transaction, () => this.waitUntilIdle(working)).catch(() => this.kill());
@@ -206,7 +206,7 @@ class HostAttempt {
   }
 
   private async check(): Promise<void> {
-    if (this.refusal) throw await this.refusal;
+    if (this.abortReason) throw await this.abortReason;
   }
 
   /** Settles as the layer does, or soon after the limit. */
@@ -216,9 +216,9 @@ class HostAttempt {
     let onAbort = (): void => undefined;
     const ended = new Promise<never>((_resolve, reject) => {
       const refuse = (reason: Error): void => {
-        this.refusal ??= this.end(reason);
-        void this.refusal.then((ended) => this.reject(ended));
-        void this.refusal
+        this.abortReason ??= this.end(reason);
+        void this.abortReason.then((ended) => this.reject(ended));
+        void this.abortReason
           .then(() => withTimeout(NOTICE_TIMEOUT_MS, running).catch(() => undefined))
           .then(() => reject(reason));
       };
@@ -250,7 +250,7 @@ class HostAttempt {
       () => true,
       () => true,
     );
-    while (this.refusal && !this.isKilled) {
+    while (this.abortReason && !this.isKilled) {
       if (await withTimeout(NOTICE_TIMEOUT_MS, over).catch(() => false)) return;
       await this.kill();
     }

@@ -17,8 +17,8 @@ export class HostTransaction {
 
   readonly parameter = (place: number): string => (this.layer.placeholders === '?' ? '?' : `$${place}`);
 
-  async send(text: string, values: readonly unknown[], gives: 'rows' | 'count'): Promise<Answer> {
-    const { rows, rowCount } = await this.layer.query(this.tx, text, values as readonly Scalar[], gives);
+  async send(text: string, values: readonly unknown[], resultKind: 'rows' | 'count'): Promise<Answer> {
+    const { rows, rowCount } = await this.layer.query(this.tx, text, values as readonly Scalar[], resultKind);
     return { rows: rows as Answer['rows'], changed: rowCount };
   }
 }

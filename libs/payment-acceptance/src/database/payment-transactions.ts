@@ -44,7 +44,10 @@ export interface PaymentTransactions<Tx = unknown> {
 
 /** A layer that knows the driver's connection of its transaction, of `pg` or `mysql2`. */
 export interface DriverTransactions<Tx = unknown> extends PaymentTransactions<Tx> {
-  /** The module sends its own statements on it, and ends its session at the server. On MariaDB autocommit is off meanwhile. */
+  /**
+   * The driver's connection of the transaction. The module sends its own statements on it, and ends its session at the server
+   * if the attempt runs out of time. On MariaDB, autocommit is off until the transaction ends.
+   */
   connectionOf(tx: Tx): Connection;
   /**
    * From now on, `tx` refuses everything except what ends the transaction. Resolves when nothing is under way; rejects if

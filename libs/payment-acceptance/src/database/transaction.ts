@@ -34,7 +34,7 @@ const ending = new AsyncLocalStorage<Transaction>();
 
 export const STATEMENT_FAILED = 'A statement of the transaction has failed, so it cannot be committed.';
 
-/** The statement as TypeORM sends it. */
+/** The statement with which TypeORM sets the isolation level, verbatim: it is recognized by its text. */
 const isolation = (level: string): string => `SET TRANSACTION ISOLATION LEVEL ${level}`;
 
 /** For `check`: a transaction must not commit if its work swallowed a failed statement. */

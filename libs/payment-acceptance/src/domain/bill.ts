@@ -53,7 +53,7 @@ export interface BillRecord {
   readonly createdAt: Date;
   readonly openedAt: Date | null;
   readonly paidAt: Date | null;
-  /** Whether the creation's lease is over: a bill still `CREATING` then was abandoned. */
+  /** Whether the creation's lease has ended. A bill that is still `CREATING` by then has been abandoned. */
   readonly leaseEnded: boolean;
   /** Whether it will be checked again without a callback. */
   readonly isScheduled: boolean;

@@ -276,7 +276,8 @@ function judgeAll({ bill, listed, judge }: DecisionInput): [ReportedPayment, Ver
       verdict && verdicts.length === payments.length && ALLOWED_VERDICTS[payment.status].includes(verdict.kind);
     if (!isUsable || !isWritable(verdict)) {
       throw new JudgeContractError(
-        `The judge gave no usable verdict on ${payment.status} payment ${payment.paymentId}.`,
+        `The judge gave no usable verdict for ${payment.status} payment ${payment.paymentId}. It must return one verdict per ` +
+          `payment, in their order; for this status: ${ALLOWED_VERDICTS[payment.status].join(' or ')}.`,
       );
     }
     return [payment, verdict];

@@ -9,8 +9,8 @@ export interface CheckScheduleOptions {
    */
   openMs?: number[];
   /**
-   * Age at which an unpaid bill becomes `EXPIRED`. A bill with a payment in progress or under review expires `expiredForMs`
-   * later than that. Default 3 days.
+   * Age at which an unpaid bill becomes `EXPIRED`. A bill with a payment in progress or under an open review expires later, two
+   * days before `expiredForMs` have passed since. Default 3 days.
    */
   lifetimeMs?: number;
   /** Pause between checks of a paid bill: a second payment may come. Default 6 hours. */

@@ -22,7 +22,7 @@ export interface Acceptance {
   /** The payment's newest review, which may be this one. */
   readonly newest: PaymentReview | undefined;
   /** The order of the shop's bill with this `bill_id`; `undefined` if the shop has no such bill. */
-  readonly orderOf: (billId: BillId) => Promise<string | undefined>;
+  readonly orderIdOf: (billId: BillId) => Promise<string | undefined>;
   /** The operator says that the payment had failed before; see `PaymentAcceptReviewOptions`. */
   readonly hadFailed: boolean;
 }
@@ -38,7 +38,7 @@ export function listedPaymentOf({ detail }: Pick<ReviewRow, 'detail'>): ListedPa
  * @throws PaymentOperatorActionError that says what to do instead
  */
 export async function assertAcceptable(acceptance: Acceptance): Promise<void> {
-  const { bill, review, paymentId, row, newest, orderOf, hadFailed } = acceptance;
+  const { bill, review, paymentId, row, newest, orderIdOf: orderOf, hadFailed } = acceptance;
   if (row && row.intentId !== bill.intentId) {
     throw new PaymentOperatorActionError(
       `Payment ${paymentId} belongs to another bill. Dismiss the review, or specify the correct payment.`,

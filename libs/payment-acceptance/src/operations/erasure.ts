@@ -6,7 +6,7 @@ import type { OperatorStore } from './storage/operator.store.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 
 export interface PaymentErasureOptions {
-  /** Who does it, for the record. */
+  /** Name of the person or program that erases the data; recorded with the action. */
   readonly operator: string;
 }
 

@@ -202,7 +202,7 @@ export class PaymentImport {
     importOne: (item: T, how: OperatorNote, planned: Map<string, KnownBill> | undefined) => Promise<ImportOutcome>,
     { operator, note, dryRun = false }: PaymentImportOptions,
   ): Promise<ImportReport> {
-    const how = { operator, ...(note !== undefined && { note }) };
+    const operatorNote = { operator, ...(note !== undefined && { note }) };
     if (operator.trim() === '') throw new PaymentOperatorActionError('Specify in "operator" who is importing.');
     const report = { dryRun, imported: 0, present: 0, refused: [] as RefusedBill[] };
     /** What a dry run would have stored so far. */
@@ -210,7 +210,7 @@ export class PaymentImport {
     let index = -1;
     for await (const item of all) {
       index += 1;
-      const outcome = await importOne(item, how, dryRun ? planned : undefined);
+      const outcome = await importOne(item, operatorNote, dryRun ? planned : undefined);
       if (outcome === 'skipped') continue;
       if (typeof outcome === 'string') report[outcome] += 1;
       else {

@@ -192,7 +192,9 @@ function midnightOf(day: string): number {
   const midnight = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : NaN;
   // Date.parse reads 2026-02-30 as 2 March.
   if (Number.isNaN(midnight) || new Date(midnight).toISOString().slice(0, 10) !== day) {
-    throw new PaymentOperatorActionError(`"${day.slice(0, 32)}" is not a date: write it as 2026-11-21.`);
+    throw new PaymentOperatorActionError(
+      `"${day.slice(0, 32)}" is not a date: specify it as YYYY-MM-DD, such as 2026-11-21.`,
+    );
   }
   return midnight;
 }

@@ -67,9 +67,9 @@ export class PaymentReviews {
       const row = payments.find((one) => one.paymentId === paymentId);
       if (row?.intentId === bill.intentId && row.verdict === 'succeeded') return undefined;
       const newest = await store.newestReview(tx, bill.intentId, paymentId);
-      const orderOf = (billId: BillId) => store.orderOfBill(tx, bill.shop, billId);
+      const orderOf = (billId: BillId) => store.orderIdOfBill(tx, bill.shop, billId);
       const { hadFailed = false } = options;
-      await assertAcceptable({ bill, review, paymentId, row, newest, orderOf, hadFailed });
+      await assertAcceptable({ bill, review, paymentId, row, newest, orderIdOf: orderOf, hadFailed });
       const amount = amountOf(review, bill.currency, options);
       const accepted = { paymentId, amount, operator: databaseText(options.operator), listed: listedPaymentOf(review) };
       return decideAccepted(bill, firstPaymentId, payments, accepted);
@@ -129,7 +129,7 @@ function amountOf(review: ReviewRow, currency: string, options: PaymentAcceptRev
   const amount = parseAmount(options.amount ?? stated);
   if (amount === null || /^-|^0\.00$/.test(amount)) {
     throw new PaymentOperatorActionError(
-      `The service states no usable amount in ${currency}: specify the amount that counts with "amount", such as "100.05".`,
+      `The service states no usable amount in ${currency}: specify in "amount" the amount that counts, such as "100.05".`,
     );
   }
   return amount;

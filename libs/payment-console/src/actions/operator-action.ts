@@ -35,7 +35,10 @@ export interface Field {
   readonly inputMode?: 'decimal' | 'url';
 }
 
-/** Reads a field of the form: one line, empty if it was left out; the order's id as it was sent. */
+/**
+ * Reads a form field as a single line; empty if it is missing. An order id is returned as it was sent, because every space
+ * in it counts.
+ */
 export type Input = (name: string) => string;
 
 /** A field that was filled in wrongly. */

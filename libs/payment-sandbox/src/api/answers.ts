@@ -36,7 +36,7 @@ export class ApiRefusal extends Error {
   }
 
   /** Not in the specification; assumed. */
-  static other(status: number, message: string, why?: string): ApiRefusal {
+  static withStatus(status: number, message: string, why?: string): ApiRefusal {
     return new ApiRefusal(status, message, why);
   }
 

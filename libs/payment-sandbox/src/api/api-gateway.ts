@@ -173,7 +173,7 @@ function note(entry: ApiRequest, parameters: Parameters): void {
 }
 
 function refusalAnswer(call: Call, error: unknown): ApiAnswer {
-  const refusal = error instanceof SandboxError ? ApiRefusal.other(error.status, error.message) : error;
+  const refusal = error instanceof SandboxError ? ApiRefusal.withStatus(error.status, error.message) : error;
   if (!(refusal instanceof ApiRefusal)) throw error;
   call.why = refusal.why;
   return refusal.answer;

@@ -21,7 +21,7 @@ const MAX_IN_FLIGHT = 32;
 @Injectable()
 export class PostbacksService {
   private readonly inFlight = new Map<string, Promise<void>>();
-  private readonly closed = new AbortController();
+  private readonly shutdown = new AbortController();
   private ended: () => void = () => undefined;
   private readonly retryDelaysMs: number[];
   private readonly timeoutMs: number;
@@ -101,7 +101,7 @@ export class PostbacksService {
   startDue(): void {
     const now = this.clock.instant();
     for (const callback of this.waiting()) {
-      if (this.inFlight.size >= MAX_IN_FLIGHT || this.closed.signal.aborted) return;
+      if (this.inFlight.size >= MAX_IN_FLIGHT || this.shutdown.signal.aborted) return;
       if (callback.nextTryAt === null || callback.nextTryAt > now) continue;
       const ended = this.tryOnce(callback.id).finally(() => {
         this.inFlight.delete(callback.id);
@@ -123,7 +123,7 @@ export class PostbacksService {
 
   /** Aborts the attempts in flight without counting them: a restart makes them again. */
   async close(): Promise<void> {
-    this.closed.abort();
+    this.shutdown.abort();
     await Promise.all(this.attemptsInFlight());
   }
 
@@ -144,7 +144,7 @@ export class PostbacksService {
     const at = this.clock.instant();
     const started = performance.now();
     const answer = url === null ? noAnswer('the shop has no Result URL') : await this.send(url, callback, format);
-    if (this.closed.signal.aborted) return;
+    if (this.shutdown.signal.aborted) return;
     const durationMs = Math.round(performance.now() - started);
     const { status, body, error } = answer;
     const callbackTry = { at, url: url ?? '', format, status, body, error, durationMs };
@@ -157,10 +157,10 @@ export class PostbacksService {
 
   /** Replaces the first advice with one that knows what the probes found. */
   private async diagnose(id: string, index: number, attempt: PostAttempt): Promise<void> {
-    const advice = adviceFor(attempt, await this.probes.find(attempt, this.closed.signal));
+    const advice = adviceFor(attempt, await this.probes.find(attempt, this.shutdown.signal));
     const callback = this.store.callbacks.get(id);
     const callbackTry = callback?.tries[index];
-    if (!callback || !callbackTry || this.closed.signal.aborted || advice?.advice === callbackTry.advice) return;
+    if (!callback || !callbackTry || this.shutdown.signal.aborted || advice?.advice === callbackTry.advice) return;
     const { advice: _before, remedy: _withIt, ...plain } = callbackTry;
     this.store.commit({ callback: { ...callback, tries: callback.tries.with(index, { ...plain, ...advice }) } });
   }
@@ -185,7 +185,7 @@ export class PostbacksService {
       return noAnswer(String(error));
     }
     const { type, text } = postbackBody(callback.fields, format);
-    return post(url, type, text, this.timeoutMs, this.closed.signal);
+    return post(url, type, text, this.timeoutMs, this.shutdown.signal);
   }
 
   private record(callback: Callback): void {

@@ -107,10 +107,10 @@ function probe(
   url: string,
   format: Shop['postbackFormat'],
   fields: Record<string, string>,
-  closed: AbortSignal,
+  shutdownSignal: AbortSignal,
 ): Promise<PostAnswer> {
   const { type, text } = postbackBody(fields, format);
-  return post(url, type, text, TIMEOUT_MS, closed);
+  return post(url, type, text, TIMEOUT_MS, shutdownSignal);
 }
 
 /** Tries the same path under common global prefixes, or without the one it has. */

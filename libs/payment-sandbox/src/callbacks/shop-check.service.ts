@@ -39,7 +39,7 @@ const REFUSAL_STATUSES = [400, 401, 403, 409, 422];
  */
 @Injectable()
 export class ShopCheckService implements BeforeApplicationShutdown {
-  private readonly closed = new AbortController();
+  private readonly shutdown = new AbortController();
   private readonly checks = new Map<string, ShopCheck>();
 
   constructor(
@@ -71,7 +71,7 @@ export class ShopCheckService implements BeforeApplicationShutdown {
   }
 
   beforeApplicationShutdown(): void {
-    this.closed.abort();
+    this.shutdown.abort();
   }
 
   private async checkResultUrl(shop: Shop): Promise<CheckedAddress> {
@@ -79,7 +79,7 @@ export class ShopCheckService implements BeforeApplicationShutdown {
     const { resultUrl: url, postbackFormat: format } = shop;
     if (url === null) return unsetAddress(setting, 'no Result URL is set: no postback is sent');
     const answer = await this.send(url, format, impossibleFields());
-    const findings = await this.probes.find({ shop, url, format, answer }, this.closed.signal, true);
+    const findings = await this.probes.find({ shop, url, format, answer }, this.shutdown.signal, true);
     const { status } = answer;
     const checked = verdictOn(setting, url, answer);
     // Without the wrong digest: the advice is about the address, not about this postback.
@@ -128,7 +128,7 @@ export class ShopCheckService implements BeforeApplicationShutdown {
     }
     const isNotThere = status === 404 || status === 405;
     const attempt = { shop, url, format: 'form', answer } as const;
-    const findings = isNotThere ? await this.probes.find(attempt, this.closed.signal) : {};
+    const findings = isNotThere ? await this.probes.find(attempt, this.shutdown.signal) : {};
     const advice = adviceFor({ shop, url, format: 'form', fields: {}, answer }, findings)?.advice ?? '';
     if (status === 404 && !findings.similarAddress)
       return checked('warn', `${advice}; or this is how it answers for an unknown order`);
@@ -137,7 +137,7 @@ export class ShopCheckService implements BeforeApplicationShutdown {
 
   private send(url: string, format: Shop['postbackFormat'], fields: Record<string, string>): Promise<PostAnswer> {
     const { type, text } = postbackBody(fields, format);
-    return post(url, type, text, TIMEOUT_MS, this.closed.signal);
+    return post(url, type, text, TIMEOUT_MS, this.shutdown.signal);
   }
 }
 

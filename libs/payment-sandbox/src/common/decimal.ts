@@ -25,7 +25,7 @@ export function parseDecimal(text: string): Decimal | undefined {
 /** Further decimals are rounding noise of floating point: `0.30000000000000004` is meant as 0.30. */
 const MAX_EXACT_DECIMALS = 9;
 
-/** Whether an amount is written as only a computation in floating point leaves it. */
+/** Whether an amount has so many decimals that only floating-point arithmetic can have produced it. */
 export function isFloat(text: string): boolean {
   return (parseDecimal(text)?.scale ?? 0) > MAX_EXACT_DECIMALS;
 }

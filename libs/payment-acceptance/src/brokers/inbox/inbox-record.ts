@@ -42,7 +42,7 @@ function checkText(what: string, text: unknown, maxLength: number): void {
   // MySQL considers texts equal that differ only in trailing spaces.
   if (!fits || text.includes('\0') || text.trimEnd() !== text) {
     throw new RangeError(
-      `The ${what} must be a string of 1 to ${maxLength} characters, well-formed, without NUL or trailing whitespace.`,
+      `The ${what} must be a well-formed string of 1 to ${maxLength} characters, without NUL or trailing whitespace.`,
     );
   }
 }

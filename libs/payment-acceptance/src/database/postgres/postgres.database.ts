@@ -49,7 +49,7 @@ export class PostgresDatabase extends Database {
     if (client !== 'UTF8') {
       throw new PaymentUnsupportedDataSourceError(
         'postgres',
-        `Its connections have the client_encoding ${client}, but the driver sends UTF8. Keep the client_encoding set by the driver.`,
+        `Its connections have the client_encoding ${client}, but the driver sends UTF8. Remove the setting that overrides the driver's client_encoding.`,
       );
     }
   }

@@ -116,7 +116,7 @@ export interface RecordedReview {
   readonly currency: string;
   /** Whether the payment already had its `payment.succeeded`. */
   readonly succeeded: boolean;
-  /** Current status of the payment in the ledger; `null` if it is not there. */
+  /** Current status of the payment in the ledger, UNKNOWN if an undocumented status has followed FAIL; `null` if it is not there. */
   readonly ledgerStatus: PaymentStatus | null;
   /** Detail of the newest review of the payment, which may be this one; `null` if this one is about the whole bill. */
   readonly newest: ReviewDetail | null;

@@ -182,7 +182,7 @@ export class OperatorStore {
   }
 
   /** The order of the bill with this id at the service, in any state. */
-  async orderOfBill(tx: OwnTransaction, shop: string, billId: BillId): Promise<string | undefined> {
+  async orderIdOfBill(tx: OwnTransaction, shop: string, billId: BillId): Promise<string | undefined> {
     const [bill] = await this.database.rows<{ orderId: OrderId }>(
       sql`SELECT b.order_id AS "orderId" FROM payment_acceptance.bill b
        WHERE b.shop = ${shop} AND b.bill_id = ${billId}`,

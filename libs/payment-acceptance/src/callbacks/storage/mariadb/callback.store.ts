@@ -171,7 +171,10 @@ function key(shop: string, billId: BillId | null): string {
   return `${shop} ${billId ?? ''}`;
 }
 
-/** Compares as our statement for PostgreSQL does, but in the process: only the result is sent to the database. */
+/**
+ * Builds a callback's row. Compares the callback with its bill as our PostgreSQL statement does, but in this process, so
+ * that only the result is sent to the database.
+ */
 function callbackRow(
   callback: NewCallback,
   bill: OwnBill | undefined,

@@ -25,7 +25,7 @@ function compareHashes(billValue: Expression, callbackValue: Expression): Statem
     WHEN ${toSql(callbackValue)} = sha256(convert_to(${toSql(billValue)}, 'UTF8')) THEN 'match' ELSE 'mismatch' END`;
 }
 
-/** A SHA-256 hash, in PostgreSQL's notation of bytes. */
+/** A SHA-256 hash, in PostgreSQL's hex format for `bytea`. */
 function fingerprint(text: string | null): string | null {
   return text === null ? null : `\\x${hash('sha256', text, 'hex')}`;
 }

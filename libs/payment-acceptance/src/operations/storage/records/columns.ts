@@ -17,8 +17,8 @@ export const reviewColumns = ({ text, iso }: Dialect): Statement =>
   r.payment_id AS "paymentId", r.reason, r.state, ${text('r.detail')} AS detail, b.currency, EXISTS (
     SELECT 1 FROM payment_acceptance.payment p WHERE p.shop = r.shop AND p.payment_id = r.payment_id
       AND p.intent_id = r.intent_id AND p.verdict = 'succeeded') AS succeeded,
-  (SELECT p.status FROM payment_acceptance.payment p WHERE p.shop = r.shop AND p.payment_id = r.payment_id)
-    AS "ledgerStatus",
+  (SELECT CASE WHEN p.status = 'FAIL' AND p.verdict = 'review' THEN 'UNKNOWN' ELSE p.status END
+    FROM payment_acceptance.payment p WHERE p.shop = r.shop AND p.payment_id = r.payment_id) AS "ledgerStatus",
   (SELECT ${text('n.detail')} FROM payment_acceptance.review n WHERE n.intent_id = r.intent_id AND n.payment_id = r.payment_id
     ORDER BY n.opened_at DESC, n.id LIMIT 1) AS newest,
   ${iso('r.opened_at')} AS "openedAt", ${iso('r.closed_at')} AS "closedAt", r.closed_by AS "closedBy"`;
