@@ -143,8 +143,12 @@ export class PaymentServiceNetworkError extends PaymentServiceError {
     readonly mayHaveLeft: boolean,
   ) {
     super(
-      `no answer (${reason}); the request ${mayHaveLeft ? 'may have reached the service' : 'never left this machine'}`,
-      'Check apiBaseUrl and the network; reads can be repeated at any time.',
+      mayHaveLeft
+        ? `no answer (${reason}); the request may have reached the service`
+        : `the request was not sent (${reason})`,
+      mayHaveLeft || details.operation !== 'createBill'
+        ? 'Check apiBaseUrl and the network.'
+        : 'Call createBill again; if it fails again, check apiBaseUrl and the network.',
       details,
     );
     this.mayHaveCreatedBill = mayHaveLeft;
