@@ -4,6 +4,7 @@ import { uuidFromName } from './uuid.js';
 import type { Judge, LedgerPayment, ReportedPayment, ReviewReason, Verdict } from './payment.js';
 import { paymentEvent, type EventData, type PaymentEventName } from './payment-events.js';
 import type { BillState, LockedBill, LockedOrder } from './bill.js';
+import type { KnownPayment } from './callback.js';
 import type { NewReview, Settlement } from './settlement.js';
 import type { PaymentId } from './ids.js';
 
@@ -20,13 +21,8 @@ export interface Lifetime {
   readonly horizon: number;
 }
 
-/** A payment in the ledger, with what operators have decided about it. */
-export interface KnownLedgerPayment extends LedgerPayment {
-  /** How many reviews of its changes are closed. Default 0. */
-  readonly closedChanges?: number;
-  /** Whether a review of it is open; by default it is, if that is the verdict. */
-  readonly isUnderReview?: boolean;
-}
+/** A payment in the ledger, with what is known of its reviews; of one that is decided on just now, nothing is. */
+export type KnownLedgerPayment = LedgerPayment & Partial<Pick<KnownPayment, 'closedChanges' | 'isUnderReview'>>;
 
 export interface DecisionInput extends Lifetime, LockedOrder {
   readonly bill: LockedBill;

@@ -85,7 +85,7 @@ export function scheduleAfterFailure(
   };
 }
 
-/** When an unpaid bill expires, in epoch milliseconds. One with a payment in progress or under review does at its horizon. */
+/** When an unpaid bill expires, in epoch milliseconds. One with a payment in progress or under an open review does at its horizon. */
 export function endOfLife(bill: Pick<LockedBill, 'openedAt'>, options: CheckSchedule): number {
   return bill.openedAt.getTime() + options.lifetimeMs;
 }
