@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { PaymentHealthIndicator } from 'nestjs-payment-acceptance/operations';
+import { PaymentHealthIndicator, PaymentReviews } from 'nestjs-payment-acceptance/operations';
 import { BillInquiry } from '../../libs/payment-acceptance/src/settlement/bill-inquiry.js';
 import { postbackFields, postJson } from '../support/http.js';
 import { until } from '../support/until.js';
@@ -31,6 +31,20 @@ describe('an answer of the service that cannot be read as a whole', () => {
     expect(bills).toMatchObject([{ state: 'PAID' }]);
     expect(events.map(({ name }) => name).sort()).toEqual(['payment.review', 'payment.succeeded']);
     expect(reviews).toMatchObject([{ reason: 'unreadable-payment', state: 'OPEN', orderId: 'order-1' }]);
+  });
+
+  test('keeps its bill open while that review is open, so that the order is not billed again', async () => {
+    const { host, clock } = recorded.harness;
+    await lists({ data: ['SUCCESS'] });
+    clock.advance(3 * 24 * 60 * MINUTE);
+    await lists({ data: ['SUCCESS'] });
+    const { bills, reviews } = await host.ledger();
+    expect(bills).toMatchObject([{ state: 'OPEN' }]);
+    clock.advance(12 * 60 * MINUTE);
+    await host.app.get(PaymentReviews).dismiss(reviews[0]!.id, { operator: 'test', note: 'no money came' });
+    clock.advance(18 * 60 * MINUTE);
+    await lists({ data: ['SUCCESS'] });
+    expect((await host.ledger()).bills).toMatchObject([{ state: 'EXPIRED' }]);
   });
 
   test('shows in health as a service that does not answer, though it answers 200', async () => {

@@ -208,7 +208,7 @@ describe('the end of a bill', () => {
   });
 
   test('entries that cannot be read are a review beside what can be', () => {
-    const decision = run({ listed: [success], unreadable: '2' });
+    const decision = run({ listed: [success], unreadable: { occasion: '2', isOpen: true } });
     expect(names(decision)).toEqual(['payment.succeeded', 'payment.review']);
     expect(decision.reviews).toMatchObject([{ reason: 'unreadable-payment', paymentId: null }]);
     expect(decision.reviews[0]!.key).toMatch(/:2$/);
@@ -252,6 +252,14 @@ describe('the end of a bill', () => {
   ])('with a payment whose review is open (%s) an old bill is %s', (isUnderReview, state) => {
     const row = { ...kept(reported({ amount: '1.00' })), verdict: 'review' as const, isUnderReview };
     expect(run({ known: [row], listed: [reported({ amount: '1.00' })], endOfLife: 0 }).state).toBe(state);
+  });
+
+  test.each([
+    ['2', true, 'OPEN'],
+    [undefined, true, 'OPEN'],
+    [undefined, false, 'EXPIRED'],
+  ])('with unreadable entries whose review (%s) is open (%s) an old bill is %s', (occasion, isOpen, state) => {
+    expect(run({ listed: [], unreadable: { occasion, isOpen }, endOfLife: 0 }).state).toBe(state);
   });
 
   test('an unknown status that follows FAIL counts where the judge says that it succeeded', () => {

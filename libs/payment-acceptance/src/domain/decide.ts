@@ -19,7 +19,7 @@ import type {
 import type { PaymentId } from './ids.js';
 import { uuidFromName } from './uuid.js';
 
-export { JudgeContractError, type Decision, type DecisionInput } from './decision-builder.js';
+export { JudgeContractError, type BillReview, type Decision, type DecisionInput } from './decision-builder.js';
 
 /** How many payments are decided and written at once, which takes some milliseconds. */
 const PART_SIZE = 500;
@@ -107,9 +107,10 @@ export function decide(input: DecisionInput): Decision {
     if (contrary.length === 0 && row.verdict === 'review') changed(last);
   }
   if (input.isPartial) return builder.decision();
-  if (input.unreadable !== undefined) builder.review('unreadable-payment', null, input.unreadable);
+  const { occasion, isOpen = false } = input.unreadable ?? {};
+  if (occasion !== undefined) builder.review('unreadable-payment', null, occasion);
   const ownPayments = [...rows.values()].filter((row) => row.intentId === bill.intentId);
-  return builder.decisionAfterCheck(ownPayments, input);
+  return builder.decisionAfterCheck(ownPayments, input, isOpen);
 }
 
 /**

@@ -24,14 +24,22 @@ export interface Lifetime {
 /** A payment in the ledger, with what is known of its reviews; of one that is decided on just now, nothing is. */
 export type KnownLedgerPayment = LedgerPayment & Partial<Pick<KnownPayment, 'closedChanges' | 'isUnderReview'>>;
 
+/** The review of the whole bill that a check gives reason for. */
+export interface BillReview {
+  /** Distinguishes it from earlier ones; `undefined` if none is opened now. */
+  readonly occasion: string | undefined;
+  /** Whether it is open, or opened now. */
+  readonly isOpen: boolean;
+}
+
 export interface DecisionInput extends Lifetime, LockedOrder {
   readonly bill: LockedBill;
   readonly known: readonly KnownLedgerPayment[];
   readonly listed: readonly ReportedPayment[];
   /** Whether further parts of the list follow: until then, `known` has the payments of this part alone. */
   readonly isPartial: boolean;
-  /** Set if the list has unreadable entries: distinguishes their review from earlier ones. */
-  readonly unreadable?: string | undefined;
+  /** Set if the list has unreadable entries, any of which may be money. */
+  readonly unreadable?: BillReview | undefined;
   readonly judge: Judge;
 }
 
@@ -129,10 +137,14 @@ export class DecisionBuilder {
     }));
   }
 
-  /** The decision at the end of a check. `rows` are all payments of the bill; the bill may expire. */
-  decisionAfterCheck(rows: readonly KnownLedgerPayment[], lifetime: Lifetime): Decision {
+  /**
+   * The decision at the end of a check: the bill may expire.
+   * @param rows all payments of the bill
+   * @param mayHideMoney whether a person still has to look for money that the rows do not show
+   */
+  decisionAfterCheck(rows: readonly KnownLedgerPayment[], lifetime: Lifetime, mayHideMoney: boolean): Decision {
     const { state: before, intentId } = this.bill;
-    const state = this.stateAfter(rows, lifetime);
+    const state = this.stateAfter(mayHideMoney || rows.some(mayHoldMoney), lifetime);
     if (state === before || state === 'EXPIRED') this.reviewUnfinished(rows, lifetime);
     if (state === 'EXPIRED' && before === 'OPEN') {
       this.event('bill.expired', intentId, [], (common) => ({ ...common, orderPaid: this.isOrderPaid }));
@@ -203,10 +215,10 @@ export class DecisionBuilder {
     return (this.paidBefore ?? this.firstPaymentId) !== null;
   }
 
-  private stateAfter(rows: readonly KnownLedgerPayment[], { endOfLife, horizon }: Lifetime): BillState {
+  private stateAfter(mayBePaid: boolean, { endOfLife, horizon }: Lifetime): BillState {
     const { bill } = this;
     if (this.succeeded) return 'PAID';
-    const end = rows.some(mayHoldMoney) ? Math.max(endOfLife, horizon) : endOfLife;
+    const end = mayBePaid ? Math.max(endOfLife, horizon) : endOfLife;
     return bill.state === 'OPEN' && bill.now.getTime() >= end ? 'EXPIRED' : bill.state;
   }
 

@@ -6,7 +6,14 @@ import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import type { BillState, LockedBill, LockedOrder } from '../domain/bill.js';
 import type { ClaimedBill } from '../domain/claim.js';
-import { decide, decideUnlistable, splitIntoParts, judgeOnce, type Decision } from '../domain/decide.js';
+import {
+  decide,
+  decideUnlistable,
+  splitIntoParts,
+  judgeOnce,
+  type BillReview,
+  type Decision,
+} from '../domain/decide.js';
 import { defaultJudge } from '../domain/judge.js';
 import { occasionOfReview } from '../domain/occasion.js';
 import type { LedgerPayment, PaymentList, ReportedPayment, ReviewReason } from '../domain/payment.js';
@@ -79,7 +86,7 @@ export class SettlementService {
   /** Settles the service's list of payments of a claimed bill, unless the claim's token has been replaced. */
   async settle(claim: ClaimedBill, { payments: listed, problems }: PaymentList): Promise<SettlementResult> {
     const { schedule, judge = defaultJudge } = this.options;
-    const unreadable = problems.length > 0 ? await this.occasionOf(claim, 'unreadable-payment') : undefined;
+    const unreadable = problems.length > 0 ? await this.reviewOf(claim, 'unreadable-payment') : undefined;
     const { early, last } = splitIntoParts(listed);
     const judgeOfPart = judgeOnce(judge, [...early.flat(), ...last]);
     const settlePart = (part: readonly ReportedPayment[], isPartial: boolean): Promise<SettlementResult> => {
@@ -130,20 +137,22 @@ export class SettlementService {
 
   /** Opens a review of a bill whose payments the service refuses to list (section 8.2). */
   async reviewUnlistable(claim: ClaimedBill): Promise<SettlementResult> {
-    const occasion = await this.occasionOf(claim, 'too-many-payments');
+    const { occasion } = await this.reviewOf(claim, 'too-many-payments');
     return this.submit(claim, [], true, (bill) => decideUnlistable(bill, 'too-many-payments', occasion));
   }
 
   /** Opens a review of a bill that could not be checked by the end of its lifetime. The check itself stays failed. */
   async reviewUncheckable(claim: ClaimedBill): Promise<void> {
-    const occasion = await this.occasionOf(claim, 'uncheckable');
+    const { occasion } = await this.reviewOf(claim, 'uncheckable');
     if (occasion === undefined) return;
     await this.submit(claim, [], false, (bill) => decideUnlistable(bill, 'uncheckable', occasion));
   }
 
   /** Reads without a lock: if a person closes a review at the same moment, a later check opens the next one. */
-  private async occasionOf(claim: ClaimedBill, reason: ReviewReason): Promise<string | undefined> {
-    return occasionOfReview(await this.store.reviewsOfBill(claim.intentId, reason), claim.hints, claim.now);
+  private async reviewOf(claim: ClaimedBill, reason: ReviewReason): Promise<BillReview> {
+    const reviews = await this.store.reviewsOfBill(claim.intentId, reason);
+    const occasion = occasionOfReview(reviews, claim.hints, claim.now);
+    return { occasion, isOpen: reviews.open > 0 || occasion !== undefined };
   }
 
   /**
