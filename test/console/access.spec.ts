@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
 import { Injectable, Module, SetMetadata, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { PaymentAcceptanceModule, PaymentConfigurationError } from 'nestjs-payment-acceptance';
@@ -197,6 +199,13 @@ describe.each(ADAPTERS)('behind a guard, on %s', (adapter) => {
   });
 });
 
+/** `fetch` sets Host itself. */
+async function statusFor(url: string, host: string): Promise<number | undefined> {
+  const [response] = (await once(get(url, { headers: { host } }), 'response')) as [IncomingMessage];
+  response.resume();
+  return response.statusCode;
+}
+
 describe('without a guard', () => {
   const starting = new Starting();
   const environment = process.env.NODE_ENV;
@@ -231,6 +240,25 @@ describe('without a guard', () => {
     [{ guardedElsewhere: true }, 'production'],
   ])('%j starts with NODE_ENV %j', async (options, value) => {
     await start(options, value);
+  });
+
+  test.each(ADAPTERS)('it answers only at the names of this machine, on %s', async (adapter) => {
+    process.env.NODE_ENV = 'development';
+    const harness = await startHarness({ adapter, imports: [PaymentConsoleModule.register()] });
+    const { port } = new URL(harness.host.url);
+    const statuses = await Promise.all(
+      [
+        'localhost',
+        '127.0.0.1',
+        '[::1]',
+        'LOCALHOST',
+        'rebound.example',
+        'localhost.rebound.example',
+        '127.0.0.1.nip.io',
+      ].map((name) => statusFor(`${harness.host.url}/payment-console`, `${name}:${port}`)),
+    );
+    expect(statuses).toEqual([200, 200, 200, 200, 403, 403, 403]);
+    await harness.close();
   });
 
   test.each(['', '/', 'a//b', 'a b', 'a?b', '..', 'a/../..', ':x', '<b>'])('the path %j is refused', async (path) => {

@@ -20,16 +20,17 @@ import { notFoundRefusal } from './common/page-context.js';
 import { ConsolePages } from './console.pages.js';
 import { ConsoleResponder, type Exchange } from './console.responder.js';
 import type { ConsoleRequest, PaymentConsoleOptions } from './common/options.js';
-import { pathOf } from './resolved-options.js';
+import { LOCALHOST_GUARD } from './localhost.guard.js';
+import { hasGuard, pathOf } from './resolved-options.js';
 
 /**
  * Makes the controller for one registration of the console: its routes and guards are known before any factory runs.
  * The body is `unknown`, so that a host's strict global pipe lets it through.
  */
 export function createConsoleController(options: PaymentConsoleOptions): Type {
+  const guards = hasGuard(options) ? (options.guards ?? []) : [LOCALHOST_GUARD];
   /** Applied to each method, since a guard may read only method metadata. */
-  const Guarded = (): MethodDecorator =>
-    applyDecorators(...(options.decorators ?? []), UseGuards(...(options.guards ?? [])));
+  const Guarded = (): MethodDecorator => applyDecorators(...(options.decorators ?? []), UseGuards(...guards));
 
   @LeftOutOfOpenApi()
   @Controller({ path: pathOf(options), version: VERSION_NEUTRAL })

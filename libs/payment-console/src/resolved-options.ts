@@ -20,7 +20,7 @@ export function resolveConsoleOptions(
   options: PaymentConsoleOptions,
   environment: string | undefined,
 ): ResolvedConsoleOptions {
-  const isGuarded = (options.guards ?? []).length > 0 || options.guardedElsewhere === true;
+  const isGuarded = hasGuard(options);
   const name = pathOf(options).split('/').at(-1) ?? '';
   const problems: string[] = [];
   if (!isGuarded && !['development', 'test'].includes(environment?.trim().toLowerCase() ?? '')) {
@@ -42,6 +42,11 @@ export function resolveConsoleOptions(
     shop,
     operator: (request) => cleanName(operator(request)) ?? (isGuarded || options.operator ? undefined : 'developer'),
   };
+}
+
+/** Whether somebody decides who is an operator. */
+export function hasGuard({ guards = [], guardedElsewhere = false }: PaymentConsoleOptions): boolean {
+  return guards.length > 0 || guardedElsewhere;
 }
 
 /** Without leading and trailing slashes. */
