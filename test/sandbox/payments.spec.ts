@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { TEST_CARDS } from 'nestjs-payment-sandbox';
-import { Fixture, StillClock } from './fixture.js';
+import { signatureOf, TEST_CARDS } from 'nestjs-payment-sandbox';
+import { Fixture, StillClock, TOKEN } from './fixture.js';
 
 describe('payments', () => {
   let fixture: Fixture;
@@ -51,6 +51,14 @@ describe('payments', () => {
     const billId = await fixture.bill();
     for (const { number } of TEST_CARDS) await fixture.sandbox.pay(billId, { card: number });
     expect(fixture.sandbox.bill(billId).payments).toHaveLength(TEST_CARDS.length);
+  });
+
+  test('a redirect has its line breaks as a browser sends them, and a digest of that', async () => {
+    const billId = await fixture.bill({ order_id: 'a\nb', custom: '{\n "a": "\r\n\r"}' });
+    const { redirect } = await fixture.sandbox.pay(billId, { amount: 0.30000000000000004 as unknown as string });
+    const SignatureValue = signatureOf('0.30', 'a\r\nb', TOKEN);
+    const custom = '{\r\n "a": "\r\n\r\n"}';
+    expect(redirect!.fields).toMatchObject({ OutSum: '0.30', InvId: 'a\r\nb', custom, SignatureValue });
   });
 
   test('outcome, amount and currency override the card and the bill', async () => {

@@ -83,6 +83,16 @@ describe('requests', () => {
     expect(lines.at(-1)).toMatchObject({ text: `TLS ClientHello: no answer, ${problem}`, problem: true });
   });
 
+  test('an address that is not percent-encoded is answered, shown and said', async () => {
+    const socket = connect(Number(new URL(fixture.url).port), '127.0.0.1');
+    socket.end('POST /api/v1/bill/create?amount=1&description=оплата HTTP/1.1\r\nHost: sandbox\r\n\r\n');
+    const [head = '', body = ''] = (await text(socket)).split('\r\n\r\n');
+    expect(head).toMatch(/^HTTP\/1\.1 400 Bad Request\r\nContent-Type: application\/json\r\n/);
+    expect(JSON.parse(body)).toEqual({ message: expect.stringContaining('percent-encoded'), success: false });
+    expect(await last()).toMatchObject({ method: 'POST', problem: expect.stringContaining('%C3%A9'), status: 400 });
+    expect(lines.at(-1)).toMatchObject({ text: expect.stringContaining('POST'), problem: true });
+  });
+
   test('what is no HTTP is answered as Node.js does', async () => {
     const socket = connect(Number(new URL(fixture.url).port), '127.0.0.1');
     socket.end('nonsense\r\n\r\n');
@@ -183,6 +193,7 @@ describe('requests', () => {
     ['a body that is not as its type says', '', multipart(), TOKEN, 400, 'amount is missing: got ------'],
     ['an empty amount', '', form({ amount: '', order_id: '1' }), TOKEN, 400, 'amount is empty'],
     ['thousands with commas', '', form({ amount: '1,250.00' }), TOKEN, 400, 'it must have no thousands separators'],
+    ['a plus that is a blank in a form', '', form({ amount: '1e 06' }), TOKEN, 400, 'must be sent as %2B'],
     ['thousands with spaces', '', form({ amount: '1 250.00' }), TOKEN, 400, 'it must have no thousands separators'],
     [
       'an amount with its currency',

@@ -182,6 +182,8 @@ describe('the sandbox serves', () => {
       ['true', true],
       ['"true"', true],
       ['"True"', true],
+      ['1.0', true],
+      ['0.0', false],
       ['0', false],
       ['"0"', false],
       ['false', false],

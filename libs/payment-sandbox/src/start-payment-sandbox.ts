@@ -60,10 +60,13 @@ export async function startPaymentSandbox(options: StartOptions = {}): Promise<R
       const isTls = error.rawPacket?.[0] === TLS_HANDSHAKE;
       if (isTls) gateway.refuseTls();
       const status = STATUSES[error.code ?? ''] ?? '400 Bad Request';
+      const body =
+        error.code === 'HPE_INVALID_URL' && !isTls ? gateway.refuseRawAddress(methodOf(error)).body : bodyOf(status);
       // An answer can be sent only if nothing has been sent on this connection before.
       const mayAnswer =
         !isTls && socket.writable && error.code !== 'ECONNRESET' && (socket as Socket).bytesWritten === 0;
-      if (mayAnswer) socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`, () => socket.destroy());
+      const head = `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n`;
+      if (mayAnswer) socket.end(head + body, () => socket.destroy());
       else socket.destroy();
     });
     await app.listen(port, host);
@@ -77,6 +80,15 @@ export async function startPaymentSandbox(options: StartOptions = {}): Promise<R
     sandbox: app.get(PaymentSandbox),
     close: () => app.close(),
   };
+}
+
+function methodOf({ rawPacket }: HttpParseError): string {
+  return /^[A-Z]+(?= )/.exec(rawPacket?.toString('latin1') ?? '')?.[0] ?? 'HTTP';
+}
+
+/** In the form of section 7. */
+function bodyOf(status: string): string {
+  return JSON.stringify({ message: status.replace(/^\d+ /, ''), success: false });
 }
 
 /** The name by which this machine reaches a server that listens on `host`. */

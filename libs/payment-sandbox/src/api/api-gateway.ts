@@ -109,9 +109,19 @@ export class ApiGateway {
 
   /** Records that a client began a TLS connection on the plain HTTP port. */
   refuseTls(): void {
-    const received = this.reception.beginTls();
+    const received = this.reception.beginUnread('TLS', 'ClientHello');
     const problem = 'TLS on a port that speaks plain HTTP: the base address in the client must start with http://';
     this.reception.end(received, { ...NO_REFERENCES, problem, answer: null });
+  }
+
+  /** Records a request whose address has bytes that Node.js does not take, and returns the answer to it. */
+  refuseRawAddress(method: string): ApiAnswer {
+    const received = this.reception.beginUnread(method, '(unreadable address)');
+    const message = 'The address has characters that are not percent-encoded.';
+    const answer = { status: 400, body: JSON.stringify({ message, success: false }) };
+    const problem = 'the address has characters that are not percent-encoded: send é as %C3%A9 in a query';
+    this.reception.end(received, { ...NO_REFERENCES, problem, answer });
+    return answer;
   }
 
   /** Null if a fault resets the connection before anything is done. */

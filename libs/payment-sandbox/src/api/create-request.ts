@@ -22,8 +22,10 @@ export interface CreateRequest {
 const FLAGS: ReadonlyMap<string, boolean> = new Map([
   ['', false],
   ['0', false],
+  ['0.0', false],
   ['false', false],
   ['1', true],
+  ['1.0', true],
   ['true', true],
 ]);
 

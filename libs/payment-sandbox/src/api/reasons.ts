@@ -74,6 +74,7 @@ export function whyNoAmount(text: string): string {
 
 function spelling(text: string): string {
   if (/^\d{1,3}([ ,\u00a0\u202f]\d{3})+(\.\d+)?$/.test(text)) return ': it must have no thousands separators';
+  if (/^\d*\.?\d+[eE] \d+$/.test(text)) return ': a + in a query or a form must be sent as %2B';
   if (/^\d+,\d+$/.test(text)) return ': use a decimal point, not a comma';
   if (/^\d+(\.\d+)?\s*\p{L}{1,3}$/u.test(text)) return ': the currency belongs in currency_in';
   return '';

@@ -43,10 +43,10 @@ export class Reception {
     return received;
   }
 
-  /** Records a connection that begins with TLS instead of HTTP. */
-  beginTls(): ReceivedRequest {
+  /** Records a request that Node.js could not read. */
+  beginUnread(method: string, address: string): ReceivedRequest {
     const at = this.clock.instant();
-    return this.requests.add({ at, method: 'TLS', address: 'ClientHello', operation: null, headers: [] });
+    return this.requests.add({ at, method, address, operation: null, headers: [] });
   }
 
   /** Reads the body of a request and records its first bytes. */

@@ -16,14 +16,20 @@ export function redirectOf(shop: Shop, bill: Bill, payment: Payment): Redirect |
   const { successUrl, failUrl } = bill.addresses ?? {};
   const url = payment.status === 'SUCCESS' ? (successUrl ?? shop.successUrl) : (failUrl ?? shop.failUrl);
   if (!final || url === null) return null;
+  const orderId = asFormText(bill.orderId);
   return {
     url,
     fields: {
-      InvId: bill.orderId,
+      InvId: orderId,
       OutSum: payment.amount,
       CurrencyIn: payment.currency,
-      ...(bill.custom === null ? {} : { custom: bill.custom }),
-      SignatureValue: signatureOf(payment.amount, bill.orderId, shop.apiToken),
+      ...(bill.custom === null ? {} : { custom: asFormText(bill.custom) }),
+      SignatureValue: signatureOf(payment.amount, orderId, shop.apiToken),
     },
   };
+}
+
+/** The text as a browser sends a form field: each line break is CRLF. The digest is that of the text sent. */
+function asFormText(text: string): string {
+  return text.replace(/\r\n?|\n/g, '\r\n');
 }

@@ -1,5 +1,5 @@
 import type { Redirect } from '../callbacks/redirect.js';
-import { formatMinor, parseMinor } from '../common/decimal.js';
+import { formatMinor, parseAmount } from '../common/decimal.js';
 import { SandboxError } from '../common/errors.js';
 import { fieldOf, type Fields } from '../common/input.js';
 import type { Bill, Callback, Currency, Payment, ShopSettings } from '../model/entities.js';
@@ -53,7 +53,7 @@ export function readCard(fields: Fields): string {
 export function readAmount(fields: Fields): string | undefined {
   const amount = fieldOf(fields, 'amount');
   if (amount === undefined) return undefined;
-  const minor = typeof amount === 'string' || typeof amount === 'number' ? parseMinor(String(amount)) : undefined;
+  const minor = typeof amount === 'string' || typeof amount === 'number' ? parseAmount(String(amount)) : undefined;
   if (minor === undefined || minor < 1n || minor > MAX_MINOR) {
     throw new SandboxError(400, 'amount must be from 0.01 to 99999999.99 with at most two decimals, such as "100.05"');
   }
