@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { PaymentHealthIndicator, PaymentReviews } from 'nestjs-payment-acceptance/operations';
 import { moduleOptions, startHarness, type Harness } from '../support/harness.js';
 import { closing } from '../support/closing.js';
 import { EffectWriter } from '../support/orders.js';
@@ -40,6 +41,21 @@ describe('checks', () => {
       await pass(harness, 30 * DAY, DAY);
       expect(await pass(harness, 5 * DAY, DAY)).toBe(0);
       expect((await harness.host.ledger()).reviews.length).toBe(1);
+    });
+
+    test("an operator's decision about it is no answer of the service: its checks still fail in health", async () => {
+      harness = await startHarness();
+      await harness.host.payments.createBill({ orderId: 'decided', amount: '10' });
+      await harness.sandbox.setFaults({ requests: { billNotFound: 1 } });
+      await pass(harness, 4 * DAY, 2 * 60 * MINUTE);
+      const { reviews } = await harness.host.ledger();
+      const failing = { lastCheckError: expect.stringContaining('bill_not_found'), checkedAt: null };
+      expect((await harness.host.ledger()).bills).toMatchObject([{ ...failing, state: 'OPEN' }]);
+      const accepted = { operator: 'ann', note: 'seen at the bank', paymentId: 'P-1', amount: '10' };
+      await harness.host.app.get(PaymentReviews).accept(reviews[0]!.id, accepted);
+      expect((await harness.host.ledger()).bills).toMatchObject([{ ...failing, state: 'PAID' }]);
+      const { payments } = await harness.host.app.get(PaymentHealthIndicator).isHealthy('payments');
+      expect(payments.degraded).toContain('checks-failing');
     });
 
     test.each(['status500', 'unauthenticated', 'merchantBanned', 'html'] as const)(

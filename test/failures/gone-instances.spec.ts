@@ -38,7 +38,7 @@ describe('gone instances', () => {
       (work) => {
         const database = harness.host.app.get(Database, { strict: false });
         return database.transaction(async (tx) => {
-          const send = (statement: string) => database.change(rawSql(statement), tx);
+          const send = (statement: string) => tx.change`${rawSql(statement)}`;
           await send(IDLE);
           await work(send);
         });
@@ -97,7 +97,7 @@ describe('gone instances', () => {
     const before = await unattendedMs((statement) => manager.query(statement));
     const database = harness.host.app.get(Database, { strict: false });
     await database.transaction(async (tx) => {
-      seen.push(await unattendedMs((statement) => database.rows<{ ms: string }>(rawSql(statement), {}, tx)));
+      seen.push(await unattendedMs((statement) => tx.rows<{ ms: string }>({})`${rawSql(statement)}`));
     });
     const { billId } = await harness.host.payments.createBill({ orderId: 'A', amount: '10' });
     await harness.sandbox.pay(billId);

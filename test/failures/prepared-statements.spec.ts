@@ -79,7 +79,7 @@ describe('kept plans', () => {
       let runs = 0;
       const sum = await database.transaction(async (tx) => {
         runs += 1;
-        await insertEffect(database, tx, `run ${runs}`);
+        await insertEffect(tx, `run ${runs}`);
         return database.execute(STATEMENT, { one: 1 }, { sum: integer }, tx);
       });
       expect([sum, runs]).toEqual([[{ sum: 1 }], 2]);
@@ -112,7 +112,7 @@ describe('kept plans', () => {
       const database = other(1);
       let now = Math.ceil(performance.now());
       jest.spyOn(performance, 'now').mockImplementation(() => now);
-      await database.rows(sql`SELECT 1`, {});
+      await database.rows({})`SELECT 1`;
       const client = connections().at(-1);
       const sent = jest.spyOn(client!, 'query');
       const texts = () => sent.mock.calls.map(([statement]) => (statement as unknown as { text: string }).text);

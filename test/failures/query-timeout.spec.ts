@@ -82,8 +82,8 @@ describe('query timeout', () => {
       const letGo = await holdLock();
       const database = harness.host.app.get(Database, { strict: false });
       const failing = database.transaction(async (tx) => {
-        await insertEffect(database, tx, 'undone');
-        await database.rows(rawSql(WAIT), {}, tx);
+        await insertEffect(tx, 'undone');
+        await tx.rows({})`${rawSql(WAIT)}`;
       });
       await expect(failing).rejects.toMatchObject({ code: 'statement-timeout' });
       await letGo();

@@ -127,6 +127,19 @@ describe('inquiries about bills that only postbacks name', () => {
     expect(world.asked).toHaveLength(before);
   });
 
+  test('a postback that comes after a bill has used up its requests starts them again', async () => {
+    const billId = await world.lose('paid later');
+    world.harness.clock.advance(CREATION);
+    await world.harness.sandbox.setFaults({ requests: { malformed: 1 } });
+    await world.inquireFor(20 * DAY, 6 * HOUR);
+    await world.harness.sandbox.clearFaults();
+    expect(world.asked.filter((id) => id === billId)).toHaveLength(6);
+    expect(await world.operations.lostBills()).toEqual([]);
+    await world.post(billId);
+    await world.inquireFor(15 * MINUTE);
+    expect(await world.operations.lostBills()).toMatchObject([{ billId }]);
+  });
+
   test('postbacks wait for thirty days, and no longer', async () => {
     await world.post('old');
     world.harness.clock.advance(29 * DAY);

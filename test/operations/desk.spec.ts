@@ -10,7 +10,6 @@ import {
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../../libs/payment-acceptance/src/config/resolved-options.js';
 import { Database } from '../../libs/payment-acceptance/src/database/database.js';
 import { integer } from '../../libs/payment-acceptance/src/database/reading.js';
-import { sql } from '../../libs/payment-acceptance/src/database/statement.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { EffectWriter } from '../support/orders.js';
 
@@ -70,10 +69,8 @@ describe('desk', () => {
       const checking = checks.check(billId);
       await hold.reached();
       const database = harness.host.app.get(Database, { strict: false });
-      const [lease] = await database.rows<{ until: number }>(
-        sql`SELECT ${database.dialect.epochMs('max(lease_until)')} AS until FROM payment_acceptance.bill`,
-        { until: integer },
-      );
+      const [lease] = await database.rows<{ until: number }>({ until: integer })`
+        SELECT ${database.dialect.epochMs('max(lease_until)')} AS until FROM payment_acceptance.bill`;
       const { checkMs } = harness.host.app.get<ResolvedOptions>(RESOLVED_OPTIONS).leases;
       expect(Math.abs(lease!.until - harness.clock.now().getTime() - checkMs)).toBeLessThan(20_000);
       const operations = harness.host.app.get(PaymentOperations);

@@ -66,7 +66,7 @@ describe('the tables on MariaDB', () => {
     for (let done = 0; done <= initial.statements.length; done += 1) {
       const dataSource = await connect();
       const database = new MariaDatabase(beside(dataSource), new PaymentClock());
-      for (const statement of initial.statements.slice(0, done)) await database.change(rawSql(statement));
+      for (const statement of initial.statements.slice(0, done)) await database.change`${rawSql(statement)}`;
       await migratePaymentAcceptance(dataSource);
       expect(await tables(dataSource)).toBe(ALL_TABLES);
       await administer(`DROP DATABASE ${name}`);
@@ -101,7 +101,7 @@ describe('the tables on MariaDB', () => {
     try {
       const none = database.dialect.oneOf([], 'text');
       const change = sql`UPDATE payment_acceptance.consumer SET event_name = 'changed' WHERE name ${none}`;
-      expect(await database.change(change)).toBe(0);
+      expect(await database.change`${change}`).toBe(0);
     } finally {
       await rival.rollbackTransaction();
       await rival.release();
@@ -113,7 +113,7 @@ describe('the tables on MariaDB', () => {
     await migratePaymentAcceptance(dataSource);
     const database = new MariaDatabase(beside(dataSource), new PaymentClock());
     const insert = (order: string) =>
-      database.change(sql`INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES ('main', ${order})`);
+      database.change`INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES ('main', ${order})`;
     for (const order of ['a', 'A', 'a ', 'ä', 'a\u0301', '😀']) await insert(order);
     const same: unknown = await insert('a').catch((error: unknown) => error);
     const long: unknown = await insert('x'.repeat(256)).catch((error: unknown) => error);
@@ -130,13 +130,13 @@ describe('a server with other settings', () => {
     'STRICT_TRANS_TABLES,EMPTY_STRING_IS_NULL',
   ])('is refused: sql_mode "%s"', async (mode) => {
     const database = new MariaDatabase(beside(await connect(), 1), new PaymentClock());
-    await database.change(rawSql(`SET SESSION sql_mode = '${mode}'`));
+    await database.change`${rawSql(`SET SESSION sql_mode = '${mode}'`)}`;
     await expect(database.verify()).rejects.toThrow(/sql_mode/);
   });
 
   test('is refused: connections without autocommit', async () => {
     const database = new MariaDatabase(beside(await connect(), 1), new PaymentClock());
-    await database.change(rawSql('SET SESSION autocommit = 0'));
+    await database.change`${rawSql('SET SESSION autocommit = 0')}`;
     await expect(database.verify()).rejects.toThrow(/autocommit = 0/);
   });
 });
@@ -175,11 +175,11 @@ describe('a server without a connection for the module', () => {
 describe('timestamps', () => {
   test.each(['+05:30', '-11:00', 'SYSTEM'])("do not depend on the session's time zone: %s", async (zone) => {
     const database = new MariaDatabase(beside(await connect({ timezone: '+03:00' }), 1), new PaymentClock());
-    await database.change(rawSql(`SET SESSION time_zone = '${zone}'`));
+    await database.change`${rawSql(`SET SESSION time_zone = '${zone}'`)}`;
     const { dialect } = database;
-    const [row] = await database.rows<{ now: Date }>(sql`SELECT ${dialect.epochMs(dialect.now(0))} AS now`, {
+    const [row] = await database.rows<{ now: Date }>({
       now: instant,
-    });
+    })`SELECT ${dialect.epochMs(dialect.now(0))} AS now`;
     expect(Math.abs(Number(row?.now) - Date.now())).toBeLessThan(5_000);
   });
 });

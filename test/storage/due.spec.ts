@@ -81,43 +81,38 @@ describe('what is due', () => {
   async function write(bills: readonly BillAt[], refused: Refusals): Promise<void> {
     const { database } = records;
     for (const table of ['callback', 'bill', 'shop_order']) {
-      await database.change(sql`DELETE FROM payment_acceptance.${rawSql(table)}`);
+      await database.change`DELETE FROM payment_acceptance.${rawSql(table)}`;
     }
-    await database.change(sql`UPDATE payment_acceptance.shop_state SET refused_since = NULL, probe_at = NULL`);
+    await database.change`UPDATE payment_acceptance.shop_state SET refused_since = NULL, probe_at = NULL`;
     for (const [shop, probe] of Object.entries(refused)) {
-      await database.change(
-        sql`UPDATE payment_acceptance.shop_state SET refused_since = ${at(-1)}, probe_at = ${at(probe)} WHERE shop = ${shop}`,
-      );
+      await database.change`
+        UPDATE payment_acceptance.shop_state SET refused_since = ${at(-1)}, probe_at = ${at(probe)} WHERE shop = ${shop}`;
     }
     if (bills.length === 0) return;
     const rows = bills.map((each) => ({ ...each, id: randomUUID() }));
-    await database.change(
-      sql`INSERT INTO payment_acceptance.shop_order (shop, order_id)
-       VALUES ${join(
-         rows.map(({ shop, id }) => sql`(${shop}, ${id})`),
-         ', ',
-       )}`,
-    );
+    await database.change`INSERT INTO payment_acceptance.shop_order (shop, order_id)
+      VALUES ${join(
+        rows.map(({ shop, id }) => sql`(${shop}, ${id})`),
+        ', ',
+      )}`;
     const values = rows.map(
       ({ id, shop, known, checkAfter, nextCheck, leaseUntil }) =>
         sql`(${id}, ${shop}, ${shop}, ${id}, 1, 'OPEN', 10.50, 'RUB', false, 'normal', 'c', true, ${known ? id : null}, ${at(0)},
           ${at(0)}, ${at(checkAfter)}, ${at(nextCheck)}, ${at(leaseUntil)})`,
     );
-    await database.change(
-      sql`INSERT INTO payment_acceptance.bill (intent_id, shop, shop_id, order_id, attempt, state, amount, currency, payer_pays_commission,
-         type, custom, custom_given, bill_id, created_at, opened_at, check_after, next_check_at, lease_until)
-       VALUES ${join(values, ', ')}`,
-    );
+    await database.change`
+      INSERT INTO payment_acceptance.bill (intent_id, shop, shop_id, order_id, attempt, state, amount, currency, payer_pays_commission,
+        type, custom, custom_given, bill_id, created_at, opened_at, check_after, next_check_at, lease_until)
+      VALUES ${join(values, ', ')}`;
     const callbacks = rows.flatMap(({ id, shop, callbacks: of }) =>
       of.map(
         (due) => sql`(${randomUUID()}, 'postback', ${shop}, ${id}, 'match', '{}', '{}', ${at(-600)}, TRUE, ${at(due)})`,
       ),
     );
     if (callbacks.length === 0) return;
-    await database.change(
-      sql`INSERT INTO payment_acceptance.callback (id, kind, shop, intent_id, digest, corroboration, fields, received_at,
-         pending, due_at) VALUES ${join(callbacks, ', ')}`,
-    );
+    await database.change`
+      INSERT INTO payment_acceptance.callback (id, kind, shop, intent_id, digest, corroboration, fields, received_at,
+      pending, due_at) VALUES ${join(callbacks, ', ')}`;
   }
 
   /** The next moment, to the second that it was written with. */

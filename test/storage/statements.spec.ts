@@ -33,14 +33,12 @@ describe('a statement', () => {
       decimal: string;
       property: string;
       absent: string | null;
-    }>(
-      sql`SELECT ${dialect.iso(at)} AS iso, ${dialect.epochMs(at)} AS at, NULL AS none,
-         ${dialect.msBetween(at, dialect.instant(Date.UTC(2026, 1, 3, 4, 5, 7, 0)))} AS ms, 1 = 1 AS yes, 1 = 2 AS "no",
-         ${dialect.text(sql`b.amount`)} AS "decimal", ${dialect.jsonText('b.object', 'some')} AS property,
-         ${dialect.jsonText('b.object', 'other')} AS absent
-       FROM (SELECT 12.50 AS amount, d.object FROM (${object('{"some":"text ?"}')}) d) b`,
-      { at: instant, none: instant, ms: integer, yes: flag, no: flag },
-    );
+    }>({ at: instant, none: instant, ms: integer, yes: flag, no: flag })`
+      SELECT ${dialect.iso(at)} AS iso, ${dialect.epochMs(at)} AS at, NULL AS none,
+        ${dialect.msBetween(at, dialect.instant(Date.UTC(2026, 1, 3, 4, 5, 7, 0)))} AS ms, 1 = 1 AS yes, 1 = 2 AS "no",
+        ${dialect.text(sql`b.amount`)} AS "decimal", ${dialect.jsonText('b.object', 'some')} AS property,
+        ${dialect.jsonText('b.object', 'other')} AS absent
+      FROM (SELECT 12.50 AS amount, d.object FROM (${object('{"some":"text ?"}')}) d) b`;
     expect(row).toEqual({
       iso: '2026-02-03T04:05:06.789Z',
       at: new Date('2026-02-03T04:05:06.789Z'),
@@ -58,9 +56,10 @@ describe('a statement', () => {
     const { dialect } = records.database;
     const array = dialect.jsonArray({ shopName: 'shop', waits: 'refused_reason' }, 'shop');
     const read = () =>
-      records.database.rows<{ all: object }>(sql`SELECT ${array} AS "all" FROM payment_acceptance.shop_state`, {
+      records.database.rows<{ all: object }>({
         all: json,
-      });
+      })`
+        SELECT ${array} AS "all" FROM payment_acceptance.shop_state`;
     expect(await read()).toEqual([{ all: [] }]);
     for (const shop of ['b', 'a']) await addShop(shop);
     expect(await read()).toEqual([
@@ -79,17 +78,14 @@ describe('a statement', () => {
     const { database, clock } = records;
     await addShop('changed');
     const refuse = () =>
-      database.change(
-        sql`UPDATE payment_acceptance.shop_state SET refused_since = ${database.dialect.now(database.offsetMs)}
-         WHERE shop = ${'changed'} AND refused_since IS NULL`,
-      );
+      database.change`
+        UPDATE payment_acceptance.shop_state SET refused_since = ${database.dialect.now(database.offsetMs)}
+        WHERE shop = ${'changed'} AND refused_since IS NULL`;
     clock.advance(3_600_000);
     expect([await refuse(), await refuse()]).toEqual([1, 0]);
-    const [row] = await database.rows<{ since: Date }>(
-      sql`SELECT ${database.dialect.epochMs('refused_since')} AS since FROM payment_acceptance.shop_state
-       WHERE shop = 'changed'`,
-      { since: instant },
-    );
+    const [row] = await database.rows<{ since: Date }>({ since: instant })`
+      SELECT ${database.dialect.epochMs('refused_since')} AS since FROM payment_acceptance.shop_state
+      WHERE shop = 'changed'`;
     expect(Math.abs(Number(row?.since) - Date.now() - 3_600_000)).toBeLessThan(60_000);
   });
 
@@ -98,13 +94,9 @@ describe('a statement', () => {
       ? sql`SELECT ${text} AS object`
       : sql`SELECT ${text}::jsonb AS object`;
   const addShop = (shop: string) =>
-    records.database.change(
-      sql`INSERT INTO payment_acceptance.shop_state (shop, next_request_at)
-       VALUES (${shop}, ${records.database.dialect.now(0)})`,
-    );
+    records.database.change`INSERT INTO payment_acceptance.shop_state (shop, next_request_at)
+      VALUES (${shop}, ${records.database.dialect.now(0)})`;
   const shopsIn = (shops: string[]) =>
-    records.database.rows<{ shop: string }>(
-      sql`SELECT shop FROM payment_acceptance.shop_state WHERE shop ${records.database.dialect.oneOf(shops, 'text')}`,
-      {},
-    );
+    records.database.rows<{ shop: string }>({})`
+      SELECT shop FROM payment_acceptance.shop_state WHERE shop ${records.database.dialect.oneOf(shops, 'text')}`;
 });

@@ -17,7 +17,6 @@ import { ResultStore } from '../../libs/payment-acceptance/src/callbacks/storage
 import { MariaDatabase } from '../../libs/payment-acceptance/src/database/mariadb/maria.database.js';
 import type { PostgresDatabase } from '../../libs/payment-acceptance/src/database/postgres/postgres.database.js';
 import { PaymentRandom } from '../../libs/payment-acceptance/src/common/random.js';
-import { sql } from '../../libs/payment-acceptance/src/database/statement.js';
 import { LedgerReader } from '../support/ledger.js';
 import { Records } from './support/records.js';
 
@@ -106,7 +105,7 @@ describe('stores that both databases share', () => {
     const { database } = records;
     const id = await records.bill('A');
     const token = randomUUID();
-    await database.change(sql`UPDATE payment_acceptance.bill SET lease_token = ${token} WHERE intent_id = ${id}`);
+    await database.change`UPDATE payment_acceptance.bill SET lease_token = ${token} WHERE intent_id = ${id}`;
     const store =
       database instanceof MariaDatabase
         ? new MariaSettlementStore(database)
@@ -124,11 +123,7 @@ describe('stores that both databases share', () => {
     try {
       let reading: ReturnType<typeof read> | undefined;
       await database.transaction(async (tx) => {
-        await database.rows(
-          sql`SELECT 1 AS one FROM payment_acceptance.bill WHERE intent_id = ${id} FOR UPDATE`,
-          {},
-          tx,
-        );
+        await tx.rows({})`SELECT 1 AS one FROM payment_acceptance.bill WHERE intent_id = ${id} FOR UPDATE`;
         reading = read();
         await records.payment(id, 'p-1', {}, tx);
       });
@@ -183,9 +178,8 @@ describe('stores that both databases share', () => {
     const rest = await store.bills(span, first.at(-1), 9);
     expect([...first, ...rest].map(({ intentId }) => intentId).sort()).toEqual([...ids].sort());
     expect(first[0]!.openedAt).toBeInstanceOf(Date);
-    await records.database.change(
-      sql`UPDATE payment_acceptance.bill SET ended_at = ${records.database.dialect.now(0)} WHERE intent_id = ${ended}`,
-    );
+    await records.database.change`
+      UPDATE payment_acceptance.bill SET ended_at = ${records.database.dialect.now(0)} WHERE intent_id = ${ended}`;
     const later = { ...span, from: new Date(Date.now() + 30_000), followedSince: new Date(0) };
     expect((await store.bills(later, undefined, 9)).map(({ intentId }) => intentId)).toContain(ended);
     expect(await store.payments(ids[0]!)).toMatchObject([
@@ -231,12 +225,10 @@ describe('stores that both databases share', () => {
     const detail = { filter: {}, note: 'called Ann', count: 20 };
     const id = await store.record({ operator: 'ann', action: 'replay', target: 'dead letters', detail });
     const change = database.dialect.jsonWith('detail', { note: '' });
-    await database.change(sql`UPDATE payment_acceptance.operator_action SET detail = ${change} WHERE id = ${id}`);
+    await database.change`UPDATE payment_acceptance.operator_action SET detail = ${change} WHERE id = ${id}`;
     await store.amend(id, { count: 40 });
-    const [row] = await database.rows<{ detail: string }>(
-      sql`SELECT ${database.dialect.text('detail')} AS detail FROM payment_acceptance.operator_action WHERE id = ${id}`,
-      {},
-    );
+    const [row] = await database.rows<{ detail: string }>({})`
+      SELECT ${database.dialect.text('detail')} AS detail FROM payment_acceptance.operator_action WHERE id = ${id}`;
     expect(JSON.parse(row!.detail)).toEqual({ filter: {}, note: '', count: 40 });
   });
 
@@ -250,7 +242,7 @@ describe('stores that both databases share', () => {
     const { oldestCheckMs } = await statistics.stats(null);
     expect(oldestCheckMs).toBeGreaterThanOrEqual(400_000);
     expect((await statistics.stats('eu')).oldestCheckMs).toBeNull();
-    await records.database.change(sql`DELETE FROM payment_acceptance.callback WHERE intent_id = ${id}`);
+    await records.database.change`DELETE FROM payment_acceptance.callback WHERE intent_id = ${id}`;
     expect((await statistics.stats(null)).oldestCheckMs).toBeNull();
   });
 
@@ -259,9 +251,8 @@ describe('stores that both databases share', () => {
     const add = async (orderId: string, consumer: string, code: string | null): Promise<string> => {
       const id = await records.bill(orderId);
       await records.delivery(await records.event(id, 'payment.succeeded', {}), id, consumer, 'PENDING');
-      await records.database.change(
-        sql`UPDATE payment_acceptance.delivery SET last_error_code = ${code} WHERE intent_id = ${id}`,
-      );
+      await records.database.change`
+        UPDATE payment_acceptance.delivery SET last_error_code = ${code} WHERE intent_id = ${id}`;
       records.clock.advance(60_000);
       return id;
     };
@@ -340,10 +331,8 @@ describe('stores that both databases share', () => {
   test('refusals: the names of refused shops, so many at most', async () => {
     const { database } = records;
     for (const shop of ['c', 'a', 'b']) {
-      await database.change(
-        sql`INSERT INTO payment_acceptance.shop_state (shop, next_request_at, refused_since)
-         VALUES (${shop}, ${database.dialect.now(0)}, ${database.dialect.now(0)})`,
-      );
+      await database.change`INSERT INTO payment_acceptance.shop_state (shop, next_request_at, refused_since)
+        VALUES (${shop}, ${database.dialect.now(0)}, ${database.dialect.now(0)})`;
     }
     expect(await statisticsOf(records).refusedShops(2)).toEqual(['a', 'b']);
   });

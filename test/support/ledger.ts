@@ -116,38 +116,32 @@ export class LedgerReader {
 
   private bills(limit: number, scope: ShopScope): Promise<LedgerBill[]> {
     const { dialect } = this.database;
-    return this.database.rows<LedgerBill>(
-      sql`SELECT intent_id AS "intentId", shop, order_id AS "orderId", attempt, bill_id AS "billId", state,
-         ${dialect.text('amount')} AS amount, currency, failure, ${dialect.iso('created_at')} AS "createdAt",
-         ${dialect.iso('checked_at')} AS "checkedAt", ${dialect.iso('next_check_at')} AS "nextCheckAt",
-         last_check_error AS "lastCheckError"
-       FROM payment_acceptance.bill WHERE ${ofScope('shop', scope)} ORDER BY created_at DESC, intent_id LIMIT ${limit}`,
-      { attempt: integer },
-    );
+    return this.database.rows<LedgerBill>({ attempt: integer })`
+      SELECT intent_id AS "intentId", shop, order_id AS "orderId", attempt, bill_id AS "billId", state,
+        ${dialect.text('amount')} AS amount, currency, failure, ${dialect.iso('created_at')} AS "createdAt",
+        ${dialect.iso('checked_at')} AS "checkedAt", ${dialect.iso('next_check_at')} AS "nextCheckAt",
+        last_check_error AS "lastCheckError"
+      FROM payment_acceptance.bill WHERE ${ofScope('shop', scope)} ORDER BY created_at DESC, intent_id LIMIT ${limit}`;
   }
 
   private payments(limit: number, scope: ShopScope): Promise<LedgerEntry[]> {
     const { dialect } = this.database;
-    return this.database.rows<LedgerEntry>(
-      sql`SELECT p.shop, p.payment_id AS "paymentId", b.order_id AS "orderId", b.bill_id AS "billId", p.status,
-         ${dialect.text('p.amount')} AS amount, ${dialect.text('p.amount_received')} AS "amountReceived", p.currency,
-         p.from_card AS "fromCard", p.verdict, ${dialect.iso('p.first_seen_at')} AS "firstSeenAt"
-       FROM payment_acceptance.payment p JOIN payment_acceptance.bill b ON b.intent_id = p.intent_id
-       WHERE ${ofScope('p.shop', scope)} ORDER BY p.first_seen_at DESC, p.payment_id LIMIT ${limit}`,
-      {},
-    );
+    return this.database.rows<LedgerEntry>({})`
+      SELECT p.shop, p.payment_id AS "paymentId", b.order_id AS "orderId", b.bill_id AS "billId", p.status,
+        ${dialect.text('p.amount')} AS amount, ${dialect.text('p.amount_received')} AS "amountReceived", p.currency,
+        p.from_card AS "fromCard", p.verdict, ${dialect.iso('p.first_seen_at')} AS "firstSeenAt"
+      FROM payment_acceptance.payment p JOIN payment_acceptance.bill b ON b.intent_id = p.intent_id
+      WHERE ${ofScope('p.shop', scope)} ORDER BY p.first_seen_at DESC, p.payment_id LIMIT ${limit}`;
   }
 
   private callbacks(limit: number, scope: ShopScope): Promise<LedgerCallback[]> {
     const { dialect } = this.database;
-    return this.database.rows<LedgerCallback>(
-      sql`SELECT c.id, c.kind, c.shop, b.bill_id AS "billId", c.order_id AS "orderId",
-         c.bill_id AS "trsId", c.status, c.digest, ${dialect.text('c.corroboration')} AS corroboration, c.pending,
-         c.asks, c.outcome, ${dialect.iso('c.received_at')} AS "receivedAt"
-       FROM payment_acceptance.callback c LEFT JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id
-       WHERE ${ofScope('c.shop', scope)} ORDER BY c.received_at DESC, c.id LIMIT ${limit}`,
-      { corroboration: json, pending: flag, asks: integer },
-    );
+    return this.database.rows<LedgerCallback>({ corroboration: json, pending: flag, asks: integer })`
+      SELECT c.id, c.kind, c.shop, b.bill_id AS "billId", c.order_id AS "orderId",
+        c.bill_id AS "trsId", c.status, c.digest, ${dialect.text('c.corroboration')} AS corroboration, c.pending,
+        c.asks, c.outcome, ${dialect.iso('c.received_at')} AS "receivedAt"
+      FROM payment_acceptance.callback c LEFT JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id
+      WHERE ${ofScope('c.shop', scope)} ORDER BY c.received_at DESC, c.id LIMIT ${limit}`;
   }
 
   private events(limit: number, scope: ShopScope): Promise<LedgerEvent[]> {
@@ -156,23 +150,19 @@ export class LedgerReader {
       { consumer: 'd.consumer', state: 'd.state', attempts: 'd.attempts', lastError: 'd.last_error' },
       'd.consumer',
     );
-    return this.database.rows<LedgerEvent>(
-      sql`SELECT e.id, e.name, e.shop, b.order_id AS "orderId", b.bill_id AS "billId",
-         ${dialect.jsonText('e.payload', 'paymentId')} AS "paymentId", ${dialect.iso('e.occurred_at')} AS "occurredAt",
-         (SELECT ${deliveries} FROM payment_acceptance.delivery d WHERE d.event_id = e.id) AS deliveries
-       FROM payment_acceptance.event e JOIN payment_acceptance.bill b ON b.intent_id = e.intent_id
-       WHERE ${ofScope('e.shop', scope)} ORDER BY e.seq DESC LIMIT ${limit}`,
-      { deliveries: json },
-    );
+    return this.database.rows<LedgerEvent>({ deliveries: json })`
+      SELECT e.id, e.name, e.shop, b.order_id AS "orderId", b.bill_id AS "billId",
+        ${dialect.jsonText('e.payload', 'paymentId')} AS "paymentId", ${dialect.iso('e.occurred_at')} AS "occurredAt",
+        (SELECT ${deliveries} FROM payment_acceptance.delivery d WHERE d.event_id = e.id) AS deliveries
+      FROM payment_acceptance.event e JOIN payment_acceptance.bill b ON b.intent_id = e.intent_id
+      WHERE ${ofScope('e.shop', scope)} ORDER BY e.seq DESC LIMIT ${limit}`;
   }
 
   private reviews(which: Statement, limit: number): Promise<LedgerReview[]> {
     const { dialect } = this.database;
-    return this.database.rows<LedgerReview>(
-      sql`SELECT r.id, r.shop, r.order_id AS "orderId", b.bill_id AS "billId", r.payment_id AS "paymentId",
-         r.reason, r.state, ${dialect.text('r.detail')} AS detail, ${dialect.iso('r.opened_at')} AS "openedAt"
-       FROM payment_acceptance.review r JOIN payment_acceptance.bill b ON b.intent_id = r.intent_id WHERE ${which} LIMIT ${limit}`,
-      { detail: json },
-    );
+    return this.database.rows<LedgerReview>({ detail: json })`
+      SELECT r.id, r.shop, r.order_id AS "orderId", b.bill_id AS "billId", r.payment_id AS "paymentId",
+        r.reason, r.state, ${dialect.text('r.detail')} AS detail, ${dialect.iso('r.opened_at')} AS "openedAt"
+      FROM payment_acceptance.review r JOIN payment_acceptance.bill b ON b.intent_id = r.intent_id WHERE ${which} LIMIT ${limit}`;
   }
 }

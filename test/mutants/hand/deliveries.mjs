@@ -177,9 +177,9 @@ export const mutants = [
     name: 'failure-without-token',
     breaks: 'An attempt that fails late takes no lease from the one that has taken its delivery over.',
     file: `${src}/events/storage/delivery.store.ts`,
-    find: 'lease_until = NULL, ${outcome}\n         WHERE id = ${delivery.id} AND lease_token = ${delivery.token}',
+    find: 'lease_until = NULL, ${outcome}\n        WHERE id = ${delivery.id} AND lease_token = ${delivery.token}',
     replace:
-      'lease_until = NULL, ${outcome}\n         WHERE id = ${delivery.id} AND ${delivery.token}::uuid IS NOT NULL',
+      'lease_until = NULL, ${outcome}\n        WHERE id = ${delivery.id} AND ${delivery.token}::uuid IS NOT NULL',
     tests: ['test/invariants/08-attempts-are-counted.spec.ts'],
     pattern: 'fails late',
   },

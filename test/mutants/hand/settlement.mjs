@@ -148,7 +148,7 @@ export const mutants = [
     name: 'running-payment-expires',
     breaks: 'A bill with a payment that is NEW does not expire.',
     file: `${src}/domain/decision-builder.ts`,
-    find: 'rows.some(mayHoldMoney) ? Math.max(endOfLife, horizon) : endOfLife',
+    find: 'mayBePaid ? Math.max(endOfLife, horizon) : endOfLife',
     replace: 'endOfLife',
     tests: ['test/invariants/15-time-is-injected.spec.ts'],
     pattern: 'unless a payment of it is in progress',

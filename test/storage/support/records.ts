@@ -45,16 +45,14 @@ export class Records {
   ): Promise<string> {
     const id = randomUUID();
     if (attempt === 1) {
-      await this.database.change(
-        sql`INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES (${shop}, ${orderId})`,
-      );
+      await this.database.change`
+        INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES (${shop}, ${orderId})`;
     }
-    await this.database.change(
-      sql`INSERT INTO payment_acceptance.bill (intent_id, shop, shop_id, order_id, attempt, state, amount, currency, payer_pays_commission,
-         type, custom, custom_given, bill_id, created_at, opened_at, check_after)
-       VALUES (${id}, ${shop}, ${shop}, ${orderId}, ${attempt}, ${state}, ${amount}, 'RUB', false, 'normal', 'c', true, ${billId}, ${this.now()},
-         ${this.now()}, ${this.now()})`,
-    );
+    await this.database.change`
+      INSERT INTO payment_acceptance.bill (intent_id, shop, shop_id, order_id, attempt, state, amount, currency, payer_pays_commission,
+        type, custom, custom_given, bill_id, created_at, opened_at, check_after)
+      VALUES (${id}, ${shop}, ${shop}, ${orderId}, ${attempt}, ${state}, ${amount}, 'RUB', false, 'normal', 'c', true, ${billId}, ${this.now()},
+        ${this.now()}, ${this.now()})`;
     return id;
   }
 
@@ -68,56 +66,48 @@ export class Records {
     }: { status?: string; verdict?: string; amount?: string } = {},
     within?: OwnTransaction,
   ): Promise<void> {
-    await this.database.change(
-      sql`INSERT INTO payment_acceptance.payment (shop, payment_id, intent_id, status, amount, currency, service_created_at,
-         service_status, verdict, first_seen_at, changed_at)
-       VALUES (${shopOf(intentId)}, ${paymentId}, ${intentId}, ${status}, ${amount}, 'RUB', '2026-01-01 10:00:00',
-         ${status}, ${verdict}, ${this.now()}, ${this.now()})`,
-      within,
-    );
+    await (within ?? this.database).change`
+      INSERT INTO payment_acceptance.payment (shop, payment_id, intent_id, status, amount, currency, service_created_at,
+        service_status, verdict, first_seen_at, changed_at)
+      VALUES (${shopOf(intentId)}, ${paymentId}, ${intentId}, ${status}, ${amount}, 'RUB', '2026-01-01 10:00:00',
+        ${status}, ${verdict}, ${this.now()}, ${this.now()})`;
   }
 
   /** Marks the order as first paid by this payment. */
   async firstPayment(orderId: string, paymentId: string): Promise<void> {
-    await this.database.change(
-      sql`UPDATE payment_acceptance.shop_order SET first_payment_id = ${paymentId} WHERE order_id = ${orderId}`,
-    );
+    await this.database.change`
+      UPDATE payment_acceptance.shop_order SET first_payment_id = ${paymentId} WHERE order_id = ${orderId}`;
   }
 
   async event(intentId: string, name: string, payload: object): Promise<string> {
     const id = randomUUID();
-    await this.database.change(
-      sql`INSERT INTO payment_acceptance.event (id, ${KEY}, name, shop, intent_id, payload, occurred_at)
-       VALUES (${id}, ${id}, ${name}, ${shopOf(intentId)}, ${intentId}, ${JSON.stringify(payload)}, ${this.now()})`,
-    );
+    await this.database.change`
+      INSERT INTO payment_acceptance.event (id, ${KEY}, name, shop, intent_id, payload, occurred_at)
+      VALUES (${id}, ${id}, ${name}, ${shopOf(intentId)}, ${intentId}, ${JSON.stringify(payload)}, ${this.now()})`;
     return id;
   }
 
   async delivery(eventId: string, intentId: string, consumer: string, state: string): Promise<void> {
-    await this.database.change(
-      sql`INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, attempts, due_at,
-         last_error)
-       SELECT id, name, seq, ${intentId}, ${consumer}, ${state}, 3, ${this.now()}, 'SomeError: says why'
-       FROM payment_acceptance.event WHERE id = ${eventId}`,
-    );
+    await this.database.change`
+      INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, attempts, due_at,
+        last_error)
+      SELECT id, name, seq, ${intentId}, ${consumer}, ${state}, 3, ${this.now()}, 'SomeError: says why'
+      FROM payment_acceptance.event WHERE id = ${eventId}`;
   }
 
   /** Registers a consumer, as an instance that hosts it does. */
   async consumer(name: string): Promise<void> {
-    await this.database.change(
-      sql`INSERT INTO payment_acceptance.consumer (name, event_name, last_seen_at)
-       VALUES (${name}, 'payment.succeeded', ${this.now()})`,
-    );
+    await this.database.change`INSERT INTO payment_acceptance.consumer (name, event_name, last_seen_at)
+      VALUES (${name}, 'payment.succeeded', ${this.now()})`;
   }
 
   async review(intentId: string, paymentId: string | null, detail: object): Promise<string> {
     const id = randomUUID();
-    await this.database.change(
-      sql`INSERT INTO payment_acceptance.review (id, ${KEY}, shop, order_id, intent_id, payment_id, reason, detail, state,
-         opened_at)
-       SELECT ${id}, ${id}, shop, order_id, intent_id, ${paymentId}, 'wrong-amount', ${JSON.stringify(detail)}, 'OPEN', ${this.now()}
-       FROM payment_acceptance.bill WHERE intent_id = ${intentId}`,
-    );
+    await this.database.change`
+      INSERT INTO payment_acceptance.review (id, ${KEY}, shop, order_id, intent_id, payment_id, reason, detail, state,
+        opened_at)
+      SELECT ${id}, ${id}, shop, order_id, intent_id, ${paymentId}, 'wrong-amount', ${JSON.stringify(detail)}, 'OPEN', ${this.now()}
+      FROM payment_acceptance.bill WHERE intent_id = ${intentId}`;
     return id;
   }
 
@@ -136,12 +126,11 @@ export class Records {
     status?: string | null;
     asks?: number;
   }): Promise<void> {
-    await this.database.change(
-      sql`INSERT INTO payment_acceptance.callback (id, kind, shop, intent_id, digest, corroboration, fields, received_at,
-         pending, due_at, outcome, status, asks)
-       VALUES (${randomUUID()}, ${kind}, 'main', ${intentId ?? null}, 'match', ${JSON.stringify(corroboration)}, '{"a":"b"}',
-         ${this.now()}, ${pending}, ${this.now()}, ${pending ? null : 'confirmed'}, ${status}, ${asks})`,
-    );
+    await this.database.change`
+      INSERT INTO payment_acceptance.callback (id, kind, shop, intent_id, digest, corroboration, fields, received_at,
+        pending, due_at, outcome, status, asks)
+      VALUES (${randomUUID()}, ${kind}, 'main', ${intentId ?? null}, 'match', ${JSON.stringify(corroboration)}, '{"a":"b"}',
+        ${this.now()}, ${pending}, ${this.now()}, ${pending ? null : 'confirmed'}, ${status}, ${asks})`;
   }
 
   now(): Statement {

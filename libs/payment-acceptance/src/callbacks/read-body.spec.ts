@@ -53,6 +53,13 @@ describe('a body', () => {
   });
 });
 
+test('a value of a form keeps the character that is a byte order mark at the beginning of a body', async () => {
+  expect(await fieldsOf('\ufeffInvId=\ufeffA-1&OutSum=%EF%BB%BF1.00')).toEqual({
+    InvId: '\ufeffA-1',
+    OutSum: '\ufeff1.00',
+  });
+});
+
 test('a form keeps a last character whose bytes end in A0, and loses the line end after it', async () => {
   const { fields } = await parseBytes(Buffer.from('InvId=A-1&custom=ЗАКАЗ-Р\r\n'), {});
   expect(fields).toEqual({ InvId: 'A-1', custom: 'ЗАКАЗ-Р' });

@@ -91,9 +91,9 @@ export async function parseBytes(
       return unreadable('must be a multipart form, as its Content-Type says');
     }
   }
-  const decoder = decoderOf(typeof body === 'string' ? '' : contentType);
-  const text = decoder.decode(content);
-  if (!/^\s*[[{]/.test(text)) return { fields: collectFields(pairsOf(content, decoder)), bytes };
+  const type = typeof body === 'string' ? '' : contentType;
+  const text = decoderOf(type).decode(content);
+  if (!/^\s*[[{]/.test(text)) return { fields: collectFields(pairsOf(content, type)), bytes };
   try {
     return { fields: JSON.parse(withNumbersAsText(text)) as unknown, bytes };
   } catch {
@@ -130,20 +130,23 @@ const EXPANSIONS: Readonly<Record<string, Expansion | undefined>> = {
 };
 
 /** The decoder for the `charset` of a Content-Type: UTF-8 if it has none or an unknown one. */
-function decoderOf(contentType: string): { decode(bytes: Uint8Array): string } {
+function decoderOf(contentType: string, options = { ignoreBOM: false }): { decode(bytes: Uint8Array): string } {
   const [, charset = 'utf-8'] = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType) ?? [];
   try {
-    return new TextDecoder(charset);
+    return new TextDecoder(charset, options);
   } catch {
-    return new TextDecoder();
+    return new TextDecoder('utf-8', options);
   }
 }
 
-function* pairsOf(form: Buffer, decoder: { decode(bytes: Uint8Array): string }): Generator<[string, string]> {
+function* pairsOf(form: Buffer, contentType: string): Generator<[string, string]> {
+  const names = decoderOf(contentType);
+  // A value may begin with the character that is a byte order mark elsewhere.
+  const values = decoderOf(contentType, { ignoreBOM: true });
   for (const pair of trimmed(form).toString('latin1').split('&')) {
     if (pair === '') continue;
     const [name = ''] = pair.split('=', 1);
-    yield [decoder.decode(percentDecode(name)), decoder.decode(percentDecode(pair.slice(name.length + 1)))];
+    yield [names.decode(percentDecode(name)), values.decode(percentDecode(pair.slice(name.length + 1)))];
   }
 }
 

@@ -5,10 +5,11 @@ import { DEFAULT_SCHEMA, isSchemaName, SCHEMA_NAME_RULE } from '../common/schema
 import type { Dialect } from './dialect.js';
 import type { Connection, ConnectionSource } from './connection-source.js';
 import { Connections, type ConnectionCloser } from './connections.js';
-import { HostTransaction, type Answer } from './host-transaction.js';
+import type { HostTransaction } from './host-transaction.js';
 import { OwnTransaction } from './own-transaction.js';
 import { isConflict, isReadOnly } from './query-errors.js';
-import { flag, readRows, type ColumnReaders } from './reading.js';
+import { Queryable, type Answer } from './queryable.js';
+import { flag } from './reading.js';
 import { rawSql, sql, type Statement } from './statement.js';
 import { PaymentReadOnlyDatabaseError, PaymentStatementTimeoutError } from './database.errors.js';
 import { withStatementTimeout } from './statement-timeout.js';
@@ -56,7 +57,7 @@ export function keyOf(table: KeyedTable): Statement {
 }
 
 /** A database with our tables, as our statements use it. Open it with `openDatabase`. */
-export abstract class Database implements ConnectionCloser {
+export abstract class Database extends Queryable implements ConnectionCloser {
   /** The SQL that differs between databases. */
   abstract readonly dialect: Dialect;
   /** Prefix of each of our tables' names. */
@@ -76,6 +77,7 @@ export abstract class Database implements ConnectionCloser {
     private readonly clock: PaymentClock,
     { schema = DEFAULT_SCHEMA, probe = new PaymentProbe() }: DatabaseSettings = {},
   ) {
+    super();
     this.schema = schema;
     this.probe = probe;
     this.connections = new Connections(source, this);
@@ -129,27 +131,15 @@ export abstract class Database implements ConnectionCloser {
     return this.dialect.now(this.offsetMs + laterMs);
   }
 
-  /** Executes a statement and returns its rows. */
-  async rows<Row>(statement: Statement, reading: ColumnReaders<Row>, within?: EnclosingTransaction): Promise<Row[]> {
-    return readRows((await this.run(statement, within, 'rows')).rows, reading);
+  override run(statement: Statement): Promise<Answer> {
+    return this.runIn(undefined, statement);
   }
 
-  /** Executes a statement and returns the number of affected rows. */
-  async change(statement: Statement, within?: EnclosingTransaction): Promise<number> {
-    return (await this.run(statement, within, 'count')).changed;
-  }
-
-  private run(
-    statement: Statement,
-    within: EnclosingTransaction | undefined,
-    gives: 'rows' | 'count',
-  ): Promise<Answer> {
+  /** Executes a statement in the transaction, or on a connection of its own. */
+  runIn(transaction: OwnTransaction | undefined, statement: Statement): Promise<Answer> {
     const { values, timeoutMs } = statement;
-    if (within instanceof HostTransaction) {
-      return this.sendProbed(statement.text(within.parameter), (text) => within.send(text, values, gives));
-    }
     const whole = statement.text(this.dialect.parameter);
-    return this.sendProbed(whole, (text) => this.answer(text, values, within, timeoutMs));
+    return this.sendProbed(whole, (text) => this.answer(text, values, transaction, timeoutMs));
   }
 
   /** Sends SQL unchanged, in the transaction or on a connection of its own. */
@@ -179,7 +169,7 @@ export abstract class Database implements ConnectionCloser {
 
   /** Holds one connection for all statements of the work, in no transaction. */
   async holding<T>(work: (held: OwnTransaction) => Promise<T>): Promise<T> {
-    const held = new OwnTransaction(await this.connections.connect());
+    const held = new OwnTransaction(this, await this.connections.connect());
     try {
       return await work(held);
     } finally {
@@ -189,7 +179,7 @@ export abstract class Database implements ConnectionCloser {
   }
 
   /** @param send gets the text with the actual names of our tables */
-  protected async sendProbed<T>(statement: string, send: (text: string) => Promise<T>): Promise<T> {
+  async sendProbed<T>(statement: string, send: (text: string) => Promise<T>): Promise<T> {
     const { name, text } = this.sent(statement);
     this.probe.reached(`before ${name}`);
     const answer = await send(text);
@@ -208,7 +198,7 @@ export abstract class Database implements ConnectionCloser {
     const bounds = await this.bounds(UNATTENDED_MS);
     const began = performance.now();
     for (let attempt = 1; ; attempt += 1) {
-      const tx = new OwnTransaction(await connections.connect());
+      const tx = new OwnTransaction(this, await connections.connect());
       tx.isPipelined = this.isPipelined(tx.connection);
       try {
         const result = await this.attempt(tx, bounds, work, readsFirst);
@@ -283,12 +273,9 @@ export abstract class Database implements ConnectionCloser {
     if (ids.length === 0) return [];
     const { byPrimaryKey, rowLockClause: locking, oneOf, text } = this.dialect;
     const key = sql`t.${keyOf(table)}`;
-    const rows = await this.rows<{ id: string }>(
-      sql`SELECT ${text(key)} AS id FROM payment_acceptance.${rawSql(table)} t ${byPrimaryKey}
-       WHERE ${key} ${oneOf(ids, table === 'delivery' ? 'bigint' : 'uuid')} AND ${condition} ${locking} SKIP LOCKED`,
-      {},
-      tx,
-    );
+    const rows = await tx.rows<{ id: string }>({})`
+      SELECT ${text(key)} AS id FROM payment_acceptance.${rawSql(table)} t ${byPrimaryKey}
+      WHERE ${key} ${oneOf(ids, table === 'delivery' ? 'bigint' : 'uuid')} AND ${condition} ${locking} SKIP LOCKED`;
     const locked = new Set(rows.map(({ id }) => id));
     return ids.filter((id) => locked.has(id));
   }
@@ -296,10 +283,8 @@ export abstract class Database implements ConnectionCloser {
   /** Deletes locked rows; returns their number. */
   delete(tx: OwnTransaction, table: 'callback', ids: readonly string[]): Promise<number> {
     const { inKeyOrder, oneOf } = this.dialect;
-    return this.change(
-      sql`DELETE FROM payment_acceptance.${rawSql(table)} WHERE id ${oneOf(ids, 'uuid')} ${inKeyOrder(ids.length)}`,
-      tx,
-    );
+    return tx.change`
+      DELETE FROM payment_acceptance.${rawSql(table)} WHERE id ${oneOf(ids, 'uuid')} ${inKeyOrder(ids.length)}`;
   }
 
   /** Whether nothing was done, for a reason that will not recur. */

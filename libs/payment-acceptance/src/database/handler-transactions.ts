@@ -1,5 +1,5 @@
 import { TimeoutError, withTimeout } from '../common/timeout.js';
-import type { EnclosingTransaction } from './database.js';
+import type { Database, EnclosingTransaction } from './database.js';
 import {
   HandlerIdleError,
   HandlerTransactionEndedError,
@@ -34,8 +34,10 @@ export interface TransactionLimits {
 const ASSUMED_POOL: PaymentTransactionsPool = { size: 10, free: () => 10 };
 
 /** Where the module's statements in a layer's transaction are sent: on its connection if that is known, else by the layer. */
-function enclosingTransaction(layer: PaymentTransactions, tx: unknown): EnclosingTransaction {
-  return isOfDriver(layer) ? new OwnTransaction(layer.connectionOf(tx), tx) : new HostTransaction(layer, tx);
+function enclosingTransaction(database: Database, layer: PaymentTransactions, tx: unknown): EnclosingTransaction {
+  return isOfDriver(layer)
+    ? new OwnTransaction(database, layer.connectionOf(tx), tx)
+    : new HostTransaction(database, layer, tx);
 }
 
 /** How long a layer may take to notice that its session is gone, in milliseconds. */
@@ -73,7 +75,7 @@ export class HandlerTransactions {
     try {
       const identify = (tx: unknown): Promise<HostIdentity> => {
         verify(tx);
-        return sessions.identify(enclosingTransaction(layer, tx));
+        return sessions.identify(enclosingTransaction(sessions.database, layer, tx));
       };
       layerIdentity = await withTimeout(VERIFY_TIMEOUT_MS, layer.run(identify, limits));
     } catch (error) {
@@ -138,7 +140,8 @@ class HostAttempt {
 
   async run(work: (within: EnclosingTransaction) => Promise<void>): Promise<void> {
     const { signal, unattendedMs: timeoutMs, isCommitted } = this.limits;
-    const inside = (tx: unknown): Promise<void> => this.inside(enclosingTransaction(this.layer, tx), work);
+    const inside = (tx: unknown): Promise<void> =>
+      this.inside(enclosingTransaction(this.sessions.database, this.layer, tx), work);
     const running = Promise.resolve()
       .then(() => this.layer.run(inside, { signal, timeoutMs }))
       .finally(() => (this.isReleased = true));

@@ -1,24 +1,28 @@
 import type { PaymentTransactions, Scalar } from './payment-transactions.js';
+import { Queryable, type Answer } from './queryable.js';
+import type { Statement } from './statement.js';
 
-/** A driver's answer. */
-export interface Answer {
-  readonly rows: readonly Record<string, unknown>[];
-  /** How many rows INSERT, UPDATE or DELETE has affected. */
-  readonly changed: number;
+/** Knows the actual names of our tables. */
+interface TextSender {
+  sendProbed<T>(statement: string, send: (text: string) => Promise<T>): Promise<T>;
 }
 
 /** A transaction that a data layer of the host's has begun, for statements of ours. They bind scalars only. */
-export class HostTransaction {
+export class HostTransaction extends Queryable {
   constructor(
+    private readonly sender: TextSender,
     private readonly layer: PaymentTransactions,
     /** What the layer calls its transaction: the handler writes through it. */
     readonly tx: unknown,
-  ) {}
+  ) {
+    super();
+  }
 
-  readonly parameter = (place: number): string => (this.layer.placeholders === '?' ? '?' : `$${place}`);
-
-  async send(text: string, values: readonly unknown[], resultKind: 'rows' | 'count'): Promise<Answer> {
-    const { rows, rowCount } = await this.layer.query(this.tx, text, values as readonly Scalar[], resultKind);
-    return { rows: rows as Answer['rows'], changed: rowCount };
+  override run(statement: Statement, gives: 'rows' | 'count'): Promise<Answer> {
+    const whole = statement.text((place) => (this.layer.placeholders === '?' ? '?' : `$${place}`));
+    return this.sender.sendProbed(whole, async (text) => {
+      const { rows, rowCount } = await this.layer.query(this.tx, text, statement.values as readonly Scalar[], gives);
+      return { rows: rows as Answer['rows'], changed: rowCount };
+    });
   }
 }

@@ -12,7 +12,6 @@ import { withConnections } from './with-connections.js';
 import { migratePostgres, POSTGRES_MIGRATIONS, postgresTables } from './postgres/migrate.js';
 import { integer } from './reading.js';
 import { MIGRATION_STATEMENT_TIMEOUT_MS } from './statement-timeout.js';
-import { sql } from './statement.js';
 import { PaymentSchemaBehindError } from './database.errors.js';
 import type { OwnTransaction } from './own-transaction.js';
 
@@ -81,11 +80,9 @@ async function missing(database: Database, tx?: OwnTransaction): Promise<readonl
   const all = migrationsFor(database);
   const tables = database instanceof MariaDatabase ? mariaTables : postgresTables;
   if (!(await tables(database, tx))) return all;
-  const rows = await database.rows<{ version: number }>(
-    sql`SELECT version FROM payment_acceptance.migration`,
-    { version: integer },
-    tx,
-  );
+  const rows = await (tx ?? database).rows<{ version: number }>({
+    version: integer,
+  })`SELECT version FROM payment_acceptance.migration`;
   const present = new Set(rows.map(({ version }) => version));
   return all.filter(({ version }) => !present.has(version));
 }

@@ -1,7 +1,14 @@
 import type { Connection } from './connection-source.js';
+import { Queryable, type Answer } from './queryable.js';
+import type { Statement } from './statement.js';
+
+/** Sends statements of a transaction. */
+interface TransactionSender {
+  runIn(transaction: OwnTransaction, statement: Statement): Promise<Answer>;
+}
 
 /** A connection that several statements of the module share: a transaction of its own, or one that holds a lock. */
-export class OwnTransaction {
+export class OwnTransaction extends Queryable {
   /** After this the connection belongs to another caller, and takes no further statement from here. */
   isOver = false;
   /** How many statements are under way. */
@@ -13,7 +20,14 @@ export class OwnTransaction {
 
   /** @param tx what the handler is given, if a data layer has begun the transaction for it */
   constructor(
+    private readonly sender: TransactionSender,
     readonly connection: Connection,
     readonly tx?: unknown,
-  ) {}
+  ) {
+    super();
+  }
+
+  override run(statement: Statement): Promise<Answer> {
+    return this.sender.runIn(this, statement);
+  }
 }

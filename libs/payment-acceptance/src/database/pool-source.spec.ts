@@ -3,7 +3,6 @@ import { createTestDatabase, onPostgres } from '../../../../test/support/databas
 import { PaymentClock } from '../common/clock.js';
 import { openDatabase } from './open-database.js';
 import { openStorage } from './pool-source.js';
-import { sql } from './statement.js';
 
 onPostgres(test)('limits in the address of the storage are not those of our statements', async () => {
   const created = await createTestDatabase();
@@ -12,11 +11,8 @@ onPostgres(test)('limits in the address of the storage are not those of our stat
   });
   try {
     const database = await openDatabase(source, new PaymentClock());
-    const [row] = await database.rows<{ limits: string; slept: string }>(
-      sql`SELECT pg_sleep(0.1)::text AS slept,
-         concat_ws(' ', current_setting('statement_timeout'), current_setting('lock_timeout')) AS limits`,
-      {},
-    );
+    const [row] = await database.rows<{ limits: string; slept: string }>({})`SELECT pg_sleep(0.1)::text AS slept,
+      concat_ws(' ', current_setting('statement_timeout'), current_setting('lock_timeout')) AS limits`;
     expect(row?.limits).toBe('0 0');
   } finally {
     await source.close();

@@ -1,6 +1,5 @@
-import type { Database } from './database.js';
 import { LONG_STATEMENT_TIMEOUT_MS } from './statement-timeout.js';
-import { sql, type Statement } from './statement.js';
+import type { Statement } from './statement.js';
 import type { OwnTransaction } from './own-transaction.js';
 
 /** Rows that hold personal data, and the change that removes it. */
@@ -12,11 +11,6 @@ export interface Redactable {
 }
 
 /** Changes the rows, and returns their number. */
-export function remove(
-  database: Database,
-  { table, condition, change }: Redactable,
-  tx: OwnTransaction,
-): Promise<number> {
-  const statement = sql`UPDATE ${table} SET ${change} WHERE ${condition}`;
-  return database.change(statement.withTimeout(LONG_STATEMENT_TIMEOUT_MS), tx);
+export function remove({ table, condition, change }: Redactable, tx: OwnTransaction): Promise<number> {
+  return tx.withTimeout(LONG_STATEMENT_TIMEOUT_MS).change`UPDATE ${table} SET ${change} WHERE ${condition}`;
 }

@@ -18,10 +18,12 @@ export interface NewEvent {
   readonly payload: object;
 }
 
-/** The end of an answered check: new state, next check, lease released. */
+/** The end of a check, or an operator's decision: new state, next check, lease released. */
 export interface BillChange {
   readonly state: BillState;
   readonly nextCheckAt: Date | null;
+  /** Whether the service has answered: an operator's decision leaves the bill's failed checks as they are. */
+  readonly answered: boolean;
   readonly scheduled: boolean;
 }
 

@@ -157,7 +157,7 @@ export class BillInquiry implements LeasedWork<Inquiries> {
     } finally {
       this.asking.delete(shop.name);
       // An outage uses up none of a bill's requests: they are asked for again once their lease ends.
-      if (asked.length > 0) asked.push(...unanswered);
+      if (asked.length > 0 && !stopping.aborted) asked.push(...unanswered);
       const { creationMs: leaseMs } = this.options.leases;
       if (isCrowded && unknown.length > 0) await this.store.forgetBills(shop.name, unknown, leaseMs);
       const billsToNote = isCrowded ? asked.filter((bill) => !unknown.includes(bill)) : asked;

@@ -72,7 +72,7 @@ export class SettlementBatch {
       bill,
       traceparent: answer.traceparent,
       assertedAt: firstAssertion(claim.hints),
-      change: answer.ends ? { state, nextCheckAt, scheduled } : undefined,
+      change: answer.ends ? { state, nextCheckAt, answered: true, scheduled } : undefined,
       hints: answer.ends ? hints : { consumed: [], postponed: [] },
     });
     return { value: { ...decided, hintsLeft: claim.hints.length - hints.consumed.length } };

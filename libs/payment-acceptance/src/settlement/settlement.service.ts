@@ -172,7 +172,7 @@ export class SettlementService {
         if (!decided) return { events: [] };
         const { state } = decided;
         const nextCheckAt = nextCheck(bill, state, false, this.options.schedule, this.random.fraction());
-        const change = { state, nextCheckAt, scheduled: false };
+        const change = { state, nextCheckAt, answered: false, scheduled: false };
         const hints = { consumed: [], postponed: [] };
         const settlement = { ...decided, bill, traceparent, assertedAt: null, change, hints };
         return { events: newEventsOf(decided, await write([settlement])) };

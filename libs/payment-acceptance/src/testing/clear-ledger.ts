@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.js';
-import { rawSql, sql } from '../database/statement.js';
+import { rawSql } from '../database/statement.js';
 
 /** The ledger's tables of orders, each before those that it refers to. Shops and consumers stay. */
 const TABLES = [
@@ -17,6 +17,6 @@ const TABLES = [
 /** Empties the ledger, in one transaction. */
 export function clearLedger(database: Database): Promise<void> {
   return database.transaction(async (manager) => {
-    for (const table of TABLES) await database.change(sql`DELETE FROM payment_acceptance.${rawSql(table)}`, manager);
+    for (const table of TABLES) await manager.change`DELETE FROM payment_acceptance.${rawSql(table)}`;
   });
 }

@@ -87,20 +87,16 @@ export abstract class BillStore<D extends Database = Database> {
     const { database } = this;
     const { oneOf, text } = database.dialect;
     const now = this.database.now();
-    const abandoned = await database.rows<{ id: string }>(
-      sql`SELECT ${text('intent_id')} AS id FROM payment_acceptance.bill WHERE ${this.isAbandoned(now)} LIMIT ${limit}`,
-      {},
-    );
+    const abandoned = await database.rows<{ id: string }>({})`
+      SELECT ${text('intent_id')} AS id FROM payment_acceptance.bill WHERE ${this.isAbandoned(now)} LIMIT ${limit}`;
     if (abandoned.length === 0) return [];
     return this.transaction(async (tx) => {
       const abandonedIds = abandoned.map(({ id }) => id);
       const isStill = sql`t.state = 'CREATING' AND t.lease_until < ${now}`;
       const ofThese = sql`WHERE intent_id ${oneOf(await database.lockFree(tx, 'bill', abandonedIds, isStill), 'uuid')}`;
-      await database.change(
-        sql`UPDATE payment_acceptance.bill SET state = 'UNKNOWN', failure = ${ABANDONED_FAILURE}, lease_until = NULL,
-           ended_at = ${now} ${ofThese}`,
-        tx,
-      );
+      await tx.change`
+        UPDATE payment_acceptance.bill SET state = 'UNKNOWN', failure = ${ABANDONED_FAILURE}, lease_until = NULL,
+        ended_at = ${now} ${ofThese}`;
       return this.read(sql`SELECT ${this.columns()} FROM payment_acceptance.bill ${ofThese}`, tx);
     });
   }
@@ -115,41 +111,33 @@ export abstract class BillStore<D extends Database = Database> {
     shop: string,
     orderId: OrderId,
   ): Promise<LockedOrder & { readonly cancelledAt: Date | null }> {
-    await this.database.change(
-      sql`INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES (${shop}, ${orderId})
-       ${this.database.dialect.ignoreExisting('shop')}`,
-      tx,
-    );
-    const [order] = await this.database.rows<LockedOrder & { readonly cancelledAt: Date | null }>(
-      sql`SELECT first_payment_id AS "firstPaymentId", cancelled_at IS NOT NULL AS cancelled,
-         ${this.database.dialect.epochMs('cancelled_at')} AS "cancelledAt"
-       FROM payment_acceptance.shop_order WHERE shop = ${shop} AND order_id = ${orderId} FOR UPDATE`,
-      { cancelled: flag, cancelledAt: instant },
-      tx,
-    );
+    await tx.change`INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES (${shop}, ${orderId})
+      ${this.database.dialect.ignoreExisting('shop')}`;
+    const [order] = await tx.rows<LockedOrder & { readonly cancelledAt: Date | null }>({
+      cancelled: flag,
+      cancelledAt: instant,
+    })`
+      SELECT first_payment_id AS "firstPaymentId", cancelled_at IS NOT NULL AS cancelled,
+        ${this.database.dialect.epochMs('cancelled_at')} AS "cancelledAt"
+      FROM payment_acceptance.shop_order WHERE shop = ${shop} AND order_id = ${orderId} FOR UPDATE`;
     if (!order) throw new Error('The row of an order disappeared while it was being locked.');
     return order;
   }
 
   /** Records that the shop has cancelled an order. The order must be locked. */
   async cancelOrder(tx: OwnTransaction, shop: string, orderId: OrderId): Promise<void> {
-    await this.database.change(
-      sql`UPDATE payment_acceptance.shop_order SET cancelled_at = ${this.database.now()}
-       WHERE shop = ${shop} AND order_id = ${orderId} AND cancelled_at IS NULL`,
-      tx,
-    );
+    await tx.change`UPDATE payment_acceptance.shop_order SET cancelled_at = ${this.database.now()}
+      WHERE shop = ${shop} AND order_id = ${orderId} AND cancelled_at IS NULL`;
   }
 
   /** Stores an intent, before its request is sent. The order must be locked. */
   async insert(tx: OwnTransaction, bill: NewBill, leaseMs: number): Promise<void> {
     const now = this.database.now();
-    await this.database.change(
-      sql`INSERT INTO payment_acceptance.bill (${INTENT_COLUMNS}) VALUES (${bill.intentId}, ${bill.shop}, ${bill.shopId},
-         ${bill.orderId}, ${bill.attempt}, 'CREATING', ${bill.amount}, ${bill.currency}, ${bill.payerPaysCommission}, ${bill.description},
-         ${bill.name}, ${bill.type}, ${bill.custom}, ${bill.customGiven}, ${bill.traceparent}, ${now}, ${now},
-         ${this.database.now(leaseMs)})`,
-      tx,
-    );
+    await tx.change`
+      INSERT INTO payment_acceptance.bill (${INTENT_COLUMNS}) VALUES (${bill.intentId}, ${bill.shop}, ${bill.shopId},
+      ${bill.orderId}, ${bill.attempt}, 'CREATING', ${bill.amount}, ${bill.currency}, ${bill.payerPaysCommission}, ${bill.description},
+      ${bill.name}, ${bill.type}, ${bill.custom}, ${bill.customGiven}, ${bill.traceparent}, ${now}, ${now},
+      ${this.database.now(leaseMs)})`;
   }
 
   /**
@@ -179,11 +167,9 @@ export abstract class BillStore<D extends Database = Database> {
    */
   async close(id: string, state: 'REJECTED' | 'UNKNOWN', failure: string, tx?: OwnTransaction): Promise<boolean> {
     const unended = state === 'REJECTED' ? sql`IN ('CREATING', 'UNKNOWN')` : sql`= 'CREATING'`;
-    const closed = await this.database.change(
-      sql`UPDATE payment_acceptance.bill SET state = ${state}, failure = ${failure}, lease_until = NULL,
-         ended_at = ${this.database.now()} WHERE intent_id = ${id} AND state ${unended}`,
-      tx,
-    );
+    const closed = await (tx ?? this.database).change`
+      UPDATE payment_acceptance.bill SET state = ${state}, failure = ${failure}, lease_until = NULL,
+      ended_at = ${this.database.now()} WHERE intent_id = ${id} AND state ${unended}`;
     return closed === 1;
   }
 
@@ -206,7 +192,7 @@ export abstract class BillStore<D extends Database = Database> {
 
   /** @param statement selects {@link columns} */
   protected read(statement: Statement, tx?: OwnTransaction): Promise<BillRecord[]> {
-    return this.database.rows(statement, BILL_READERS, tx);
+    return (tx ?? this.database).rows(BILL_READERS)`${statement}`;
   }
 
   protected columns(): Statement {

@@ -97,7 +97,6 @@ function publisher(
         headers: event.traceparent === undefined ? {} : { traceparent: event.traceparent },
       };
       returned.delete(event.id);
-      unconfirmed += 1;
       channel.publish(exchange, key, Buffer.from(JSON.stringify(event)), options, (error: unknown) => {
         unconfirmed -= 1;
         const reason = returned.get(event.id);
@@ -120,6 +119,8 @@ function publisher(
             ),
           );
       });
+      // Not before: what cannot be encoded, such as a routing key of 256 bytes, throws.
+      unconfirmed += 1;
     });
 }
 

@@ -96,25 +96,21 @@ export abstract class CallbackStore<D extends Database = Database> {
    */
   async linkForgotten(): Promise<void> {
     const { shop, billId } = this.lastPosition;
-    const bills = await this.database.rows<Omit<OpenedBill, 'intentId'> & { readonly intentId: IntentId | null }>(
-      sql`SELECT (SELECT ${this.database.dialect.text('b.intent_id')} FROM payment_acceptance.bill b
-           WHERE b.shop = named.shop AND b.bill_id = named.bill_id) AS "intentId", named.shop, named.bill_id AS "billId"
-       FROM (SELECT DISTINCT c.shop, c.bill_id FROM payment_acceptance.callback c
-         WHERE c.pending = TRUE AND c.intent_id IS NULL AND (c.shop > ${shop} OR c.shop = ${shop} AND c.bill_id > ${billId})
-         ORDER BY c.shop, c.bill_id LIMIT ${LINK_BATCH_SIZE}) named ORDER BY named.shop, named.bill_id`,
-      {},
-    );
+    const bills = await this.database.rows<Omit<OpenedBill, 'intentId'> & { readonly intentId: IntentId | null }>({})`
+      SELECT (SELECT ${this.database.dialect.text('b.intent_id')} FROM payment_acceptance.bill b
+          WHERE b.shop = named.shop AND b.bill_id = named.bill_id) AS "intentId", named.shop, named.bill_id AS "billId"
+      FROM (SELECT DISTINCT c.shop, c.bill_id FROM payment_acceptance.callback c
+        WHERE c.pending = TRUE AND c.intent_id IS NULL AND (c.shop > ${shop} OR c.shop = ${shop} AND c.bill_id > ${billId})
+        ORDER BY c.shop, c.bill_id LIMIT ${LINK_BATCH_SIZE}) named ORDER BY named.shop, named.bill_id`;
     for (const { intentId, ...named } of bills) if (intentId !== null) await this.linkWaiting({ ...named, intentId });
     this.lastPosition = (bills.length < LINK_BATCH_SIZE ? undefined : bills.at(-1)) ?? START_POSITION;
   }
 
   /** Trace context of the callback's bill; `null` if it has none. */
   async traceOf(id: string): Promise<string | null> {
-    const [row] = await this.database.rows<{ traceparent: string | null }>(
-      sql`SELECT b.traceparent FROM payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id
-       WHERE c.id = ${id}`,
-      {},
-    );
+    const [row] = await this.database.rows<{ traceparent: string | null }>({})`
+      SELECT b.traceparent FROM payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id
+      WHERE c.id = ${id}`;
     return row?.traceparent ?? null;
   }
 
@@ -133,19 +129,14 @@ export abstract class CallbackStore<D extends Database = Database> {
       [ofNone, sql`t.intent_id IS NULL`, unmatchedMs],
       [ofUnnamed, sql`t.intent_id IS NOT NULL`, unnamedMs],
     ] as const) {
-      const candidates = await database.rows<{ id: string }>(
-        sql`SELECT ${text('c.id')} AS id FROM ${waiting} AND c.received_at < ${database.now(-afterMs)} LIMIT 1000`,
-        {},
-      );
+      const candidates = await database.rows<{ id: string }>({})`
+        SELECT ${text('c.id')} AS id FROM ${waiting} AND c.received_at < ${database.now(-afterMs)} LIMIT 1000`;
       if (candidates.length === 0) continue;
       const old = candidates.map(({ id }) => id);
       await database.transaction(async (tx) => {
         const ids = await database.lockFree(tx, 'callback', old, sql`t.pending = TRUE AND ${isStill}`);
-        await database.change(
-          sql`UPDATE payment_acceptance.callback SET pending = FALSE, consumed_at = ${database.now()}
-           WHERE id ${oneOf(ids, 'uuid')}`,
-          tx,
-        );
+        await tx.change`UPDATE payment_acceptance.callback SET pending = FALSE, consumed_at = ${database.now()}
+          WHERE id ${oneOf(ids, 'uuid')}`;
       });
     }
   }
@@ -156,15 +147,12 @@ export abstract class CallbackStore<D extends Database = Database> {
    */
   protected async linkLate({ id, shop, intentId, billId }: NewCallback): Promise<boolean> {
     if (intentId !== null || billId === null) return false;
-    const [bill] = await this.database.rows<{ intentId: string }>(
-      sql`SELECT ${this.database.dialect.text('intent_id')} AS "intentId" FROM payment_acceptance.bill
-       WHERE shop = ${shop} AND bill_id = ${billId}`,
-      {},
-    );
+    const [bill] = await this.database.rows<{ intentId: string }>({})`
+      SELECT ${this.database.dialect.text('intent_id')} AS "intentId" FROM payment_acceptance.bill
+      WHERE shop = ${shop} AND bill_id = ${billId}`;
     if (!bill) return false;
-    const linked = await this.database.change(
-      sql`UPDATE payment_acceptance.callback SET intent_id = ${bill.intentId} WHERE id = ${id} AND intent_id IS NULL`,
-    );
+    const linked = await this.database.change`
+      UPDATE payment_acceptance.callback SET intent_id = ${bill.intentId} WHERE id = ${id} AND intent_id IS NULL`;
     return linked > 0;
   }
 }

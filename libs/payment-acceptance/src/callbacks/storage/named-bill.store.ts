@@ -35,18 +35,14 @@ export class NamedBillStore {
 
   /** Whether a bill of the shop has this id at the service. */
   async isOurs(shop: string, billId: BillId): Promise<boolean> {
-    const ours = await this.database.rows(
-      sql`SELECT 1 FROM payment_acceptance.bill WHERE shop = ${shop} AND bill_id = ${billId}`,
-      {},
-    );
+    const ours = await this.database.rows({})`
+      SELECT 1 FROM payment_acceptance.bill WHERE shop = ${shop} AND bill_id = ${billId}`;
     return ours.length > 0;
   }
 
   private read(which: Statement): Promise<NamedBill[]> {
-    return this.database.rows<NamedBill>(
-      sql`SELECT intent_id AS "intentId", shop, order_id AS "orderId", bill_id AS "billId"
-       FROM payment_acceptance.bill ${which}`,
-      {},
-    );
+    return this.database.rows<NamedBill>({})`
+      SELECT intent_id AS "intentId", shop, order_id AS "orderId", bill_id AS "billId"
+      FROM payment_acceptance.bill ${which}`;
   }
 }

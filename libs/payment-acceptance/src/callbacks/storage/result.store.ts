@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { PaymentResult } from '../../config/hooks.js';
 import { Database } from '../../database/database.js';
-import { sql } from '../../database/statement.js';
 import { expectedStatus } from './assertion.js';
 
 /** What the payer of a bill is shown: the state of its payments, and what is paid or to be paid. */
@@ -19,21 +18,18 @@ export class ResultStore {
    */
   async ofIntents(ids: readonly string[]): Promise<ReadonlyMap<string, BillResult>> {
     const { dialect } = this.database;
-    const rows = await this.database.rows<BillResult & { intentId: string }>(
-      sql`SELECT b.intent_id AS "intentId", CASE
-         WHEN b.state = 'PAID' OR o.first_payment_id IS NOT NULL THEN 'paid'
-         WHEN EXISTS (SELECT 1 FROM payment_acceptance.callback c WHERE c.intent_id = b.intent_id AND c.kind <> 'redirect-fail'
-           AND c.pending AND (c.asks = 0 OR ${expectedStatus('c.kind', 'c.status')} = 'SUCCESS')) THEN 'pending'
-         WHEN (SELECT min(CASE WHEN p.verdict = 'failed' THEN 1 ELSE 0 END) FROM payment_acceptance.payment p
-               WHERE p.intent_id = b.intent_id) = 1 THEN 'failed'
-         ELSE 'pending' END AS result,
-         ${dialect.text('coalesce(paid.amount, b.amount)')} AS amount, coalesce(paid.currency, b.currency) AS currency
-       FROM payment_acceptance.bill b JOIN payment_acceptance.shop_order o USING (shop, order_id)
-       LEFT JOIN payment_acceptance.payment first ON first.shop = o.shop AND first.payment_id = o.first_payment_id
-       LEFT JOIN payment_acceptance.bill paid ON paid.intent_id = first.intent_id AND b.state <> 'PAID'
-       WHERE b.intent_id ${dialect.oneOf(ids, 'uuid')}`,
-      {},
-    );
+    const rows = await this.database.rows<BillResult & { intentId: string }>({})`SELECT b.intent_id AS "intentId", CASE
+        WHEN b.state = 'PAID' OR o.first_payment_id IS NOT NULL THEN 'paid'
+        WHEN EXISTS (SELECT 1 FROM payment_acceptance.callback c WHERE c.intent_id = b.intent_id AND c.kind <> 'redirect-fail'
+          AND c.pending AND (c.asks = 0 OR ${expectedStatus('c.kind', 'c.status')} = 'SUCCESS')) THEN 'pending'
+        WHEN (SELECT min(CASE WHEN p.verdict = 'failed' THEN 1 ELSE 0 END) FROM payment_acceptance.payment p
+              WHERE p.intent_id = b.intent_id) = 1 THEN 'failed'
+        ELSE 'pending' END AS result,
+        ${dialect.text('coalesce(paid.amount, b.amount)')} AS amount, coalesce(paid.currency, b.currency) AS currency
+      FROM payment_acceptance.bill b JOIN payment_acceptance.shop_order o USING (shop, order_id)
+      LEFT JOIN payment_acceptance.payment first ON first.shop = o.shop AND first.payment_id = o.first_payment_id
+      LEFT JOIN payment_acceptance.bill paid ON paid.intent_id = first.intent_id AND b.state <> 'PAID'
+      WHERE b.intent_id ${dialect.oneOf(ids, 'uuid')}`;
     return new Map(rows.map(({ intentId, ...shown }) => [intentId, shown]));
   }
 }

@@ -3,7 +3,7 @@ import { HostSessions, type EndedSession, type HostIdentity, type SessionId } fr
 import type { HostTransaction } from '../host-transaction.js';
 import { flag } from '../reading.js';
 import type { OwnTransaction } from '../own-transaction.js';
-import { rawSql, sql } from '../statement.js';
+import { rawSql } from '../statement.js';
 import { idleTimeoutSettings } from './maria.database.js';
 
 /**
@@ -12,23 +12,22 @@ import { idleTimeoutSettings } from './maria.database.js';
  */
 export class MariaHostSessions extends HostSessions {
   protected override async find(transaction: HostTransaction, unattendedMs: number): Promise<SessionId> {
-    const [session] = (await this.database.rows<SessionId>(
-      sql`SELECT CAST(ID AS CHAR) AS id, HOST AS mark FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()`,
-      {},
-      transaction,
-    )) as [SessionId];
-    await this.database.change(rawSql(`SET ${idleTimeoutSettings(unattendedMs).before}, autocommit = 0`), transaction);
+    const [session] = (await transaction.rows<SessionId>({})`
+      SELECT CAST(ID AS CHAR) AS id, HOST AS mark FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()`) as [
+      SessionId,
+    ];
+    await transaction.change`${rawSql(`SET ${idleTimeoutSettings(unattendedMs).before}, autocommit = 0`)}`;
     return session;
   }
 
   override async end(transaction: HostTransaction): Promise<void> {
-    await this.database.change(rawSql(`SET autocommit = 1, ${idleTimeoutSettings(0).after}`), transaction);
+    await transaction.change`${rawSql(`SET autocommit = 1, ${idleTimeoutSettings(0).after}`)}`;
   }
 
   override async undo(transaction: HostTransaction, untilQuiet: () => Promise<void>): Promise<void> {
     // What the handler sends after the ROLLBACK would be committed.
     await untilQuiet();
-    await this.database.change(sql`ROLLBACK`, transaction);
+    await transaction.change`ROLLBACK`;
     await this.end(transaction);
   }
 
@@ -39,22 +38,16 @@ export class MariaHostSessions extends HostSessions {
   ): Promise<EndedSession> {
     // `end` and `undo` have ended its transaction: the layer's COMMIT or ROLLBACK waits for nothing.
     if (isEnding) return 'gone';
-    const [session] = await this.database.rows<{ busy: boolean }>(
-      sql`SELECT COMMAND <> 'Sleep' AS busy FROM information_schema.PROCESSLIST WHERE ID = ${id} AND HOST = ${mark}`,
-      { busy: flag },
-      held,
-    );
-    if (session) await this.database.change(sql`KILL CONNECTION ${rawSql(String(Number(id)))}`, held);
+    const [session] = await held.rows<{ busy: boolean }>({ busy: flag })`
+      SELECT COMMAND <> 'Sleep' AS busy FROM information_schema.PROCESSLIST WHERE ID = ${id} AND HOST = ${mark}`;
+    if (session) await held.change`KILL CONNECTION ${rawSql(String(Number(id)))}`;
     return session ? (session.busy ? 'busy' : 'idle') : 'gone';
   }
 
   override async identify(within?: EnclosingTransaction): Promise<HostIdentity> {
-    const [identity] = (await this.database.rows<HostIdentity>(
-      sql`SELECT CONCAT_WS(' ', @@hostname, @@port, DATABASE(), (SELECT COUNT(*) FROM payment_acceptance.delivery WHERE id = 0)) AS place,
-         CURRENT_USER() AS user, '' AS isolation`,
-      {},
-      within,
-    )) as [HostIdentity];
+    const [identity] = (await (within ?? this.database).rows<HostIdentity>({})`
+      SELECT CONCAT_WS(' ', @@hostname, @@port, DATABASE(), (SELECT COUNT(*) FROM payment_acceptance.delivery WHERE id = 0)) AS place,
+      CURRENT_USER() AS user, '' AS isolation`) as [HostIdentity];
     return identity;
   }
 }

@@ -1,11 +1,10 @@
 import { withTimeout } from '../../common/timeout.js';
 import type { Connection } from '../connection-source.js';
 import { Database, type TransactionBounds } from '../database.js';
-import type { Answer } from '../host-transaction.js';
+import type { Answer } from '../queryable.js';
 import { isConflict } from '../query-errors.js';
 import { flag } from '../reading.js';
 import { closeNow } from '../socket.js';
-import { sql } from '../statement.js';
 import { PaymentUnsupportedDataSourceError } from '../database.errors.js';
 import { mariadb } from './dialect.js';
 import { mysqlConnectionOf } from './mysql-connection.js';
@@ -133,11 +132,11 @@ export class MariaDatabase extends Database {
 
   override async verify(): Promise<void> {
     const { type } = this.source;
-    const [server] = await this.rows<{ version: string; mode: string; autocommit: boolean; charset: string }>(
-      sql`SELECT VERSION() AS version, @@SESSION.sql_mode AS mode, @@SESSION.autocommit AS autocommit,
-         CONCAT_WS(',', @@character_set_client, @@character_set_connection, @@character_set_results) AS charset`,
-      { autocommit: flag },
-    );
+    const [server] = await this.rows<{ version: string; mode: string; autocommit: boolean; charset: string }>({
+      autocommit: flag,
+    })`
+      SELECT VERSION() AS version, @@SESSION.sql_mode AS mode, @@SESSION.autocommit AS autocommit,
+      CONCAT_WS(',', @@character_set_client, @@character_set_connection, @@character_set_results) AS charset`;
     const { version = '', mode = '', autocommit = false, charset = '' } = server ?? {};
     const [, major, minor] = /(\d+)\.(\d+)\.\d+-MariaDB/i.exec(version) ?? [];
     const require = (fits: boolean, problem: string): void => {

@@ -3,7 +3,7 @@ import type { Migration } from '../migration.js';
 import type { OwnTransaction } from '../own-transaction.js';
 import { flag } from '../reading.js';
 import { MIGRATION_LOCK_SECONDS } from '../statement-timeout.js';
-import { rawSql, sql } from '../statement.js';
+import { rawSql } from '../statement.js';
 import { initial } from './migrations/0001-initial.js';
 
 export const MARIA_MIGRATIONS: readonly Migration[] = [initial];
@@ -15,12 +15,9 @@ const MIGRATION_LOCK = rawSql(`CONCAT('payment_acceptance:', MD5(DATABASE()))`);
 
 /** Whether our tables exist. */
 export async function mariaTables(database: Database, tx?: OwnTransaction): Promise<boolean> {
-  const [row] = await database.rows<{ found: boolean }>(
-    sql`SELECT EXISTS (SELECT 1 FROM information_schema.tables
-      WHERE table_schema = DATABASE() AND table_name = ${`${database.schema}_migration`}) AS found`,
-    { found: flag },
-    tx,
-  );
+  const [row] = await (tx ?? database).rows<{ found: boolean }>({ found: flag })`
+    SELECT EXISTS (SELECT 1 FROM information_schema.tables
+    WHERE table_schema = DATABASE() AND table_name = ${`${database.schema}_migration`}) AS found`;
   return row?.found === true;
 }
 
@@ -33,37 +30,26 @@ export async function migrateMaria(
   missing: (tx: OwnTransaction) => Promise<readonly Migration[]>,
 ): Promise<void> {
   await database.holding(async (tx) => {
-    const [turn] = await database.rows<{ mine: boolean }>(
-      sql`SELECT GET_LOCK(${MIGRATION_LOCK}, ${LOCK_SECONDS}) AS mine`,
-      { mine: flag },
-      tx,
-    );
+    const [turn] = await tx.rows<{ mine: boolean }>({ mine: flag })`
+      SELECT GET_LOCK(${MIGRATION_LOCK}, ${LOCK_SECONDS}) AS mine`;
     if (!turn?.mine) {
       throw new Error(
         'Another process has been migrating the tables of PaymentAcceptanceModule for two minutes. Find out what blocks it, then restart.',
       );
     }
     try {
-      await database.change(
-        sql`SET @payment_acceptance_lock_wait = @@SESSION.lock_wait_timeout, SESSION lock_wait_timeout = ${rawSql(String(MIGRATION_LOCK_SECONDS))}`,
-        tx,
-      );
-      await database.change(
-        sql`CREATE TABLE IF NOT EXISTS payment_acceptance.migration (
-           version INT PRIMARY KEY, name VARCHAR(255) NOT NULL, applied_at DATETIME(6) NOT NULL) ENGINE=InnoDB`,
-        tx,
-      );
+      await tx.change`
+        SET @payment_acceptance_lock_wait = @@SESSION.lock_wait_timeout, SESSION lock_wait_timeout = ${rawSql(String(MIGRATION_LOCK_SECONDS))}`;
+      await tx.change`CREATE TABLE IF NOT EXISTS payment_acceptance.migration (
+        version INT PRIMARY KEY, name VARCHAR(255) NOT NULL, applied_at DATETIME(6) NOT NULL) ENGINE=InnoDB`;
       for (const { version, name, statements } of await missing(tx)) {
-        for (const statement of statements) await database.change(rawSql(statement), tx);
-        await database.change(
-          sql`INSERT INTO payment_acceptance.migration (version, name, applied_at)
-           VALUES (${version}, ${name}, UTC_TIMESTAMP(6))`,
-          tx,
-        );
+        for (const statement of statements) await tx.change`${rawSql(statement)}`;
+        await tx.change`INSERT INTO payment_acceptance.migration (version, name, applied_at)
+          VALUES (${version}, ${name}, UTC_TIMESTAMP(6))`;
       }
     } finally {
-      await database.change(sql`SET SESSION lock_wait_timeout = @payment_acceptance_lock_wait`, tx);
-      await database.change(sql`DO RELEASE_LOCK(${MIGRATION_LOCK})`, tx);
+      await tx.change`SET SESSION lock_wait_timeout = @payment_acceptance_lock_wait`;
+      await tx.change`DO RELEASE_LOCK(${MIGRATION_LOCK})`;
     }
   });
 }

@@ -3,7 +3,7 @@ import type { Migration } from '../migration.js';
 import type { OwnTransaction } from '../own-transaction.js';
 import { flag } from '../reading.js';
 import { MIGRATION_LOCK_SECONDS } from '../statement-timeout.js';
-import { rawSql, sql } from '../statement.js';
+import { rawSql } from '../statement.js';
 import { initial } from './migrations/0001-initial.js';
 
 export const POSTGRES_MIGRATIONS: readonly Migration[] = [initial];
@@ -22,14 +22,14 @@ export async function migratePostgres(
   missing: (tx: OwnTransaction) => Promise<readonly Migration[]>,
 ): Promise<void> {
   await withMigrationLock(database, (tx) => makeSchema(database, tx));
-  const next = (tx: OwnTransaction): Promise<boolean> => migrateNext(database, tx, missing);
+  const next = (tx: OwnTransaction): Promise<boolean> => migrateNext(tx, missing);
   while (await withMigrationLock(database, next));
 }
 
 function withMigrationLock<T>(database: Database, work: (tx: OwnTransaction) => Promise<T>): Promise<T> {
   return database.transaction(async (tx) => {
-    await database.rows(sql`SELECT pg_advisory_xact_lock(${ADVISORY_LOCK}::bigint)`, {}, tx);
-    await database.change(sql`SET LOCAL lock_timeout = ${rawSql(`'${MIGRATION_LOCK_SECONDS}s'`)}`, tx);
+    await tx.rows({})`SELECT pg_advisory_xact_lock(${ADVISORY_LOCK}::bigint)`;
+    await tx.change`SET LOCAL lock_timeout = ${rawSql(`'${MIGRATION_LOCK_SECONDS}s'`)}`;
     return work(tx);
   });
 }
@@ -38,36 +38,28 @@ function withMigrationLock<T>(database: Database, work: (tx: OwnTransaction) => 
 async function makeSchema(database: Database, tx: OwnTransaction): Promise<void> {
   const schema = rawSql(database.schema);
   if (!(await exists(database, `to_regnamespace('${database.schema}')`, tx))) {
-    await database.change(sql`CREATE SCHEMA ${schema}`, tx);
+    await tx.change`CREATE SCHEMA ${schema}`;
   }
-  await database.change(
-    sql`CREATE TABLE IF NOT EXISTS payment_acceptance.migration (
-      version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`,
-    tx,
-  );
+  await tx.change`CREATE TABLE IF NOT EXISTS payment_acceptance.migration (
+    version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`;
 }
 
 /** `false` if no migration was missing. */
 async function migrateNext(
-  database: Database,
   tx: OwnTransaction,
   missing: (tx: OwnTransaction) => Promise<readonly Migration[]>,
 ): Promise<boolean> {
   const [migration] = await missing(tx);
   if (!migration) return false;
-  for (const statement of migration.statements) await database.change(rawSql(statement), tx);
-  await database.change(
-    sql`INSERT INTO payment_acceptance.migration (version, name) VALUES (${migration.version}, ${migration.name})`,
-    tx,
-  );
+  for (const statement of migration.statements) await tx.change`${rawSql(statement)}`;
+  await tx.change`
+    INSERT INTO payment_acceptance.migration (version, name) VALUES (${migration.version}, ${migration.name})`;
   return true;
 }
 
 async function exists(database: Database, expression: string, tx?: OwnTransaction): Promise<boolean> {
-  const [row] = await database.rows<{ found: boolean }>(
-    sql`SELECT ${rawSql(expression)} IS NOT NULL AS found`,
-    { found: flag },
-    tx,
-  );
+  const [row] = await (tx ?? database).rows<{ found: boolean }>({
+    found: flag,
+  })`SELECT ${rawSql(expression)} IS NOT NULL AS found`;
   return row?.found === true;
 }

@@ -27,7 +27,7 @@ describe('a database on PostgreSQL', () => {
   });
 
   const taken = async () =>
-    (await database.rows<{ taken: number }>(sql`SELECT taken FROM seat ORDER BY id`, { taken: integer })).map(
+    (await database.rows<{ taken: number }>({ taken: integer })`SELECT taken FROM seat ORDER BY id`).map(
       (s) => s.taken,
     );
 
@@ -46,13 +46,13 @@ describe('a database on PostgreSQL', () => {
         let met = false;
         return database.transaction(async (manager) => {
           tries += 1;
-          await database.change(sql`UPDATE seat SET taken = taken + 1 WHERE id = ${first}`, manager);
+          await manager.change`UPDATE seat SET taken = taken + 1 WHERE id = ${first}`;
           if (!met) {
             met = true;
             arrived();
             await both;
           }
-          await database.change(sql`UPDATE seat SET taken = taken + 1 WHERE id = ${second}`, manager);
+          await manager.change`UPDATE seat SET taken = taken + 1 WHERE id = ${second}`;
         });
       };
       await Promise.all([take(1, 2), take(2, 1)]);
@@ -64,7 +64,7 @@ describe('a database on PostgreSQL', () => {
       let tries = 0;
       const failing = database.transaction(async (manager) => {
         tries += 1;
-        await database.change(sql`INSERT INTO seat VALUES (1, 0)`, manager);
+        await manager.change`INSERT INTO seat VALUES (1, 0)`;
       });
       const error: unknown = await failing.catch((e: unknown) => e);
       expect([tries, isUniqueViolation(error)]).toEqual([1, true]);
@@ -79,8 +79,7 @@ describe('a database on PostgreSQL', () => {
       const calls: string[] = [];
       source.onOpened((connection) => recordCalls(connection, calls));
       await new PostgresDatabase(source, new PaymentClock()).transaction(async (tx) => {
-        const opened = new PostgresDatabase(source, new PaymentClock());
-        await Promise.all([opened.rows(seats, {}, tx), opened.rows(seats, {}, tx)]);
+        await Promise.all([tx.rows({})`${seats}`, tx.rows({})`${seats}`]);
       }, true);
       const sent = 'sent';
       const answered = 'answered';
@@ -97,8 +96,8 @@ describe('a database on PostgreSQL', () => {
       const unable = new Unable(beside(dataSource), new PaymentClock());
       const before = await taken();
       const work = unable.transaction(async (tx) => {
-        await unable.rows(seats, {}, tx);
-        await unable.change(sql`UPDATE seat SET taken = taken + 1`, tx);
+        await tx.rows({})`${seats}`;
+        await tx.change`UPDATE seat SET taken = taken + 1`;
       }, true);
       await expect(work).rejects.toThrow('division by zero');
       expect(await taken()).toEqual(before);

@@ -1,9 +1,10 @@
 import type { Connection } from '../connection-source.js';
 import { Database, type TransactionBounds, type EnclosingTransaction } from '../database.js';
-import { HostTransaction, type Answer } from '../host-transaction.js';
+import { HostTransaction } from '../host-transaction.js';
+import type { Answer } from '../queryable.js';
 import { readRows, type ColumnReaders } from '../reading.js';
 import { closeNow } from '../socket.js';
-import { sql, type Value } from '../statement.js';
+import { type Value } from '../statement.js';
 import { PaymentUnsupportedDataSourceError } from '../database.errors.js';
 import { cancelStatement } from './cancel-request.js';
 import { postgres } from './dialect.js';
@@ -35,10 +36,8 @@ export class PostgresDatabase extends Database {
 
   /** With any other encoding than UTF-8, callbacks with characters outside of it could never be stored. */
   override async verify(): Promise<void> {
-    const [set] = await this.rows<{ server: string; client: string }>(
-      sql`SELECT current_setting('server_encoding') AS server, current_setting('client_encoding') AS client`,
-      {},
-    );
+    const [set] = await this.rows<{ server: string; client: string }>({})`
+      SELECT current_setting('server_encoding') AS server, current_setting('client_encoding') AS client`;
     const { server = '', client = '' } = set ?? {};
     if (server !== 'UTF8') {
       throw new PaymentUnsupportedDataSourceError(
@@ -61,7 +60,7 @@ export class PostgresDatabase extends Database {
     reading: ColumnReaders<Row>,
     within?: EnclosingTransaction,
   ): Promise<Row[]> {
-    if (within instanceof HostTransaction) return this.rows(statement.with(parameters), reading, within);
+    if (within instanceof HostTransaction) return within.rows(reading)`${statement.with(parameters)}`;
     const values = statement.values(parameters);
     const { text: whole, timeoutMs } = statement;
     const rows = await this.sendProbed(whole, (text) => this.sendPrepared(text, values, within, timeoutMs));
@@ -140,10 +139,8 @@ export class PostgresDatabase extends Database {
   /** Whether READ COMMITTED is the default of the database. Cached. */
   async isReadCommitted(): Promise<boolean> {
     if (this.readCommitted !== undefined) return this.readCommitted;
-    const [row] = await this.rows<{ level: string }>(
-      sql`SELECT current_setting('default_transaction_isolation') AS level`,
-      {},
-    );
+    const [row] = await this.rows<{ level: string }>({})`
+      SELECT current_setting('default_transaction_isolation') AS level`;
     this.readCommitted = row?.level === 'read committed';
     return this.readCommitted;
   }

@@ -222,10 +222,8 @@ export abstract class DeliveryStore<D extends Database = Database> {
 
   /** Whether the delivery is marked done. */
   async isDone({ id }: ClaimedDelivery): Promise<boolean> {
-    const done = await this.database.rows(
-      sql`SELECT 1 FROM payment_acceptance.delivery WHERE id = ${id} AND state = 'DONE'`,
-      {},
-    );
+    const done = await this.database.rows({})`
+      SELECT 1 FROM payment_acceptance.delivery WHERE id = ${id} AND state = 'DONE'`;
     return done.length > 0;
   }
 
@@ -234,10 +232,9 @@ export abstract class DeliveryStore<D extends Database = Database> {
 
   /** Releases a claim whose attempt never began, and does not count it. */
   async releaseLease(delivery: ClaimedDelivery): Promise<void> {
-    await this.database.change(
-      sql`UPDATE payment_acceptance.delivery SET attempts = attempts - 1, lease_token = NULL, lease_until = NULL
-       WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND ${isPending('state')}`,
-    );
+    await this.database.change`
+      UPDATE payment_acceptance.delivery SET attempts = attempts - 1, lease_token = NULL, lease_until = NULL
+      WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND ${isPending('state')}`;
   }
 
   /**
@@ -246,11 +243,10 @@ export abstract class DeliveryStore<D extends Database = Database> {
    * @param code why the attempt could not begin; stored unless an earlier attempt has failed
    */
   async releaseUncounted(delivery: ClaimedDelivery, error: string, code: string, pauseMs: number): Promise<boolean> {
-    const changedRows = await this.database.change(
-      sql`UPDATE payment_acceptance.delivery SET last_error = ${error}, last_error_code = coalesce(last_error_code, ${code}),
-         attempts = attempts - 1, lease_token = NULL, lease_until = NULL, due_at = ${this.database.now(pauseMs)}
-       WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND ${isPending('state')}`,
-    );
+    const changedRows = await this.database.change`
+      UPDATE payment_acceptance.delivery SET last_error = ${error}, last_error_code = coalesce(last_error_code, ${code}),
+        attempts = attempts - 1, lease_token = NULL, lease_until = NULL, due_at = ${this.database.now(pauseMs)}
+      WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND ${isPending('state')}`;
     return changedRows === 1;
   }
 
@@ -266,35 +262,26 @@ export abstract class DeliveryStore<D extends Database = Database> {
         ? sql`state = 'DEAD', ended_at = ${this.database.now()}`
         : sql`state = 'PENDING', ended_at = NULL, due_at = ${this.database.now(pauseMs)}`;
     return this.database.transaction(async (tx) => {
-      const [bill] = await this.database.rows<{ redacted: boolean }>(
-        sql`SELECT redacted_at IS NOT NULL AS redacted FROM payment_acceptance.bill WHERE intent_id = ${delivery.intentId} ${dialect.shareLockClause}`,
-        { redacted: flag },
-        tx,
-      );
-      const updated = await this.database.change(
-        sql`UPDATE payment_acceptance.delivery SET last_error = ${bill?.redacted ? null : error},
-           last_error_code = ${databaseText(code).slice(0, 255)}, lease_token = NULL, lease_until = NULL, ${outcome}
-         WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND ${isPending('state')}`,
-        tx,
-      );
+      const [bill] = await tx.rows<{ redacted: boolean }>({ redacted: flag })`
+        SELECT redacted_at IS NOT NULL AS redacted FROM payment_acceptance.bill WHERE intent_id = ${delivery.intentId} ${dialect.shareLockClause}`;
+      const updated = await tx.change`
+        UPDATE payment_acceptance.delivery SET last_error = ${bill?.redacted ? null : error},
+          last_error_code = ${databaseText(code).slice(0, 255)}, lease_token = NULL, lease_until = NULL, ${outcome}
+        WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND ${isPending('state')}`;
       return updated === 1;
     });
   }
 
   /** Consumers that no instance has hosted for {@link CONSUMER_ABSENT_MS}, with their pending deliveries. */
   async absentConsumers(): Promise<AbsentConsumer[]> {
-    const absent = await this.database.rows<Omit<AbsentConsumer, 'waiting'>>(
-      sql`SELECT name, event_name AS event FROM payment_acceptance.consumer
-       WHERE last_seen_at < ${this.database.now(-CONSUMER_ABSENT_MS)} ORDER BY 1, 2`,
-      {},
-    );
+    const absent = await this.database.rows<Omit<AbsentConsumer, 'waiting'>>({})`
+      SELECT name, event_name AS event FROM payment_acceptance.consumer
+      WHERE last_seen_at < ${this.database.now(-CONSUMER_ABSENT_MS)} ORDER BY 1, 2`;
     const consumers: AbsentConsumer[] = [];
     for (const { name, event } of absent) {
-      const [row] = await this.database.rows<{ waiting: number }>(
-        sql`SELECT ${limitedCount(sql`payment_acceptance.delivery WHERE state = 'PENDING' AND behind IN (FALSE, TRUE)
-           AND consumer = ${name} AND event_name = ${event}`)} AS waiting`,
-        { waiting: integer },
-      );
+      const [row] = await this.database.rows<{ waiting: number }>({ waiting: integer })`
+        SELECT ${limitedCount(sql`payment_acceptance.delivery WHERE state = 'PENDING' AND behind IN (FALSE, TRUE)
+        AND consumer = ${name} AND event_name = ${event}`)} AS waiting`;
       consumers.push({ name, event, waiting: row?.waiting ?? 0 });
     }
     return consumers;

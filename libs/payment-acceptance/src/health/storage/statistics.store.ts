@@ -28,10 +28,8 @@ export abstract class StatisticsStore {
 
   /** Names of the shops that the service refuses, at most `limit`; cheap even with many shops. */
   async refusedShops(limit: number): Promise<string[]> {
-    const rows = await this.database.rows<{ shop: string }>(
-      sql`SELECT shop FROM payment_acceptance.shop_state WHERE refused_since IS NOT NULL ORDER BY shop LIMIT ${limit}`,
-      {},
-    );
+    const rows = await this.database.rows<{ shop: string }>({})`
+      SELECT shop FROM payment_acceptance.shop_state WHERE refused_since IS NOT NULL ORDER BY shop LIMIT ${limit}`;
     return rows.map(({ shop }) => shop);
   }
 
@@ -44,36 +42,34 @@ export abstract class StatisticsStore {
         : sql`EXISTS (SELECT 1 FROM payment_acceptance.event e
            WHERE e.id = d.event_id AND e.shop = ${scope})`;
     const deliveries = sql`payment_acceptance.delivery d`;
-    const [read] = await this.database.rows<Omit<PaymentStats, 'oldestDeliveryMs'> & { oldestHintMs: number | null }>(
-      sql`SELECT
-         ${limitedCount(sql`payment_acceptance.bill WHERE state = 'UNKNOWN' AND ${shop}`)} AS "unknownBills",
-         ${limitedCount(sql`payment_acceptance.lost_bill l WHERE ${IS_LOST} AND ${ofScope('l.shop', scope)}`)} AS "lostBills",
-         ${limitedCount(sql`payment_acceptance.review WHERE state = 'OPEN' AND ${shop}`)} AS "openReviews",
-         (SELECT count(*) FROM (SELECT reason FROM payment_acceptance.review WHERE state = 'OPEN' AND ${shop}
-          LIMIT ${COUNT_LIMIT}) waiting WHERE reason = 'unknown-status') AS "unknownStatuses",
-         ${limitedCount(sql`${deliveries} WHERE state = 'DEAD' AND ${ofShop}`)} AS "deadLetters",
-         ${limitedCount(sql`${deliveries} WHERE state = 'PENDING' AND ${ofShop}`)} AS "pendingDeliveries",
-         (SELECT ${dialect.msBetween('min(next_check_at)', this.database.now())} FROM payment_acceptance.bill
-          WHERE next_check_at <= ${this.database.now()} AND ${shop}) AS "oldestCheckMs",
-         (SELECT ${dialect.msBetween('min(due_at)', this.database.now())} FROM (SELECT c.due_at FROM payment_acceptance.callback c
-            JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id
-              AND (${isFreeAt(this.database.now())} OR b.bill_id IS NOT NULL AND b.${KEEPS_FAILING})
-          WHERE c.pending AND c.intent_id IS NOT NULL AND c.due_at <= ${this.database.now()} AND ${ofScope('c.shop', scope)}
-          LIMIT ${COUNT_LIMIT}) due) AS "oldestHintMs",
-         ${limitedCount(sql`payment_acceptance.callback c WHERE c.pending AND c.intent_id IS NULL
-          AND ${ofScope('c.shop', scope)}`)} AS "waitingCallbacks"`,
-      {
-        unknownBills: integer,
-        lostBills: integer,
-        openReviews: integer,
-        unknownStatuses: integer,
-        deadLetters: integer,
-        pendingDeliveries: integer,
-        oldestCheckMs: integer,
-        oldestHintMs: integer,
-        waitingCallbacks: integer,
-      },
-    );
+    const [read] = await this.database.rows<Omit<PaymentStats, 'oldestDeliveryMs'> & { oldestHintMs: number | null }>({
+      unknownBills: integer,
+      lostBills: integer,
+      openReviews: integer,
+      unknownStatuses: integer,
+      deadLetters: integer,
+      pendingDeliveries: integer,
+      oldestCheckMs: integer,
+      oldestHintMs: integer,
+      waitingCallbacks: integer,
+    })`
+      SELECT
+      ${limitedCount(sql`payment_acceptance.bill WHERE state = 'UNKNOWN' AND ${shop}`)} AS "unknownBills",
+      ${limitedCount(sql`payment_acceptance.lost_bill l WHERE ${IS_LOST} AND ${ofScope('l.shop', scope)}`)} AS "lostBills",
+      ${limitedCount(sql`payment_acceptance.review WHERE state = 'OPEN' AND ${shop}`)} AS "openReviews",
+      (SELECT count(*) FROM (SELECT reason FROM payment_acceptance.review WHERE state = 'OPEN' AND ${shop}
+       LIMIT ${COUNT_LIMIT}) waiting WHERE reason = 'unknown-status') AS "unknownStatuses",
+      ${limitedCount(sql`${deliveries} WHERE state = 'DEAD' AND ${ofShop}`)} AS "deadLetters",
+      ${limitedCount(sql`${deliveries} WHERE state = 'PENDING' AND ${ofShop}`)} AS "pendingDeliveries",
+      (SELECT ${dialect.msBetween('min(next_check_at)', this.database.now())} FROM payment_acceptance.bill
+       WHERE next_check_at <= ${this.database.now()} AND ${shop}) AS "oldestCheckMs",
+      (SELECT ${dialect.msBetween('min(due_at)', this.database.now())} FROM (SELECT c.due_at FROM payment_acceptance.callback c
+         JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id
+           AND (${isFreeAt(this.database.now())} OR b.bill_id IS NOT NULL AND b.${KEEPS_FAILING})
+       WHERE c.pending AND c.intent_id IS NOT NULL AND c.due_at <= ${this.database.now()} AND ${ofScope('c.shop', scope)}
+       LIMIT ${COUNT_LIMIT}) due) AS "oldestHintMs",
+      ${limitedCount(sql`payment_acceptance.callback c WHERE c.pending AND c.intent_id IS NULL
+       AND ${ofScope('c.shop', scope)}`)} AS "waitingCallbacks"`;
     if (!read) throw new Error('The counts of the payment tables could not be read.');
     // A callback requests a check, whenever the next one is scheduled.
     const { oldestHintMs, ...counts } = read;
@@ -88,12 +84,10 @@ export abstract class StatisticsStore {
       const ages = await this.ages(await this.oldest());
       return ages.size > 0 ? Math.max(...ages.values()) : null;
     }
-    const [row] = await this.database.rows<{ ms: number | null }>(
-      sql`SELECT ${this.database.dialect.msBetween('min(e.occurred_at)', this.database.now())} AS ms FROM payment_acceptance.delivery d
-       JOIN payment_acceptance.event e ON e.id = d.event_id
-       WHERE d.state = 'PENDING' AND ${ofScope('e.shop', scope)}`,
-      { ms: integer },
-    );
+    const [row] = await this.database.rows<{ ms: number | null }>({ ms: integer })`
+      SELECT ${this.database.dialect.msBetween('min(e.occurred_at)', this.database.now())} AS ms FROM payment_acceptance.delivery d
+      JOIN payment_acceptance.event e ON e.id = d.event_id
+      WHERE d.state = 'PENDING' AND ${ofScope('e.shop', scope)}`;
     return row?.ms ?? null;
   }
 
@@ -102,11 +96,9 @@ export abstract class StatisticsStore {
     if (deliveries.length === 0) return new Map();
     const { dialect } = this.database;
     const seqs = deliveries.map(({ seq }) => seq);
-    const rows = await this.database.rows<{ seq: string; ms: number }>(
-      sql`SELECT ${dialect.text('e.seq')} AS seq, ${dialect.msBetween('e.occurred_at', this.database.now())} AS ms
-       FROM payment_acceptance.event e WHERE e.seq ${dialect.oneOf(seqs, 'bigint')}`,
-      { ms: integer },
-    );
+    const rows = await this.database.rows<{ seq: string; ms: number }>({ ms: integer })`
+      SELECT ${dialect.text('e.seq')} AS seq, ${dialect.msBetween('e.occurred_at', this.database.now())} AS ms
+      FROM payment_acceptance.event e WHERE e.seq ${dialect.oneOf(seqs, 'bigint')}`;
     return new Map(rows.map(({ seq, ms }) => [seq, ms]));
   }
 
@@ -115,12 +107,13 @@ export abstract class StatisticsStore {
     const failing = (await this.oldest()).filter(({ code }) => code !== null);
     if (failing.length === 0) return [];
     const ages = await this.ages(failing);
-    const counts = await this.database.rows<Pick<FailingConsumer, 'consumer' | 'deliveries' | 'ordersNotFound'>>(
-      sql`SELECT consumer, count(*) AS deliveries, ${countWhere(sql`last_error_code = ${ORDER_NOT_FOUND}`)} AS "ordersNotFound"
-       FROM (SELECT consumer, last_error_code FROM payment_acceptance.delivery WHERE state = 'PENDING' AND last_error_code IS NOT NULL
-         LIMIT ${COUNT_LIMIT}) failing GROUP BY consumer`,
-      { deliveries: integer, ordersNotFound: integer },
-    );
+    const counts = await this.database.rows<Pick<FailingConsumer, 'consumer' | 'deliveries' | 'ordersNotFound'>>({
+      deliveries: integer,
+      ordersNotFound: integer,
+    })`
+      SELECT consumer, count(*) AS deliveries, ${countWhere(sql`last_error_code = ${ORDER_NOT_FOUND}`)} AS "ordersNotFound"
+      FROM (SELECT consumer, last_error_code FROM payment_acceptance.delivery WHERE state = 'PENDING' AND last_error_code IS NOT NULL
+        LIMIT ${COUNT_LIMIT}) failing GROUP BY consumer`;
     const oldestFirst = failing
       .map(({ consumer, code, seq }) => ({ consumer, reason: String(code), oldestMs: ages.get(seq) ?? 0 }))
       .sort((a, b) => b.oldestMs - a.oldestMs);
@@ -138,19 +131,15 @@ export abstract class StatisticsStore {
 
   /** Shops with bills whose checks keep failing, those with the most bills first; at most `limit`. */
   failingShops(limit: number): Promise<FailingShop[]> {
-    return this.database.rows<FailingShop>(
-      sql`SELECT shop, count(*) AS bills FROM (SELECT shop FROM payment_acceptance.bill
-         WHERE ${KEEPS_FAILING} AND next_check_at IS NOT NULL LIMIT ${COUNT_LIMIT}) failing
-       GROUP BY shop ORDER BY bills DESC, shop LIMIT ${limit}`,
-      { bills: integer },
-    );
+    return this.database.rows<FailingShop>({ bills: integer })`
+      SELECT shop, count(*) AS bills FROM (SELECT shop FROM payment_acceptance.bill
+        WHERE ${KEEPS_FAILING} AND next_check_at IS NOT NULL LIMIT ${COUNT_LIMIT}) failing
+      GROUP BY shop ORDER BY bills DESC, shop LIMIT ${limit}`;
   }
 
   shops(scope: ShopScope): Promise<ShopState[]> {
-    return this.database.rows<ShopState>(
-      sql`SELECT shop, ${this.database.dialect.iso('refused_since')} AS "refusedSince", refused_reason AS "refusedReason"
-       FROM payment_acceptance.shop_state WHERE ${ofScope('shop', scope)} ORDER BY shop`,
-      {},
-    );
+    return this.database.rows<ShopState>({})`
+      SELECT shop, ${this.database.dialect.iso('refused_since')} AS "refusedSince", refused_reason AS "refusedReason"
+      FROM payment_acceptance.shop_state WHERE ${ofScope('shop', scope)} ORDER BY shop`;
   }
 }

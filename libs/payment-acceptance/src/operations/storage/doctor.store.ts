@@ -30,27 +30,23 @@ export class DoctorStore {
 
   /** The bill with the latest payment, for which the service is known to list some. */
   async billWithPayments(shop: string): Promise<BillId | undefined> {
-    const [bill] = await this.database.rows<{ billId: BillId }>(
-      sql`SELECT b.bill_id AS "billId" FROM payment_acceptance.payment p
-       JOIN payment_acceptance.bill b ON b.intent_id = p.intent_id
-       WHERE p.shop = ${shop} AND p.service_status IS NOT NULL AND b.bill_id IS NOT NULL
-       ORDER BY p.first_seen_at DESC LIMIT 1`.withTimeout(LONG_STATEMENT_TIMEOUT_MS),
-      {},
-    );
+    const [bill] = await this.database.withTimeout(LONG_STATEMENT_TIMEOUT_MS).rows<{ billId: BillId }>({})`
+      SELECT b.bill_id AS "billId" FROM payment_acceptance.payment p
+      JOIN payment_acceptance.bill b ON b.intent_id = p.intent_id
+      WHERE p.shop = ${shop} AND p.service_status IS NOT NULL AND b.bill_id IS NOT NULL
+      ORDER BY p.first_seen_at DESC LIMIT 1`;
     return bill?.billId;
   }
 
   /** The digests of the latest confirmed postbacks. */
   async digests(shop: string): Promise<DigestEvidence> {
-    const [evidence] = await this.database.rows<DigestEvidence>(
-      sql`SELECT count(*) AS confirmed, ${countWhere(sql`digest = 'match'`)} AS matching,
-         ${countWhere(sql`digest = 'absent'`)} AS absent
-       FROM (SELECT digest FROM payment_acceptance.callback
-         WHERE pending = FALSE AND shop = ${shop} AND kind = 'postback' AND outcome = 'confirmed' ORDER BY received_at DESC LIMIT 1000) latest`.withTimeout(
-        LONG_STATEMENT_TIMEOUT_MS,
-      ),
-      { confirmed: integer, matching: integer, absent: integer },
-    );
+    const [evidence] = await this.database
+      .withTimeout(LONG_STATEMENT_TIMEOUT_MS)
+      .rows<DigestEvidence>({ confirmed: integer, matching: integer, absent: integer })`
+      SELECT count(*) AS confirmed, ${countWhere(sql`digest = 'match'`)} AS matching,
+        ${countWhere(sql`digest = 'absent'`)} AS absent
+      FROM (SELECT digest FROM payment_acceptance.callback
+        WHERE pending = FALSE AND shop = ${shop} AND kind = 'postback' AND outcome = 'confirmed' ORDER BY received_at DESC LIMIT 1000) latest`;
     return evidence ?? { confirmed: 0, matching: 0, absent: 0 };
   }
 
@@ -58,14 +54,12 @@ export class DoctorStore {
   async postbacks(shop: string): Promise<PostbackEvidence> {
     const announced = sql`EXISTS (SELECT 1 FROM payment_acceptance.callback c
       WHERE c.intent_id = latest.intent_id AND c.kind = 'postback')`;
-    const [evidence] = await this.database.rows<PostbackEvidence>(
-      sql`SELECT count(*) AS paid, ${countWhere(announced)} AS announced
-       FROM (SELECT intent_id FROM payment_acceptance.bill WHERE shop = ${shop} AND state = 'PAID'
-         AND paid_at > ${this.database.now(-DAY_MS)} ORDER BY paid_at DESC LIMIT 100) latest`.withTimeout(
-        LONG_STATEMENT_TIMEOUT_MS,
-      ),
-      { paid: integer, announced: integer },
-    );
+    const [evidence] = await this.database
+      .withTimeout(LONG_STATEMENT_TIMEOUT_MS)
+      .rows<PostbackEvidence>({ paid: integer, announced: integer })`
+      SELECT count(*) AS paid, ${countWhere(announced)} AS announced
+      FROM (SELECT intent_id FROM payment_acceptance.bill WHERE shop = ${shop} AND state = 'PAID'
+        AND paid_at > ${this.database.now(-DAY_MS)} ORDER BY paid_at DESC LIMIT 100) latest`;
     return evidence ?? { paid: 0, announced: 0 };
   }
 
@@ -73,8 +67,8 @@ export class DoctorStore {
   async missingPrivilege(): Promise<string | undefined> {
     try {
       for (const table of WRITTEN_TABLES.map((name) => rawSql(`payment_acceptance.${name}`))) {
-        await this.database.change(sql`UPDATE ${table} SET shop = shop WHERE 1 = 0`);
-        await this.database.change(sql`DELETE FROM ${table} WHERE 1 = 0`);
+        await this.database.change`UPDATE ${table} SET shop = shop WHERE 1 = 0`;
+        await this.database.change`DELETE FROM ${table} WHERE 1 = 0`;
       }
       return undefined;
     } catch (error) {

@@ -26,12 +26,8 @@ export class ErasureStore {
 
   /** First attempt first. */
   billsOf({ shop, orderId }: OrderKey, tx?: OwnTransaction): Promise<ErasedBill[]> {
-    return this.database.rows<ErasedBill>(
-      sql`SELECT b.intent_id AS "intentId", b.bill_id AS "billId", b.state
-       FROM payment_acceptance.bill b WHERE b.shop = ${shop} AND b.order_id = ${orderId} ORDER BY b.attempt`,
-      {},
-      tx,
-    );
+    return (tx ?? this.database).rows<ErasedBill>({})`SELECT b.intent_id AS "intentId", b.bill_id AS "billId", b.state
+      FROM payment_acceptance.bill b WHERE b.shop = ${shop} AND b.order_id = ${orderId} ORDER BY b.attempt`;
   }
 
   async openReviews(tx: OwnTransaction, intentIds: readonly IntentId[]): Promise<string[]> {
@@ -52,7 +48,7 @@ export class ErasureStore {
     const marked = await markRedacted(this.database, ids, tx);
     const numbers: [string, number][] = [];
     for (const [name, part] of Object.entries(await this.partsOf(tx, order, bills))) {
-      numbers.push([name, await remove(this.database, part, tx)]);
+      numbers.push([name, await remove(part, tx)]);
     }
     return { removed: Object.fromEntries(numbers) as Record<ErasedPart, number>, marked };
   }
@@ -103,6 +99,6 @@ export class ErasureStore {
   }
 
   private async ids(tx: OwnTransaction, statement: Statement): Promise<string[]> {
-    return (await this.database.rows<{ id: string }>(statement, {}, tx)).map(({ id }) => id);
+    return (await tx.rows<{ id: string }>({})`${statement}`).map(({ id }) => id);
   }
 }

@@ -3,7 +3,6 @@ import type { NewBill } from '../../bills/storage/bill.store.js';
 import type { CreatedBill } from '../../client/answers.js';
 import type { BillRecord } from '../../domain/bill.js';
 import { Database } from '../../database/database.js';
-import { sql } from '../../database/statement.js';
 import type { BillId } from '../../domain/ids.js';
 import type { OwnTransaction } from '../../database/own-transaction.js';
 
@@ -19,12 +18,9 @@ export class ImportStore {
   constructor(private readonly database: Database) {}
 
   async findBill(shop: string, billId: BillId, tx?: OwnTransaction): Promise<KnownBill | undefined> {
-    const [bill] = await this.database.rows<KnownBill>(
-      sql`SELECT order_id AS "orderId", ${this.database.dialect.text('amount')} AS amount, currency, state
-       FROM payment_acceptance.bill WHERE shop = ${shop} AND bill_id = ${billId}`,
-      {},
-      tx,
-    );
+    const [bill] = await (tx ?? this.database).rows<KnownBill>({})`
+      SELECT order_id AS "orderId", ${this.database.dialect.text('amount')} AS amount, currency, state
+      FROM payment_acceptance.bill WHERE shop = ${shop} AND bill_id = ${billId}`;
     return bill;
   }
 
@@ -32,16 +28,14 @@ export class ImportStore {
   async insert(tx: OwnTransaction, bill: ForeignBill): Promise<void> {
     const { dialect } = this.database;
     const [createdAt, now] = [dialect.instant(bill.createdAt.getTime()), this.database.now()];
-    await this.database.change(
-      sql`INSERT INTO payment_acceptance.bill (intent_id, shop, shop_id, order_id, attempt, state, amount, currency, payer_pays_commission,
-         description, name, type, custom, custom_given, bill_id, link_url, link_page_url, created_at, opened_at,
-         next_check_at, check_after)
-       SELECT ${bill.intentId}, ${bill.shop}, ${bill.shopId}, ${bill.orderId}, (SELECT coalesce(max(attempt), 0) + 1
-           FROM payment_acceptance.bill WHERE shop = ${bill.shop} AND order_id = ${bill.orderId}),
-         'OPEN', ${bill.amount}, ${bill.currency}, ${bill.payerPaysCommission}, ${bill.description}, ${bill.name},
-         ${bill.type}, ${bill.custom}, ${bill.customGiven}, ${bill.billId}, ${bill.linkUrl}, ${bill.linkPageUrl},
-         ${createdAt}, ${createdAt}, ${now}, ${now}`,
-      tx,
-    );
+    await tx.change`
+      INSERT INTO payment_acceptance.bill (intent_id, shop, shop_id, order_id, attempt, state, amount, currency, payer_pays_commission,
+        description, name, type, custom, custom_given, bill_id, link_url, link_page_url, created_at, opened_at,
+        next_check_at, check_after)
+      SELECT ${bill.intentId}, ${bill.shop}, ${bill.shopId}, ${bill.orderId}, (SELECT coalesce(max(attempt), 0) + 1
+          FROM payment_acceptance.bill WHERE shop = ${bill.shop} AND order_id = ${bill.orderId}),
+        'OPEN', ${bill.amount}, ${bill.currency}, ${bill.payerPaysCommission}, ${bill.description}, ${bill.name},
+        ${bill.type}, ${bill.custom}, ${bill.customGiven}, ${bill.billId}, ${bill.linkUrl}, ${bill.linkPageUrl},
+        ${createdAt}, ${createdAt}, ${now}, ${now}`;
   }
 }

@@ -38,25 +38,21 @@ export class LostBillStore {
 
   /** Also removes the payments that the service listed, which are not ours to keep. */
   async dismiss(tx: OwnTransaction, id: string): Promise<boolean> {
-    const dismissed = await this.database.change(
-      sql`UPDATE payment_acceptance.lost_bill SET state = 'DISMISSED', ask_after = NULL, payments = NULL WHERE id = ${id} AND state = 'LOST'`,
-      tx,
-    );
+    const dismissed = await tx.change`
+      UPDATE payment_acceptance.lost_bill SET state = 'DISMISSED', ask_after = NULL, payments = NULL WHERE id = ${id} AND state = 'LOST'`;
     return dismissed === 1;
   }
 
   private read(which: Statement): Promise<LostBill[]> {
     const { iso, text } = this.database.dialect;
-    return this.database.rows<LostBill>(
-      sql`SELECT l.id, l.shop, l.bill_id AS "billId", l.order_id AS "namedOrderId", (
-           SELECT count(DISTINCT c.order_id) FROM payment_acceptance.callback c WHERE c.shop = l.shop
-             AND c.bill_id = l.bill_id AND ${IS_WAITING}) AS "namedOrderCount", (
-           SELECT u.intent_id FROM payment_acceptance.bill u WHERE u.shop = l.shop AND u.order_id = l.order_id
-             AND u.state = 'UNKNOWN' ORDER BY u.attempt DESC LIMIT 1) AS "unknownIntentId",
-         ${text('l.payments')} AS payments, l.listed AS "paymentCount", ${iso('l.first_postback_at')} AS "firstPostbackAt",
-         ${iso('l.found_at')} AS "foundAt", ${iso('l.asked_at')} AS "askedAt"
-       FROM payment_acceptance.lost_bill l WHERE ${IS_LOST} AND ${which}`,
-      LOST_BILL_READERS,
-    );
+    return this.database.rows<LostBill>(LOST_BILL_READERS)`
+      SELECT l.id, l.shop, l.bill_id AS "billId", l.order_id AS "namedOrderId", (
+          SELECT count(DISTINCT c.order_id) FROM payment_acceptance.callback c WHERE c.shop = l.shop
+            AND c.bill_id = l.bill_id AND ${IS_WAITING}) AS "namedOrderCount", (
+          SELECT u.intent_id FROM payment_acceptance.bill u WHERE u.shop = l.shop AND u.order_id = l.order_id
+            AND u.state = 'UNKNOWN' ORDER BY u.attempt DESC LIMIT 1) AS "unknownIntentId",
+        ${text('l.payments')} AS payments, l.listed AS "paymentCount", ${iso('l.first_postback_at')} AS "firstPostbackAt",
+        ${iso('l.found_at')} AS "foundAt", ${iso('l.asked_at')} AS "askedAt"
+      FROM payment_acceptance.lost_bill l WHERE ${IS_LOST} AND ${which}`;
   }
 }

@@ -73,38 +73,27 @@ export class OperatorStore {
     consumer: string,
   ): Promise<{ readonly forgotten: number; readonly hosted: number }> {
     const name = databaseText(consumer);
-    const forgotten = await this.database.change(
-      sql`DELETE FROM payment_acceptance.consumer WHERE name = ${name} AND last_seen_at < ${this.database.now(-CONSUMER_ABSENT_MS)}`,
-      tx,
-    );
-    const [row] = await this.database.rows<{ hosted: number }>(
-      sql`SELECT count(*) AS hosted FROM payment_acceptance.consumer WHERE name = ${name}`,
-      { hosted: integer },
-      tx,
-    );
+    const forgotten = await tx.change`
+      DELETE FROM payment_acceptance.consumer WHERE name = ${name} AND last_seen_at < ${this.database.now(-CONSUMER_ABSENT_MS)}`;
+    const [row] = await tx.rows<{ hosted: number }>({ hosted: integer })`
+      SELECT count(*) AS hosted FROM payment_acceptance.consumer WHERE name = ${name}`;
     return { forgotten, hosted: row?.hosted ?? 0 };
   }
 
   /** Some deliveries that a consumer has not taken, of events that no instance hosts for it. */
   async findUntaken(consumer: string, state: 'PENDING' | 'DEAD'): Promise<string[]> {
-    const rows = await this.database.rows<{ id: string }>(
-      sql`SELECT ${this.database.dialect.text('d.id')} AS id FROM payment_acceptance.delivery d
-       WHERE d.state = ${state} AND ${this.isUntaken(consumer, sql`d`)} LIMIT ${READ_AT_ONCE}`.withTimeout(
-        LONG_STATEMENT_TIMEOUT_MS,
-      ),
-      {},
-    );
+    const rows = await this.database.withTimeout(LONG_STATEMENT_TIMEOUT_MS).rows<{ id: string }>({})`
+      SELECT ${this.database.dialect.text('d.id')} AS id FROM payment_acceptance.delivery d
+      WHERE d.state = ${state} AND ${this.isUntaken(consumer, sql`d`)} LIMIT ${READ_AT_ONCE}`;
     return rows.map(({ id }) => id);
   }
 
   /** Removes those of these deliveries that are still untaken. @returns how many */
   removeUntaken(tx: OwnTransaction, consumer: string, ids: readonly string[]): Promise<number> {
     const { inKeyOrder, oneOf } = this.database.dialect;
-    return this.database.change(
-      sql`DELETE FROM payment_acceptance.delivery WHERE id ${oneOf(ids, 'bigint')} AND state IN ('PENDING', 'DEAD')
-         AND ${this.isUntaken(consumer, sql`payment_acceptance.delivery`)} ${inKeyOrder(ids.length)}`,
-      tx,
-    );
+    return tx.change`
+      DELETE FROM payment_acceptance.delivery WHERE id ${oneOf(ids, 'bigint')} AND state IN ('PENDING', 'DEAD')
+      AND ${this.isUntaken(consumer, sql`payment_acceptance.delivery`)} ${inKeyOrder(ids.length)}`;
   }
 
   private isUntaken(consumer: string, d: Statement): Statement {
@@ -120,94 +109,72 @@ export class OperatorStore {
   async record({ operator, action, target, detail }: OperatorAction, tx?: OwnTransaction): Promise<string> {
     if (operator.trim() === '') throw new PaymentOperatorActionError('Specify in "operator" who is doing this.');
     const id = this.random.uuid();
-    await this.database.change(
-      sql`INSERT INTO payment_acceptance.operator_action (id, at, operator, action, target, detail)
-       VALUES (${id}, ${this.database.now()}, ${databaseText(operator)}, ${action}, ${target}, ${storable(detail)})`,
-      tx,
-    );
+    await (tx ?? this.database).change`
+      INSERT INTO payment_acceptance.operator_action (id, at, operator, action, target, detail)
+      VALUES (${id}, ${this.database.now()}, ${databaseText(operator)}, ${action}, ${target}, ${storable(detail)})`;
     return id;
   }
 
   /** Updates the counts in the record of an action still in progress; what an erasure has removed from it stays removed. */
   async amend(id: string, counts: Readonly<Record<string, number>>, tx?: OwnTransaction): Promise<void> {
     const detail = this.database.dialect.jsonWith('detail', counts);
-    await this.database.change(
-      sql`UPDATE payment_acceptance.operator_action SET detail = ${detail} WHERE id = ${id}`,
-      tx,
-    );
+    await (tx ?? this.database).change`
+      UPDATE payment_acceptance.operator_action SET detail = ${detail} WHERE id = ${id}`;
   }
 
   /** Attaches the service's bill to a creation of unknown outcome, to be checked at once. */
   async attach(tx: OwnTransaction, id: string, billId: BillId, linkPageUrl: string | null): Promise<boolean> {
-    const attached = await this.database.change(
-      sql`UPDATE payment_acceptance.bill SET state = 'OPEN', bill_id = ${billId}, link_page_url = ${linkPageUrl},
-         failure = NULL, opened_at = ${this.database.now()}, ended_at = NULL, next_check_at = ${this.database.now()}, check_after = ${this.database.now()}
-       WHERE intent_id = ${id} AND state = 'UNKNOWN'`,
-      tx,
-    );
+    const attached = await tx.change`
+      UPDATE payment_acceptance.bill SET state = 'OPEN', bill_id = ${billId}, link_page_url = ${linkPageUrl},
+        failure = NULL, opened_at = ${this.database.now()}, ended_at = NULL, next_check_at = ${this.database.now()}, check_after = ${this.database.now()}
+      WHERE intent_id = ${id} AND state = 'UNKNOWN'`;
     return attached === 1;
   }
 
   async void(tx: OwnTransaction, id: string): Promise<boolean> {
-    const voided = await this.database.change(
-      sql`UPDATE payment_acceptance.bill SET state = 'VOIDED', ended_at = ${this.database.now()}
-       WHERE intent_id = ${id} AND state = 'UNKNOWN'`,
-      tx,
-    );
+    const voided = await tx.change`
+      UPDATE payment_acceptance.bill SET state = 'VOIDED', ended_at = ${this.database.now()}
+      WHERE intent_id = ${id} AND state = 'UNKNOWN'`;
     return voided === 1;
   }
 
   async review(id: string, scope: ShopScope, tx?: OwnTransaction): Promise<ReviewRow | undefined> {
-    const [review] = await this.database.rows<ReviewRow>(
-      sql`SELECT id, shop, order_id AS "orderId", intent_id AS "intentId", payment_id AS "paymentId", reason, state,
-         ${this.database.dialect.text('detail')} AS detail
-       FROM payment_acceptance.review WHERE id = ${id} AND ${ofScope('shop', scope)}
-       ${rawSql(tx ? 'FOR UPDATE' : '')}`,
-      {},
-      tx,
-    );
+    const [review] = await (tx ?? this.database).rows<ReviewRow>({})`
+      SELECT id, shop, order_id AS "orderId", intent_id AS "intentId", payment_id AS "paymentId", reason, state,
+        ${this.database.dialect.text('detail')} AS detail
+      FROM payment_acceptance.review WHERE id = ${id} AND ${ofScope('shop', scope)}
+      ${rawSql(tx ? 'FOR UPDATE' : '')}`;
     return review;
   }
 
   /** The newest review of a payment of this bill, decided or not. */
   async newestReview(tx: OwnTransaction, intentId: IntentId, paymentId: PaymentId): Promise<PaymentReview | undefined> {
-    const [newest] = await this.database.rows<PaymentReview>(
-      sql`SELECT r.id, r.reason, r.state, ${this.database.dialect.text('r.detail')} AS detail
-       FROM payment_acceptance.review r WHERE r.intent_id = ${intentId} AND r.payment_id = ${paymentId}
-       ORDER BY r.opened_at DESC, r.id LIMIT 1`,
-      {},
-      tx,
-    );
+    const [newest] = await tx.rows<PaymentReview>({})`
+      SELECT r.id, r.reason, r.state, ${this.database.dialect.text('r.detail')} AS detail
+      FROM payment_acceptance.review r WHERE r.intent_id = ${intentId} AND r.payment_id = ${paymentId}
+      ORDER BY r.opened_at DESC, r.id LIMIT 1`;
     return newest;
   }
 
   /** The order of the bill with this id at the service, in any state. */
   async orderIdOfBill(tx: OwnTransaction, shop: string, billId: BillId): Promise<string | undefined> {
-    const [bill] = await this.database.rows<{ orderId: OrderId }>(
-      sql`SELECT b.order_id AS "orderId" FROM payment_acceptance.bill b
-       WHERE b.shop = ${shop} AND b.bill_id = ${billId}`,
-      {},
-      tx,
-    );
+    const [bill] = await tx.rows<{ orderId: OrderId }>({})`SELECT b.order_id AS "orderId" FROM payment_acceptance.bill b
+      WHERE b.shop = ${shop} AND b.bill_id = ${billId}`;
     return bill?.orderId;
   }
 
   async closeReview(tx: OwnTransaction, id: string, state: 'ACCEPTED' | 'DISMISSED', operator: string): Promise<void> {
-    await this.database.change(
-      sql`UPDATE payment_acceptance.review SET state = ${state}, closed_at = ${this.database.now()}, closed_by = ${databaseText(operator)}
-       WHERE id = ${id}`,
-      tx,
-    );
+    await tx.change`
+      UPDATE payment_acceptance.review SET state = ${state}, closed_at = ${this.database.now()}, closed_by = ${databaseText(operator)}
+      WHERE id = ${id}`;
   }
 
   /** How many deliveries {@link replay} would make due now. */
   async replayable(filter: DeadLetterFilter, scope: ShopScope): Promise<number> {
     const { dialect } = this.database;
-    const [row] = await this.database.rows<{ dead: number; orderless: number }>(
-      sql`SELECT (SELECT count(*) ${deadLettersOf(dialect, filter, scope)}) AS dead,
-         (SELECT count(*) ${orderlessOf(dialect, filter, scope)}) AS orderless`,
-      { dead: integer, orderless: integer },
-    );
+    const [row] = await this.database.rows<{ dead: number; orderless: number }>({ dead: integer, orderless: integer })`
+      SELECT (SELECT count(*) ${deadLettersOf(dialect, filter, scope)}) AS dead,
+      (SELECT count(*) ${orderlessOf(dialect, filter, scope)}) AS orderless`;
     return row ? row.dead + row.orderless : 0;
   }
 
@@ -227,11 +194,9 @@ export class OperatorStore {
 
   private toReplay(which: Statement, order: Statement): Promise<DeliveryToReplay[]> {
     const { dialect } = this.database;
-    return this.database.rows(
-      sql`SELECT ${dialect.text('d.id')} AS id, d.intent_id AS "intentId", d.consumer, ${dialect.text('d.seq')} AS seq
-       ${which} ORDER BY ${order} LIMIT ${READ_AT_ONCE}`.withTimeout(LONG_STATEMENT_TIMEOUT_MS),
-      {},
-    );
+    return this.database.withTimeout(LONG_STATEMENT_TIMEOUT_MS).rows<DeliveryToReplay>({})`
+      SELECT ${dialect.text('d.id')} AS id, d.intent_id AS "intentId", d.consumer, ${dialect.text('d.seq')} AS seq
+      ${which} ORDER BY ${order} LIMIT ${READ_AT_ONCE}`;
   }
 
   /**
@@ -244,13 +209,11 @@ export class OperatorStore {
     // A subquery, because the planner would otherwise search all deliveries that wait or are dead, which it may believe to
     // be few. An attempt in flight finds the order, or is retried by itself. MariaDB sets one column after the other: the
     // state last.
-    return this.database.change(
-      sql`UPDATE payment_acceptance.delivery d ${dialect.byPrimaryKey} SET attempts = 0, due_at = ${dialect.now(0)},
-         replays = replays + CASE WHEN ${isDead} THEN 1 ELSE 0 END, behind = (behind OR ${isDead}), ended_at = NULL,
-         lease_token = NULL, lease_until = NULL, state = 'PENDING'
-       WHERE d.id ${dialect.oneOf(ids, 'bigint')} AND (SELECT ${isDead} OR ${isOrderless('d')})`,
-      tx,
-    );
+    return tx.change`
+      UPDATE payment_acceptance.delivery d ${dialect.byPrimaryKey} SET attempts = 0, due_at = ${dialect.now(0)},
+        replays = replays + CASE WHEN ${isDead} THEN 1 ELSE 0 END, behind = (behind OR ${isDead}), ended_at = NULL,
+        lease_token = NULL, lease_until = NULL, state = 'PENDING'
+      WHERE d.id ${dialect.oneOf(ids, 'bigint')} AND (SELECT ${isDead} OR ${isOrderless('d')})`;
   }
 }
 

@@ -23,21 +23,17 @@ export class PastEventsStore {
 
   /** Whether any instance has ever hosted the consumer. */
   async isRegistered(consumer: string): Promise<boolean> {
-    const [row] = await this.database.rows<{ known: boolean }>(
-      sql`SELECT EXISTS (SELECT 1 FROM payment_acceptance.consumer WHERE name = ${databaseText(consumer)}) AS known`,
-      { known: flag },
-    );
+    const [row] = await this.database.rows<{ known: boolean }>({ known: flag })`
+      SELECT EXISTS (SELECT 1 FROM payment_acceptance.consumer WHERE name = ${databaseText(consumer)}) AS known`;
     return row?.known === true;
   }
 
   /** How many deliveries are missing now. */
   async count(filter: PastEventFilter, scope: ShopScope): Promise<number> {
-    const [counted] = await this.database.rows<{ missing: number }>(
-      sql`SELECT count(*) AS missing FROM payment_acceptance.event e WHERE ${this.isMissing(filter, scope)}`.withTimeout(
-        REPORT_STATEMENT_TIMEOUT_MS,
-      ),
-      { missing: integer },
-    );
+    const [counted] = await this.database
+      .withTimeout(REPORT_STATEMENT_TIMEOUT_MS)
+      .rows<{ missing: number }>({ missing: integer })`
+      SELECT count(*) AS missing FROM payment_acceptance.event e WHERE ${this.isMissing(filter, scope)}`;
     return counted?.missing ?? 0;
   }
 
@@ -48,13 +44,9 @@ export class PastEventsStore {
     const isSelective = filter.orderId !== undefined;
     const [hint, order] = isSelective ? [sql``, sql``] : [dialect.bySeq, sql`ORDER BY e.seq ${dialect.inOrder}`];
     const later = sql`(SELECT * FROM payment_acceptance.event e ${hint} WHERE e.seq > ${after?.seq ?? '0'} ${order}) e`;
-    return this.database.rows<PastEvent>(
-      sql`SELECT ${dialect.text('e.seq')} AS seq, e.intent_id AS "intentId", ${this.name(filter)} AS consumer
-       FROM ${later} WHERE ${this.isMissing(filter, scope)} ORDER BY e.seq LIMIT ${READ_AT_ONCE}`.withTimeout(
-        REPORT_STATEMENT_TIMEOUT_MS,
-      ),
-      {},
-    );
+    return this.database.withTimeout(REPORT_STATEMENT_TIMEOUT_MS).rows<PastEvent>({})`
+      SELECT ${dialect.text('e.seq')} AS seq, e.intent_id AS "intentId", ${this.name(filter)} AS consumer
+      FROM ${later} WHERE ${this.isMissing(filter, scope)} ORDER BY e.seq LIMIT ${READ_AT_ONCE}`;
   }
 
   /**
@@ -72,14 +64,11 @@ export class PastEventsStore {
       events.map(({ seq }) => seq),
       'bigint',
     );
-    const inserted = await this.database.rows(
-      sql`INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, due_at, behind)
-       SELECT e.id, e.name, e.seq, e.intent_id, ${this.name(filter)}, 'PENDING', ${this.database.now()}, TRUE
-       FROM payment_acceptance.event e WHERE ${this.isMissing(filter, scope)} AND e.seq ${these} ORDER BY e.seq ${dialect.ignoreExisting('event_id')}
-       RETURNING event_id`,
-      {},
-      tx,
-    );
+    const inserted = await tx.rows({})`
+      INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, due_at, behind)
+      SELECT e.id, e.name, e.seq, e.intent_id, ${this.name(filter)}, 'PENDING', ${this.database.now()}, TRUE
+      FROM payment_acceptance.event e WHERE ${this.isMissing(filter, scope)} AND e.seq ${these} ORDER BY e.seq ${dialect.ignoreExisting('event_id')}
+      RETURNING event_id`;
     return inserted.length;
   }
 

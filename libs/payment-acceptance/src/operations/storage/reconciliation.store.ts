@@ -71,29 +71,25 @@ export class ReconciliationStore {
     const followed = span.followedSince
       ? sql`OR b.ended_at >= ${dialect.instant(span.followedSince.getTime())}`
       : rawSql('');
-    return this.database.rows<BillToReconcile>(
-      sql`SELECT b.intent_id AS "intentId", b.order_id AS "orderId", b.bill_id AS "billId", b.state,
-         ${openedAt} AS "openedAt"
-       FROM payment_acceptance.bill b
-       WHERE b.shop = ${span.shop} AND b.bill_id IS NOT NULL AND b.created_at < ${to}
-         AND (${openedAt} > ${afterMs} OR ${openedAt} = ${afterMs} AND b.intent_id > ${after?.intentId ?? FIRST_UUID})
-         AND (b.state = 'OPEN' OR b.ended_at >= ${from} ${followed}
-           OR EXISTS (SELECT 1 FROM payment_acceptance.payment p WHERE p.intent_id = b.intent_id
-             AND (${within('p.first_seen_at')} OR ${within('p.changed_at')}
-               OR p.service_created_at LIKE ${`${span.day}%`}))
-           OR EXISTS (SELECT 1 FROM payment_acceptance.callback c WHERE c.intent_id = b.intent_id AND ${within('c.received_at')}))
-       ORDER BY ${openedAt}, b.intent_id LIMIT ${limit}`.withTimeout(REPORT_STATEMENT_TIMEOUT_MS),
-      { openedAt: instant },
-    );
+    return this.database.withTimeout(REPORT_STATEMENT_TIMEOUT_MS).rows<BillToReconcile>({ openedAt: instant })`
+      SELECT b.intent_id AS "intentId", b.order_id AS "orderId", b.bill_id AS "billId", b.state,
+        ${openedAt} AS "openedAt"
+      FROM payment_acceptance.bill b
+      WHERE b.shop = ${span.shop} AND b.bill_id IS NOT NULL AND b.created_at < ${to}
+        AND (${openedAt} > ${afterMs} OR ${openedAt} = ${afterMs} AND b.intent_id > ${after?.intentId ?? FIRST_UUID})
+        AND (b.state = 'OPEN' OR b.ended_at >= ${from} ${followed}
+          OR EXISTS (SELECT 1 FROM payment_acceptance.payment p WHERE p.intent_id = b.intent_id
+            AND (${within('p.first_seen_at')} OR ${within('p.changed_at')}
+              OR p.service_created_at LIKE ${`${span.day}%`}))
+          OR EXISTS (SELECT 1 FROM payment_acceptance.callback c WHERE c.intent_id = b.intent_id AND ${within('c.received_at')}))
+      ORDER BY ${openedAt}, b.intent_id LIMIT ${limit}`;
   }
 
   /** The ledger's payments of a bill. */
   payments(intentId: IntentId): Promise<PaymentToReconcile[]> {
-    return this.database.rows<PaymentToReconcile>(
-      sql`SELECT ${this.paymentColumns()} FROM payment_acceptance.payment p WHERE p.intent_id = ${intentId}
-       ORDER BY p.first_seen_at, p.payment_id`,
-      PAYMENT_READERS,
-    );
+    return this.database.rows<PaymentToReconcile>(PAYMENT_READERS)`
+      SELECT ${this.paymentColumns()} FROM payment_acceptance.payment p WHERE p.intent_id = ${intentId}
+      ORDER BY p.first_seen_at, p.payment_id`;
   }
 
   /** The shop's payments with these ids, as far as the ledger has them. */
@@ -112,21 +108,15 @@ export class ReconciliationStore {
 
   /** The shop's bills with these ids, in any state, as far as the ledger has them. */
   billsNamed(shop: string, billIds: readonly BillId[]): Promise<NamedBill[]> {
-    return this.database.rows<NamedBill>(
-      sql`SELECT b.bill_id AS "billId", b.order_id AS "orderId", b.state FROM payment_acceptance.bill b
-       WHERE b.shop = ${shop} AND b.bill_id ${this.database.dialect.oneOf(billIds, 'text')}`,
-      {},
-    );
+    return this.database.rows<NamedBill>({})`
+      SELECT b.bill_id AS "billId", b.order_id AS "orderId", b.state FROM payment_acceptance.bill b
+      WHERE b.shop = ${shop} AND b.bill_id ${this.database.dialect.oneOf(billIds, 'text')}`;
   }
 
   private paymentsOfBills(condition: Statement): Promise<LedgerPaymentOfBill[]> {
-    return this.database.rows<LedgerPaymentOfBill>(
-      sql`SELECT ${this.paymentColumns()}, b.order_id AS "orderId", b.bill_id AS "billId", b.state AS "billState"
-       FROM payment_acceptance.payment p JOIN payment_acceptance.bill b ON b.intent_id = p.intent_id WHERE ${condition}`.withTimeout(
-        REPORT_STATEMENT_TIMEOUT_MS,
-      ),
-      PAYMENT_READERS,
-    );
+    return this.database.withTimeout(REPORT_STATEMENT_TIMEOUT_MS).rows<LedgerPaymentOfBill>(PAYMENT_READERS)`
+      SELECT ${this.paymentColumns()}, b.order_id AS "orderId", b.bill_id AS "billId", b.state AS "billState"
+      FROM payment_acceptance.payment p JOIN payment_acceptance.bill b ON b.intent_id = p.intent_id WHERE ${condition}`;
   }
 
   private paymentColumns(): Statement {

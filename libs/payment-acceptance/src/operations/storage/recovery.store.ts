@@ -4,7 +4,6 @@ import { FIRST_UUID } from '../../domain/uuid.js';
 import { Database } from '../../database/database.js';
 import { instant, integer } from '../../database/reading.js';
 import { REPORT_STATEMENT_TIMEOUT_MS } from '../../database/statement-timeout.js';
-import { sql } from '../../database/statement.js';
 
 /** A bill to be checked again. */
 export interface BillToRecheck {
@@ -40,24 +39,20 @@ export class RecoveryStore {
     const from = dialect.instant(since.getTime());
     const openedAt = dialect.epochMs('b.opened_at');
     const afterMs = after?.openedAt.getTime() ?? 0;
-    return this.database.rows<BillToRecheck>(
-      sql`SELECT b.intent_id AS "intentId", ${openedAt} AS "openedAt" FROM payment_acceptance.bill b
-       WHERE b.shop = ${shop} AND b.bill_id IS NOT NULL
-         AND (${openedAt} > ${afterMs} OR ${openedAt} = ${afterMs} AND b.intent_id > ${after?.intentId ?? FIRST_UUID})
-         AND (b.state = 'OPEN' OR b.opened_at >= ${from} OR b.ended_at >= ${from} OR EXISTS (
-           SELECT 1 FROM payment_acceptance.payment p WHERE p.intent_id = b.intent_id AND p.changed_at >= ${from}))
-       ORDER BY ${openedAt}, b.intent_id LIMIT ${limit}`.withTimeout(REPORT_STATEMENT_TIMEOUT_MS),
-      { openedAt: instant },
-    );
+    return this.database.withTimeout(REPORT_STATEMENT_TIMEOUT_MS).rows<BillToRecheck>({ openedAt: instant })`
+      SELECT b.intent_id AS "intentId", ${openedAt} AS "openedAt" FROM payment_acceptance.bill b
+      WHERE b.shop = ${shop} AND b.bill_id IS NOT NULL
+        AND (${openedAt} > ${afterMs} OR ${openedAt} = ${afterMs} AND b.intent_id > ${after?.intentId ?? FIRST_UUID})
+        AND (b.state = 'OPEN' OR b.opened_at >= ${from} OR b.ended_at >= ${from} OR EXISTS (
+          SELECT 1 FROM payment_acceptance.payment p WHERE p.intent_id = b.intent_id AND p.changed_at >= ${from}))
+      ORDER BY ${openedAt}, b.intent_id LIMIT ${limit}`;
   }
 
   /** Schedules checks of the bills after `inMs` milliseconds, unless they are due earlier. */
   async recheck(intentIds: readonly IntentId[], inMs: number): Promise<void> {
     const checkAt = this.database.now(inMs);
-    await this.database.change(
-      sql`UPDATE payment_acceptance.bill SET next_check_at = ${checkAt}
-       WHERE intent_id ${this.database.dialect.oneOf(intentIds, 'uuid')} AND (next_check_at IS NULL OR next_check_at > ${checkAt})`,
-    );
+    await this.database.change`UPDATE payment_acceptance.bill SET next_check_at = ${checkAt}
+      WHERE intent_id ${this.database.dialect.oneOf(intentIds, 'uuid')} AND (next_check_at IS NULL OR next_check_at > ${checkAt})`;
   }
 
   /**
@@ -73,27 +68,23 @@ export class RecoveryStore {
     const { dialect } = this.database;
     const receivedAt = dialect.epochMs('c.received_at');
     const afterMs = after?.receivedAt.getTime() ?? 0;
-    return this.database.rows<UnknownBillPostback>(
-      sql`SELECT c.id, c.bill_id AS "billId", c.order_id AS "orderId", c.status, c.digest,
-         ${dialect.jsonText('c.fields', 'OutSum')} AS "amountText",
-         ${dialect.jsonText('c.fields', 'CurrencyIn')} AS "currencyText", ${receivedAt} AS "receivedAt"
-       FROM payment_acceptance.callback c
-       WHERE c.shop = ${shop} AND c.kind = 'postback' AND c.intent_id IS NULL AND c.bill_id IS NOT NULL
-         AND c.received_at >= ${dialect.instant(since.getTime())}
-         AND (${receivedAt} > ${afterMs} OR ${receivedAt} = ${afterMs} AND c.id > ${after?.id ?? FIRST_UUID})
-         AND NOT EXISTS (SELECT 1 FROM payment_acceptance.bill b
-           WHERE b.shop = c.shop AND b.bill_id = c.bill_id)
-       ORDER BY ${receivedAt}, c.id LIMIT ${limit}`.withTimeout(REPORT_STATEMENT_TIMEOUT_MS),
-      { receivedAt: instant },
-    );
+    return this.database.withTimeout(REPORT_STATEMENT_TIMEOUT_MS).rows<UnknownBillPostback>({ receivedAt: instant })`
+      SELECT c.id, c.bill_id AS "billId", c.order_id AS "orderId", c.status, c.digest,
+        ${dialect.jsonText('c.fields', 'OutSum')} AS "amountText",
+        ${dialect.jsonText('c.fields', 'CurrencyIn')} AS "currencyText", ${receivedAt} AS "receivedAt"
+      FROM payment_acceptance.callback c
+      WHERE c.shop = ${shop} AND c.kind = 'postback' AND c.intent_id IS NULL AND c.bill_id IS NOT NULL
+        AND c.received_at >= ${dialect.instant(since.getTime())}
+        AND (${receivedAt} > ${afterMs} OR ${receivedAt} = ${afterMs} AND c.id > ${after?.id ?? FIRST_UUID})
+        AND NOT EXISTS (SELECT 1 FROM payment_acceptance.bill b
+          WHERE b.shop = c.shop AND b.bill_id = c.bill_id)
+      ORDER BY ${receivedAt}, c.id LIMIT ${limit}`;
   }
 
   /** How many creations of the shop have an unknown outcome. */
   async unknownOutcomes(shop: string): Promise<number> {
-    const [row] = await this.database.rows<{ count: number }>(
-      sql`SELECT count(*) AS count FROM payment_acceptance.bill WHERE shop = ${shop} AND state = 'UNKNOWN'`,
-      { count: integer },
-    );
+    const [row] = await this.database.rows<{ count: number }>({ count: integer })`
+      SELECT count(*) AS count FROM payment_acceptance.bill WHERE shop = ${shop} AND state = 'UNKNOWN'`;
     return row?.count ?? 0;
   }
 }

@@ -73,11 +73,8 @@ export function isOver(id: Expression, end: Statement = rawSql('')): Statement {
 /** Marks bills, so that what is learned of them later is stored without personal data. Returns how many are new. */
 export function markRedacted(database: Database, intentIds: readonly IntentId[], tx: OwnTransaction): Promise<number> {
   const { dialect } = database;
-  return database.change(
-    sql`UPDATE payment_acceptance.bill SET redacted_at = ${database.now()}
-     WHERE intent_id ${dialect.oneOf(intentIds, 'uuid')} AND redacted_at IS NULL`,
-    tx,
-  );
+  return tx.change`UPDATE payment_acceptance.bill SET redacted_at = ${database.now()}
+    WHERE intent_id ${dialect.oneOf(intentIds, 'uuid')} AND redacted_at IS NULL`;
 }
 
 /** Removes the personal data of bills, which must be locked, and marks them. */
@@ -89,6 +86,6 @@ export async function redactBills(
   if (intentIds.length === 0) return 0;
   // First, since it locks the bills: what is written meanwhile comes before or after the removal, not beside it.
   const marked = await markRedacted(database, intentIds, tx);
-  for (const part of Object.values(redactableParts(database.dialect, intentIds))) await remove(database, part, tx);
+  for (const part of Object.values(redactableParts(database.dialect, intentIds))) await remove(part, tx);
   return marked;
 }

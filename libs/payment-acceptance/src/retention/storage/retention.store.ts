@@ -36,11 +36,12 @@ export abstract class RetentionStore {
   /** Empties the raw fields of consumed callbacks; their outcome stays. */
   redactCallbacks(afterMs: number, limit: number): Promise<number> {
     const { table, condition, order } = this.unredactedCallbacks(this.database.now(-afterMs));
-    return this.batch({ table, condition: sql`${condition} AND ${HAS_NO_OPEN_REVIEW}`, order }, limit, (ids, tx) =>
-      this.database.change(
-        sql`UPDATE payment_acceptance.callback SET fields = '{}' WHERE id ${this.database.dialect.oneOf(ids, 'uuid')}`,
-        tx,
-      ),
+    return this.batch(
+      { table, condition: sql`${condition} AND ${HAS_NO_OPEN_REVIEW}`, order },
+      limit,
+      (ids, tx) =>
+        tx.change`
+        UPDATE payment_acceptance.callback SET fields = '{}' WHERE id ${this.database.dialect.oneOf(ids, 'uuid')}`,
     );
   }
 
@@ -66,7 +67,7 @@ export abstract class RetentionStore {
   redactNotes(afterMs: number, limit: number): Promise<number> {
     const { dialect } = this.database;
     return this.batch(this.actionsWithNotes(this.database.now(-afterMs)), limit, (ids, tx) =>
-      remove(this.database, redactableNotes(dialect, sql`id ${dialect.oneOf(ids, 'uuid')}`), tx),
+      remove(redactableNotes(dialect, sql`id ${dialect.oneOf(ids, 'uuid')}`), tx),
     );
   }
 
@@ -78,17 +79,17 @@ export abstract class RetentionStore {
   ): Promise<number> {
     const { text, retentionLock: turn } = this.database.dialect;
     return this.database.transaction(async (tx) => {
-      const [taken] = await this.database.rows<{ mine: boolean }>(sql`SELECT ${turn.take} AS mine`, { mine: flag }, tx);
+      const [taken] = await tx.rows<{ mine: boolean }>({ mine: flag })`SELECT ${turn.take} AS mine`;
       if (!taken?.mine) return 0;
       try {
         const finding = sql`SELECT ${text(sql`t.${keyOf(table)}`)} AS id FROM payment_acceptance.${rawSql(table)} t
           WHERE ${condition} ORDER BY ${order} LIMIT ${limit}`.withTimeout(LONG_STATEMENT_TIMEOUT_MS);
-        const candidateIds = (await this.database.rows<{ id: string }>(finding, {}, tx)).map(({ id }) => id);
+        const candidateIds = (await tx.rows<{ id: string }>({})`${finding}`).map(({ id }) => id);
         return candidateIds.length > 0
           ? await work(await this.database.lockFree(tx, table, candidateIds, condition), tx)
           : 0;
       } finally {
-        if (turn.end) await this.database.change(turn.end, tx);
+        if (turn.end) await tx.change`${turn.end}`;
       }
     });
   }
@@ -96,15 +97,12 @@ export abstract class RetentionStore {
   /** Removes the listed payments of lost bills that somebody has dealt with: the ledger has them, or they are not ours. */
   async redactLostBills(afterMs: number, limit: number): Promise<number> {
     const { dialect } = this.database;
-    const old = await this.database.rows<{ id: string }>(
-      sql`SELECT l.id FROM payment_acceptance.lost_bill l WHERE l.payments IS NOT NULL
-         AND l.found_at < ${this.database.now(-afterMs)} AND NOT (${IS_LOST}) LIMIT ${limit}`,
-      {},
-    );
+    const old = await this.database.rows<{ id: string }>({})`
+      SELECT l.id FROM payment_acceptance.lost_bill l WHERE l.payments IS NOT NULL
+      AND l.found_at < ${this.database.now(-afterMs)} AND NOT (${IS_LOST}) LIMIT ${limit}`;
     if (old.length === 0) return 0;
     const ids = old.map(({ id }) => id);
-    return this.database.change(
-      sql`UPDATE payment_acceptance.lost_bill SET payments = NULL WHERE id ${dialect.oneOf(ids, 'uuid')}`,
-    );
+    return this.database.change`
+      UPDATE payment_acceptance.lost_bill SET payments = NULL WHERE id ${dialect.oneOf(ids, 'uuid')}`;
   }
 }

@@ -99,12 +99,11 @@ export abstract class CheckStore<D extends Database = Database> {
   ): Promise<boolean> {
     const place = nextCheckAt && this.database.dialect.instant(nextCheckAt.getTime());
     const text = this.database.dialect.text(sql`${error}`);
-    const failed = await this.database.change(
-      sql`UPDATE payment_acceptance.bill SET lease_token = NULL, lease_until = NULL, failed_checks = failed_checks + 1,
-         check_after = ${this.database.now(pauseMs)}, last_check_error = CASE WHEN redacted_at IS NULL THEN ${text} END,
-         next_check_at = ${place === undefined ? sql`next_check_at` : place}
-       WHERE intent_id = ${intentId} AND lease_token = ${token}`,
-    );
+    const failed = await this.database.change`
+      UPDATE payment_acceptance.bill SET lease_token = NULL, lease_until = NULL, failed_checks = failed_checks + 1,
+        check_after = ${this.database.now(pauseMs)}, last_check_error = CASE WHEN redacted_at IS NULL THEN ${text} END,
+        next_check_at = ${place === undefined ? sql`next_check_at` : place}
+      WHERE intent_id = ${intentId} AND lease_token = ${token}`;
     return failed === 1;
   }
 
@@ -112,18 +111,14 @@ export abstract class CheckStore<D extends Database = Database> {
   async retryNow(intentIds: readonly IntentId[]): Promise<void> {
     const hint = sql`SELECT 1 FROM payment_acceptance.callback c
       WHERE c.intent_id = payment_acceptance.bill.intent_id AND c.pending = TRUE`;
-    await this.database.change(
-      sql`UPDATE payment_acceptance.bill SET check_after = ${this.database.now()}, next_check_at =
-         CASE WHEN next_check_at > ${this.database.now()} AND NOT EXISTS (${hint}) THEN ${this.database.now()} ELSE next_check_at END
-       WHERE intent_id ${this.database.dialect.oneOf(intentIds, 'uuid')} AND lease_token IS NULL AND check_after > ${this.database.now()}`,
-    );
+    await this.database.change`UPDATE payment_acceptance.bill SET check_after = ${this.database.now()}, next_check_at =
+        CASE WHEN next_check_at > ${this.database.now()} AND NOT EXISTS (${hint}) THEN ${this.database.now()} ELSE next_check_at END
+      WHERE intent_id ${this.database.dialect.oneOf(intentIds, 'uuid')} AND lease_token IS NULL AND check_after > ${this.database.now()}`;
   }
 
   /** Releases an unused claim. */
   async releaseLease(claim: Pick<ClaimedBill, 'intentId' | 'token'>): Promise<void> {
-    await this.database.change(
-      sql`UPDATE payment_acceptance.bill SET lease_token = NULL, lease_until = NULL
-       WHERE intent_id = ${claim.intentId} AND lease_token = ${claim.token}`,
-    );
+    await this.database.change`UPDATE payment_acceptance.bill SET lease_token = NULL, lease_until = NULL
+      WHERE intent_id = ${claim.intentId} AND lease_token = ${claim.token}`;
   }
 }

@@ -76,11 +76,9 @@ export abstract class DueStore<D extends Database = Database> {
 
   /** Shops other than these that have bills with a scheduled check, and the number of those bills. */
   findUnfollowed(shops: readonly string[]): Promise<{ shop: string; bills: number }[]> {
-    return this.database.rows(
-      sql`SELECT b.shop, count(*) AS bills FROM payment_acceptance.shop_state s
-       JOIN payment_acceptance.bill b ON b.shop = s.shop AND b.next_check_at IS NOT NULL
-       WHERE s.shop ${this.database.dialect.noneOf(shops, 'text')} GROUP BY b.shop ORDER BY b.shop`,
-      { bills: integer },
-    );
+    return this.database.rows<{ shop: string; bills: number }>({ bills: integer })`
+      SELECT b.shop, count(*) AS bills FROM payment_acceptance.shop_state s
+      JOIN payment_acceptance.bill b ON b.shop = s.shop AND b.next_check_at IS NOT NULL
+      WHERE s.shop ${this.database.dialect.noneOf(shops, 'text')} GROUP BY b.shop ORDER BY b.shop`;
   }
 }

@@ -50,48 +50,39 @@ export class InquiryStore {
       sql`greatest(s.next_request_at, ${this.database.now(-1_000)})`,
       this.database.now(),
     );
-    return this.database.rows<ShopToAsk>(
-      sql`SELECT s.shop, ${saved} AS "savedMs" FROM (
-         SELECT c.shop FROM payment_acceptance.callback c WHERE ${IS_WAITING}
-         UNION SELECT l.shop FROM payment_acceptance.lost_bill l WHERE l.ask_after <= ${this.database.now()}) named
-       JOIN payment_acceptance.shop_state s ON s.shop = named.shop WHERE ${this.isInquiryDue()} ORDER BY s.shop`,
-      { savedMs: integer },
-    );
+    return this.database.rows<ShopToAsk>({ savedMs: integer })`SELECT s.shop, ${saved} AS "savedMs" FROM (
+        SELECT c.shop FROM payment_acceptance.callback c WHERE ${IS_WAITING}
+        UNION SELECT l.shop FROM payment_acceptance.lost_bill l WHERE l.ask_after <= ${this.database.now()}) named
+      JOIN payment_acceptance.shop_state s ON s.shop = named.shop WHERE ${this.isInquiryDue()} ORDER BY s.shop`;
   }
 
   /**
-   * Bills that were never asked for. Each counts once, however many postbacks name it.
+   * Bills that were never asked for, or have used up their requests and are named again. Each counts once, however many
+   * postbacks name it.
    * @param creationMs how long a creation may still be in flight after its postback has come
    */
   findNew(shop: string, which: 'newest' | 'oldest', creationMs: number, limit: number): Promise<BillToAsk[]> {
-    return this.database.rows<BillToAsk>(
-      sql`SELECT named.bill_id AS "billId", 0 AS asks FROM (
-         SELECT c.shop, c.bill_id, min(c.received_at) AS first_at, max(c.received_at) AS last_at
-         FROM payment_acceptance.callback c WHERE c.shop = ${shop} AND ${IS_WAITING}
-         GROUP BY c.shop, c.bill_id
-         HAVING min(c.received_at) <= ${this.database.now(-creationMs)}) named
-       WHERE ${isNotIn('lost_bill')} AND ${isNotIn('bill')}
-       ORDER BY ${rawSql(which === 'newest' ? 'last_at DESC' : 'first_at')} LIMIT ${limit}`,
-      { asks: integer },
-    );
+    return this.database.rows<BillToAsk>({ asks: integer })`SELECT named.bill_id AS "billId", 0 AS asks FROM (
+        SELECT c.shop, c.bill_id, min(c.received_at) AS first_at, max(c.received_at) AS last_at
+        FROM payment_acceptance.callback c WHERE c.shop = ${shop} AND ${IS_WAITING}
+        GROUP BY c.shop, c.bill_id
+        HAVING min(c.received_at) <= ${this.database.now(-creationMs)}) named
+      WHERE ${hasNone(sql`lost_bill`, sql`AND NOT (${IS_USED_UP} AND known.asked_at < named.last_at)`)} AND ${hasNone(sql`bill`)}
+      ORDER BY ${rawSql(which === 'newest' ? 'last_at DESC' : 'first_at')} LIMIT ${limit}`;
   }
 
   /** Bills that are due to be asked for again. */
   findDueAgain(shop: string, limit: number): Promise<BillToAsk[]> {
-    return this.database.rows<BillToAsk>(
-      sql`SELECT l.bill_id AS "billId", l.asks FROM payment_acceptance.lost_bill l
-       WHERE l.shop = ${shop} AND l.ask_after <= ${this.database.now()} AND ${NOT_IN_LEDGER} ORDER BY l.ask_after LIMIT ${limit}`,
-      { asks: integer },
-    );
+    return this.database.rows<BillToAsk>({ asks: integer })`
+      SELECT l.bill_id AS "billId", l.asks FROM payment_acceptance.lost_bill l
+      WHERE l.shop = ${shop} AND l.ask_after <= ${this.database.now()} AND ${NOT_IN_LEDGER} ORDER BY l.ask_after LIMIT ${limit}`;
   }
 
   /** Whether more than `most` callbacks of the shop wait for unknown bills. */
   async hasMoreWaiting(maxWaiting: number, shop: string): Promise<boolean> {
-    const [row] = await this.database.rows<{ waiting: number }>(
-      sql`SELECT count(*) AS waiting FROM (SELECT 1 FROM payment_acceptance.callback c WHERE c.shop = ${shop} AND ${IS_WAITING}
-         LIMIT ${maxWaiting + 1}) counted`,
-      { waiting: integer },
-    );
+    const [row] = await this.database.rows<{ waiting: number }>({ waiting: integer })`
+      SELECT count(*) AS waiting FROM (SELECT 1 FROM payment_acceptance.callback c WHERE c.shop = ${shop} AND ${IS_WAITING}
+      LIMIT ${maxWaiting + 1}) counted`;
     return (row?.waiting ?? 0) > maxWaiting;
   }
 
@@ -107,19 +98,17 @@ export class InquiryStore {
     gapMs: number,
   ): Promise<boolean> {
     const nextRequestAt = this.database.now(Math.round((requests * 1_000) / requestsPerSecond) - savedMs);
-    const changedRows = await this.database.change(
-      sql`UPDATE payment_acceptance.shop_state SET next_inquiry_at = ${this.database.now(gapMs)}, next_request_at = ${nextRequestAt}
-       WHERE shop = ${shop} AND ${this.isInquiryDue()} AND next_request_at <= ${nextRequestAt}`,
-    );
+    const changedRows = await this.database.change`
+      UPDATE payment_acceptance.shop_state SET next_inquiry_at = ${this.database.now(gapMs)}, next_request_at = ${nextRequestAt}
+      WHERE shop = ${shop} AND ${this.isInquiryDue()} AND next_request_at <= ${nextRequestAt}`;
     return changedRows === 1;
   }
 
   /** Postpones the shop's next inquiry. */
   async postpone(shop: string, pauseMs: number): Promise<void> {
-    await this.database.change(
-      sql`UPDATE payment_acceptance.shop_state SET next_inquiry_at = ${this.database.now(Math.min(pauseMs, MAX_PAUSE_MS))}
-       WHERE shop = ${shop}`,
-    );
+    await this.database.change`
+      UPDATE payment_acceptance.shop_state SET next_inquiry_at = ${this.database.now(Math.min(pauseMs, MAX_PAUSE_MS))}
+      WHERE shop = ${shop}`;
   }
 
   /** Leases bills to one instance: until then, no other asks for them. @param newId makes ids of new records */
@@ -128,33 +117,29 @@ export class InquiryStore {
     const rows = bills.map(
       ({ billId }) => sql`(${newId()}, ${shop}, ${billId}, 'SOUGHT', 0, ${this.database.now()}, ${leasedUntil})`,
     );
-    await this.database.change(
-      sql`INSERT INTO payment_acceptance.lost_bill (id, shop, bill_id, state, asks, asked_at, ask_after)
-       VALUES ${join(rows, ', ')} ${this.database.dialect.ignoreExisting('shop')}`,
-    );
-    await this.database.change(
-      sql`UPDATE payment_acceptance.lost_bill SET ask_after = ${leasedUntil}
-       WHERE ${this.isOneOf(shop, bills)} AND state <> 'DISMISSED'`,
-    );
+    await this.database.change`
+      INSERT INTO payment_acceptance.lost_bill (id, shop, bill_id, state, asks, asked_at, ask_after)
+      VALUES ${join(rows, ', ')} ${this.database.dialect.ignoreExisting('shop')}`;
+    await this.database.change`
+      UPDATE payment_acceptance.lost_bill known SET asks = CASE WHEN ${IS_USED_UP} THEN 0 ELSE asks END, ask_after = ${leasedUntil}
+      WHERE ${this.isOneOf(shop, bills)} AND state <> 'DISMISSED'`;
   }
 
   /** Counts a request for each. @param pauseMs pause before they may be asked for again; `null` for never */
   async noteAsked(shop: string, bills: readonly BillToAsk[], pauseMs: number | null): Promise<void> {
     const askAfter = pauseMs === null ? null : this.database.now(pauseMs);
-    await this.database.change(
-      sql`UPDATE payment_acceptance.lost_bill SET asks = asks + 1, asked_at = ${this.database.now()}, ask_after = ${askAfter}
-       WHERE ${this.isOneOf(shop, bills)} AND state <> 'DISMISSED'`,
-    );
+    await this.database.change`
+      UPDATE payment_acceptance.lost_bill SET asks = asks + 1, asked_at = ${this.database.now()}, ask_after = ${askAfter}
+      WHERE ${this.isOneOf(shop, bills)} AND state <> 'DISMISSED'`;
   }
 
   /** Forgets bills that the service does not know, with the postbacks that named them at least `beforeMs` ago. */
   async forgetBills(shop: string, unknown: readonly BillToAsk[], beforeMs: number): Promise<void> {
     const condition = this.isOneOf(shop, unknown);
-    await this.database.change(
-      sql`DELETE FROM payment_acceptance.callback WHERE ${condition} AND pending = TRUE AND intent_id IS NULL
-         AND received_at <= ${this.database.now(-beforeMs)}`,
-    );
-    await this.database.change(sql`DELETE FROM payment_acceptance.lost_bill WHERE ${condition} AND state = 'SOUGHT'`);
+    await this.database.change`
+      DELETE FROM payment_acceptance.callback WHERE ${condition} AND pending = TRUE AND intent_id IS NULL
+      AND received_at <= ${this.database.now(-beforeMs)}`;
+    await this.database.change`DELETE FROM payment_acceptance.lost_bill WHERE ${condition} AND state = 'SOUGHT'`;
   }
 
   /**
@@ -169,35 +154,27 @@ export class InquiryStore {
     const first = (column: Lowercase<string>): Statement => sql`(
       SELECT ${rawSql(column)} FROM payment_acceptance.callback WHERE pending = TRUE AND intent_id IS NULL AND ${ofBill}
       ORDER BY received_at LIMIT 1)`;
-    const changed = await this.database.change(
-      sql`UPDATE payment_acceptance.lost_bill SET state = 'LOST', ${listed}, found_at = ${this.database.now()},
-         order_id = ${first('order_id')}, first_postback_at = coalesce(${first('received_at')}, asked_at)
-       WHERE ${ofBill} AND state = 'SOUGHT'`,
-    );
+    const changed = await this.database.change`
+      UPDATE payment_acceptance.lost_bill SET state = 'LOST', ${listed}, found_at = ${this.database.now()},
+        order_id = ${first('order_id')}, first_postback_at = coalesce(${first('received_at')}, asked_at)
+      WHERE ${ofBill} AND state = 'SOUGHT'`;
     if (changed === 0) {
-      await this.database.change(
-        sql`UPDATE payment_acceptance.lost_bill SET ${listed} WHERE ${ofBill} AND state = 'LOST'`,
-      );
+      await this.database.change`UPDATE payment_acceptance.lost_bill SET ${listed} WHERE ${ofBill} AND state = 'LOST'`;
       return false;
     }
-    const lost = await this.database.rows(
-      sql`SELECT 1 FROM payment_acceptance.lost_bill l WHERE l.shop = ${shop} AND l.bill_id = ${billId} AND ${IS_LOST}`,
-      {},
-    );
+    const lost = await this.database.rows({})`
+      SELECT 1 FROM payment_acceptance.lost_bill l WHERE l.shop = ${shop} AND l.bill_id = ${billId} AND ${IS_LOST}`;
     return lost.length > 0;
   }
 
   /** Deletes unconfirmed bills that were last asked for long ago; returns their number. */
   async forget(afterMs: number): Promise<number> {
-    const expired = await this.database.rows<{ id: string }>(
-      sql`SELECT id FROM payment_acceptance.lost_bill WHERE state = 'SOUGHT' AND asked_at < ${this.database.now(-afterMs)} LIMIT ${BATCH}`,
-      {},
-    );
+    const expired = await this.database.rows<{ id: string }>({})`
+      SELECT id FROM payment_acceptance.lost_bill WHERE state = 'SOUGHT' AND asked_at < ${this.database.now(-afterMs)} LIMIT ${BATCH}`;
     if (expired.length === 0) return 0;
     const ids = expired.map(({ id }) => id);
-    return this.database.change(
-      sql`DELETE FROM payment_acceptance.lost_bill WHERE id ${this.database.dialect.oneOf(ids, 'uuid')} AND state = 'SOUGHT'`,
-    );
+    return this.database.change`
+      DELETE FROM payment_acceptance.lost_bill WHERE id ${this.database.dialect.oneOf(ids, 'uuid')} AND state = 'SOUGHT'`;
   }
 
   private isOneOf(shop: string, bills: readonly BillToAsk[]): Statement {
@@ -229,8 +206,11 @@ function toLostBillPayment(payment: ReportedPayment): LostBillPayment {
   };
 }
 
+/** Whether the row `known` of an unconfirmed bill has used up its requests. */
+const IS_USED_UP = sql`known.state = 'SOUGHT' AND known.ask_after IS NULL`;
+
 /** Whether a table has no row for the bill `named`. A lookup by key, not a join: the planner cannot know how few there are. */
-function isNotIn(table: Lowercase<string>): Statement {
-  return sql`(SELECT count(*) FROM payment_acceptance.${rawSql(table)} known
-    WHERE known.shop = named.shop AND known.bill_id = named.bill_id) = 0`;
+function hasNone(table: Statement, condition = sql``): Statement {
+  return sql`(SELECT count(*) FROM payment_acceptance.${table} known
+    WHERE known.shop = named.shop AND known.bill_id = named.bill_id ${condition}) = 0`;
 }

@@ -88,12 +88,14 @@ export abstract class SettlementStore<D extends Database = Database> {
 
   /** Earlier reviews of the whole bill for one reason. */
   async reviewsOfBill(intentId: IntentId, reason: string): Promise<EarlierReviews> {
-    const [reviews] = await this.database.rows<EarlierReviews>(
-      sql`SELECT ${countWhere(sql`state = 'OPEN'`)} AS "open", ${countWhere(sql`state <> 'OPEN'`)} AS closed,
-         ${this.database.dialect.epochMs('max(closed_at)')} AS "lastClosedAt"
-       FROM payment_acceptance.review WHERE intent_id = ${intentId} AND payment_id IS NULL AND reason = ${reason}`,
-      { open: integer, closed: integer, lastClosedAt: instant },
-    );
+    const [reviews] = await this.database.rows<EarlierReviews>({
+      open: integer,
+      closed: integer,
+      lastClosedAt: instant,
+    })`
+      SELECT ${countWhere(sql`state = 'OPEN'`)} AS "open", ${countWhere(sql`state <> 'OPEN'`)} AS closed,
+        ${this.database.dialect.epochMs('max(closed_at)')} AS "lastClosedAt"
+      FROM payment_acceptance.review WHERE intent_id = ${intentId} AND payment_id IS NULL AND reason = ${reason}`;
     return reviews ?? { open: 0, closed: 0, lastClosedAt: null };
   }
 
@@ -103,17 +105,14 @@ export abstract class SettlementStore<D extends Database = Database> {
    */
   async redactCallbacks(tx: OwnTransaction, intentIds: readonly IntentId[]): Promise<void> {
     const ofBills = sql`intent_id ${this.database.dialect.oneOf(intentIds, 'uuid')}`;
-    await remove(this.database, redactableCallbacks(ofBills), tx);
+    await remove(redactableCallbacks(ofBills), tx);
   }
 
   /** Locks a bill regardless of claims, for an operator. The order must be locked. */
   async lockBill(tx: OwnTransaction, id: string): Promise<LockedBill | undefined> {
     const { dialect } = this.database;
-    const [bill] = await this.database.rows(
-      sql`SELECT ${lockedBill(dialect, this.database.now())} FROM payment_acceptance.bill b WHERE b.intent_id = ${id} FOR UPDATE`,
-      LOCKED_BILL_READERS,
-      tx,
-    );
+    const [bill] = await tx.rows(LOCKED_BILL_READERS)`
+      SELECT ${lockedBill(dialect, this.database.now())} FROM payment_acceptance.bill b WHERE b.intent_id = ${id} FOR UPDATE`;
     return bill;
   }
 }

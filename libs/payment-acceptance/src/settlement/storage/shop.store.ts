@@ -22,62 +22,54 @@ export class ShopStore {
   async register(shops: readonly string[]): Promise<void> {
     for (const piece of inPieces([...shops].sort())) {
       const rows = piece.map((shop) => sql`(${shop}, '1970-01-01')`);
-      await this.database.change(
-        sql`INSERT INTO payment_acceptance.shop_state (shop, next_request_at) VALUES ${join(rows, ', ')}
-         ${this.database.dialect.ignoreExisting('shop')}`,
-      );
+      await this.database.change`
+        INSERT INTO payment_acceptance.shop_state (shop, next_request_at) VALUES ${join(rows, ', ')}
+        ${this.database.dialect.ignoreExisting('shop')}`;
     }
   }
 
   /** Marks the shop as refused by the service: from now on, one probe at a time. `false` if it was already marked. */
   async refuse(shop: string, reason: string, probeMs: number): Promise<boolean> {
-    const refused = await this.database.change(
-      sql`UPDATE payment_acceptance.shop_state
-       SET refused_since = ${this.database.now()}, refused_reason = ${reason}, probe_at = ${this.database.now(probeMs)}
-       WHERE shop = ${shop} AND refused_since IS NULL`,
-    );
+    const refused = await this.database.change`UPDATE payment_acceptance.shop_state
+      SET refused_since = ${this.database.now()}, refused_reason = ${reason}, probe_at = ${this.database.now(probeMs)}
+      WHERE shop = ${shop} AND refused_since IS NULL`;
     return refused === 1;
   }
 
   /** Marks the shop as accepted again. */
   async accept(shop: string): Promise<void> {
-    await this.database.change(
-      sql`UPDATE payment_acceptance.shop_state SET refused_since = NULL, refused_reason = NULL, probe_at = NULL
-       WHERE shop = ${shop}`,
-    );
+    await this.database.change`
+      UPDATE payment_acceptance.shop_state SET refused_since = NULL, refused_reason = NULL, probe_at = NULL
+      WHERE shop = ${shop}`;
   }
 
   /** The stored identities of these shops. */
   identitiesOf(shops: readonly { readonly name: string }[]): Promise<ShopIdentity[]> {
     const names = shops.map(({ name }) => name);
-    return this.database.rows<ShopIdentity>(
-      sql`SELECT shop AS name, shop_id AS "shopId", api_base_url AS "apiBaseUrl" FROM payment_acceptance.shop_state
-       WHERE shop ${this.database.dialect.oneOf(names, 'text')}`,
-      {},
-    );
+    return this.database.rows<ShopIdentity>({})`
+      SELECT shop AS name, shop_id AS "shopId", api_base_url AS "apiBaseUrl" FROM payment_acceptance.shop_state
+      WHERE shop ${this.database.dialect.oneOf(names, 'text')}`;
   }
 
   /** Stores which shop a registered name stands for; `false` if it stands for another one. */
   async identify({ name, shopId, apiBaseUrl }: ShopIdentity): Promise<boolean> {
-    const changedRows = await this.database.change(
-      sql`UPDATE payment_acceptance.shop_state SET shop_id = ${shopId}, api_base_url = ${apiBaseUrl}
-       WHERE shop = ${name} AND (shop_id IS NULL OR shop_id = ${shopId})`,
-    );
+    const changedRows = await this.database.change`
+      UPDATE payment_acceptance.shop_state SET shop_id = ${shopId}, api_base_url = ${apiBaseUrl}
+      WHERE shop = ${name} AND (shop_id IS NULL OR shop_id = ${shopId})`;
     return changedRows === 1;
   }
 
   /** Whether the shop has a bill that was made at the service, or may have been. */
   async hasBills(shop: string): Promise<boolean> {
-    const rows = await this.database.rows(sql`SELECT 1 ${billsOf(shop)} LIMIT 1`, {});
+    const rows = await this.database.rows({})`SELECT 1 ${billsOf(shop)} LIMIT 1`;
     return rows.length > 0;
   }
 
   /** Forgets which shop the name stands for, unless it has bills; `false` if it has. */
   async forget(shop: string): Promise<boolean> {
-    const forgotten = await this.database.change(
-      sql`UPDATE payment_acceptance.shop_state SET shop_id = NULL, api_base_url = NULL
-       WHERE shop = ${shop} AND NOT EXISTS (SELECT 1 ${billsOf(shop)})`,
-    );
+    const forgotten = await this.database.change`
+      UPDATE payment_acceptance.shop_state SET shop_id = NULL, api_base_url = NULL
+      WHERE shop = ${shop} AND NOT EXISTS (SELECT 1 ${billsOf(shop)})`;
     return forgotten === 1;
   }
 }

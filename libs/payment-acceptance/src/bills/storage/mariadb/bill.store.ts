@@ -16,13 +16,11 @@ export class MariaBillStore extends BillStore<MariaDatabase> {
     firstCheckMs: number,
     isVoided?: 'voided',
   ): Promise<BillRecord | undefined> {
-    const opened = await this.database.change(
-      sql`UPDATE payment_acceptance.bill
-       SET state = 'OPEN', bill_id = ${billId}, link_url = ${linkUrl}, link_page_url = ${linkPageUrl}, failure = NULL,
-         opened_at = ${this.database.now()}, next_check_at = ${this.database.now(firstCheckMs)}, check_after = ${this.database.now()},
-         lease_until = NULL, ended_at = NULL
-       WHERE intent_id = ${id} AND state IN ('CREATING', 'UNKNOWN', ${isVoided ? 'VOIDED' : 'UNKNOWN'})`,
-    );
+    const opened = await this.database.change`UPDATE payment_acceptance.bill
+      SET state = 'OPEN', bill_id = ${billId}, link_url = ${linkUrl}, link_page_url = ${linkPageUrl}, failure = NULL,
+        opened_at = ${this.database.now()}, next_check_at = ${this.database.now(firstCheckMs)}, check_after = ${this.database.now()},
+        lease_until = NULL, ended_at = NULL
+      WHERE intent_id = ${id} AND state IN ('CREATING', 'UNKNOWN', ${isVoided ? 'VOIDED' : 'UNKNOWN'})`;
     return opened === 1 ? this.byId(id) : undefined;
   }
 

@@ -51,12 +51,9 @@ export class MariaCallbackStore extends CallbackStore<MariaDatabase> {
         )})`;
     return this.database.transaction(async (tx) => {
       const bills = await this.readOwnBills(tx, named);
-      const counts = await this.database.rows<{ intentId: string; count: number }>(
-        sql`SELECT intent_id AS "intentId", count(*) AS count FROM payment_acceptance.callback
-         WHERE intent_id IN (${bills.map(({ intentId }) => intentId)}) GROUP BY intent_id`,
-        { count: integer },
-        tx,
-      );
+      const counts = await tx.rows<{ intentId: string; count: number }>({ count: integer })`
+        SELECT intent_id AS "intentId", count(*) AS count FROM payment_acceptance.callback
+        WHERE intent_id IN (${bills.map(({ intentId }) => intentId)}) GROUP BY intent_id`;
       const billsByKey = new Map(
         bills.map((bill) => [hasIntentIds ? bill.intentId : key(bill.shop, bill.billId), bill]),
       );
@@ -77,12 +74,10 @@ export class MariaCallbackStore extends CallbackStore<MariaDatabase> {
   }
 
   override async linkWaiting(bill: OpenedBill): Promise<void> {
-    await this.database.transaction((tx) =>
-      this.database.change(
-        sql`UPDATE payment_acceptance.callback SET intent_id = ${bill.intentId}
-         WHERE pending = 1 AND shop = ${bill.shop} AND bill_id = ${bill.billId} AND intent_id IS NULL`,
-        tx,
-      ),
+    await this.database.transaction(
+      (tx) =>
+        tx.change`UPDATE payment_acceptance.callback SET intent_id = ${bill.intentId}
+        WHERE pending = 1 AND shop = ${bill.shop} AND bill_id = ${bill.billId} AND intent_id IS NULL`,
     );
   }
 
@@ -93,30 +88,20 @@ export class MariaCallbackStore extends CallbackStore<MariaDatabase> {
     callback: NewCallback,
     maxPerBill: number,
   ): Promise<boolean> {
-    const [row] = await this.database.rows<{ count: number }>(
-      sql`SELECT count(*) AS count FROM (
-         SELECT 1 FROM payment_acceptance.callback WHERE intent_id = ${bill} LIMIT ${maxPerBill + 1}) kept`,
-      { count: integer },
-      tx,
-    );
+    const [row] = await tx.rows<{ count: number }>({ count: integer })`SELECT count(*) AS count FROM (
+      SELECT 1 FROM payment_acceptance.callback WHERE intent_id = ${bill} LIMIT ${maxPerBill + 1}) kept`;
     const surplus = (row?.count ?? 0) - maxPerBill + 1;
     if (surplus <= 0) return false;
     const expected = expectedStatus(sql`${callback.kind}`, sql`${callback.status}`);
-    const repeated = await this.database.rows(
-      sql`SELECT 1 FROM payment_acceptance.bill b JOIN payment_acceptance.callback c ON c.intent_id = b.intent_id
-       WHERE b.intent_id = ${bill} AND c.pending = 1 AND c.asks = 0 AND c.received_at <= ${this.database.now()}
-         AND (b.lease_token IS NULL OR c.received_at > b.check_after)
-         AND coalesce(${expected}, '') IN ('', ${expectedStatus('c.kind', 'c.status')}) LIMIT 1`,
-      {},
-      tx,
-    );
+    const repeated = await tx.rows({})`
+      SELECT 1 FROM payment_acceptance.bill b JOIN payment_acceptance.callback c ON c.intent_id = b.intent_id
+      WHERE b.intent_id = ${bill} AND c.pending = 1 AND c.asks = 0 AND c.received_at <= ${this.database.now()}
+        AND (b.lease_token IS NULL OR c.received_at > b.check_after)
+        AND coalesce(${expected}, '') IN ('', ${expectedStatus('c.kind', 'c.status')}) LIMIT 1`;
     if (repeated.length > 0) return true;
-    const replaced = await this.database.rows<{ id: string }>(
-      sql`SELECT c.id FROM payment_acceptance.callback c WHERE c.intent_id = ${bill} AND c.pending = 0
-       ORDER BY c.outcome <=> 'confirmed', c.received_at DESC LIMIT ${surplus} FOR UPDATE SKIP LOCKED`,
-      {},
-      tx,
-    );
+    const replaced = await tx.rows<{ id: string }>({})`
+      SELECT c.id FROM payment_acceptance.callback c WHERE c.intent_id = ${bill} AND c.pending = 0
+      ORDER BY c.outcome <=> 'confirmed', c.received_at DESC LIMIT ${surplus} FOR UPDATE SKIP LOCKED`;
     await this.database.delete(
       tx,
       'callback',
@@ -127,35 +112,26 @@ export class MariaCallbackStore extends CallbackStore<MariaDatabase> {
 
   private async isFull(tx: OwnTransaction, { shop }: NewCallback, maxUnmatched: number): Promise<boolean> {
     if (maxUnmatched === 0) return true;
-    const [waiting] = await this.database.rows<{ count: number }>(
-      sql`SELECT count(*) AS count FROM (
-         SELECT 1 FROM payment_acceptance.callback c WHERE c.pending = 1 AND c.intent_id IS NULL AND c.shop = ${shop}
-         LIMIT ${maxUnmatched}) waiting`,
-      { count: integer },
-      tx,
-    );
+    const [waiting] = await tx.rows<{ count: number }>({ count: integer })`SELECT count(*) AS count FROM (
+      SELECT 1 FROM payment_acceptance.callback c WHERE c.pending = 1 AND c.intent_id IS NULL AND c.shop = ${shop}
+      LIMIT ${maxUnmatched}) waiting`;
     return (waiting?.count ?? 0) >= maxUnmatched;
   }
 
   /** Reads without a lock: recording never waits for a bill. @param condition selects the bills `b` */
   private readOwnBills(tx: OwnTransaction, condition: Statement): Promise<OwnBill[]> {
-    return this.database.rows<OwnBill>(
-      sql`SELECT b.intent_id AS "intentId", b.shop, b.bill_id AS "billId", b.order_id AS "orderId",
-         CAST(b.amount AS CHAR) AS amount, b.currency, b.custom, b.custom_given AS "customGiven",
-         b.redacted_at IS NOT NULL AS redacted
-       FROM payment_acceptance.bill b WHERE ${condition}`,
-      { customGiven: flag, redacted: flag },
-      tx,
-    );
+    return tx.rows<OwnBill>({ customGiven: flag, redacted: flag })`
+      SELECT b.intent_id AS "intentId", b.shop, b.bill_id AS "billId", b.order_id AS "orderId",
+        CAST(b.amount AS CHAR) AS amount, b.currency, b.custom, b.custom_given AS "customGiven",
+        b.redacted_at IS NOT NULL AS redacted
+      FROM payment_acceptance.bill b WHERE ${condition}`;
   }
 
   /** @param rows as {@link callbackRow} makes them; at least one */
   private async insert(tx: OwnTransaction, rows: readonly Statement[]): Promise<void> {
-    await this.database.change(
-      sql`INSERT INTO payment_acceptance.callback (id, kind, shop, intent_id, bill_id, order_id, status, digest,
-         corroboration, fields, received_at, pending, due_at) VALUES ${join(rows, ', ')}`,
-      tx,
-    );
+    await tx.change`
+      INSERT INTO payment_acceptance.callback (id, kind, shop, intent_id, bill_id, order_id, status, digest,
+      corroboration, fields, received_at, pending, due_at) VALUES ${join(rows, ', ')}`;
   }
 }
 

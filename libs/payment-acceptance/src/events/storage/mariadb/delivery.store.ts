@@ -45,20 +45,17 @@ export class MariaDeliveryStore extends DeliveryStore<MariaDatabase> {
     const rows = inOrder.map(
       ({ name, event, shops }) => sql`(${name}, ${event}, ${shops && JSON.stringify(shops)}, ${this.database.now()})`,
     );
-    await this.database.change(
-      sql`INSERT INTO payment_acceptance.consumer (name, event_name, shops, last_seen_at)
-       VALUES ${join(rows, ', ')}
-       ON DUPLICATE KEY UPDATE last_seen_at = VALUES(last_seen_at), shops = CASE
-         WHEN JSON_CONTAINS(shops, VALUES(shops)) THEN shops ELSE JSON_MERGE_PRESERVE(shops, VALUES(shops)) END`,
-    );
+    await this.database.change`INSERT INTO payment_acceptance.consumer (name, event_name, shops, last_seen_at)
+      VALUES ${join(rows, ', ')}
+      ON DUPLICATE KEY UPDATE last_seen_at = VALUES(last_seen_at), shops = CASE
+        WHEN JSON_CONTAINS(shops, VALUES(shops)) THEN shops ELSE JSON_MERGE_PRESERVE(shops, VALUES(shops)) END`;
   }
 
   protected override registeredConsumers(): Promise<HostedConsumer[]> {
-    return this.database.rows<HostedConsumer>(
-      sql`SELECT name, event_name AS event, CAST(shops AS CHAR) AS shops FROM payment_acceptance.consumer ORDER BY 1, 2`,
-      // Shops named by two releases are stored twice.
-      { shops: (value) => [...new Set(JSON.parse(String(value)) as string[])] },
-    );
+    return this.database.rows<HostedConsumer>({
+      shops: (value) => [...new Set(JSON.parse(String(value)) as string[])],
+    })`
+      SELECT name, event_name AS event, CAST(shops AS CHAR) AS shops FROM payment_acceptance.consumer ORDER BY 1, 2`;
   }
 
   /** Reads `nextMs` first, so that what becomes due in between is claimed rather than waited for. */
@@ -81,13 +78,10 @@ export class MariaDeliveryStore extends DeliveryStore<MariaDatabase> {
     };
     const maxCandidates = limit * CANDIDATES;
     const next = nextOfEach(hosted, sql`d.id, d.due_at, d.seq, d.consumer, d.intent_id`, eligible('d'), maxCandidates);
-    const due = await this.database.rows<{ id: string }>(
-      sql`SELECT CAST(id AS CHAR) AS id FROM (SELECT id, due_at, seq,
-         ROW_NUMBER() OVER (PARTITION BY consumer ORDER BY due_at, seq) AS turn,
-         ROW_NUMBER() OVER (PARTITION BY consumer, intent_id ORDER BY seq) AS place FROM (${next}) due) heads
-       WHERE place = 1 ORDER BY turn, due_at, seq LIMIT ${maxCandidates}`,
-      {},
-    );
+    const due = await this.database.rows<{ id: string }>({})`SELECT CAST(id AS CHAR) AS id FROM (SELECT id, due_at, seq,
+        ROW_NUMBER() OVER (PARTITION BY consumer ORDER BY due_at, seq) AS turn,
+        ROW_NUMBER() OVER (PARTITION BY consumer, intent_id ORDER BY seq) AS place FROM (${next}) due) heads
+      WHERE place = 1 ORDER BY turn, due_at, seq LIMIT ${maxCandidates}`;
     if (due.length === 0) return [];
     return this.database.transaction(async (tx) => {
       const locked = await this.database.lockFree(
@@ -97,11 +91,8 @@ export class MariaDeliveryStore extends DeliveryStore<MariaDatabase> {
         sql`t.state = 'PENDING' AND ${eligible('t')}`,
       );
       const ids = locked.slice(0, limit);
-      await this.database.change(
-        sql`UPDATE payment_acceptance.delivery SET attempts = attempts + 1, lease_token = ${token},
-           lease_until = ${this.database.now(leaseMs)} WHERE id ${mariadb.oneOf(ids, 'bigint')}`,
-        tx,
-      );
+      await tx.change`UPDATE payment_acceptance.delivery SET attempts = attempts + 1, lease_token = ${token},
+        lease_until = ${this.database.now(leaseMs)} WHERE id ${mariadb.oneOf(ids, 'bigint')}`;
       return this.read(ids, tx);
     });
   }
@@ -117,27 +108,20 @@ export class MariaDeliveryStore extends DeliveryStore<MariaDatabase> {
       queues.map(({ intentId, consumer }) => sql`(${intentId}, ${consumer})`),
       ', ',
     );
-    const next = await this.database.rows<{ id: string }>(
-      sql`SELECT CAST(d.id AS CHAR) AS id FROM (
-         SELECT n.intent_id, n.consumer, MIN(n.seq) AS seq FROM payment_acceptance.delivery n WHERE ${behind} AND (n.intent_id, n.consumer) IN (${queueKeys})
-         GROUP BY n.intent_id, n.consumer) first
-       JOIN payment_acceptance.delivery d ON d.intent_id = first.intent_id AND d.consumer = first.consumer AND d.seq = first.seq
-       WHERE NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other
-         WHERE other.state = 'PENDING' AND other.intent_id = d.intent_id AND other.consumer = d.consumer AND other.seq < d.seq
-         AND ${holdsBack(hosted, 'd', this.database.now(-CONSUMER_ABSENT_MS))})`,
-      {},
-      tx,
-    );
+    const next = await (tx ?? this.database).rows<{ id: string }>({})`SELECT CAST(d.id AS CHAR) AS id FROM (
+        SELECT n.intent_id, n.consumer, MIN(n.seq) AS seq FROM payment_acceptance.delivery n WHERE ${behind} AND (n.intent_id, n.consumer) IN (${queueKeys})
+        GROUP BY n.intent_id, n.consumer) first
+      JOIN payment_acceptance.delivery d ON d.intent_id = first.intent_id AND d.consumer = first.consumer AND d.seq = first.seq
+      WHERE NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other
+        WHERE other.state = 'PENDING' AND other.intent_id = d.intent_id AND other.consumer = d.consumer AND other.seq < d.seq
+        AND ${holdsBack(hosted, 'd', this.database.now(-CONSUMER_ABSENT_MS))})`;
     if (next.length === 0) return;
     const ids = next.map(({ id }) => id);
     const free = async (within: OwnTransaction): Promise<void> => {
       // One that a handler has locked was freed and claimed meanwhile.
       const locked = await this.database.lockFree(within, 'delivery', ids, sql`t.state = 'PENDING' AND t.behind = 1`);
       if (locked.length === 0) return;
-      await this.database.change(
-        sql`UPDATE payment_acceptance.delivery SET behind = 0 WHERE id ${mariadb.oneOf(locked, 'bigint')}`,
-        within,
-      );
+      await within.change`UPDATE payment_acceptance.delivery SET behind = 0 WHERE id ${mariadb.oneOf(locked, 'bigint')}`;
     };
     await (tx ? free(tx) : this.database.transaction(free));
   }
@@ -147,35 +131,33 @@ export class MariaDeliveryStore extends DeliveryStore<MariaDatabase> {
       after === null
         ? sql`TRUE`
         : sql`(intent_id > ${after.intentId} OR intent_id = ${after.intentId} AND consumer > ${after.consumer})`;
-    return this.database.rows<DeliveryQueue>(
-      sql`SELECT intent_id AS "intentId", consumer FROM payment_acceptance.delivery
-       WHERE state = 'PENDING' AND behind = 1 AND ${afterCursor} ORDER BY intent_id, consumer LIMIT ${limit}`,
-      {},
-    );
+    return this.database.rows<DeliveryQueue>({})`
+      SELECT intent_id AS "intentId", consumer FROM payment_acceptance.delivery
+      WHERE state = 'PENDING' AND behind = 1 AND ${afterCursor} ORDER BY intent_id, consumer LIMIT ${limit}`;
   }
 
   private async read(ids: readonly string[], tx: OwnTransaction): Promise<ClaimedDelivery[]> {
-    const rows = await this.database.rows<Omit<ClaimedRow, 'alone'>>(
-      sql`SELECT CAST(d.id AS CHAR) AS id, CAST(d.event_id AS CHAR) AS "eventId", d.lease_token AS token, d.intent_id AS "intentId", d.consumer,
-         d.event_name AS "eventName", e.shop,
-         d.attempts AS attempt, d.last_error_code <=> ${ORDER_NOT_FOUND} AS "orderWasMissing", CAST(e.payload AS CHAR) AS payload, e.traceparent,
-         ${mariadb.epochMs('e.asserted_at')} AS "assertedAt", b.state AS "billState", ${IS_LATE}
-       FROM payment_acceptance.delivery d JOIN payment_acceptance.event e ON e.id = d.event_id
-       JOIN payment_acceptance.bill b ON b.intent_id = d.intent_id WHERE d.id ${mariadb.oneOf(ids, 'bigint')}`,
-      { attempt: integer, orderWasMissing: flag, assertedAt: instant, late: flag },
-      tx,
-    );
+    const rows = await tx.rows<Omit<ClaimedRow, 'alone'>>({
+      attempt: integer,
+      orderWasMissing: flag,
+      assertedAt: instant,
+      late: flag,
+    })`
+      SELECT CAST(d.id AS CHAR) AS id, CAST(d.event_id AS CHAR) AS "eventId", d.lease_token AS token, d.intent_id AS "intentId", d.consumer,
+        d.event_name AS "eventName", e.shop,
+        d.attempts AS attempt, d.last_error_code <=> ${ORDER_NOT_FOUND} AS "orderWasMissing", CAST(e.payload AS CHAR) AS payload, e.traceparent,
+        ${mariadb.epochMs('e.asserted_at')} AS "assertedAt", b.state AS "billState", ${IS_LATE}
+      FROM payment_acceptance.delivery d JOIN payment_acceptance.event e ON e.id = d.event_id
+      JOIN payment_acceptance.bill b ON b.intent_id = d.intent_id WHERE d.id ${mariadb.oneOf(ids, 'bigint')}`;
     // Unused on MariaDB: `completeWith` always looks for others.
     return rows.map((row) => withDeliveryId({ ...row, alone: false }));
   }
 
   private async nextMs(hosted: readonly HostedConsumer[]): Promise<number | null> {
     const claimableAt = sql`GREATEST(d.due_at, coalesce(d.lease_until, d.due_at)) AS at`;
-    const [row] = await this.database.rows<{ next: number | null; now: number }>(
-      sql`SELECT ${mariadb.epochMs('next')} AS next, ${mariadb.epochMs(this.database.now())} AS now
-       FROM (SELECT MIN(at) AS next FROM (${nextOfEach(hosted, claimableAt, sql`TRUE`, IN_SIGHT)}) soon WHERE at > ${this.database.now()}) soonest`,
-      { next: integer, now: integer },
-    );
+    const [row] = await this.database.rows<{ next: number | null; now: number }>({ next: integer, now: integer })`
+      SELECT ${mariadb.epochMs('next')} AS next, ${mariadb.epochMs(this.database.now())} AS now
+      FROM (SELECT MIN(at) AS next FROM (${nextOfEach(hosted, claimableAt, sql`TRUE`, IN_SIGHT)}) soon WHERE at > ${this.database.now()}) soonest`;
     return row && row.next !== null ? row.next - row.now : null;
   }
 
@@ -188,11 +170,9 @@ export class MariaDeliveryStore extends DeliveryStore<MariaDatabase> {
     const ofAllShops = hosted.map((each) => ({ ...each, shops: null }));
     const columns = sql`d.id, d.event_id, d.consumer, d.state, d.attempts, d.last_error_code, d.lease_until`;
     const due = nextOfEach(ofAllShops, columns, sql`d.due_at <= ${this.database.now()}`, EXHAUSTED_SCAN_LIMIT);
-    const candidates = await this.database.rows<{ id: string; eventId: string; consumer: string }>(
-      sql`SELECT CAST(t.id AS CHAR) AS id, CAST(t.event_id AS CHAR) AS "eventId", t.consumer
-       FROM (${due}) t WHERE ${condition} LIMIT 100`,
-      {},
-    );
+    const candidates = await this.database.rows<{ id: string; eventId: string; consumer: string }>({})`
+      SELECT CAST(t.id AS CHAR) AS id, CAST(t.event_id AS CHAR) AS "eventId", t.consumer
+      FROM (${due}) t WHERE ${condition} LIMIT 100`;
     if (candidates.length === 0) return [];
     return this.database.transaction(async (tx) => {
       const ids = await this.database.lockFree(
@@ -201,12 +181,10 @@ export class MariaDeliveryStore extends DeliveryStore<MariaDatabase> {
         candidates.map(({ id }) => id),
         condition,
       );
-      await this.database.change(
-        sql`UPDATE payment_acceptance.delivery SET state = 'DEAD', ended_at = ${this.database.now()}, lease_token = NULL,
-           lease_until = NULL, last_error = coalesce(last_error, 'The process ended during the last attempt.')
-         WHERE id ${mariadb.oneOf(ids, 'bigint')}`,
-        tx,
-      );
+      await tx.change`
+        UPDATE payment_acceptance.delivery SET state = 'DEAD', ended_at = ${this.database.now()}, lease_token = NULL,
+          lease_until = NULL, last_error = coalesce(last_error, 'The process ended during the last attempt.')
+        WHERE id ${mariadb.oneOf(ids, 'bigint')}`;
       return candidates.filter(({ id }) => ids.includes(id)).map(withDeliveryId);
     });
   }
@@ -214,48 +192,37 @@ export class MariaDeliveryStore extends DeliveryStore<MariaDatabase> {
   override async lock(within: EnclosingTransaction, delivery: ClaimedDelivery): Promise<DeliveryLock | undefined> {
     // The savepoint disappears when the transaction ends; MariaDB has nothing else that distinguishes two transactions of a
     // session.
-    await this.database.change(sql`SAVEPOINT ${HANDLER}`, within);
-    const [lease] = await this.database.rows<{ until: string }>(
-      sql`SELECT CAST(lease_until AS CHAR) AS until FROM payment_acceptance.delivery
-       WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND state = 'PENDING' FOR UPDATE`,
-      {},
-      within,
-    );
+    await within.change`SAVEPOINT ${HANDLER}`;
+    const [lease] = await within.rows<{ until: string }>({})`
+      SELECT CAST(lease_until AS CHAR) AS until FROM payment_acceptance.delivery
+      WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND state = 'PENDING' FOR UPDATE`;
     if (!lease) return undefined;
-    const [row] = await this.database.rows<{ late: boolean; rivalled: boolean }>(
-      sql`SELECT ${IS_LATE}, EXISTS (SELECT 1 FROM payment_acceptance.delivery rival WHERE rival.state = 'PENDING'
-           AND rival.intent_id = d.intent_id AND rival.consumer = d.consumer AND rival.lease_until >= ${this.database.now()}
-           AND (rival.lease_until < ${lease.until} OR rival.lease_until = ${lease.until} AND rival.id < d.id)) AS rivalled
-       FROM payment_acceptance.delivery d WHERE d.id = ${delivery.id}`,
-      { late: flag, rivalled: flag },
-      within,
-    );
+    const [row] = await within.rows<{ late: boolean; rivalled: boolean }>({ late: flag, rivalled: flag })`
+      SELECT ${IS_LATE}, EXISTS (SELECT 1 FROM payment_acceptance.delivery rival WHERE rival.state = 'PENDING'
+          AND rival.intent_id = d.intent_id AND rival.consumer = d.consumer AND rival.lease_until >= ${this.database.now()}
+          AND (rival.lease_until < ${lease.until} OR rival.lease_until = ${lease.until} AND rival.id < d.id)) AS rivalled
+      FROM payment_acceptance.delivery d WHERE d.id = ${delivery.id}`;
     if (row?.rivalled) throw new Error('Another delivery of the same bill to the same consumer is under way.');
     return { late: row?.late === true, transaction: '' };
   }
 
   override async completeLocked(within: EnclosingTransaction, delivery: ClaimedDelivery): Promise<CompletedDelivery> {
     try {
-      await this.database.change(sql`RELEASE SAVEPOINT ${HANDLER}`, within);
+      await within.change`RELEASE SAVEPOINT ${HANDLER}`;
     } catch (error) {
       // Other layers put the driver's error into one of their own; and what a handler has persisted may fail only now.
       const isMissing = isMissingSavepoint(error) || /SAVEPOINT \S+ does not exist/.test(describeError(error));
       throw isMissing ? new HandlerTransactionEndedError() : error;
     }
-    const done = await this.database.change(
-      sql`UPDATE payment_acceptance.delivery SET ${this.done()}
-       WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND ${isPending('state')}`,
-      within,
-    );
+    const done = await within.change`UPDATE payment_acceptance.delivery SET ${this.done()}
+      WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND ${isPending('state')}`;
     if (done !== 1) throw new HandlerTransactionEndedError();
     return COMPLETED;
   }
 
   override async complete(delivery: ClaimedDelivery): Promise<CompletedDelivery | undefined> {
-    const completed = await this.database.change(
-      sql`UPDATE payment_acceptance.delivery SET ${this.done()}
-       WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND ${isPending('state')}`,
-    );
+    const completed = await this.database.change`UPDATE payment_acceptance.delivery SET ${this.done()}
+      WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND ${isPending('state')}`;
     return completed === 1 ? COMPLETED : undefined;
   }
 

@@ -190,21 +190,17 @@ const COMPLETED_READERS: ColumnReaders<CompletedDelivery> = { isFollowed: flag }
 export class PostgresDeliveryStore extends DeliveryStore<PostgresDatabase> {
   override async register(consumers: readonly HostedConsumer[]): Promise<void> {
     const hosted = hostedOf(sql`${consumersJson(consumers)}`);
-    await this.database.change(
-      sql`INSERT INTO payment_acceptance.consumer (name, event_name, shops, last_seen_at)
-       SELECT consumer, event_name, CASE WHEN shops IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text(shops)) END,
-         ${this.database.now()} FROM ${hosted} hosted ORDER BY 1, 2
-       ON CONFLICT (name, event_name) DO UPDATE SET last_seen_at = excluded.last_seen_at,
-         shops = CASE WHEN consumer.shops IS NOT NULL AND excluded.shops IS NOT NULL
-           THEN ARRAY(SELECT DISTINCT shop FROM unnest(consumer.shops || excluded.shops) AS shop ORDER BY 1) END`,
-    );
+    await this.database.change`INSERT INTO payment_acceptance.consumer (name, event_name, shops, last_seen_at)
+      SELECT consumer, event_name, CASE WHEN shops IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text(shops)) END,
+        ${this.database.now()} FROM ${hosted} hosted ORDER BY 1, 2
+      ON CONFLICT (name, event_name) DO UPDATE SET last_seen_at = excluded.last_seen_at,
+        shops = CASE WHEN consumer.shops IS NOT NULL AND excluded.shops IS NOT NULL
+          THEN ARRAY(SELECT DISTINCT shop FROM unnest(consumer.shops || excluded.shops) AS shop ORDER BY 1) END`;
   }
 
   protected override registeredConsumers(): Promise<HostedConsumer[]> {
-    return this.database.rows<HostedConsumer>(
-      sql`SELECT name, event_name AS event, to_jsonb(shops)::text AS shops FROM payment_acceptance.consumer ORDER BY 1, 2`,
-      { shops: json },
-    );
+    return this.database.rows<HostedConsumer>({ shops: json })`
+      SELECT name, event_name AS event, to_jsonb(shops)::text AS shops FROM payment_acceptance.consumer ORDER BY 1, 2`;
   }
 
   override async claim({ hosted, foreignShops, ...claim }: DeliveryClaim): Promise<ClaimedDeliveries> {
@@ -234,11 +230,9 @@ export class PostgresDeliveryStore extends DeliveryStore<PostgresDatabase> {
   override queuesBehind(after: DeliveryQueue | null, limit: number): Promise<DeliveryQueue[]> {
     const afterCursor =
       after === null ? sql`TRUE` : sql`(intent_id, consumer) > (${after.intentId}::uuid, ${after.consumer})`;
-    return this.database.rows<DeliveryQueue>(
-      sql`SELECT intent_id AS "intentId", consumer FROM payment_acceptance.delivery
-       WHERE behind AND ${isPending('state')} AND ${afterCursor} ORDER BY intent_id, consumer LIMIT ${limit}`,
-      {},
-    );
+    return this.database.rows<DeliveryQueue>({})`
+      SELECT intent_id AS "intentId", consumer FROM payment_acceptance.delivery
+      WHERE behind AND ${isPending('state')} AND ${afterCursor} ORDER BY intent_id, consumer LIMIT ${limit}`;
   }
 
   override async deadLetterExhausted(
@@ -247,19 +241,17 @@ export class PostgresDeliveryStore extends DeliveryStore<PostgresDatabase> {
   ): Promise<Pick<ClaimedDelivery, 'deliveryId' | 'consumer'>[]> {
     const isExhausted = (d: Expression): Statement =>
       sql`${toSql(d)}.attempts >= ${attemptLimitOf(d, sql`${maxAttempts}`)} AND ${toSql(d)}.lease_until < ${this.database.now()}`;
-    const dead = await this.database.rows<{ eventId: string; consumer: string }>(
-      sql`UPDATE payment_acceptance.delivery SET state = 'DEAD', ended_at = ${this.database.now()}, lease_token = NULL,
-         lease_until = NULL, last_error = coalesce(last_error, 'The process ended during the last attempt.')
-       WHERE id IN (SELECT d.id FROM payment_acceptance.delivery d WHERE d.id = ANY(ARRAY(
-           SELECT next.id FROM ${hostedOf(sql`${consumersJson(hosted)}`)} hosted CROSS JOIN LATERAL (
-             SELECT n.id, n.attempts, n.last_error_code, n.lease_until FROM payment_acceptance.delivery n
-             WHERE n.consumer = hosted.consumer AND n.event_name = hosted.event_name AND ${isPending('n.state')}
-               AND NOT n.behind AND n.due_at <= ${this.database.now()} ORDER BY n.due_at, n.seq LIMIT ${EXHAUSTED_SCAN_LIMIT}) next
-           WHERE ${isExhausted('next')} LIMIT 100))
-         AND ${isPending('d.state')} AND ${isExhausted('d')} ORDER BY d.id FOR UPDATE SKIP LOCKED)
-       RETURNING event_id::text AS "eventId", consumer`,
-      {},
-    );
+    const dead = await this.database.rows<{ eventId: string; consumer: string }>({})`
+      UPDATE payment_acceptance.delivery SET state = 'DEAD', ended_at = ${this.database.now()}, lease_token = NULL,
+        lease_until = NULL, last_error = coalesce(last_error, 'The process ended during the last attempt.')
+      WHERE id IN (SELECT d.id FROM payment_acceptance.delivery d WHERE d.id = ANY(ARRAY(
+          SELECT next.id FROM ${hostedOf(sql`${consumersJson(hosted)}`)} hosted CROSS JOIN LATERAL (
+            SELECT n.id, n.attempts, n.last_error_code, n.lease_until FROM payment_acceptance.delivery n
+            WHERE n.consumer = hosted.consumer AND n.event_name = hosted.event_name AND ${isPending('n.state')}
+              AND NOT n.behind AND n.due_at <= ${this.database.now()} ORDER BY n.due_at, n.seq LIMIT ${EXHAUSTED_SCAN_LIMIT}) next
+          WHERE ${isExhausted('next')} LIMIT 100))
+        AND ${isPending('d.state')} AND ${isExhausted('d')} ORDER BY d.id FOR UPDATE SKIP LOCKED)
+      RETURNING event_id::text AS "eventId", consumer`;
     return dead.map(withDeliveryId);
   }
 

@@ -16,7 +16,6 @@ import { Database } from '../../../database/database.js';
 import { flag, integer, json } from '../../../database/reading.js';
 import { ofScope } from '../../../database/scope.js';
 import type { ShopScope } from '../../../domain/shop-scope.js';
-import { sql } from '../../../database/statement.js';
 import { ACTION_READERS, BILL_READERS, REVIEW_READERS, actionColumns, billColumns, reviewColumns } from './columns.js';
 
 /** Maximum rows of each kind, since anybody may send thousands of callbacks. */
@@ -50,50 +49,47 @@ export class BillHistoryStore {
   async bill(scope: ShopScope, intentId: IntentId): Promise<BillDetails | undefined> {
     if (!isUuid(intentId)) return undefined;
     const { dialect } = this.database;
-    const [bill] = await this.database.rows<BillDetails>(
-      sql`SELECT ${billColumns(dialect)}, b.description, b.custom, b.custom_given AS "customGiven",
-         b.payer_pays_commission AS "payerPaysCommission", b.link_page_url AS "linkPageUrl",
-         ${dialect.iso('b.opened_at')} AS "openedAt", ${dialect.iso('b.paid_at')} AS "paidAt",
-         ${dialect.iso('b.ended_at')} AS "endedAt", ${dialect.iso('b.checked_at')} AS "checkedAt",
-         ${dialect.iso('b.next_check_at')} AS "nextCheckAt", b.last_check_error AS "lastCheckError",
-         b.failed_checks AS "failedChecks", ${dialect.iso('b.redacted_at')} AS "redactedAt"
-       FROM payment_acceptance.bill b WHERE b.intent_id = ${intentId} AND ${ofScope('b.shop', scope)}`,
-      { ...BILL_READERS, customGiven: flag, payerPaysCommission: flag, failedChecks: integer },
-    );
+    const [bill] = await this.database.rows<BillDetails>({
+      ...BILL_READERS,
+      customGiven: flag,
+      payerPaysCommission: flag,
+      failedChecks: integer,
+    })`
+      SELECT ${billColumns(dialect)}, b.description, b.custom, b.custom_given AS "customGiven",
+        b.payer_pays_commission AS "payerPaysCommission", b.link_page_url AS "linkPageUrl",
+        ${dialect.iso('b.opened_at')} AS "openedAt", ${dialect.iso('b.paid_at')} AS "paidAt",
+        ${dialect.iso('b.ended_at')} AS "endedAt", ${dialect.iso('b.checked_at')} AS "checkedAt",
+        ${dialect.iso('b.next_check_at')} AS "nextCheckAt", b.last_check_error AS "lastCheckError",
+        b.failed_checks AS "failedChecks", ${dialect.iso('b.redacted_at')} AS "redactedAt"
+      FROM payment_acceptance.bill b WHERE b.intent_id = ${intentId} AND ${ofScope('b.shop', scope)}`;
     return bill;
   }
 
   private attempts({ shop, orderId }: BillSummary): Promise<BillSummary[]> {
-    return this.database.rows<BillSummary>(
-      sql`SELECT ${billColumns(this.database.dialect)} FROM payment_acceptance.bill b
-       WHERE b.shop = ${shop} AND b.order_id = ${orderId} ORDER BY b.attempt LIMIT ${MAX_ROWS}`,
-      BILL_READERS,
-    );
+    return this.database.rows<BillSummary>(BILL_READERS)`
+      SELECT ${billColumns(this.database.dialect)} FROM payment_acceptance.bill b
+      WHERE b.shop = ${shop} AND b.order_id = ${orderId} ORDER BY b.attempt LIMIT ${MAX_ROWS}`;
   }
 
   private payments(intentId: IntentId): Promise<RecordedPayment[]> {
     const { dialect } = this.database;
-    return this.database.rows<RecordedPayment>(
-      sql`SELECT p.payment_id AS "paymentId", p.status, p.service_status AS "serviceStatus",
-         ${dialect.text('p.amount')} AS amount, ${dialect.text('p.amount_received')} AS "amountReceived", p.currency,
-         p.from_card AS "fromCard", p.service_created_at AS "serviceCreatedAt", p.verdict,
-         ${dialect.iso('p.first_seen_at')} AS "firstSeenAt", ${dialect.iso('p.changed_at')} AS "changedAt"
-       FROM payment_acceptance.payment p WHERE p.intent_id = ${intentId}
-       ORDER BY p.first_seen_at, p.payment_id LIMIT ${MAX_ROWS}`,
-      {},
-    );
+    return this.database.rows<RecordedPayment>({})`
+      SELECT p.payment_id AS "paymentId", p.status, p.service_status AS "serviceStatus",
+        ${dialect.text('p.amount')} AS amount, ${dialect.text('p.amount_received')} AS "amountReceived", p.currency,
+        p.from_card AS "fromCard", p.service_created_at AS "serviceCreatedAt", p.verdict,
+        ${dialect.iso('p.first_seen_at')} AS "firstSeenAt", ${dialect.iso('p.changed_at')} AS "changedAt"
+      FROM payment_acceptance.payment p WHERE p.intent_id = ${intentId}
+      ORDER BY p.first_seen_at, p.payment_id LIMIT ${MAX_ROWS}`;
   }
 
   /** Newest first, so that the limit cuts off the oldest. */
   private callbacks(intentId: IntentId): Promise<RecordedCallback[]> {
     const { dialect } = this.database;
-    return this.database.rows<RecordedCallback>(
-      sql`SELECT c.id, c.kind, c.status, c.digest, ${dialect.text('c.corroboration')} AS corroboration,
-         ${dialect.text('c.fields')} AS fields, c.pending, c.asks, c.outcome, ${dialect.iso('c.received_at')} AS "receivedAt"
-       FROM payment_acceptance.callback c WHERE c.intent_id = ${intentId}
-       ORDER BY c.received_at DESC, c.id DESC LIMIT ${MAX_ROWS}`,
-      { corroboration: json, fields: json, pending: flag, asks: integer },
-    );
+    return this.database.rows<RecordedCallback>({ corroboration: json, fields: json, pending: flag, asks: integer })`
+      SELECT c.id, c.kind, c.status, c.digest, ${dialect.text('c.corroboration')} AS corroboration,
+        ${dialect.text('c.fields')} AS fields, c.pending, c.asks, c.outcome, ${dialect.iso('c.received_at')} AS "receivedAt"
+      FROM payment_acceptance.callback c WHERE c.intent_id = ${intentId}
+      ORDER BY c.received_at DESC, c.id DESC LIMIT ${MAX_ROWS}`;
   }
 
   private async events(intentId: IntentId): Promise<RecordedEvent[]> {
@@ -110,12 +106,10 @@ export class BillHistoryStore {
       },
       'd.consumer',
     );
-    const events = await this.database.rows<RecordedEvent>(
-      sql`SELECT e.id, e.name, ${dialect.text('e.payload')} AS payload, ${dialect.iso('e.occurred_at')} AS "occurredAt",
-         (SELECT ${deliveries} FROM payment_acceptance.delivery d WHERE d.event_id = e.id) AS deliveries
-       FROM payment_acceptance.event e WHERE e.intent_id = ${intentId} ORDER BY e.seq LIMIT ${MAX_ROWS}`,
-      { payload: json, deliveries: json },
-    );
+    const events = await this.database.rows<RecordedEvent>({ payload: json, deliveries: json })`
+      SELECT e.id, e.name, ${dialect.text('e.payload')} AS payload, ${dialect.iso('e.occurred_at')} AS "occurredAt",
+        (SELECT ${deliveries} FROM payment_acceptance.delivery d WHERE d.event_id = e.id) AS deliveries
+      FROM payment_acceptance.event e WHERE e.intent_id = ${intentId} ORDER BY e.seq LIMIT ${MAX_ROWS}`;
     return events.map((event) => ({
       ...event,
       deliveries: event.deliveries.map((each) => ({ ...each, deliveryId: deliveryId(event.id, each.consumer) })),
@@ -123,20 +117,16 @@ export class BillHistoryStore {
   }
 
   private reviews(intentId: IntentId): Promise<RecordedReview[]> {
-    return this.database.rows<RecordedReview>(
-      sql`SELECT ${reviewColumns(this.database.dialect)} FROM payment_acceptance.review r
-       JOIN payment_acceptance.bill b ON b.intent_id = r.intent_id
-       WHERE r.intent_id = ${intentId} ORDER BY r.opened_at, r.id LIMIT ${MAX_ROWS}`,
-      REVIEW_READERS,
-    );
+    return this.database.rows<RecordedReview>(REVIEW_READERS)`
+      SELECT ${reviewColumns(this.database.dialect)} FROM payment_acceptance.review r
+      JOIN payment_acceptance.bill b ON b.intent_id = r.intent_id
+      WHERE r.intent_id = ${intentId} ORDER BY r.opened_at, r.id LIMIT ${MAX_ROWS}`;
   }
 
   private actions(targets: readonly string[]): Promise<RecordedAction[]> {
     const { dialect } = this.database;
-    return this.database.rows<RecordedAction>(
-      sql`SELECT ${actionColumns(dialect)} FROM payment_acceptance.operator_action a
-       WHERE a.target ${dialect.oneOf(targets, 'text')} ORDER BY a.at, a.id LIMIT ${MAX_ROWS}`,
-      ACTION_READERS,
-    );
+    return this.database.rows<RecordedAction>(ACTION_READERS)`
+      SELECT ${actionColumns(dialect)} FROM payment_acceptance.operator_action a
+      WHERE a.target ${dialect.oneOf(targets, 'text')} ORDER BY a.at, a.id LIMIT ${MAX_ROWS}`;
   }
 }

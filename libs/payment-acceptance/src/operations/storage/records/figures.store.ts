@@ -47,19 +47,20 @@ export class FiguresStore {
   private async hours(scope: ShopScope): Promise<Pick<PaymentFigures, 'hours' | 'truncated'>> {
     const { dialect } = this.database;
     const count = (name: string): Statement => countWhere(sql`${ofScope('e.shop', scope)} AND e.name = ${name}`);
-    const rows = await this.database.rows<Omit<HourOfPayments, 'hour'> & { at: number; all: number }>(
-      sql`SELECT floor(${dialect.epochMs('e.occurred_at')} / ${rawSql(String(HOUR))}) AS at, count(*) AS "all",
-         ${count('payment.succeeded')} AS succeeded, ${count('payment.failed')} AS failed,
-         ${count('payment.review')} AS reviews
-       FROM (${this.newestEvents(sql`name`, MAX_EVENTS)}) e GROUP BY 1`,
-      { at: integer, all: integer, succeeded: integer, failed: integer, reviews: integer },
-    );
-    const [clock] = await this.database.rows<{ now: number }>(
-      sql`SELECT ${dialect.epochMs(this.database.now())} AS now`,
-      {
-        now: integer,
-      },
-    );
+    const rows = await this.database.rows<Omit<HourOfPayments, 'hour'> & { at: number; all: number }>({
+      at: integer,
+      all: integer,
+      succeeded: integer,
+      failed: integer,
+      reviews: integer,
+    })`
+      SELECT floor(${dialect.epochMs('e.occurred_at')} / ${rawSql(String(HOUR))}) AS at, count(*) AS "all",
+        ${count('payment.succeeded')} AS succeeded, ${count('payment.failed')} AS failed,
+        ${count('payment.review')} AS reviews
+      FROM (${this.newestEvents(sql`name`, MAX_EVENTS)}) e GROUP BY 1`;
+    const [clock] = await this.database.rows<{ now: number }>({
+      now: integer,
+    })`SELECT ${dialect.epochMs(this.database.now())} AS now`;
     const first = Math.floor(Number(clock?.now) / HOUR) - HOURS + 1;
     const hours = Array.from({ length: HOURS }, (_, index) => {
       const { succeeded = 0, failed = 0, reviews = 0 } = rows.find(({ at }) => at === first + index) ?? {};
@@ -70,56 +71,48 @@ export class FiguresStore {
 
   private settled(scope: ShopScope): Promise<SettledPayment[]> {
     const { dialect } = this.database;
-    return this.database.rows<SettledPayment>(
-      sql`SELECT e.shop, p.service_created_at AS "createdAtText", ${dialect.epochMs('e.occurred_at')} AS "settledAt"
-       FROM (${this.newestEvents(sql`name, payload`, MAX_SETTLED)}) e
-       JOIN payment_acceptance.payment p
-         ON p.shop = e.shop AND p.payment_id = ${dialect.jsonText('e.payload', 'paymentId')}
-       WHERE ${ofScope('e.shop', scope)} AND e.name = 'payment.succeeded' AND p.service_created_at IS NOT NULL`,
-      { settledAt: instant },
-    );
+    return this.database.rows<SettledPayment>({ settledAt: instant })`
+      SELECT e.shop, p.service_created_at AS "createdAtText", ${dialect.epochMs('e.occurred_at')} AS "settledAt"
+      FROM (${this.newestEvents(sql`name, payload`, MAX_SETTLED)}) e
+      JOIN payment_acceptance.payment p
+        ON p.shop = e.shop AND p.payment_id = ${dialect.jsonText('e.payload', 'paymentId')}
+      WHERE ${ofScope('e.shop', scope)} AND e.name = 'payment.succeeded' AND p.service_created_at IS NOT NULL`;
   }
 
   private waiting(scope: ShopScope, ages: readonly number[]): Promise<WaitingWork[]> {
     const passed = ages.map((ms) => sql`CASE WHEN since <= ${this.database.now(-ms)} THEN 1 ELSE 0 END`);
-    return this.database.rows<WaitingWork>(
-      sql`SELECT kind, ${join([...passed, rawSql('0')], ' + ')} - 1 AS age, count(*) AS count FROM (
-         (SELECT 'check' AS kind, next_check_at AS since FROM payment_acceptance.bill
-          WHERE next_check_at <= ${this.database.now()} AND ${ofScope('shop', scope)} LIMIT ${MAX_EVENTS})
-         UNION ALL
-         (SELECT 'delivery', e.occurred_at FROM payment_acceptance.delivery d
-          JOIN payment_acceptance.event e ON e.id = d.event_id
-          WHERE d.state = 'PENDING' AND ${ofScope('e.shop', scope)} LIMIT ${MAX_EVENTS})
-       ) due GROUP BY 1, 2`,
-      { age: integer, count: integer },
-    );
+    return this.database.rows<WaitingWork>({ age: integer, count: integer })`
+      SELECT kind, ${join([...passed, rawSql('0')], ' + ')} - 1 AS age, count(*) AS count FROM (
+        (SELECT 'check' AS kind, next_check_at AS since FROM payment_acceptance.bill
+         WHERE next_check_at <= ${this.database.now()} AND ${ofScope('shop', scope)} LIMIT ${MAX_EVENTS})
+        UNION ALL
+        (SELECT 'delivery', e.occurred_at FROM payment_acceptance.delivery d
+         JOIN payment_acceptance.event e ON e.id = d.event_id
+         WHERE d.state = 'PENDING' AND ${ofScope('e.shop', scope)} LIMIT ${MAX_EVENTS})
+      ) due GROUP BY 1, 2`;
   }
 
   /** Grouped by the name of the error, which precedes the first colon: its message varies. */
   private errors(scope: ShopScope): Promise<ErrorCount[]> {
-    return this.database.rows<ErrorCount>(
-      sql`SELECT place AS "where", left(left(error, position(':' IN concat(error, ':')) - 1), 60) AS kind, count(*) AS count
-       FROM (
-         (SELECT CASE WHEN failure IS NULL THEN 'check' ELSE 'creation' END AS place, coalesce(failure, last_check_error) AS error
-          FROM payment_acceptance.bill WHERE ${this.isFromLastDay(scope)}
-            AND (failure IS NOT NULL OR last_check_error IS NOT NULL) LIMIT ${MAX_EVENTS})
-         UNION ALL
-         (SELECT d.consumer, d.last_error FROM payment_acceptance.delivery d
-          JOIN payment_acceptance.event e ON e.id = d.event_id
-          WHERE d.state IN ('PENDING', 'DEAD') AND d.last_error IS NOT NULL AND ${ofScope('e.shop', scope)}
-            AND coalesce(d.ended_at, d.due_at) > ${this.database.now(-(HOURS * HOUR))} LIMIT ${MAX_EVENTS})
-       ) errors GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT ${MAX_ERROR_KINDS}`,
-      { count: integer },
-    );
+    return this.database.rows<ErrorCount>({ count: integer })`
+      SELECT place AS "where", left(left(error, position(':' IN concat(error, ':')) - 1), 60) AS kind, count(*) AS count
+      FROM (
+        (SELECT CASE WHEN failure IS NULL THEN 'check' ELSE 'creation' END AS place, coalesce(failure, last_check_error) AS error
+         FROM payment_acceptance.bill WHERE ${this.isFromLastDay(scope)}
+           AND (failure IS NOT NULL OR last_check_error IS NOT NULL) LIMIT ${MAX_EVENTS})
+        UNION ALL
+        (SELECT d.consumer, d.last_error FROM payment_acceptance.delivery d
+         JOIN payment_acceptance.event e ON e.id = d.event_id
+         WHERE d.state IN ('PENDING', 'DEAD') AND d.last_error IS NOT NULL AND ${ofScope('e.shop', scope)}
+           AND coalesce(d.ended_at, d.due_at) > ${this.database.now(-(HOURS * HOUR))} LIMIT ${MAX_EVENTS})
+      ) errors GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT ${MAX_ERROR_KINDS}`;
   }
 
   private states(scope: ShopScope): Promise<PaymentFigures['states'][number][]> {
-    return this.database.rows<PaymentFigures['states'][number]>(
-      sql`SELECT state, count(*) AS count FROM (
-         SELECT state FROM payment_acceptance.bill WHERE ${this.isFromLastDay(scope)} LIMIT ${10 * MAX_EVENTS}) made
-       GROUP BY state ORDER BY 2 DESC, 1`,
-      { count: integer },
-    );
+    return this.database.rows<PaymentFigures['states'][number]>({ count: integer })`
+      SELECT state, count(*) AS count FROM (
+        SELECT state FROM payment_acceptance.bill WHERE ${this.isFromLastDay(scope)} LIMIT ${10 * MAX_EVENTS}) made
+      GROUP BY state ORDER BY 2 DESC, 1`;
   }
 
   /** Bills of the last day. Names all states, so that the index of the lists can be used. */

@@ -40,11 +40,9 @@ export class RecordListsStore {
          WHERE b.state = ${state} AND ${ofScope('b.shop', scope)} ${beforeCursor}
          ORDER BY b.created_at DESC, b.intent_id DESC LIMIT ${PAGE_SIZE + 1})`,
     );
-    const rows = await this.database.rows<BillSummary>(
-      sql`SELECT ${billColumns(this.database.dialect)} FROM (${join(newest, ' UNION ALL ')}) b
-       ORDER BY b.created_at DESC, b.intent_id DESC LIMIT ${PAGE_SIZE + 1}`,
-      BILL_READERS,
-    );
+    const rows = await this.database.rows<BillSummary>(BILL_READERS)`
+      SELECT ${billColumns(this.database.dialect)} FROM (${join(newest, ' UNION ALL ')}) b
+      ORDER BY b.created_at DESC, b.intent_id DESC LIMIT ${PAGE_SIZE + 1}`;
     return pageOf(rows);
   }
 
@@ -55,23 +53,18 @@ export class RecordListsStore {
     const byId = isUuid(text)
       ? sql`UNION SELECT intent_id FROM payment_acceptance.bill WHERE ${ofShops} AND intent_id = ${text}`
       : rawSql('');
-    return this.database.rows<BillSummary>(
-      sql`SELECT ${billColumns(dialect)} FROM (
-         SELECT intent_id FROM payment_acceptance.bill WHERE ${ofShops} AND order_id = ${text}
-         UNION SELECT intent_id FROM payment_acceptance.bill WHERE ${ofShops} AND bill_id = ${text}
-         UNION SELECT intent_id FROM payment_acceptance.payment WHERE ${ofShops} AND payment_id = ${text}
-         ${byId}) found
-       JOIN payment_acceptance.bill b ON b.intent_id = found.intent_id ORDER BY b.created_at DESC, b.intent_id DESC LIMIT ${PAGE_SIZE}`,
-      BILL_READERS,
-    );
+    return this.database.rows<BillSummary>(BILL_READERS)`SELECT ${billColumns(dialect)} FROM (
+        SELECT intent_id FROM payment_acceptance.bill WHERE ${ofShops} AND order_id = ${text}
+        UNION SELECT intent_id FROM payment_acceptance.bill WHERE ${ofShops} AND bill_id = ${text}
+        UNION SELECT intent_id FROM payment_acceptance.payment WHERE ${ofShops} AND payment_id = ${text}
+        ${byId}) found
+      JOIN payment_acceptance.bill b ON b.intent_id = found.intent_id ORDER BY b.created_at DESC, b.intent_id DESC LIMIT ${PAGE_SIZE}`;
   }
 
   /** Every shop that has ever been registered. */
   async shops(): Promise<string[]> {
-    const rows = await this.database.rows<{ shop: string }>(
-      sql`SELECT shop FROM payment_acceptance.shop_state ORDER BY shop`,
-      {},
-    );
+    const rows = await this.database.rows<{ shop: string }>({})`
+      SELECT shop FROM payment_acceptance.shop_state ORDER BY shop`;
     return rows.map(({ shop }) => shop);
   }
 
@@ -81,21 +74,17 @@ export class RecordListsStore {
       ? sql`AND (r.opened_at, r.id) > (SELECT opened_at, id FROM payment_acceptance.review
            WHERE id = ${after} AND ${ofScope('shop', scope)})`
       : rawSql('');
-    return this.database.rows<RecordedReview>(
-      sql`SELECT ${reviewColumns(this.database.dialect)} FROM payment_acceptance.review r
-       JOIN payment_acceptance.bill b ON b.intent_id = r.intent_id
-       WHERE r.state = 'OPEN' AND ${ofScope('r.shop', scope)} ${afterCursor} ORDER BY r.opened_at, r.id LIMIT ${limit}`,
-      REVIEW_READERS,
-    );
+    return this.database.rows<RecordedReview>(REVIEW_READERS)`
+      SELECT ${reviewColumns(this.database.dialect)} FROM payment_acceptance.review r
+      JOIN payment_acceptance.bill b ON b.intent_id = r.intent_id
+      WHERE r.state = 'OPEN' AND ${ofScope('r.shop', scope)} ${afterCursor} ORDER BY r.opened_at, r.id LIMIT ${limit}`;
   }
 
   async review(scope: ShopScope, id: string): Promise<RecordedReview | undefined> {
     if (!isUuid(id)) return undefined;
-    const [review] = await this.database.rows<RecordedReview>(
-      sql`SELECT ${reviewColumns(this.database.dialect)} FROM payment_acceptance.review r
-       JOIN payment_acceptance.bill b ON b.intent_id = r.intent_id WHERE r.id = ${id} AND ${ofScope('r.shop', scope)}`,
-      REVIEW_READERS,
-    );
+    const [review] = await this.database.rows<RecordedReview>(REVIEW_READERS)`
+      SELECT ${reviewColumns(this.database.dialect)} FROM payment_acceptance.review r
+      JOIN payment_acceptance.bill b ON b.intent_id = r.intent_id WHERE r.id = ${id} AND ${ofScope('r.shop', scope)}`;
     return review;
   }
 
@@ -111,35 +100,29 @@ export class RecordListsStore {
            JOIN payment_acceptance.event e ON e.id = last.event_id
            WHERE last.state = 'DEAD' AND ${isDelivery(dialect, 'last', after)} AND ${ofScope('e.shop', scope)})`
         : rawSql('');
-    const letters = await this.database.rows<Omit<DeadLetter, 'deliveryId'>>(
-      sql`SELECT d.consumer, d.event_name AS event, d.event_id AS "eventId",
-         b.shop, b.order_id AS "orderId", b.intent_id AS "intentId", d.attempts, d.replays, d.last_error AS "lastError",
-         ${dialect.iso('d.ended_at')} AS "endedAt"
-       ${deadLettersOf(this.database.dialect, filter, scope, afterCursor)} ORDER BY d.seq, d.id LIMIT ${limit}`,
-      { attempts: integer, replays: integer },
-    );
+    const letters = await this.database.rows<Omit<DeadLetter, 'deliveryId'>>({ attempts: integer, replays: integer })`
+      SELECT d.consumer, d.event_name AS event, d.event_id AS "eventId",
+        b.shop, b.order_id AS "orderId", b.intent_id AS "intentId", d.attempts, d.replays, d.last_error AS "lastError",
+        ${dialect.iso('d.ended_at')} AS "endedAt"
+      ${deadLettersOf(this.database.dialect, filter, scope, afterCursor)} ORDER BY d.seq, d.id LIMIT ${limit}`;
     return letters.map(withDeliveryId);
   }
 
   async deadLetterCount(scope: ShopScope, filter: DeadLetterFilter): Promise<number> {
-    const [row] = await this.database.rows<{ count: number }>(
-      sql`SELECT count(*) AS count ${deadLettersOf(this.database.dialect, filter, scope)}`,
-      { count: integer },
-    );
+    const [row] = await this.database.rows<{ count: number }>({ count: integer })`
+      SELECT count(*) AS count ${deadLettersOf(this.database.dialect, filter, scope)}`;
     return row?.count ?? 0;
   }
 
   /** The newest postbacks that name no bill of ours and still wait for one. */
   waitingPostbacks(scope: ShopScope): Promise<WaitingPostback[]> {
     const { dialect } = this.database;
-    return this.database.rows<WaitingPostback>(
-      sql`SELECT c.shop, c.order_id AS "orderId", c.bill_id AS "trsId", c.status, c.digest,
-         ${dialect.iso('c.received_at')} AS "receivedAt"
-       FROM payment_acceptance.callback c WHERE c.pending AND c.intent_id IS NULL
-         AND ${ofScope('c.shop', scope)}
-       ORDER BY c.received_at DESC, c.id LIMIT ${PAGE_SIZE}`,
-      {},
-    );
+    return this.database.rows<WaitingPostback>({})`
+      SELECT c.shop, c.order_id AS "orderId", c.bill_id AS "trsId", c.status, c.digest,
+        ${dialect.iso('c.received_at')} AS "receivedAt"
+      FROM payment_acceptance.callback c WHERE c.pending AND c.intent_id IS NULL
+        AND ${ofScope('c.shop', scope)}
+      ORDER BY c.received_at DESC, c.id LIMIT ${PAGE_SIZE}`;
   }
 
   /** Operators' actions for all shops, newest first. */
@@ -147,11 +130,9 @@ export class RecordListsStore {
     const beforeCursor = isId(before)
       ? sql`WHERE (a.at, a.id) < (SELECT at, id FROM payment_acceptance.operator_action WHERE id = ${before})`
       : rawSql('');
-    const actions = await this.database.rows<RecordedAction>(
-      sql`SELECT ${actionColumns(this.database.dialect)} FROM payment_acceptance.operator_action a
-       ${beforeCursor} ORDER BY a.at DESC, a.id DESC LIMIT ${PAGE_SIZE + 1}`,
-      ACTION_READERS,
-    );
+    const actions = await this.database.rows<RecordedAction>(ACTION_READERS)`
+      SELECT ${actionColumns(this.database.dialect)} FROM payment_acceptance.operator_action a
+      ${beforeCursor} ORDER BY a.at DESC, a.id DESC LIMIT ${PAGE_SIZE + 1}`;
     const bills = new Map((await this.billsOf(actions)).map((bill) => [bill.target, bill]));
     return pageOf(
       actions.map((action) => {
@@ -166,13 +147,11 @@ export class RecordListsStore {
     const { text, oneOf } = this.database.dialect;
     const uuids = actions.map(({ target }) => target).filter(isUuid);
     const bill = sql`b.intent_id AS "intentId", b.order_id AS "orderId"`;
-    return this.database.rows<BillOfTarget>(
-      sql`SELECT ${text('b.intent_id')} AS target, ${bill} FROM payment_acceptance.bill b WHERE b.intent_id ${oneOf(uuids, 'uuid')}
-       UNION ALL
-       SELECT ${text('r.id')}, ${bill} FROM payment_acceptance.review r JOIN payment_acceptance.bill b ON b.intent_id = r.intent_id
-       WHERE r.id ${oneOf(uuids, 'uuid')}`,
-      {},
-    );
+    return this.database.rows<BillOfTarget>({})`
+      SELECT ${text('b.intent_id')} AS target, ${bill} FROM payment_acceptance.bill b WHERE b.intent_id ${oneOf(uuids, 'uuid')}
+      UNION ALL
+      SELECT ${text('r.id')}, ${bill} FROM payment_acceptance.review r JOIN payment_acceptance.bill b ON b.intent_id = r.intent_id
+      WHERE r.id ${oneOf(uuids, 'uuid')}`;
   }
 }
 

@@ -63,13 +63,10 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
       }
       isSpent = takenIds.length >= budget.most;
       if (takenIds.length === 0) return [];
-      await this.database.change(
-        sql`UPDATE payment_acceptance.shop_state
-         SET next_request_at = TIMESTAMPADD(MICROSECOND, ${takenIds.length} * 1000000 DIV ${limits.requestsPerSecond}, ${budget.start}),
-           probe_at = CASE WHEN ${budget.refused} THEN ${this.database.now(limits.probeMs)} END
-         WHERE shop = ${shop}`,
-        tx,
-      );
+      await tx.change`UPDATE payment_acceptance.shop_state
+        SET next_request_at = TIMESTAMPADD(MICROSECOND, ${takenIds.length} * 1000000 DIV ${limits.requestsPerSecond}, ${budget.start}),
+          probe_at = CASE WHEN ${budget.refused} THEN ${this.database.now(limits.probeMs)} END
+        WHERE shop = ${shop}`;
       return this.lease(tx, takenIds, token, limits.leaseMs, budget.refused);
     });
     return { bills: await this.withHints(bills), isSpent };
@@ -83,19 +80,16 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
   ): Promise<ClaimedBill | 'busy' | 'unknown'> {
     const claimed = await this.database.transaction(async (tx) => {
       // Looked up without a lock: a lock by another index, and then by the key, would meet a settlement the other way round.
-      const candidates = await this.database.rows<{ intentId: string }>(
-        sql`SELECT intent_id AS "intentId" FROM payment_acceptance.bill WHERE shop = ${shop} AND bill_id IS NOT NULL
-           AND (bill_id = ${bill} OR intent_id = ${isUuid(bill) ? bill : null})`,
-        {},
-        tx,
-      );
-      const [locked] = await this.database.rows<{ intentId: string; free: boolean; refused: boolean }>(
-        sql`SELECT b.intent_id AS "intentId", b.lease_until IS NULL OR b.lease_until < ${this.database.now()} AS free, EXISTS (
-           SELECT 1 FROM payment_acceptance.shop_state s WHERE s.shop = b.shop AND s.refused_since IS NOT NULL) AS refused
-         FROM payment_acceptance.bill b FORCE INDEX (PRIMARY) WHERE b.intent_id IN (${candidates.map(({ intentId }) => intentId)}) FOR UPDATE`,
-        { free: flag, refused: flag },
-        tx,
-      );
+      const candidates = await tx.rows<{ intentId: string }>({})`
+        SELECT intent_id AS "intentId" FROM payment_acceptance.bill WHERE shop = ${shop} AND bill_id IS NOT NULL
+        AND (bill_id = ${bill} OR intent_id = ${isUuid(bill) ? bill : null})`;
+      const [locked] = await tx.rows<{ intentId: string; free: boolean; refused: boolean }>({
+        free: flag,
+        refused: flag,
+      })`
+        SELECT b.intent_id AS "intentId", b.lease_until IS NULL OR b.lease_until < ${this.database.now()} AS free, EXISTS (
+          SELECT 1 FROM payment_acceptance.shop_state s WHERE s.shop = b.shop AND s.refused_since IS NOT NULL) AS refused
+        FROM payment_acceptance.bill b FORCE INDEX (PRIMARY) WHERE b.intent_id IN (${candidates.map(({ intentId }) => intentId)}) FOR UPDATE`;
       if (!locked) return 'unknown';
       if (!locked.free) return 'busy';
       return this.lease(tx, [locked.intentId], token, leaseMs, locked.refused);
@@ -107,17 +101,13 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
 
   override async answerHints({ consumed, postponed }: AnsweredHints, tx?: OwnTransaction): Promise<void> {
     for (const [outcome, ids] of groupIds(consumed, (hint) => hint.outcome)) {
-      await this.database.change(
-        sql`UPDATE payment_acceptance.callback SET pending = false, consumed_at = ${this.database.now()}, outcome = ${outcome}
-         WHERE id IN (${ids})`,
-        tx,
-      );
+      await (tx ?? this.database).change`
+        UPDATE payment_acceptance.callback SET pending = false, consumed_at = ${this.database.now()}, outcome = ${outcome}
+        WHERE id IN (${ids})`;
     }
     for (const [pauseMs, ids] of groupIds(postponed, (hint) => hint.pauseMs)) {
-      await this.database.change(
-        sql`UPDATE payment_acceptance.callback SET asks = asks + 1, due_at = ${this.database.now(pauseMs)} WHERE id IN (${ids})`,
-        tx,
-      );
+      await (tx ?? this.database).change`
+        UPDATE payment_acceptance.callback SET asks = asks + 1, due_at = ${this.database.now(pauseMs)} WHERE id IN (${ids})`;
     }
   }
 
@@ -125,15 +115,12 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
     const { requestsPerSecond, probeMs } = limits;
     const now = this.database.now();
     const start = rateStart(now);
-    const [budget] = await this.database.rows<RequestBudget>(
-      sql`SELECT CAST(${start} AS CHAR) AS start, refused_since IS NOT NULL AS refused, CASE
-           WHEN refused_since IS NULL
-             THEN TIMESTAMPDIFF(MICROSECOND, ${start}, ${now}) * ${requestsPerSecond} DIV 1000000
-           WHEN probe_at <= ${now} OR probe_at > ${this.database.now(probeMs)} THEN 1 ELSE 0 END AS most
-       FROM payment_acceptance.shop_state WHERE shop = ${shop} FOR UPDATE SKIP LOCKED`,
-      { refused: flag, most: integer },
-      tx,
-    );
+    const [budget] = await tx.rows<RequestBudget>({ refused: flag, most: integer })`
+      SELECT CAST(${start} AS CHAR) AS start, refused_since IS NOT NULL AS refused, CASE
+          WHEN refused_since IS NULL
+            THEN TIMESTAMPDIFF(MICROSECOND, ${start}, ${now}) * ${requestsPerSecond} DIV 1000000
+          WHEN probe_at <= ${now} OR probe_at > ${this.database.now(probeMs)} THEN 1 ELSE 0 END AS most
+      FROM payment_acceptance.shop_state WHERE shop = ${shop} FOR UPDATE SKIP LOCKED`;
     return budget;
   }
 
@@ -141,20 +128,16 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
   private async due(tx: OwnTransaction, shop: string, token: string, limit: number): Promise<string[]> {
     const now = this.database.now();
     const free = isFreeAt(now);
-    const rows = await this.database.rows<{ intentId: string }>(
-      sql`SELECT intent_id AS "intentId" FROM (
-         (SELECT b.intent_id, ROW_NUMBER() OVER (ORDER BY b.next_check_at) AS turn FROM payment_acceptance.bill b
-          WHERE b.shop = ${shop} AND b.next_check_at <= ${now} AND ${free} ORDER BY b.next_check_at LIMIT ${limit})
-         UNION ALL
-         (SELECT intent_id, ROW_NUMBER() OVER (ORDER BY MIN(due_at)) FROM (
-            SELECT b.intent_id, c.due_at FROM payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id
-            WHERE c.pending = 1 AND c.shop = ${shop} AND c.due_at <= ${now} AND b.shop = ${shop} AND ${free}
-            ORDER BY c.due_at LIMIT ${limit * HINTS_PER_CLAIMED_BILL}) earliest
-          GROUP BY intent_id ORDER BY MIN(due_at) LIMIT ${limit})) every
-       GROUP BY intent_id ORDER BY MIN(turn), MD5(CONCAT(intent_id, ${token}))`,
-      {},
-      tx,
-    );
+    const rows = await tx.rows<{ intentId: string }>({})`SELECT intent_id AS "intentId" FROM (
+        (SELECT b.intent_id, ROW_NUMBER() OVER (ORDER BY b.next_check_at) AS turn FROM payment_acceptance.bill b
+         WHERE b.shop = ${shop} AND b.next_check_at <= ${now} AND ${free} ORDER BY b.next_check_at LIMIT ${limit})
+        UNION ALL
+        (SELECT intent_id, ROW_NUMBER() OVER (ORDER BY MIN(due_at)) FROM (
+           SELECT b.intent_id, c.due_at FROM payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id
+           WHERE c.pending = 1 AND c.shop = ${shop} AND c.due_at <= ${now} AND b.shop = ${shop} AND ${free}
+           ORDER BY c.due_at LIMIT ${limit * HINTS_PER_CLAIMED_BILL}) earliest
+         GROUP BY intent_id ORDER BY MIN(due_at) LIMIT ${limit})) every
+      GROUP BY intent_id ORDER BY MIN(turn), MD5(CONCAT(intent_id, ${token}))`;
     return rows.map(({ intentId }) => intentId);
   }
 
@@ -165,11 +148,8 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
       return sql`SELECT b.intent_id AS "intentId" FROM payment_acceptance.bill b
         WHERE b.shop = ${shop} AND ${column} ${mariadb.oneOf(ids, 'text')} AND ${isFreeAt(this.database.now())}`;
     };
-    const rows = await this.database.rows<{ intentId: string }>(
-      sql`${freeBy('billId', sql`b.bill_id`)} UNION ${freeBy('intentId', sql`b.intent_id`)} ORDER BY 1`,
-      {},
-      tx,
-    );
+    const rows = await tx.rows<{ intentId: string }>({})`
+      ${freeBy('billId', sql`b.bill_id`)} UNION ${freeBy('intentId', sql`b.intent_id`)} ORDER BY 1`;
     return rows.map(({ intentId }) => intentId);
   }
 
@@ -182,18 +162,13 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
     shopRefused: boolean,
   ): Promise<ClaimedBillRow[]> {
     const now = this.database.now();
-    await this.database.change(
-      sql`UPDATE payment_acceptance.bill SET lease_token = ${token}, lease_until = ${this.database.now(leaseMs)}, check_after = ${now}
-       WHERE intent_id IN (${ids})`,
-      tx,
-    );
-    return this.database.rows(
-      sql`SELECT ${claimedColumns(mariadb, now)}, coalesce(b.next_check_at <= ${now}, false) AS scheduled,
-         ${shopRefused} AS "shopRefused"
-       FROM payment_acceptance.bill b WHERE b.intent_id IN (${ids})`,
-      CLAIMED_BILL_READERS,
-      tx,
-    );
+    await tx.change`
+      UPDATE payment_acceptance.bill SET lease_token = ${token}, lease_until = ${this.database.now(leaseMs)}, check_after = ${now}
+      WHERE intent_id IN (${ids})`;
+    return tx.rows(CLAIMED_BILL_READERS)`
+      SELECT ${claimedColumns(mariadb, now)}, coalesce(b.next_check_at <= ${now}, false) AS scheduled,
+        ${shopRefused} AS "shopRefused"
+      FROM payment_acceptance.bill b WHERE b.intent_id IN (${ids})`;
   }
 
   private async withHints(bills: readonly ClaimedBillRow[]): Promise<ClaimedBill[]> {
@@ -211,17 +186,14 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
    * earliest due come first, so that none waits behind hints that are not due yet.
    */
   private hintsOf(intentIds: readonly IntentId[]): Promise<HintOfBill[]> {
-    return this.database.rows(
-      sql`SELECT id, intentId, asserts, expectsSuccess, receivedAt, asks, due FROM (
-         SELECT c.id, c.intent_id AS intentId, ${assertedStatus('c.kind', 'c.status')} AS asserts,
-           c.kind = 'redirect-success' AS expectsSuccess,
-           ${mariadb.epochMs('c.received_at')} AS receivedAt, c.asks, c.due_at <= ${this.database.now()} AS due, c.due_at,
-           ROW_NUMBER() OVER (PARTITION BY c.intent_id ORDER BY c.due_at) AS place
-         FROM payment_acceptance.bill b JOIN payment_acceptance.callback c ON c.intent_id = b.intent_id
-         WHERE b.intent_id IN (${intentIds}) AND c.pending = 1 AND c.received_at <= b.check_after) hint
-       WHERE place <= ${MAX_HINTS_PER_CHECK} ORDER BY due_at`,
-      HINT_READERS,
-    );
+    return this.database.rows(HINT_READERS)`SELECT id, intentId, asserts, expectsSuccess, receivedAt, asks, due FROM (
+        SELECT c.id, c.intent_id AS intentId, ${assertedStatus('c.kind', 'c.status')} AS asserts,
+          c.kind = 'redirect-success' AS expectsSuccess,
+          ${mariadb.epochMs('c.received_at')} AS receivedAt, c.asks, c.due_at <= ${this.database.now()} AS due, c.due_at,
+          ROW_NUMBER() OVER (PARTITION BY c.intent_id ORDER BY c.due_at) AS place
+        FROM payment_acceptance.bill b JOIN payment_acceptance.callback c ON c.intent_id = b.intent_id
+        WHERE b.intent_id IN (${intentIds}) AND c.pending = 1 AND c.received_at <= b.check_after) hint
+      WHERE place <= ${MAX_HINTS_PER_CHECK} ORDER BY due_at`;
   }
 }
 

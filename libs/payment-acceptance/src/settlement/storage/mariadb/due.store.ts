@@ -32,35 +32,28 @@ export class MariaDueStore extends DueStore<MariaDatabase> {
       sql`SELECT shop, at FROM upcoming WHERE bill_id IS NOT NULL`,
       ...hinted,
     ];
-    return this.database.rows<ShopDueSoon>(
-      sql`WITH due AS (${bills(sql`<=`, MAX_DUE_BILLS)}), upcoming AS (${bills(sql`>`, MAX_NEXT_BILLS)}),
-       near AS (SELECT shop, MIN(at) AS at FROM (${join(candidates, ' UNION ALL ')}) every GROUP BY shop)
-       SELECT near.shop, ${mariadb.epochMs('near.at')} AS at, ${mariadb.epochMs(sql`(
-           SELECT ${this.nextProbe(probeMs)} FROM payment_acceptance.shop_state s WHERE s.shop = near.shop)`)} AS probe,
-         (SELECT COUNT(*) FROM due) AS seen, ${mariadb.epochMs(now)} AS now
-       FROM (SELECT 1) one LEFT JOIN near ON TRUE ORDER BY near.shop`,
-      SHOP_DUE_SOON_READERS,
-    );
+    return this.database.rows<ShopDueSoon>(SHOP_DUE_SOON_READERS)`
+      WITH due AS (${bills(sql`<=`, MAX_DUE_BILLS)}), upcoming AS (${bills(sql`>`, MAX_NEXT_BILLS)}),
+      near AS (SELECT shop, MIN(at) AS at FROM (${join(candidates, ' UNION ALL ')}) every GROUP BY shop)
+      SELECT near.shop, ${mariadb.epochMs('near.at')} AS at, ${mariadb.epochMs(sql`(
+          SELECT ${this.nextProbe(probeMs)} FROM payment_acceptance.shop_state s WHERE s.shop = near.shop)`)} AS probe,
+        (SELECT COUNT(*) FROM due) AS seen, ${mariadb.epochMs(now)} AS now
+      FROM (SELECT 1) one LEFT JOIN near ON TRUE ORDER BY near.shop`;
   }
 
   /** Shops with pending callbacks, and whether one is due. A statement of its own, since MariaDB has no LATERAL. */
   private findShopsWithCallbacks(now: Statement): Promise<{ shop: string; due: boolean }[]> {
-    return this.database.rows(
-      sql`SELECT s.shop, ${this.hasDueCallback(now)} AS due
-       FROM (SELECT DISTINCT shop FROM payment_acceptance.callback WHERE pending = 1) s ORDER BY s.shop`,
-      { due: flag },
-    );
+    return this.database.rows<{ shop: string; due: boolean }>({ due: flag })`
+      SELECT s.shop, ${this.hasDueCallback(now)} AS due
+      FROM (SELECT DISTINCT shop FROM payment_acceptance.callback WHERE pending = 1) s ORDER BY s.shop`;
   }
 
   protected override async filterDue(shops: readonly string[], probeMs: number): Promise<readonly string[]> {
     const now = this.database.now();
-    const rows = await this.database.rows<{ shop: string }>(
-      sql`SELECT s.shop FROM payment_acceptance.shop_state s
-       WHERE s.shop ${mariadb.oneOf(shops, 'text')} AND ${this.nextProbe(probeMs)} IS NULL AND (EXISTS (
-           SELECT 1 FROM payment_acceptance.bill b WHERE b.shop = s.shop AND b.next_check_at <= ${now} AND ${isFreeAt(now)}
-         ) OR ${this.hasDueCallback(now)}) ORDER BY s.shop`,
-      {},
-    );
+    const rows = await this.database.rows<{ shop: string }>({})`SELECT s.shop FROM payment_acceptance.shop_state s
+      WHERE s.shop ${mariadb.oneOf(shops, 'text')} AND ${this.nextProbe(probeMs)} IS NULL AND (EXISTS (
+          SELECT 1 FROM payment_acceptance.bill b WHERE b.shop = s.shop AND b.next_check_at <= ${now} AND ${isFreeAt(now)}
+        ) OR ${this.hasDueCallback(now)}) ORDER BY s.shop`;
     return rows.map(({ shop }) => shop);
   }
 

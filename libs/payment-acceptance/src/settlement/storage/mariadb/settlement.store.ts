@@ -40,24 +40,18 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
     const lock = wait ? sql`FOR UPDATE` : sql`FOR UPDATE SKIP LOCKED`;
     const pair = (first: string, second: string): string => `${first} ${second}`;
     const keys = claims.map(({ shop, orderId }) => sql`(${shop}, ${orderId})`);
-    const orders = await this.database.rows<HeldOrder>(
-      sql`SELECT o.shop, o.order_id AS "orderId", o.first_payment_id AS "firstPaymentId",
-         o.cancelled_at IS NOT NULL AS cancelled
-       FROM payment_acceptance.shop_order o FORCE INDEX (PRIMARY)
-       WHERE (o.shop, o.order_id) IN (${join(keys, ', ')}) ORDER BY o.shop, o.order_id ${lock}`,
-      { cancelled: flag },
-      tx,
-    );
+    const orders = await tx.rows<HeldOrder>({ cancelled: flag })`
+      SELECT o.shop, o.order_id AS "orderId", o.first_payment_id AS "firstPaymentId",
+        o.cancelled_at IS NOT NULL AS cancelled
+      FROM payment_acceptance.shop_order o FORCE INDEX (PRIMARY)
+      WHERE (o.shop, o.order_id) IN (${join(keys, ', ')}) ORDER BY o.shop, o.order_id ${lock}`;
     const held = new Map(orders.map(({ shop, orderId, ...order }) => [pair(shop, orderId), order]));
     const lockedClaims = claims.filter(({ shop, orderId }) => held.has(pair(shop, orderId)));
     const claimed = new Set(lockedClaims.map(({ intentId, token }) => pair(intentId, token)));
     const ids = [...new Set(lockedClaims.map(({ intentId }) => intentId))];
-    const rows = await this.database.rows<LockedBill & { token: string | null }>(
-      sql`SELECT ${lockedBill(mariadb, this.database.now())}, b.lease_token AS token
-       FROM payment_acceptance.bill b FORCE INDEX (PRIMARY) WHERE b.intent_id ${mariadb.oneOf(ids, 'uuid')} ORDER BY b.intent_id ${lock}`,
-      LOCKED_BILL_READERS,
-      tx,
-    );
+    const rows = await tx.rows<LockedBill & { token: string | null }>(LOCKED_BILL_READERS)`
+      SELECT ${lockedBill(mariadb, this.database.now())}, b.lease_token AS token
+      FROM payment_acceptance.bill b FORCE INDEX (PRIMARY) WHERE b.intent_id ${mariadb.oneOf(ids, 'uuid')} ORDER BY b.intent_id ${lock}`;
     return rows.flatMap(({ token, ...bill }) => {
       const order = held.get(pair(bill.shop, bill.orderId));
       return order && token !== null && claimed.has(pair(bill.intentId, token)) ? [{ bill, token, order }] : [];
@@ -69,21 +63,15 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
     intentIds: readonly IntentId[],
     listed: readonly PaymentKey[],
   ): Promise<KnownPayment[]> {
-    const rows = await this.database.rows<PaymentRow>(
-      sql`SELECT ${knownPayment(mariadb)}, ${confirmedCount('SUCCESS')}, ${confirmedCount('FAIL')}
-       FROM payment_acceptance.payment p WHERE p.intent_id ${mariadb.oneOf(intentIds, 'uuid')}`,
-      PAYMENT_ROW_READERS,
-      tx,
-    );
+    const rows = await tx.rows<PaymentRow>(PAYMENT_ROW_READERS)`
+      SELECT ${knownPayment(mariadb)}, ${confirmedCount('SUCCESS')}, ${confirmedCount('FAIL')}
+      FROM payment_acceptance.payment p WHERE p.intent_id ${mariadb.oneOf(intentIds, 'uuid')}`;
     const payments = rows.map(toKnownPayment);
     for (const piece of inPieces(listed)) {
       const keys = piece.map(({ shop, paymentId }) => sql`(${shop}, ${paymentId})`);
-      const paymentsOfOtherBills = await this.database.rows<PaymentRow>(
-        sql`SELECT ${knownPayment(mariadb)}, 0 AS "SUCCESS", 0 AS "FAIL" FROM payment_acceptance.payment p
-         WHERE (p.shop, p.payment_id) IN (${join(keys, ', ')}) AND p.intent_id ${mariadb.noneOf(intentIds, 'uuid')}`,
-        PAYMENT_ROW_READERS,
-        tx,
-      );
+      const paymentsOfOtherBills = await tx.rows<PaymentRow>(PAYMENT_ROW_READERS)`
+        SELECT ${knownPayment(mariadb)}, 0 AS "SUCCESS", 0 AS "FAIL" FROM payment_acceptance.payment p
+        WHERE (p.shop, p.payment_id) IN (${join(keys, ', ')}) AND p.intent_id ${mariadb.noneOf(intentIds, 'uuid')}`;
       for (const row of paymentsOfOtherBills) payments.push(toKnownPayment(row));
     }
     return payments;
@@ -100,11 +88,8 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
     await this.upsertPayments(tx, settlements, now);
     for (const { bill, firstPaymentId } of settlements) {
       if (firstPaymentId !== null) {
-        await this.database.change(
-          sql`UPDATE payment_acceptance.shop_order SET first_payment_id = ${firstPaymentId}
-           WHERE shop = ${bill.shop} AND order_id = ${bill.orderId} AND first_payment_id IS NULL`,
-          tx,
-        );
+        await tx.change`UPDATE payment_acceptance.shop_order SET first_payment_id = ${firstPaymentId}
+          WHERE shop = ${bill.shop} AND order_id = ${bill.orderId} AND first_payment_id IS NULL`;
       }
     }
     for (const settlement of settlements) await this.endCheck(tx, settlement, minGapMs, now);
@@ -125,12 +110,9 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
           sql`(${id}, ${key}, ${bill.shop}, ${bill.orderId}, ${bill.intentId}, ${paymentId}, ${reason},
             ${JSON.stringify(detail)}, 'OPEN', ${now})`,
       );
-      await this.database.change(
-        sql`INSERT INTO payment_acceptance.review
-         (id, \`key\`, shop, order_id, intent_id, payment_id, reason, detail, state, opened_at) VALUES ${join(rows, ', ')}
-       ${mariadb.ignoreExisting('id')}`,
-        tx,
-      );
+      await tx.change`INSERT INTO payment_acceptance.review
+          (id, \`key\`, shop, order_id, intent_id, payment_id, reason, detail, state, opened_at) VALUES ${join(rows, ', ')}
+        ${mariadb.ignoreExisting('id')}`;
     }
   }
 
@@ -146,23 +128,18 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
           sql`(${p.shop}, ${p.paymentId}, ${p.intentId}, ${p.status}, ${p.amount}, ${p.amountReceived}, ${p.commission},
             ${p.currency}, ${p.fromCard}, ${p.createdAtText}, ${p.statusText}, ${p.contradiction}, ${p.verdict}, ${now}, ${now})`,
       );
-      await this.database.change(
-        sql`INSERT INTO payment_acceptance.payment (shop, payment_id, intent_id, status, amount, amount_received, commission,
-         currency, from_card, service_created_at, service_status, contradiction, verdict, first_seen_at, changed_at)
-       VALUES ${join(rows, ', ')}
-       ON DUPLICATE KEY UPDATE changed_at = CASE WHEN status = VALUES(status) THEN changed_at ELSE VALUES(changed_at) END,
-         status = VALUES(status), amount = VALUES(amount), amount_received = VALUES(amount_received),
-         commission = VALUES(commission), currency = VALUES(currency), from_card = VALUES(from_card),
-         service_status = VALUES(service_status), contradiction = VALUES(contradiction), verdict = VALUES(verdict)`,
-        tx,
-      );
+      await tx.change`
+        INSERT INTO payment_acceptance.payment (shop, payment_id, intent_id, status, amount, amount_received, commission,
+          currency, from_card, service_created_at, service_status, contradiction, verdict, first_seen_at, changed_at)
+        VALUES ${join(rows, ', ')}
+        ON DUPLICATE KEY UPDATE changed_at = CASE WHEN status = VALUES(status) THEN changed_at ELSE VALUES(changed_at) END,
+          status = VALUES(status), amount = VALUES(amount), amount_received = VALUES(amount_received),
+          commission = VALUES(commission), currency = VALUES(currency), from_card = VALUES(from_card),
+          service_status = VALUES(service_status), contradiction = VALUES(contradiction), verdict = VALUES(verdict)`;
       const keys = piece.map(({ shop, paymentId, intentId }) => sql`(${shop}, ${paymentId}, ${intentId})`);
-      const [counted] = await this.database.rows<{ count: number }>(
-        sql`SELECT count(*) AS count FROM payment_acceptance.payment
-       WHERE (shop, payment_id, intent_id) IN (${join(keys, ', ')})`,
-        { count: integer },
-        tx,
-      );
+      const [counted] = await tx.rows<{ count: number }>({ count: integer })`
+        SELECT count(*) AS count FROM payment_acceptance.payment
+        WHERE (shop, payment_id, intent_id) IN (${join(keys, ', ')})`;
       ownCount += counted?.count ?? 0;
     }
     if (ownCount !== payments.length) {
@@ -178,17 +155,14 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
     now: Statement,
   ): Promise<void> {
     if (!change) return;
-    const { state, scheduled, nextCheckAt } = change;
-    await this.database.change(
-      sql`UPDATE payment_acceptance.bill
-       SET next_check_at = ${nextCheckAt && mariadb.instant(nextCheckAt.getTime())},
-         check_after = ${now} + INTERVAL 1000 * ${minGapMs} MICROSECOND, checks = checks + ${scheduled ? 1 : 0}, failed_checks = 0,
-         checked_at = ${now}, last_check_error = NULL, lease_token = NULL, lease_until = NULL,
-         paid_at = ${state === 'PAID' ? sql`coalesce(paid_at, ${now})` : sql`paid_at`},
-         ended_at = CASE WHEN state = ${state} THEN ended_at ELSE ${now} END, state = ${state}
-       WHERE intent_id = ${bill.intentId}`,
-      tx,
-    );
+    const { state, scheduled, nextCheckAt, answered } = change;
+    await tx.change`UPDATE payment_acceptance.bill
+      SET next_check_at = ${nextCheckAt && mariadb.instant(nextCheckAt.getTime())},
+        check_after = ${now} + INTERVAL 1000 * ${minGapMs} MICROSECOND, checks = checks + ${scheduled ? 1 : 0},
+        ${answered ? sql`failed_checks = 0, checked_at = ${now}, last_check_error = NULL,` : sql``} lease_token = NULL, lease_until = NULL,
+        paid_at = ${state === 'PAID' ? sql`coalesce(paid_at, ${now})` : sql`paid_at`},
+        ended_at = CASE WHEN state = ${state} THEN ended_at ELSE ${now} END, state = ${state}
+      WHERE intent_id = ${bill.intentId}`;
   }
 
   /** Adds the events that do not exist yet, in the given order, with their deliveries. */
@@ -198,11 +172,8 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
     now: Statement,
     { token, leaseMs, deliveries: reserved }: Reservation,
   ): Promise<AddedEvent[]> {
-    const existingEvents = await this.database.rows<{ key: string }>(
-      sql`SELECT \`key\` FROM payment_acceptance.event WHERE \`key\` IN (${events.map(({ key }) => key)})`,
-      {},
-      tx,
-    );
+    const existingEvents = await tx.rows<{ key: string }>({})`
+      SELECT \`key\` FROM payment_acceptance.event WHERE \`key\` IN (${events.map(({ key }) => key)})`;
     const before = new Set(existingEvents.map(({ key }) => key));
     const newEvents = events.filter(({ key }) => !before.has(key));
     if (newEvents.length === 0) return [];
@@ -212,11 +183,9 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
            ${assertedAt && mariadb.instant(assertedAt.getTime())}, ${now})`,
     );
     try {
-      await this.database.change(
-        sql`INSERT INTO payment_acceptance.event (id, \`key\`, name, shop, intent_id, payload, traceparent, asserted_at,
-           occurred_at) VALUES ${join(rows, ', ')}`,
-        tx,
-      );
+      await tx.change`
+        INSERT INTO payment_acceptance.event (id, \`key\`, name, shop, intent_id, payload, traceparent, asserted_at,
+        occurred_at) VALUES ${join(rows, ', ')}`;
     } catch (error) {
       // Whoever was quicker has committed by now: the repetition finds its event.
       throw isUniqueViolation(error) ? new ConcurrentChangeError('An event was concurrently added.') : error;
@@ -224,27 +193,24 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
     const ids = newEvents.map(({ id }) => id);
     const keys = reserved.map(({ eventId, consumer }) => sql`(${eventId}, ${consumer})`);
     const isReserved = keys.length === 0 ? sql`FALSE` : sql`(first.id, first.consumer) IN (${join(keys, ', ')})`;
-    const deliveries = await this.database.rows<NewDelivery>(
-      sql`INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, due_at, behind,
-         attempts, lease_token, lease_until)
-       SELECT n.id, n.name, n.seq, n.intent_id, n.consumer, 'PENDING', ${now}, n.turn > 1 OR EXISTS (
-           SELECT 1 FROM payment_acceptance.delivery earlier WHERE earlier.state = 'PENDING'
-             AND earlier.intent_id = n.intent_id AND earlier.consumer = n.consumer),
-         n.claimed, CASE WHEN n.claimed THEN ${token} END,
-         CASE WHEN n.claimed THEN ${this.database.now()} + INTERVAL ${1_000 * leaseMs} MICROSECOND END
-       FROM (
-         SELECT first.*, first.turn = 1 AND ${isReserved} AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other
-             WHERE other.intent_id = first.intent_id AND other.consumer = first.consumer) AS claimed
-         FROM (
-           SELECT e.id, e.name, e.seq, e.intent_id, c.name AS consumer,
-             ROW_NUMBER() OVER (PARTITION BY e.intent_id, c.name ORDER BY e.seq) AS turn
-           FROM payment_acceptance.event e JOIN payment_acceptance.consumer c ON c.event_name = e.name
-             AND (c.shops IS NULL OR JSON_CONTAINS(c.shops, JSON_QUOTE(e.shop))) WHERE e.id ${mariadb.oneOf(ids, 'uuid')}) first) n
-       ORDER BY n.seq
-       RETURNING CAST(id AS CHAR) AS id, event_id AS "eventId", consumer, behind, lease_token IS NOT NULL AS claimed`,
-      { behind: flag, claimed: flag },
-      tx,
-    );
+    const deliveries = await tx.rows<NewDelivery>({ behind: flag, claimed: flag })`
+      INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, due_at, behind,
+        attempts, lease_token, lease_until)
+      SELECT n.id, n.name, n.seq, n.intent_id, n.consumer, 'PENDING', ${now}, n.turn > 1 OR EXISTS (
+          SELECT 1 FROM payment_acceptance.delivery earlier WHERE earlier.state = 'PENDING'
+            AND earlier.intent_id = n.intent_id AND earlier.consumer = n.consumer),
+        n.claimed, CASE WHEN n.claimed THEN ${token} END,
+        CASE WHEN n.claimed THEN ${this.database.now()} + INTERVAL ${1_000 * leaseMs} MICROSECOND END
+      FROM (
+        SELECT first.*, first.turn = 1 AND ${isReserved} AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other
+            WHERE other.intent_id = first.intent_id AND other.consumer = first.consumer) AS claimed
+        FROM (
+          SELECT e.id, e.name, e.seq, e.intent_id, c.name AS consumer,
+            ROW_NUMBER() OVER (PARTITION BY e.intent_id, c.name ORDER BY e.seq) AS turn
+          FROM payment_acceptance.event e JOIN payment_acceptance.consumer c ON c.event_name = e.name
+            AND (c.shops IS NULL OR JSON_CONTAINS(c.shops, JSON_QUOTE(e.shop))) WHERE e.id ${mariadb.oneOf(ids, 'uuid')}) first) n
+      ORDER BY n.seq
+      RETURNING CAST(id AS CHAR) AS id, event_id AS "eventId", consumer, behind, lease_token IS NOT NULL AS claimed`;
     const byEvent = new Map(ids.map((id) => [id, [] as typeof deliveries]));
     for (const delivery of deliveries) byEvent.get(delivery.eventId)?.push(delivery);
     return Array.from(byEvent, ([id, eventDeliveries]) => ({
@@ -263,7 +229,7 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
    */
   private async readNow(tx: OwnTransaction): Promise<Statement> {
     const present = this.database.now();
-    const [row] = await this.database.rows<{ now: string }>(sql`SELECT ${mariadb.text(present)} AS now`, {}, tx);
+    const [row] = await tx.rows<{ now: string }>({})`SELECT ${mariadb.text(present)} AS now`;
     return row ? sql`CAST(${row.now} AS DATETIME(6))` : present;
   }
 }

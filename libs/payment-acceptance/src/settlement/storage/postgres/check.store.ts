@@ -179,11 +179,9 @@ export class PostgresCheckStore extends CheckStore<PostgresDatabase> {
     const parameters = { offsetMs: this.database.offsetMs, leaseMs, bill, intentId, shop, token };
     const [claimedBill] = await this.database.executeAtReadCommitted(CLAIM_ONE, parameters, HINTED_BILL_READERS);
     if (claimedBill) return claimedBill;
-    const rows = await this.database.rows(
-      sql`SELECT 1 FROM payment_acceptance.bill b WHERE b.shop = ${shop} AND b.bill_id IS NOT NULL
-         AND (b.bill_id = ${bill} OR b.intent_id = ${intentId}::uuid)`,
-      {},
-    );
+    const rows = await this.database.rows({})`
+      SELECT 1 FROM payment_acceptance.bill b WHERE b.shop = ${shop} AND b.bill_id IS NOT NULL
+      AND (b.bill_id = ${bill} OR b.intent_id = ${intentId}::uuid)`;
     return rows.length > 0 ? 'busy' : 'unknown';
   }
 
@@ -192,21 +190,17 @@ export class PostgresCheckStore extends CheckStore<PostgresDatabase> {
     const now = this.database.now();
     if (consumed.length > 0) {
       const records = recordSet(sql`${JSON.stringify(consumed)}`);
-      await this.database.change(
-        sql`UPDATE payment_acceptance.callback c SET pending = false, consumed_at = ${now}, outcome = answered.outcome
-         FROM (SELECT * FROM ${records} AS r (id uuid, outcome text) LIMIT ${consumed.length}) AS answered
-         WHERE c.id = answered.id`,
-        tx,
-      );
+      await (tx ?? this.database).change`
+        UPDATE payment_acceptance.callback c SET pending = false, consumed_at = ${now}, outcome = answered.outcome
+        FROM (SELECT * FROM ${records} AS r (id uuid, outcome text) LIMIT ${consumed.length}) AS answered
+        WHERE c.id = answered.id`;
     }
     if (postponed.length > 0) {
       const records = recordSet(sql`${JSON.stringify(postponed)}`);
-      await this.database.change(
-        sql`UPDATE payment_acceptance.callback c SET asks = asks + 1, due_at = ${addMilliseconds(now, 'paused.ms')}
-         FROM (SELECT * FROM ${records} AS r (id uuid, "pauseMs" double precision) LIMIT ${postponed.length}) AS paused (id, ms)
-         WHERE c.id = paused.id`,
-        tx,
-      );
+      await (tx ?? this.database).change`
+        UPDATE payment_acceptance.callback c SET asks = asks + 1, due_at = ${addMilliseconds(now, 'paused.ms')}
+        FROM (SELECT * FROM ${records} AS r (id uuid, "pauseMs" double precision) LIMIT ${postponed.length}) AS paused (id, ms)
+        WHERE c.id = paused.id`;
     }
   }
 }

@@ -83,11 +83,13 @@ const WRITE_SETTLEMENTS = prepare(
       ), bills AS (
         UPDATE payment_acceptance.bill b SET state = checked.state,
           next_check_at = to_timestamp(checked.next_check_ms / 1000), check_after = ${addMilliseconds(now, minGapMs)},
-          checks = b.checks + checked.scheduled::int, failed_checks = 0, checked_at = ${now}, last_check_error = NULL,
+          checks = b.checks + checked.scheduled::int, failed_checks = CASE WHEN checked.answered THEN 0 ELSE b.failed_checks END,
+          checked_at = CASE WHEN checked.answered THEN ${now} ELSE b.checked_at END,
+          last_check_error = CASE WHEN NOT checked.answered THEN b.last_check_error END,
           lease_token = NULL, lease_until = NULL,
           paid_at = CASE WHEN checked.state = 'PAID' THEN coalesce(b.paid_at, ${now}) ELSE b.paid_at END,
           ended_at = CASE WHEN checked.state = b.state THEN b.ended_at ELSE ${now} END
-        FROM ${rowsFromJson(changes, 'intent_id uuid, state text, next_check_ms float8, scheduled boolean')} checked
+        FROM ${rowsFromJson(changes, 'intent_id uuid, state text, next_check_ms float8, scheduled boolean, answered boolean')} checked
         WHERE b.intent_id = checked.intent_id
       ), hints AS (
         UPDATE payment_acceptance.callback c SET pending = false, consumed_at = ${now}, outcome = answered.outcome
@@ -209,14 +211,11 @@ export class PostgresSettlementStore extends SettlementStore<PostgresDatabase> {
       })),
     );
     if (reviews.length === 0) return;
-    await this.database.change(
-      sql`INSERT INTO payment_acceptance.review
-         (id, key, shop, order_id, intent_id, payment_id, reason, detail, state, opened_at)
-       SELECT r.*, 'OPEN', ${this.database.now()}
-       FROM ${recordSet(sql`${JSON.stringify(reviews)}`)} AS r (id uuid, key text, shop text, order_id text, intent_id uuid,
-         payment_id text, reason text, detail jsonb) ON CONFLICT (key) DO NOTHING`,
-      tx,
-    );
+    await tx.change`INSERT INTO payment_acceptance.review
+        (id, key, shop, order_id, intent_id, payment_id, reason, detail, state, opened_at)
+      SELECT r.*, 'OPEN', ${this.database.now()}
+      FROM ${recordSet(sql`${JSON.stringify(reviews)}`)} AS r (id uuid, key text, shop text, order_id text, intent_id uuid,
+        payment_id text, reason text, detail jsonb) ON CONFLICT (key) DO NOTHING`;
   }
 }
 
@@ -249,6 +248,7 @@ function records(settlements: readonly Settlement[]) {
           state: change.state,
           next_check_ms: change.nextCheckAt?.getTime() ?? null,
           scheduled: change.scheduled,
+          answered: change.answered,
         }
       : [],
   );
