@@ -28,8 +28,7 @@ const IMAGES = {
 await prepare();
 if (argument === '--images') await takeImages();
 const config = '../libs/payment-acceptance/dist/esm/config';
-const { OPTION_RULES, SHOP_RULES } = await import(`${config}/option-rules.js`);
-const { EXTRA_RULES } = await import(`${config}/extra-rules.js`);
+const { EXTRA_RULES, OPTION_RULES, SHOP_RULES } = await import(`${config}/option-rules.js`);
 
 const generated = [
   {

@@ -7,8 +7,10 @@ import { RecordListsStore } from '../../libs/payment-acceptance/src/operations/s
 import { DoctorStore } from '../../libs/payment-acceptance/src/operations/storage/doctor.store.js';
 import { ImportStore } from '../../libs/payment-acceptance/src/operations/storage/import.store.js';
 import { OperatorStore } from '../../libs/payment-acceptance/src/operations/storage/operator.store.js';
-import { MariaStatisticsStore } from '../../libs/payment-acceptance/src/health/storage/mariadb/statistics.store.js';
-import { PostgresStatisticsStore } from '../../libs/payment-acceptance/src/health/storage/postgres/statistics.store.js';
+import {
+  MariaStatisticsStore,
+  PostgresStatisticsStore,
+} from '../../libs/payment-acceptance/src/health/storage/statistics.store.js';
 import { ReconciliationStore } from '../../libs/payment-acceptance/src/operations/storage/reconciliation.store.js';
 import { MariaSettlementStore } from '../../libs/payment-acceptance/src/settlement/storage/mariadb/settlement.store.js';
 import { PostgresSettlementStore } from '../../libs/payment-acceptance/src/settlement/storage/postgres/settlement.store.js';

@@ -1,11 +1,10 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { Database } from '../../libs/payment-acceptance/src/database/database.js';
 import { flag, integer, json } from '../../libs/payment-acceptance/src/database/reading.js';
-import { ofScope } from '../../libs/payment-acceptance/src/database/scope.js';
+import { ofScope, type ShopScope } from '../../libs/payment-acceptance/src/database/scope.js';
 import { sql, type Statement } from '../../libs/payment-acceptance/src/database/statement.js';
 import type { BillRecord, BillState } from '../../libs/payment-acceptance/src/domain/bill.js';
-import type { DeliveryState } from '../../libs/payment-acceptance/src/domain/delivery.js';
-import type { ShopScope } from '../../libs/payment-acceptance/src/domain/shop-scope.js';
+import type { DeliveryState } from '../../libs/payment-acceptance/src/operations/records/bill-history.js';
 
 /** What the module has recorded, newest first and limited: bills, payments, callbacks, events, reviews. */
 export interface PaymentLedger {

@@ -1,11 +1,14 @@
 export { PaymentAcceptanceModule } from './payment-acceptance.module.js';
 export { PaymentAcceptanceService } from './module/payment-acceptance.service.js';
 export { PaymentShop } from './module/payment-shop.js';
-export { PaymentExceptionFilter } from './module/payment-exception.filter.js';
-export { paymentHttpException, PaymentHttpException } from './module/http-exceptions.js';
+export {
+  PaymentExceptionFilter,
+  paymentHttpException,
+  PaymentHttpException,
+} from './module/payment-exception.filter.js';
 export { PaymentWorkers, type PaymentWorker } from './module/payment-workers.js';
 
-export { getPaymentShopToken, InjectPaymentShop } from './module/tokens.js';
+export { getPaymentShopToken, InjectPaymentShop } from './module/payment-acceptance.module-definition.js';
 export { paymentAcceptanceConfig, paymentAcceptanceOptionsFromEnv } from './config/environment.js';
 export { PaymentConfigurationError, PaymentUnknownShopError } from './config/configuration.error.js';
 export * from './config/shop.errors.js';
@@ -43,8 +46,7 @@ export {
   type PaymentHandlerOptions,
 } from './events/handler.decorators.js';
 export type { PaymentDeliveryContext, PaymentEventContext } from './events/consumer.js';
-export { PaymentNonRetryableError } from './events/non-retryable.js';
-export { PaymentOrderNotFoundError } from './events/order-not-found.js';
+export { PaymentNonRetryableError, PaymentOrderNotFoundError } from './events/consumer.errors.js';
 export { requireOrder } from './events/require-order.js';
 
 export { defaultJudge, judgePayment } from './domain/judge.js';

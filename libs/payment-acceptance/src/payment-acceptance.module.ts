@@ -6,13 +6,16 @@ import { PaymentClock } from './common/clock.js';
 import { PaymentProbe } from './common/probe.js';
 import { PaymentRandom } from './common/random.js';
 import { PaymentHealthIndicator } from './health/payment-health.indicator.js';
-import { ConfigurableModuleClass } from './module/payment-acceptance.module-definition.js';
+import {
+  ConfigurableModuleClass,
+  getPaymentShopToken,
+  sharedToken,
+} from './module/payment-acceptance.module-definition.js';
 import { PaymentAcceptanceService } from './module/payment-acceptance.service.js';
-import { PaymentShops } from './module/payment-shops.js';
+import { PaymentShops } from './module/payment-shop.js';
 import { Database } from './database/database.js';
 import { PaymentWorkers } from './module/payment-workers.js';
 import { CORE } from './module/providers.js';
-import { getPaymentShopToken, sharedToken } from './module/tokens.js';
 import { PaymentChecks } from './operations/payment-checks.service.js';
 import { PaymentDoctor } from './operations/payment-doctor.service.js';
 import { PaymentImport } from './operations/payment-import.service.js';

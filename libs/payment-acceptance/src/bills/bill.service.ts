@@ -16,7 +16,7 @@ import type { BillRecord } from '../domain/bill.js';
 import { CallbackStore } from '../callbacks/storage/callback.store.js';
 import { ABANDONED_FAILURE, BillStore } from './storage/bill.store.js';
 import { PaymentDatabaseError, PaymentPoolExhaustedError } from '../database/database.errors.js';
-import { HOST, type Host } from '../database/host.js';
+import { HOST, type Host } from '../database/handler-transactions.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
 import { isOfEarlierOrder, prepareBill, requireOrderId, requirePast, type CreateBillRequest } from './bill-request.js';

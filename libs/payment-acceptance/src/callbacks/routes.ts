@@ -1,5 +1,5 @@
 import { PaymentConfigurationError } from '../config/configuration.error.js';
-import { ROUTE_RULES } from '../config/extra-rules.js';
+import { ROUTE_RULES } from '../config/option-rules.js';
 import type {
   PaymentRoutesOptions,
   PostbackRoutesOptions,

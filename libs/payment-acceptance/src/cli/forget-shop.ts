@@ -1,8 +1,7 @@
 import { PaymentClock } from '../common/clock.js';
 import { shownText } from '../common/text.js';
-import { openDatabase } from '../database/open-database.js';
+import { openDatabase, withConnections } from '../database/open-database.js';
 import { LONG_STATEMENT_TIMEOUT_MS } from '../database/statement-timeout.js';
-import { withConnections } from '../database/with-connections.js';
 import { PaymentOperatorActionError } from '../operations/operator.errors.js';
 import { ShopStore } from '../settlement/storage/shop.store.js';
 import { UsageError } from './arguments.js';

@@ -5,7 +5,7 @@ import { describeError, PaymentAcceptanceError } from '../common/errors.js';
 import { paymentAcceptanceOptionsFromEnv, schemaFromEnv } from '../config/environment.js';
 import type { PaymentAcceptanceOptions } from '../config/options.js';
 import { namesDatabase, type PaymentStorageOptions } from '../database/storage-options.js';
-import { withConnections } from '../database/with-connections.js';
+import { withConnections } from '../database/open-database.js';
 import { PaymentAcceptanceModule } from '../payment-acceptance.module.js';
 import { UsageError } from './arguments.js';
 import type { CommandLine } from './environment-file.js';

@@ -1,4 +1,4 @@
-import { SCHEMA_NAME_RULE, isSchemaName } from '../common/schema-name.js';
+import { SCHEMA_NAME_RULE, isSchemaName } from '../database/storage-options.js';
 import { migratePaymentAcceptance, pendingMigrations } from '../database/migrate.js';
 import { UsageError } from './arguments.js';
 import type { CommandLine } from './environment-file.js';

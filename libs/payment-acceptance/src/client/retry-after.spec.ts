@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { retryAfterMs } from './retry-after.js';
+import { retryAfterMs } from './service-answer.js';
 
 describe('Retry-After', () => {
   const now = new Date('2026-11-21T12:00:00Z');

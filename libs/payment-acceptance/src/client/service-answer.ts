@@ -1,6 +1,5 @@
 import type { Shop } from '../config/resolved-options.js';
 import { AnswerProblem, isSuccess, MAX_ERROR_TEXT, parseAnswer, readMessage } from './answers.js';
-import { retryAfterMs } from './retry-after.js';
 import {
   PaymentAnswerNotUnderstoodError,
   PaymentBillNotFoundError,
@@ -98,4 +97,12 @@ function isRefusal({ success }: Fields = {}): boolean {
 /** `null` and an empty text name none. Anything else may be the id of a bill that was created after all. */
 function namesBill({ bill_id: billId }: Fields = {}): boolean {
   return billId !== undefined && billId !== null && billId !== '';
+}
+
+/** Reads `Retry-After`: whole seconds or an HTTP date. */
+export function retryAfterMs(header: string | undefined, now: Date): number | undefined {
+  if (header === undefined) return undefined;
+  if (/^\d{1,9}$/.test(header)) return Number(header) * 1000;
+  const retryAt = Date.parse(header);
+  return Number.isNaN(retryAt) ? undefined : Math.max(0, retryAt - now.getTime());
 }

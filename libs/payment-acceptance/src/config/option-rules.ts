@@ -1,5 +1,10 @@
 import { isRecord } from '../common/objects.js';
-import { DEFAULT_SCHEMA, isSchemaName, SCHEMA_NAME_RULE } from '../common/schema-name.js';
+import {
+  DEFAULT_SCHEMA,
+  isSchemaName,
+  SCHEMA_NAME_RULE,
+  type PaymentStorageOptions,
+} from '../database/storage-options.js';
 import type { CheckScheduleOptions } from '../domain/schedule-options.js';
 import {
   callable,
@@ -12,6 +17,7 @@ import {
   text,
   wholeNumber,
   type OptionRules,
+  listOf,
 } from './option-rule.js';
 import type { CallbackOptions, PaymentAcceptanceOptions } from './options.js';
 import type { PaymentShopOptions, ServiceHttpOptions } from './service-options.js';
@@ -24,7 +30,12 @@ import {
   tokensProblem,
 } from './shop-problems.js';
 import { isTimeZone } from './time-zone.js';
-import type { PaymentStorageOptions } from '../database/storage-options.js';
+import type {
+  PaymentAcceptanceExtras,
+  PaymentRoutesOptions,
+  PostbackRoutesOptions,
+  RedirectRoutesOptions,
+} from './extras.js';
 
 /*
  * One rule for each option: what it accepts, and its default. Its docstring says what it means. Validation, defaults,
@@ -178,3 +189,32 @@ function isResolver(value: unknown): boolean {
   const { find, list } = (value ?? {}) as Record<string, unknown>;
   return typeof find === 'function' && typeof list === 'function';
 }
+
+const decorators = {
+  decorators: listOf<MethodDecorator>('decorators'),
+  classDecorators: listOf<ClassDecorator>('decorators'),
+};
+const booleanAllowed = { mayBe: [true, false] };
+
+export const ROUTE_RULES: OptionRules<PaymentRoutesOptions> = {
+  ...decorators,
+  path: text(''),
+  redirect: group<RedirectRoutesOptions>(
+    {
+      ...decorators,
+      successPath: text('redirect/payment/success'),
+      failPath: text('redirect/payment/fail'),
+      resultPath: text('redirect/payment/result'),
+    },
+    booleanAllowed,
+  ),
+  postback: group<PostbackRoutesOptions>({ ...decorators, path: text('postback/payment') }, booleanAllowed),
+};
+
+/** Like `OPTION_RULES`, for the options passed next to the factory. */
+export const EXTRA_RULES: OptionRules<PaymentAcceptanceExtras> = {
+  routes: group(ROUTE_RULES),
+  role: oneOf(['all', 'callbacks', 'workers'], 'all'),
+  dataSource: text('default'),
+  routeImports: listOf('modules'),
+};

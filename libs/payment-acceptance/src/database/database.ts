@@ -1,7 +1,7 @@
 import type { PaymentClock } from '../common/clock.js';
 import { memoize } from '../common/memoize.js';
 import { PaymentProbe } from '../common/probe.js';
-import { DEFAULT_SCHEMA, isSchemaName, SCHEMA_NAME_RULE } from '../common/schema-name.js';
+import { DEFAULT_SCHEMA, isSchemaName, SCHEMA_NAME_RULE } from './storage-options.js';
 import type { Dialect } from './dialect.js';
 import type { Connection, ConnectionSource } from './connection-source.js';
 import { Connections, type ConnectionCloser } from './connections.js';

@@ -12,6 +12,16 @@ import { HostTransaction } from './host-transaction.js';
 import { OwnTransaction } from './own-transaction.js';
 import { isOfDriver, type PaymentTransactions, type PaymentTransactionsPool } from './payment-transactions.js';
 import { TypeOrmTransactions } from './typeorm-transactions.js';
+import type { DataSource } from 'typeorm';
+
+/** Token of the {@link Host}. */
+export const HOST = Symbol.for('nestjs-payment-acceptance/host');
+
+/** What the application has. */
+export interface Host {
+  /** Its TypeORM data source, if there is one of the name that the options give. */
+  readonly dataSource: DataSource | undefined;
+}
 
 /** What ends a transaction from outside, and what is sent last. */
 export interface TransactionLimits {

@@ -3,10 +3,9 @@ import { Injectable, type Type } from '@nestjs/common';
 import { EventEmitter2, OnEvent } from '@nestjs/event-emitter';
 import { of } from 'rxjs';
 import { handlerModule, succeeded } from '../../../../test/support/handlers.js';
-import { PaymentHandlerError } from './consumer.errors.js';
+import { PaymentHandlerError, PaymentNonRetryableError } from './consumer.errors.js';
 import { EventEmitterConsumers } from './event-emitter.consumer.js';
 import { HandlerExplorer } from './handler.explorer.js';
-import { PaymentNonRetryableError } from './non-retryable.js';
 
 type OnEventOptions = NonNullable<Parameters<typeof OnEvent>[1]>;
 type Emitter = NonNullable<Parameters<typeof handlerModule>[0]['emitter']>;

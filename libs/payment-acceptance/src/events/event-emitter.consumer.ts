@@ -4,9 +4,7 @@ import { EventEmitter2, EventEmitterReadinessWatcher, OnEvent, type OnEventMetad
 import { describeError } from '../common/errors.js';
 import { PaymentConfigurationError } from '../config/configuration.error.js';
 import { PAYMENT_EVENT_NAMES, type PaymentEventName } from '../domain/payment-events.js';
-import { PaymentHandlerError } from './consumer.errors.js';
-import { isNonRetryable } from './non-retryable.js';
-import { isOrderNotFound } from './order-not-found.js';
+import { PaymentHandlerError, isNonRetryable, isOrderNotFound } from './consumer.errors.js';
 import type { AnyPaymentEvent, EventConsumer } from './consumer.js';
 import { EVENT_EMITTER_CONSUMER, HandlerExplorer, refuseLazy } from './handler.explorer.js';
 

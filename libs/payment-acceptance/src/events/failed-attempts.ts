@@ -6,8 +6,7 @@ import type { ResolvedOptions } from '../config/resolved-options.js';
 import { MIN_ATTEMPTS_WITHOUT_ORDER, type ClaimedDelivery, type DeliveryStore } from './storage/delivery.store.js';
 import { NoConnectionError } from '../database/database.errors.js';
 import type { EventConsumer } from './consumer.js';
-import { isNonRetryable } from './non-retryable.js';
-import { isOrderNotFound } from './order-not-found.js';
+import { isNonRetryable, isOrderNotFound } from './consumer.errors.js';
 
 /** How a failed attempt ended. */
 export type Failure = 'retried' | UncountedReason | 'dead' | 'taken-over';

@@ -2,9 +2,8 @@ import type { FactoryProvider } from '@nestjs/common';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { Database } from '../database/database.js';
-import { HandlerTransactions } from '../database/handler-transactions.js';
+import { HandlerTransactions, HOST, type Host } from '../database/handler-transactions.js';
 import { HostSessions } from '../database/host-sessions.js';
-import { HOST, type Host } from '../database/host.js';
 import { namesDatabase } from '../database/storage-options.js';
 import { TypeOrmTransactions } from '../database/typeorm-transactions.js';
 

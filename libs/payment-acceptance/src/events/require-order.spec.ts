@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { PaymentOrderNotFoundError } from './order-not-found.js';
+import { PaymentOrderNotFoundError } from './consumer.errors.js';
 import { requireOrder } from './require-order.js';
 
 const EVENT = { orderId: 'order-1' };

@@ -1,5 +1,5 @@
 import type { PaymentEvent } from '../domain/payment-events.js';
-import { PaymentOrderNotFoundError } from './order-not-found.js';
+import { PaymentOrderNotFoundError } from './consumer.errors.js';
 
 /**
  * Returns the order, or the result of its update, that a handler found for an event, and throws if there is none, so that a payment

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DeliveryWorker, type DeliveryWorkload } from '../events/delivery.worker.js';
 import { CheckRequests, type CheckWorkload } from '../client/check-requests.js';
-import type { ShopScope } from '../domain/shop-scope.js';
+import type { ShopScope } from '../database/scope.js';
 
 /** What this process is doing right now, and its current limits. Other instances have limits of their own. */
 export interface PaymentWorkload {

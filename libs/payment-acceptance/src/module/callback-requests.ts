@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse, OutgoingHttpHeaders } from 'node:http';
 import { CallbackBodies, type ReceivedRequest } from '../callbacks/callback-bodies.js';
 import { DroppedCallbacks } from '../callbacks/dropped-callbacks.js';
 import { CALLBACK_ROUTES, postedPaths, type CallbackRoutes } from '../callbacks/routes.js';
@@ -8,8 +8,8 @@ import { PaymentClock } from '../common/clock.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { RateLimitedLog } from '../common/rate-limited-log.js';
 import { PAYMENT_ROLE, type PaymentAcceptanceExtras } from '../config/extras.js';
-import { keepCookies } from './callback-cookies.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
+import { isObject } from '../common/objects.js';
 
 /** The parts of an Express application that are used here. */
 interface ExpressApplication {
@@ -193,4 +193,40 @@ function pathsOf(route: string): RegExp {
     .split('/')
     .map((segment) => (segment.startsWith(':') ? '[^/]+' : segment.replace(/[^\w-]/g, '\\$&')));
   return new RegExp(`^${segments.join('/')}(?:/[^/]*)?/?$`, 'i');
+}
+
+const NAME = 'set-cookie';
+
+/**
+ * Lets an answer set only cookies that the request has brought. A browser sends none with a form that the service's page posts
+ * to us (SameSite), so a session of the application's would be a new one, and its cookie would log the payer out.
+ */
+function keepCookies({ headers: { cookie = '' } }: IncomingMessage, response: ServerResponse): void {
+  const requestCookieNames = new Set(cookie.split(';').map(nameOf));
+  const pickKnown = (cookies: unknown): string[] =>
+    [cookies].flat().filter((each): each is string => typeof each === 'string' && requestCookieNames.has(nameOf(each)));
+  const writeHead = response.writeHead.bind(response) as (status: number, ...args: unknown[]) => ServerResponse;
+  // Wrapped first, so it runs after those who add cookies at the last moment.
+  response.writeHead = (status: number, ...args: unknown[]) => {
+    const set = pickKnown(response.getHeader(NAME));
+    if (set.length > 0) response.setHeader(NAME, set);
+    else response.removeHeader(NAME);
+    return writeHead(
+      status,
+      ...args.map((each) =>
+        isObject(each) && !Array.isArray(each) ? withCookies(each as OutgoingHttpHeaders, pickKnown) : each,
+      ),
+    );
+  };
+}
+
+function withCookies(headers: OutgoingHttpHeaders, pickKnown: (cookies: unknown) => string[]): OutgoingHttpHeaders {
+  const entries = Object.entries(headers).map(([name, value]) =>
+    name.toLowerCase() === NAME ? ([name, pickKnown(value)] as const) : ([name, value] as const),
+  );
+  return Object.fromEntries(entries.filter(([, value]) => !(Array.isArray(value) && value.length === 0)));
+}
+
+function nameOf(cookie: string): string {
+  return (cookie.split('=', 1)[0] ?? '').trim();
 }

@@ -6,7 +6,7 @@ import { PaymentConfigurationError } from '../config/configuration.error.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import type { ConnectionSource } from '../database/connection-source.js';
 import { Database } from '../database/database.js';
-import { HOST, type Host } from '../database/host.js';
+import { HOST, type Host } from '../database/handler-transactions.js';
 import { migrateTables, verifySchema } from '../database/migrate.js';
 import { PaymentPoolExhaustedError } from '../database/database.errors.js';
 import { hasNoConnectionLeft } from '../database/query-errors.js';

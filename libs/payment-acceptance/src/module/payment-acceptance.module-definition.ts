@@ -1,9 +1,15 @@
-import { ConfigurableModuleBuilder, type DynamicModule, type FactoryProvider, type Provider } from '@nestjs/common';
+import {
+  ConfigurableModuleBuilder,
+  type DynamicModule,
+  type FactoryProvider,
+  type Provider,
+  Inject,
+} from '@nestjs/common';
 import { registration } from '../common/registration.js';
 import { createCallbackControllers } from '../callbacks/callback.controllers.js';
 import { CALLBACK_ROUTES, resolveRoutes } from '../callbacks/routes.js';
 import { PaymentConfigurationError } from '../config/configuration.error.js';
-import { EXTRA_RULES } from '../config/extra-rules.js';
+import { EXTRA_RULES } from '../config/option-rules.js';
 import { PAYMENT_ROLE, type PaymentAcceptanceExtras } from '../config/extras.js';
 import type { PaymentAcceptanceOptions } from '../config/options.js';
 import { readOptions } from '../config/read-options.js';
@@ -15,6 +21,21 @@ import { DeliveryWorker } from '../events/delivery.worker.js';
 import { Database } from '../database/database.js';
 import { databaseProvider, hostModule } from './database.provider.js';
 import { duplicateCopyProblem } from './one-copy.js';
+
+/** Token of a service that is also found by those who have loaded another copy of the package, with other classes. */
+export function sharedToken(service: string): symbol {
+  return Symbol.for(`nestjs-payment-acceptance/${service}`);
+}
+
+/** Token of a shop's `PaymentShop`, provided by `PaymentAcceptanceModule.forFeature(name)`. */
+export function getPaymentShopToken(shop: string): symbol {
+  return Symbol.for(`nestjs-payment-acceptance/shop/${shop}`);
+}
+
+/** Injects the `PaymentShop` with that name. */
+export function InjectPaymentShop(shop: string): PropertyDecorator & ParameterDecorator {
+  return Inject(getPaymentShopToken(shop));
+}
 
 /** Nest strips from the options only what is listed here. */
 const DEFAULT_EXTRAS = readExtras({});

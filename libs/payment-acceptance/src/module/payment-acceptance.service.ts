@@ -5,8 +5,7 @@ import type { PaymentBill } from '../bills/payment-bill.js';
 import type { RequestControl } from '../client/payment-service.client.js';
 import type { BillRecord } from '../domain/bill.js';
 import type { ReportedPayment } from '../domain/payment.js';
-import type { PaymentShop } from './payment-shop.js';
-import { PaymentShops } from './payment-shops.js';
+import { type PaymentShop, PaymentShops } from './payment-shop.js';
 
 /** The default shop, and access to every other shop. */
 @Injectable()

@@ -1,9 +1,84 @@
-import { Catch, type ArgumentsHost, type HttpException } from '@nestjs/common';
+import { Catch, type ArgumentsHost, HttpException, HttpStatus } from '@nestjs/common';
 import { BaseExceptionFilter } from '@nestjs/core';
 import { throwError, type Observable } from 'rxjs';
 import { PaymentAcceptanceError } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
-import { paymentHttpException } from './http-exceptions.js';
+import { PaymentInvalidBillRequestError } from '../bills/bill.errors.js';
+
+/** What a checkout answers for an error of the module. */
+interface Answer {
+  readonly status: HttpStatus;
+  /** Shown to whoever called the checkout, so it says nothing about the shop's set-up. */
+  readonly message: string | readonly string[];
+  /** After how many seconds the same call may succeed, for `Retry-After`. */
+  readonly retryAfter?: number;
+}
+
+const RETRY_LATER_ANSWER: Answer = {
+  status: HttpStatus.SERVICE_UNAVAILABLE,
+  message: 'The payment cannot be started right now. The order is kept: try paying again.',
+  retryAfter: 5,
+};
+
+/** Trying again does not help: somebody has to act at the shop or at the service. Like {@link RETRY_LATER_ANSWER}, it does not tell the payer why. */
+const ACTION_NEEDED_ANSWER: Answer = {
+  status: HttpStatus.SERVICE_UNAVAILABLE,
+  message: 'The payment cannot be started at the moment. The order is kept.',
+};
+
+const ANSWERS: Readonly<Record<string, Answer>> = {
+  'unknown-shop': { status: HttpStatus.NOT_FOUND, message: 'There is no such shop.' },
+  'order-cancelled': { status: HttpStatus.CONFLICT, message: 'The order is cancelled.' },
+  'order-already-paid': { status: HttpStatus.CONFLICT, message: 'The order is already paid.' },
+  'bill-mismatch': {
+    status: HttpStatus.CONFLICT,
+    message:
+      'This order already has an open bill with a different amount, currency or commission share, which can still be paid. Retrying ' +
+      'will not help: check the order and confirm its current price.',
+  },
+  'creation-in-progress': { ...RETRY_LATER_ANSWER, retryAfter: 2 },
+  'bill-not-stored': { ...RETRY_LATER_ANSWER, retryAfter: 2 },
+  'application-stopping': { ...RETRY_LATER_ANSWER, retryAfter: 1 },
+  network: RETRY_LATER_ANSWER,
+  'service-unavailable': RETRY_LATER_ANSWER,
+  'answer-not-understood': RETRY_LATER_ANSWER,
+  'unknown-outcome': RETRY_LATER_ANSWER,
+  'shop-resolver': RETRY_LATER_ANSWER,
+  aborted: RETRY_LATER_ANSWER,
+  'database-error': RETRY_LATER_ANSWER,
+  'statement-timeout': RETRY_LATER_ANSWER,
+  'pool-exhausted': RETRY_LATER_ANSWER,
+  'read-only-database': RETRY_LATER_ANSWER,
+};
+
+/**
+ * The HTTP exception that a checkout should answer with instead of a bare 500, for an error that `createBill` or another
+ * method of the module has thrown. Its body is Nest's usual one and the error's `code`; its `cause` is the error, which
+ * belongs in a log, not in an answer. {@link PaymentExceptionFilter} does this for HTTP; call it yourself in a filter of your own.
+ *
+ * - 503 if the service or the database does not answer, or the outcome is unknown: the order can be paid again
+ * - 503 without `retryAfter` if somebody has to act first: a refused token, a banned merchant, an invalid shop
+ * - 409 if the order is paid already or cancelled, or an open bill asks for something else
+ * - 404 for an unknown shop
+ * - 400 for a request that cannot be sent, with a sentence for each unusable field
+ */
+export function paymentHttpException(error: PaymentAcceptanceError): PaymentHttpException {
+  const invalid = error instanceof PaymentInvalidBillRequestError;
+  const answer = invalid ? { status: HttpStatus.BAD_REQUEST, message: error.problems } : ANSWERS[error.code];
+  return new PaymentHttpException(error, answer ?? ACTION_NEEDED_ANSWER);
+}
+
+/** The answer to a call that failed with an error of the module. Made by {@link paymentHttpException}. */
+export class PaymentHttpException extends HttpException {
+  /** Seconds after which the same call may succeed; absent if waiting alone does not help. */
+  readonly retryAfter?: number;
+
+  /** @internal */
+  constructor(error: PaymentAcceptanceError, { status, message, retryAfter }: Answer) {
+    super({ statusCode: status, message, code: error.code }, status, { cause: error });
+    if (retryAfter !== undefined) this.retryAfter = retryAfter;
+  }
+}
 
 /**
  * Answers a checkout's call that failed with an error of the module: a 503 with `Retry-After` where the order can be paid

@@ -1,12 +1,13 @@
 import type { CreateBillRequest } from '../bills/bill-request.js';
-import type { BillService, CreateBillOptions } from '../bills/bill.service.js';
+import { BillService, type CreateBillOptions } from '../bills/bill.service.js';
 import type { PaymentBill } from '../bills/payment-bill.js';
-import type { PaymentServiceClient, RequestControl } from '../client/payment-service.client.js';
+import { PaymentServiceClient, type RequestControl } from '../client/payment-service.client.js';
 import type { PaymentShopSettings } from '../config/resolved-options.js';
-import type { ShopRegistry } from '../config/shop-registry.js';
+import { ShopRegistry } from '../config/shop-registry.js';
 import { PaymentShopNotReadError } from '../config/shop.errors.js';
 import type { BillRecord } from '../domain/bill.js';
 import type { ReportedPayment } from '../domain/payment.js';
+import { Injectable } from '@nestjs/common';
 
 /**
  * One shop of the payment acceptance service: the API for business code. A shop from the option `shopResolver` is looked up
@@ -84,5 +85,20 @@ export class PaymentShop {
   /** The stored bills of an order, first attempt first, even if the shop no longer exists. */
   findBills(orderId: string): Promise<BillRecord[]> {
     return this.bills.ofOrder(this.name, orderId);
+  }
+}
+
+/** Creates `PaymentShop`s. Used by `forFeature`, so that a test can replace `PaymentAcceptanceService` alone. */
+@Injectable()
+export class PaymentShops {
+  constructor(
+    private readonly registry: ShopRegistry,
+    private readonly bills: BillService,
+    private readonly client: PaymentServiceClient,
+  ) {}
+
+  /** @throws PaymentUnknownShopError if there can be no such shop; a shop from the resolver is looked up when it is used */
+  shop(name: string = this.registry.defaultName): PaymentShop {
+    return new PaymentShop(this.registry.requireName(name), this.registry, this.bills, this.client);
   }
 }

@@ -3,7 +3,7 @@ import { DiscoveryService } from '@nestjs/core';
 import type { InstanceWrapper } from '@nestjs/core/injector/instance-wrapper.js';
 import { REGISTRATION } from '../common/registration.js';
 import { PaymentConfigurationError } from '../config/configuration.error.js';
-import { sharedToken } from './tokens.js';
+import { sharedToken } from './payment-acceptance.module-definition.js';
 
 /** Refuses registrations that Nest accepts and nobody would see fail. Depends on nothing of the host's, so it always runs. */
 @Injectable()

@@ -20,7 +20,6 @@ export type * from './records/lost-bill.js';
 export type * from './records/past-events.js';
 export type * from '../health/statistics.js';
 export type { CallbackKind, DigestCheck } from '../domain/callback.js';
-export type { DeliveryState } from '../domain/delivery.js';
 export type { DeliveryId } from '../domain/ids.js';
 
 export { PaymentChecks, type BillCheck, type ShopChecks } from './payment-checks.service.js';

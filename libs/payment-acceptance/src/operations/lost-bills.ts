@@ -4,7 +4,7 @@ import type { DecimalAmount } from '../domain/money.js';
 import { LostBillStore } from './storage/lost-bill.store.js';
 import type { LostBill } from './records/lost-bill.js';
 import { OperatorStore } from './storage/operator.store.js';
-import type { ShopScope } from '../domain/shop-scope.js';
+import type { ShopScope } from '../database/scope.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 import type { PaymentOperatorOptions } from './operator-options.js';
 import { PaymentImport } from './payment-import.service.js';

@@ -6,7 +6,7 @@ import { PaymentServiceClient } from '../client/payment-service.client.js';
 import { PaymentUnknownShopError } from '../config/configuration.error.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
-import type { ShopScope } from '../domain/shop-scope.js';
+import type { ShopScope } from '../database/scope.js';
 import { DeliveryStore } from '../events/storage/delivery.store.js';
 import { StatisticsStore } from '../health/storage/statistics.store.js';
 import { Workload } from '../health/workload.js';

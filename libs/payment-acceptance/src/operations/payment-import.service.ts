@@ -12,7 +12,7 @@ import { ImportStore, type ForeignBill, type KnownBill } from './storage/import.
 import { OperatorStore } from './storage/operator.store.js';
 import type { BillId, IntentId, OrderId } from '../domain/ids.js';
 import type { DecimalAmount } from '../domain/money.js';
-import type { ShopScope } from '../domain/shop-scope.js';
+import type { ShopScope } from '../database/scope.js';
 import { attachBill } from './attach-bill.js';
 import { readBillToImport, type BillToImport } from './bill-to-import.js';
 import { PaymentOperatorActionError } from './operator.errors.js';

@@ -12,8 +12,9 @@ import type { PaymentErasure } from './records/erasure.js';
 import type { LostBill } from './records/lost-bill.js';
 import type { PastEventFilter } from './records/past-events.js';
 import type { PaymentStats, ShopState } from '../health/statistics.js';
+import type { PaymentWorkload } from '../health/workload.js';
 import { isUuid } from '../domain/uuid.js';
-import type { ShopScope } from '../domain/shop-scope.js';
+import type { ShopScope } from '../database/scope.js';
 import { attachBill, notUnknownError } from './attach-bill.js';
 import { eraseOrder, noBillError, type PaymentErasureOptions } from './erasure.js';
 import type { PaymentTakeInOptions } from './lost-bills.js';
@@ -23,7 +24,6 @@ import type { PastEvent } from './storage/past-events.store.js';
 import { PaymentActionInterruptedError, PaymentOperatorActionError } from './operator.errors.js';
 import type { PaymentOperatorOptions } from './operator-options.js';
 import { fitsNothing } from './payment-records.service.js';
-import type { PaymentWorkload } from '../health/workload.js';
 import type { OwnTransaction } from '../database/own-transaction.js';
 
 /** Whether a shop in the records still exists. */

@@ -11,7 +11,7 @@ import type { BillQuery, LoggedAction, RecordPage, WaitingPostback } from './rec
 import type { LostBill } from './records/lost-bill.js';
 import type { OperationsParts } from './operations-parts.js';
 import { pageOf } from './storage/records/columns.js';
-import type { ShopScope } from '../domain/shop-scope.js';
+import type { ShopScope } from '../database/scope.js';
 
 /**
  * Read-only records for operator pages, for one shop or for all. `PaymentRecords` covers all shops; its `forShop(name)`

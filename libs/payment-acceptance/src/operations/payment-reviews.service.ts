@@ -4,7 +4,7 @@ import { parseAmount, type DecimalAmount } from '../domain/money.js';
 import { isUuid } from '../domain/uuid.js';
 import type { RecordedReview } from './records/bill-history.js';
 import type { OperatorStore, ReviewRow } from './storage/operator.store.js';
-import type { ShopScope } from '../domain/shop-scope.js';
+import type { ShopScope } from '../database/scope.js';
 import { assertAcceptable, listedPaymentOf } from './acceptance.js';
 import type { OperationsParts } from './operations-parts.js';
 import { PaymentOperatorActionError } from './operator.errors.js';

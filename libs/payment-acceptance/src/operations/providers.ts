@@ -1,5 +1,5 @@
 import type { FactoryProvider, Provider, Type } from '@nestjs/common';
-import type { ShopScope } from '../domain/shop-scope.js';
+import type { ShopScope } from '../database/scope.js';
 import { LostBills } from './lost-bills.js';
 import { OperationsParts } from './operations-parts.js';
 import { PaymentChecks } from './payment-checks.service.js';

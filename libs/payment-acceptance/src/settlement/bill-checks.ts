@@ -8,15 +8,16 @@ import { PaymentLogger } from '../common/payment-logger.js';
 import { WakeUps } from '../common/wake-ups.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import type { ClaimedBill } from '../domain/claim.js';
-import type { PaymentList } from '../domain/payment.js';
+import type { PaymentList, ReportedPayment } from '../domain/payment.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { provesShopIsAccepted } from './check-errors.js';
 import { fieldsOf, warnOfProblems } from './check-log.js';
-import { recordLags } from './lags.js';
 import { RefusedShops } from './refused-shops.js';
 import { SettlementService, type SettlementResult } from './settlement.service.js';
 import { CheckStore } from './storage/check.store.js';
 import { ShopStore } from './storage/shop.store.js';
+import { firstAssertion } from '../domain/hints.js';
+import type { NewEvent } from '../domain/settlement.js';
 
 /** A check that was answered. */
 export interface CheckedBill {
@@ -99,4 +100,23 @@ export class BillChecks {
       this.logger.write('checks-not-retried', line, { shop, error: errorType(error) });
     }
   }
+}
+
+/** Records how long ago the outcomes that a check settled were known to the service, and asserted by a postback. */
+function recordLags(
+  metrics: PaymentMetrics,
+  claim: ClaimedBill,
+  listed: readonly ReportedPayment[],
+  events: readonly NewEvent[],
+  now: Date,
+): void {
+  const outcomes = events.filter(({ name }) => name === 'payment.succeeded' || name === 'payment.failed');
+  if (outcomes.length === 0) return;
+  const createdAts = new Map<unknown, Date | null>(listed.map(({ paymentId, createdAt }) => [paymentId, createdAt]));
+  for (const { payload } of outcomes) {
+    const createdAt = createdAts.get((payload as { paymentId?: unknown }).paymentId);
+    if (createdAt) metrics.lagOfPayment(claim.shop, now.getTime() - createdAt.getTime());
+  }
+  const assertedAt = firstAssertion(claim.hints);
+  if (assertedAt) metrics.lagOfCallback(claim.shop, now.getTime() - assertedAt.getTime());
 }

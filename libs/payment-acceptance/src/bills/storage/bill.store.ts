@@ -4,8 +4,7 @@ import type { BillId, OrderId } from '../../domain/ids.js';
 import type { Database } from '../../database/database.js';
 import type { Dialect } from '../../database/dialect.js';
 import { flag, instant, integer, type ColumnReaders } from '../../database/reading.js';
-import { ofScope } from '../../database/scope.js';
-import type { ShopScope } from '../../domain/shop-scope.js';
+import { ofScope, type ShopScope } from '../../database/scope.js';
 import { rawSql, sql, type Statement } from '../../database/statement.js';
 import type { OwnTransaction } from '../../database/own-transaction.js';
 

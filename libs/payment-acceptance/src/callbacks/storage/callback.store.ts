@@ -1,9 +1,10 @@
 import type { CallbackKind, DigestCheck } from '../../domain/callback.js';
 import type { DecimalAmount } from '../../domain/money.js';
 import type { Database } from '../../database/database.js';
-import { sql } from '../../database/statement.js';
+import { sql, toSql, type Expression, type Statement } from '../../database/statement.js';
 import type { BillId, IntentId, OrderId } from '../../domain/ids.js';
 import type { NamedBill } from './named-bill.store.js';
+import type { Redactable } from '../../database/redactable.js';
 
 /** A callback as it is stored: with the result of checking its digest, but without the digest itself or a full card number. */
 export interface NewCallback {
@@ -155,4 +156,36 @@ export abstract class CallbackStore<D extends Database = Database> {
       UPDATE payment_acceptance.callback SET intent_id = ${bill.intentId} WHERE id = ${id} AND intent_id IS NULL`;
     return linked > 0;
   }
+}
+
+/** The outcome that the list is asked for because of a callback: what it asserts, or the success behind a redirect to the Success URL. */
+export function expectedStatus(kind: Expression, status: Expression): Statement {
+  return sql`CASE WHEN ${toSql(kind)} = 'redirect-success' THEN 'SUCCESS' ELSE ${assertedStatus(kind, status)} END`;
+}
+
+/** The outcome that a postback asserts; NULL for a redirect or an unknown status. */
+export function assertedStatus(kind: Expression, status: Expression): Statement {
+  return sql`CASE WHEN ${toSql(kind)} = 'postback' AND ${toSql(status)} IN ('SUCCESS', 'FAIL') THEN ${toSql(status)} END`;
+}
+
+/** The raw fields of callbacks. @param which selects the callbacks */
+export function redactableCallbacks(which: Statement): Redactable {
+  return {
+    table: sql`payment_acceptance.callback`,
+    condition: sql`${which} AND fields <> '{}'`,
+    change: sql`fields = '{}'`,
+  };
+}
+
+/** On PostgreSQL: the raw fields of a callback, none if the personal data of its bill `b` is removed. */
+export function fieldsUnlessRedacted(fields: Expression): Statement {
+  return sql`CASE WHEN b.redacted_at IS NULL THEN ${toSql(fields)} ELSE '{}'::jsonb END`;
+}
+
+/**
+ * On PostgreSQL: the corroboration of a callback, an object, without `custom` if that of its bill `b` is removed: there is
+ * nothing to compare with.
+ */
+export function corroborationUnlessRedacted(corroboration: Statement): Statement {
+  return sql`(${corroboration} - CASE WHEN b.redacted_at IS NOT NULL AND b.custom_given THEN 'custom' ELSE '' END)`;
 }

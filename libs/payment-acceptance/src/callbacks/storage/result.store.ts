@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { PaymentResult } from '../../config/hooks.js';
 import { Database } from '../../database/database.js';
-import { expectedStatus } from './assertion.js';
+import { expectedStatus } from './callback.store.js';
 
 /** What the payer of a bill is shown: the state of its payments, and what is paid or to be paid. */
 export type BillResult = Pick<PaymentResult, 'result' | 'amount' | 'currency'>;

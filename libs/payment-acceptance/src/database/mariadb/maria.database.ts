@@ -4,10 +4,9 @@ import { Database, type TransactionBounds } from '../database.js';
 import type { Answer } from '../queryable.js';
 import { isConflict } from '../query-errors.js';
 import { flag } from '../reading.js';
-import { closeNow } from '../socket.js';
-import { PaymentUnsupportedDataSourceError } from '../database.errors.js';
+import { closeNow, type Stream } from '../socket.js';
+import { PaymentUnsupportedDataSourceError, UndestroyableConnectionError } from '../database.errors.js';
 import { mariadb } from './dialect.js';
-import { mysqlConnectionOf } from './mysql-connection.js';
 import { runOnConnection } from './mysql-query.js';
 import type { OwnTransaction } from '../own-transaction.js';
 
@@ -164,4 +163,22 @@ export class MariaDatabase extends Database {
 function toDriverValue(value: unknown): unknown {
   if (!Array.isArray(value) || value.length > 0) return value ?? null;
   return { toSqlString: () => 'NULL' };
+}
+
+/** The parts of a `mysql2` connection that are used to destroy it. */
+export interface MysqlConnection {
+  readonly threadId: number;
+  readonly stream: Stream;
+  /** The statement that is under way; others wait behind it. */
+  readonly _command?: unknown;
+  on(event: 'error', listener: () => void): void;
+}
+
+/** @throws UndestroyableConnectionError */
+function mysqlConnectionOf(candidate: unknown): MysqlConnection {
+  const connection = candidate as Partial<MysqlConnection>;
+  if (typeof connection.stream?.destroy !== 'function' || typeof connection.threadId !== 'number') {
+    throw new UndestroyableConnectionError();
+  }
+  return connection as MysqlConnection;
 }

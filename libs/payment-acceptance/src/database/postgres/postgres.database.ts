@@ -60,8 +60,10 @@ export class PostgresDatabase extends Database {
     reading: ColumnReaders<Row>,
     within?: EnclosingTransaction,
   ): Promise<Row[]> {
-    if (within instanceof HostTransaction) return within.rows(reading)`${statement.with(parameters)}`;
-    const values = statement.values(parameters);
+    if (within instanceof HostTransaction) {
+      return within.rows(reading)`${statement.with(parameters, this.offsetMs)}`;
+    }
+    const values = statement.values(parameters, this.offsetMs);
     const { text: whole, timeoutMs } = statement;
     const rows = await this.sendProbed(whole, (text) => this.sendPrepared(text, values, within, timeoutMs));
     return readRows(rows, reading);

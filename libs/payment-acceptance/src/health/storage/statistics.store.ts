@@ -4,8 +4,7 @@ import { ORDER_NOT_FOUND } from '../../events/storage/delivery.store.js';
 import { isFreeAt } from '../../settlement/storage/check.store.js';
 import { IS_LOST } from '../../settlement/storage/lost-bills.js';
 import { integer } from '../../database/reading.js';
-import { ofScope } from '../../database/scope.js';
-import type { ShopScope } from '../../domain/shop-scope.js';
+import { ofScope, type ShopScope } from '../../database/scope.js';
 import { COUNT_LIMIT, limitedCount, countWhere, rawSql, sql } from '../../database/statement.js';
 
 /** The oldest delivery that waits for a consumer, of those whose latest error has this code; `null` for none. */
@@ -141,5 +140,30 @@ export abstract class StatisticsStore {
     return this.database.rows<ShopState>({})`
       SELECT shop, ${this.database.dialect.iso('refused_since')} AS "refusedSince", refused_reason AS "refusedReason"
       FROM payment_acceptance.shop_state WHERE ${ofScope('shop', scope)} ORDER BY shop`;
+  }
+}
+
+const CONSUMERS = sql`(SELECT DISTINCT name FROM payment_acceptance.consumer) c`;
+
+/** The deliveries that wait for the consumer `c`. */
+const WAITING = sql`payment_acceptance.delivery d WHERE d.state = 'PENDING' AND d.consumer = c.name`;
+
+/** Asks the index of each consumer in turn. */
+export class PostgresStatisticsStore extends StatisticsStore {
+  protected override oldest(): Promise<OldestDelivery[]> {
+    return this.database.rows<OldestDelivery>({})`
+      SELECT c.name AS consumer, oldest.code, oldest.seq::text AS seq FROM ${CONSUMERS} CROSS JOIN LATERAL (
+      (SELECT d.last_error_code AS code, d.seq FROM ${WAITING} ORDER BY d.seq LIMIT 1)
+      UNION ALL
+      (SELECT d.last_error_code, d.seq FROM ${WAITING} AND d.last_error_code IS NOT NULL ORDER BY d.seq LIMIT 1)) oldest`;
+  }
+}
+
+/** Grouped by all of the index up to `seq`, MariaDB reads the first of each error and consumer, and skips the others. */
+export class MariaStatisticsStore extends StatisticsStore {
+  protected override oldest(): Promise<OldestDelivery[]> {
+    return this.database.rows<OldestDelivery>({})`
+      SELECT consumer, last_error_code AS code, CAST(min(seq) AS CHAR) AS seq FROM payment_acceptance.delivery
+      WHERE state = 'PENDING' GROUP BY state, last_error_code, consumer`;
   }
 }

@@ -1,8 +1,7 @@
 import { databaseText } from '../../common/text.js';
 import type { DeadLetterFilter } from '../records/dead-letter.js';
 import { ORDER_NOT_FOUND } from '../../events/storage/delivery.store.js';
-import { ofScope } from '../../database/scope.js';
-import type { ShopScope } from '../../domain/shop-scope.js';
+import { ofScope, type ShopScope } from '../../database/scope.js';
 import type { Dialect } from '../../database/dialect.js';
 import { NAME_PREFIX } from '../../domain/uuid.js';
 import { join, rawSql, toSql, sql, type Expression, type Statement } from '../../database/statement.js';

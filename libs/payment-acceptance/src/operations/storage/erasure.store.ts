@@ -3,7 +3,7 @@ import { maskCards } from '../../common/redact.js';
 import type { IntentId, OrderId } from '../../domain/ids.js';
 import type { ErasedBill, ErasedPart } from '../records/erasure.js';
 import { Database } from '../../database/database.js';
-import { redactableCallbacks } from '../../callbacks/storage/redaction.js';
+import { redactableCallbacks } from '../../callbacks/storage/callback.store.js';
 import { remove, type Redactable } from '../../database/redactable.js';
 import { markRedacted, redactableNotes, redactableParts } from '../../retention/storage/redaction.js';
 import { sql, type Statement } from '../../database/statement.js';

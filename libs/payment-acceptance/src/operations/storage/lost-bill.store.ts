@@ -4,8 +4,7 @@ import { isUuid } from '../../domain/uuid.js';
 import { Database } from '../../database/database.js';
 import { IS_LOST, IS_WAITING } from '../../settlement/storage/lost-bills.js';
 import { integer, json, type ColumnReaders } from '../../database/reading.js';
-import { ofScope } from '../../database/scope.js';
-import type { ShopScope } from '../../domain/shop-scope.js';
+import { ofScope, type ShopScope } from '../../database/scope.js';
 import { rawSql, sql, type Statement } from '../../database/statement.js';
 import type { OwnTransaction } from '../../database/own-transaction.js';
 

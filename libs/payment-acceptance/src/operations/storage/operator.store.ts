@@ -11,8 +11,7 @@ import { LONG_STATEMENT_TIMEOUT_MS } from '../../database/statement-timeout.js';
 import { CONSUMER_ABSENT_MS, type DeliveryQueue } from '../../events/storage/delivery.store.js';
 import { PaymentOperatorActionError } from '../operator.errors.js';
 import { integer } from '../../database/reading.js';
-import { ofScope } from '../../database/scope.js';
-import type { ShopScope } from '../../domain/shop-scope.js';
+import { ofScope, type ShopScope } from '../../database/scope.js';
 import { rawSql, sql, type Statement } from '../../database/statement.js';
 import type { OwnTransaction } from '../../database/own-transaction.js';
 

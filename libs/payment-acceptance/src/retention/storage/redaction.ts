@@ -1,4 +1,4 @@
-import { redactableCallbacks } from '../../callbacks/storage/redaction.js';
+import { redactableCallbacks } from '../../callbacks/storage/callback.store.js';
 import type { Database } from '../../database/database.js';
 import type { Dialect } from '../../database/dialect.js';
 import { remove, type Redactable } from '../../database/redactable.js';

@@ -5,7 +5,8 @@ import { remove } from '../../database/redactable.js';
 import { LONG_STATEMENT_TIMEOUT_MS } from '../../database/statement-timeout.js';
 import { rawSql, sql, type Statement } from '../../database/statement.js';
 import { IS_LOST } from '../../settlement/storage/lost-bills.js';
-import { redactBills, redactableNotes } from './redaction.js';
+import { redactBills, redactableNotes, isOver } from './redaction.js';
+import { ROW_BY_ROW } from '../../database/postgres/planner.js';
 
 /** The rows of a batch. */
 export interface OldRows {
@@ -104,5 +105,38 @@ export abstract class RetentionStore {
     const ids = old.map(({ id }) => id);
     return this.database.change`
       UPDATE payment_acceptance.lost_bill SET payments = NULL WHERE id ${dialect.oneOf(ids, 'uuid')}`;
+  }
+}
+
+export class PostgresRetentionStore extends RetentionStore {
+  protected override unredactedCallbacks(before: Statement): OldRows {
+    const condition = sql`NOT t.pending AND t.fields <> '{}'::jsonb AND t.received_at < ${before}`;
+    return { table: 'callback', condition, order: sql`t.received_at` };
+  }
+
+  protected override unredactedBills(before: Statement): OldRows {
+    const condition = sql`t.redacted_at IS NULL AND t.next_check_at IS NULL AND t.state NOT IN ('CREATING', 'UNKNOWN')
+      AND t.created_at < ${before} AND ${isOver('t.intent_id', ROW_BY_ROW)}`;
+    return { table: 'bill', condition, order: sql`t.created_at` };
+  }
+
+  protected override actionsWithNotes(before: Statement): OldRows {
+    const condition = sql`(t.detail ->> 'note') <> '' AND t.at < ${before}`;
+    return { table: 'operator_action', condition, order: sql`t.at` };
+  }
+}
+
+export class MariaRetentionStore extends RetentionStore {
+  protected override unredactedCallbacks(before: Statement): OldRows {
+    return { table: 'callback', condition: sql`t.unredacted_at < ${before}`, order: sql`t.unredacted_at` };
+  }
+
+  protected override unredactedBills(before: Statement): OldRows {
+    const condition = sql`t.unredacted_at < ${before} AND ${isOver('t.intent_id')}`;
+    return { table: 'bill', condition, order: sql`t.unredacted_at` };
+  }
+
+  protected override actionsWithNotes(before: Statement): OldRows {
+    return { table: 'operator_action', condition: sql`t.noted_at < ${before}`, order: sql`t.noted_at` };
   }
 }

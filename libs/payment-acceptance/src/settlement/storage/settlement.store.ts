@@ -9,7 +9,7 @@ import type { Database } from '../../database/database.js';
 import type { Dialect } from '../../database/dialect.js';
 import { instant, integer, flag, type ColumnReaders } from '../../database/reading.js';
 import { remove } from '../../database/redactable.js';
-import { redactableCallbacks } from '../../callbacks/storage/redaction.js';
+import { redactableCallbacks } from '../../callbacks/storage/callback.store.js';
 import { rawSql, countWhere, sql, type Statement } from '../../database/statement.js';
 import type { OwnTransaction } from '../../database/own-transaction.js';
 

@@ -10,7 +10,6 @@ import { prepare } from '../../../database/postgres/prepare.js';
 /** See `BillStore.insertFirst`. */
 const INSERT_FIRST = prepare(
   [
-    'offsetMs',
     'leaseMs',
     'intentId',
     'shop',
@@ -26,33 +25,28 @@ const INSERT_FIRST = prepare(
     'customGiven',
     'traceparent',
   ],
-  ({ offsetMs, leaseMs, ...bill }) => {
-    const now = postgres.now(offsetMs);
-    return sql`WITH first AS (INSERT INTO payment_acceptance.shop_order (shop, order_id)
+  ({ leaseMs, ...bill }, now) =>
+    sql`WITH first AS (INSERT INTO payment_acceptance.shop_order (shop, order_id)
         VALUES (${bill.shop}, ${bill.orderId}) ON CONFLICT DO NOTHING RETURNING shop)
       INSERT INTO payment_acceptance.bill (${INTENT_COLUMNS})
       SELECT ${bill.intentId}, ${bill.shop}, ${bill.shopId}, ${bill.orderId}, 1, 'CREATING', ${bill.amount}, ${bill.currency},
         ${bill.payerPaysCommission}, ${bill.description}, ${bill.name}, ${bill.type}, ${bill.custom}, ${bill.customGiven},
-        ${bill.traceparent}, ${now}, ${now}, ${addMilliseconds(now, leaseMs)} FROM first RETURNING intent_id`;
-  },
+        ${bill.traceparent}, ${now}, ${now}, ${addMilliseconds(now, leaseMs)} FROM first RETURNING intent_id`,
 );
 
 /** See `BillStore.open`. */
 const OPEN_BILL = prepare(
-  ['offsetMs', 'firstCheckMs', 'intentId', 'billId', 'linkUrl', 'linkPageUrl', 'alsoState'],
-  ({ offsetMs, firstCheckMs, intentId, billId, linkUrl, linkPageUrl, alsoState }) => {
-    const now = postgres.now(offsetMs);
-    return sql`UPDATE payment_acceptance.bill
+  ['firstCheckMs', 'intentId', 'billId', 'linkUrl', 'linkPageUrl', 'alsoState'],
+  ({ firstCheckMs, intentId, billId, linkUrl, linkPageUrl, alsoState }, now) =>
+    sql`UPDATE payment_acceptance.bill
        SET state = 'OPEN', bill_id = ${billId}, link_url = ${linkUrl}, link_page_url = ${linkPageUrl}, failure = NULL,
          opened_at = ${now}, next_check_at = ${addMilliseconds(now, firstCheckMs)}, check_after = ${now}, lease_until = NULL, ended_at = NULL
-       WHERE intent_id = ${intentId} AND state IN ('CREATING', 'UNKNOWN', ${alsoState}) RETURNING ${billColumns(postgres, now)}`;
-  },
+       WHERE intent_id = ${intentId} AND state IN ('CREATING', 'UNKNOWN', ${alsoState}) RETURNING ${billColumns(postgres, now)}`,
 );
 
 export class PostgresBillStore extends BillStore<PostgresDatabase> {
   override async insertFirst(bill: Omit<NewBill, 'attempt'>, leaseMs: number): Promise<boolean> {
-    const { offsetMs } = this.database;
-    const stored = await this.database.executeAtReadCommitted(INSERT_FIRST, { offsetMs, leaseMs, ...bill }, {});
+    const stored = await this.database.executeAtReadCommitted(INSERT_FIRST, { leaseMs, ...bill }, {});
     return stored.length === 1;
   }
 
@@ -62,9 +56,8 @@ export class PostgresBillStore extends BillStore<PostgresDatabase> {
     firstCheckMs: number,
     isVoided?: 'voided',
   ): Promise<BillRecord | undefined> {
-    const { offsetMs } = this.database;
     const alsoState = isVoided ? 'VOIDED' : 'UNKNOWN';
-    const parameters = { offsetMs, firstCheckMs, intentId: id, billId, linkUrl, linkPageUrl, alsoState };
+    const parameters = { firstCheckMs, intentId: id, billId, linkUrl, linkPageUrl, alsoState };
     const [opened] = await this.database.execute(OPEN_BILL, parameters, BILL_READERS);
     return opened;
   }

@@ -1,5 +1,5 @@
-import { expectedStatus } from '../assertion.js';
 import {
+  expectedStatus,
   CallbackStore,
   type NewCallback,
   type OpenedBill,

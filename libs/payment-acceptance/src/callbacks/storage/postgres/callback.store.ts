@@ -1,16 +1,16 @@
 import { hash } from 'node:crypto';
-import { expectedStatus } from '../assertion.js';
-import { corroborationUnlessRedacted, fieldsUnlessRedacted } from '../redaction.js';
 import {
+  expectedStatus,
   CallbackStore,
   type NewCallback,
   type OpenedBill,
   type RecordResult,
   type RecordLimits,
+  corroborationUnlessRedacted,
+  fieldsUnlessRedacted,
 } from '../callback.store.js';
 import { flag, type ColumnReaders } from '../../../database/reading.js';
 import { toSql, sql, type Expression, type Statement } from '../../../database/statement.js';
-import { postgres } from '../../../database/postgres/dialect.js';
 import type { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
 import { prepare } from '../../../database/postgres/prepare.js';
 import { maskCards } from '../../../common/redact.js';
@@ -31,7 +31,6 @@ function fingerprint(text: string | null): string | null {
 }
 
 const RECORD_PARAMETERS = [
-  'offsetMs',
   'id',
   'kind',
   'shop',
@@ -53,9 +52,9 @@ type RecordParameters = Readonly<Record<(typeof RECORD_PARAMETERS)[number], Stat
 
 /** See `CallbackStore.record`. @param billOf the condition that selects the callback's bill */
 const prepareRecord = (billOf: (parameters: RecordParameters) => Statement) =>
-  prepare(RECORD_PARAMETERS, (parameters) => {
-    const now = postgres.now(parameters.offsetMs);
-    return sql`WITH bill AS (
+  prepare(
+    RECORD_PARAMETERS,
+    (parameters, now) => sql`WITH bill AS (
          SELECT * FROM payment_acceptance.bill WHERE ${billOf(parameters)}
        ), enough AS (
          SELECT count(*) >= ${parameters.maxPerBill}::int AS yes, count(*) - ${parameters.maxPerBill}::int + 1 AS surplus FROM (
@@ -95,8 +94,8 @@ const prepareRecord = (billOf: (parameters: RecordParameters) => Statement) =>
          RETURNING intent_id
        )
        SELECT EXISTS (SELECT FROM stored) AS stored, EXISTS (SELECT FROM stored WHERE intent_id IS NOT NULL) AS matched,
-         EXISTS (SELECT FROM repeated) AS repeated`;
-  });
+         EXISTS (SELECT FROM repeated) AS repeated`,
+  );
 
 const RECORD_BY_INTENT_ID = prepareRecord(({ intentId }) => sql`intent_id = ${intentId}::uuid`);
 
@@ -136,8 +135,7 @@ const CORROBORATION = sql`CASE WHEN (t.told_order, t.amount, t.currency, t.custo
  * the planner from scanning the whole table of bills when it believes it to be small.
  */
 const prepareInsert = (bill: Statement) =>
-  prepare(['offsetMs', 'rows', 'maxPerBill', 'count'], ({ offsetMs, rows, maxPerBill, count }) => {
-    const now = postgres.now(offsetMs);
+  prepare(['rows', 'maxPerBill', 'count'], ({ rows, maxPerBill, count }, now) => {
     return sql`WITH stored AS (INSERT INTO payment_acceptance.callback (id, kind, shop, intent_id, bill_id, order_id,
       status, digest, corroboration, fields, received_at, pending, due_at)
     SELECT t.id, t.kind, t.shop, b.intent_id, t.bill_id, t.told_order, t.status, t.digest, ${CORROBORATION},
@@ -162,7 +160,6 @@ export class PostgresCallbackStore extends CallbackStore<PostgresDatabase> {
     const [row] = await this.database.executeAtReadCommitted(
       intentId === null ? RECORD_BY_BILL_ID : RECORD_BY_INTENT_ID,
       {
-        offsetMs: this.database.offsetMs,
         id,
         kind,
         shop,
@@ -193,7 +190,7 @@ export class PostgresCallbackStore extends CallbackStore<PostgresDatabase> {
     if (rows.length === 0) return new Set();
     const [stored] = await this.database.executeAtReadCommitted(
       rows[0]?.intent_id === null ? INSERT_BY_BILL_ID : INSERT_BY_INTENT_ID,
-      { offsetMs: this.database.offsetMs, rows: JSON.stringify(rows), maxPerBill, count: rows.length },
+      { rows: JSON.stringify(rows), maxPerBill, count: rows.length },
       STORED_READERS,
     );
     return new Set(stored?.ids === null ? rows.map(({ id }) => id) : stored?.ids);

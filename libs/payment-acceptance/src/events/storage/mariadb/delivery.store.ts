@@ -15,16 +15,54 @@ import {
   type DeliveryClaim,
   type DeliveryQueue,
   type HostedConsumer,
+  HOLDING_ATTEMPTS,
 } from '../delivery.store.js';
 import { HandlerTransactionEndedError } from '../../../database/database.errors.js';
 import { isMissingSavepoint } from '../../../database/query-errors.js';
 import { flag, instant, integer } from '../../../database/reading.js';
 import { join, rawSql, toSql, sql, type Expression, type Statement } from '../../../database/statement.js';
-import { holdsBack, isOfShops, IS_LATE, nextOfEach } from './delivery-conditions.js';
 import { mariadb } from '../../../database/mariadb/dialect.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
 import type { EnclosingTransaction } from '../../../database/database.js';
 import type { OwnTransaction } from '../../../database/own-transaction.js';
+
+/** Whether a later event of the same bill has already reached the consumer of a delivery `d`. */
+const IS_LATE = sql`EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.intent_id = d.intent_id
+  AND later.consumer = d.consumer AND later.seq > d.seq AND later.state = 'DONE') AS late`;
+
+/** Whether the shop of a delivery is one of these. */
+function isOfShops(shops: readonly string[], delivery: Expression): Statement {
+  return sql`JSON_CONTAINS(${JSON.stringify(shops)},
+    JSON_QUOTE((SELECT e.shop FROM payment_acceptance.event e WHERE e.id = ${toSql(delivery)}.event_id)))`;
+}
+
+/** The next deliveries `d` of each consumer and its shops. */
+function nextOfEach(
+  hosted: readonly HostedConsumer[],
+  columns: Statement,
+  condition: Statement,
+  limit: number,
+): Statement {
+  const each = hosted.map(
+    ({ name, event, shops }) =>
+      sql`(SELECT ${columns} FROM payment_acceptance.delivery d WHERE d.state = 'PENDING' AND d.behind = 0
+      AND d.consumer = ${name}
+      AND d.event_name = ${event} AND ${shops === null ? sql`TRUE` : isOfShops(shops, 'd')}
+      AND ${condition} ORDER BY d.due_at, d.seq LIMIT ${limit})`,
+  );
+  return join(each, ' UNION ALL ');
+}
+
+/** Whether an earlier delivery `other` of a queue holds back a later one `d` of it; see `DeliveryStore.free`. */
+function holdsBack(hosted: readonly HostedConsumer[], d: Expression, longAgo: Statement): Statement {
+  const unnamed = hosted.flatMap(({ name, event, shops }) =>
+    shops === null ? [] : sql`other.consumer = ${name} AND other.event_name = ${event} AND NOT ${isOfShops(shops, d)}`,
+  );
+  return sql`other.attempts < ${HOLDING_ATTEMPTS} AND EXISTS (
+    SELECT 1 FROM payment_acceptance.consumer c WHERE c.name = other.consumer AND c.event_name = other.event_name
+      AND c.last_seen_at >= ${longAgo})
+  AND ${unnamed.length === 0 ? sql`TRUE` : sql`(other.due_at >= ${longAgo} OR NOT (${join(unnamed, ' OR ')}))`}`;
+}
 
 /** How many of a consumer's next deliveries are read to find out when one is due. */
 const IN_SIGHT = 20;

@@ -77,9 +77,8 @@ const IS_LATE = sql`EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHER
 
 /** See `DeliveryStore.claim`. */
 const CLAIM_DELIVERIES = prepare(
-  ['offsetMs', 'leaseMs', 'limit', 'hosted', 'foreignShops', 'token', 'maxAttempts'],
-  ({ offsetMs, leaseMs, limit, hosted, foreignShops, token, maxAttempts }) => {
-    const now = postgres.now(offsetMs);
+  ['leaseMs', 'limit', 'hosted', 'foreignShops', 'token', 'maxAttempts'],
+  ({ leaseMs, limit, hosted, foreignShops, token, maxAttempts }, now) => {
     const opaqueLimit = opaque(limit, 'int');
     return sql`WITH hosted AS ${hostedOf(hosted)}, due AS (
     SELECT id FROM (SELECT head.*,
@@ -126,9 +125,10 @@ const CLAIM_DELIVERIES = prepare(
  * See `DeliveryStore.free`. Locks in the order of ids, as every statement that locks several. In the look-ups by queue, `behind`
  * is hidden from the planner: analysed while nothing was pending, its index looks empty, and each would read all of it.
  */
-const FREE_DELIVERIES = prepare(['offsetMs', 'queues', 'hosted'], ({ offsetMs, queues, hosted }) => {
-  const now = postgres.now(offsetMs);
-  return sql`WITH hosted AS ${hostedOf(hosted)}, queue AS (
+const FREE_DELIVERIES = prepare(
+  ['queues', 'hosted'],
+  ({ queues, hosted }, now) =>
+    sql`WITH hosted AS ${hostedOf(hosted)}, queue AS (
     SELECT DISTINCT intent_id, consumer FROM ${rowsFromJson(queues, 'intent_id uuid, consumer text')} given
   ), next AS (
     SELECT d.id FROM queue CROSS JOIN LATERAL (
@@ -140,8 +140,8 @@ const FREE_DELIVERIES = prepare(['offsetMs', 'queues', 'hosted'], ({ offsetMs, q
       AND ${holdsBack('other', now)} ${ROW_BY_ROW})
     ORDER BY d.id FOR UPDATE OF d SKIP LOCKED
   )
-  UPDATE payment_acceptance.delivery d SET behind = false FROM next WHERE d.id = next.id`;
-});
+  UPDATE payment_acceptance.delivery d SET behind = false FROM next WHERE d.id = next.id`,
+);
 
 /** Lets the server end the transaction if it idles for this long. */
 const endedAfter = (unattendedMs: Statement): Statement =>
@@ -158,31 +158,30 @@ const LOCK_DELIVERY = prepare(
   WHERE id = ${id}::bigint AND lease_token = ${token}::uuid AND ${isPending('state')} FOR UPDATE`,
 );
 
-const LOCK_IN_TURN = prepare(['offsetMs', 'id', 'token', 'unattendedMs'], ({ offsetMs, id, token, unattendedMs }) => {
-  const now = postgres.now(offsetMs);
-  return sql`SELECT txid_current()::text AS transaction, ${endedAfter(unattendedMs)}, ${IS_LATE} AS late,
+const LOCK_IN_TURN = prepare(
+  ['id', 'token', 'unattendedMs'],
+  ({ id, token, unattendedMs }, now) =>
+    sql`SELECT txid_current()::text AS transaction, ${endedAfter(unattendedMs)}, ${IS_LATE} AS late,
     EXISTS (SELECT 1 FROM payment_acceptance.delivery rival WHERE ${isPending('rival.state')}
       AND rival.intent_id = d.intent_id AND rival.consumer = d.consumer AND rival.lease_until >= ${now}
       AND (rival.lease_until, rival.id) < (d.lease_until, d.id)) AS rivalled
   FROM payment_acceptance.delivery d
-  WHERE d.id = ${id}::bigint AND d.lease_token = ${token}::uuid AND ${isPending('d.state')} FOR UPDATE OF d`;
-});
+  WHERE d.id = ${id}::bigint AND d.lease_token = ${token}::uuid AND ${isPending('d.state')} FOR UPDATE OF d`,
+);
 
 /** Marks a delivery done; gives a {@link CompletedDelivery}. */
-const complete = (offsetMs: Statement, id: Statement, token: Statement, isOwn: Statement): Statement =>
-  sql`UPDATE payment_acceptance.delivery d SET state = 'DONE', ended_at = ${postgres.now(offsetMs)}, lease_token = NULL,
+const complete = (now: Statement, id: Statement, token: Statement, isOwn: Statement): Statement =>
+  sql`UPDATE payment_acceptance.delivery d SET state = 'DONE', ended_at = ${now}, lease_token = NULL,
     lease_until = NULL, last_error = NULL
   WHERE d.id = ${id}::bigint AND d.lease_token = ${token}::uuid AND ${isPending('d.state')} AND ${isOwn}
   RETURNING EXISTS (SELECT 1 FROM payment_acceptance.delivery next WHERE ${isPending('next.state')}
     AND next.intent_id = d.intent_id AND next.consumer = d.consumer AND next.seq > d.seq) AS "isFollowed"`;
 
-const COMPLETE_DELIVERY = prepare(['offsetMs', 'id', 'token'], ({ offsetMs, id, token }) =>
-  complete(offsetMs, id, token, sql`TRUE`),
-);
+const COMPLETE_DELIVERY = prepare(['id', 'token'], ({ id, token }, now) => complete(now, id, token, sql`TRUE`));
 
 /** See `DeliveryStore.completeLocked`. */
-const COMPLETE_LOCKED = prepare(['offsetMs', 'id', 'token', 'transaction'], ({ offsetMs, id, token, transaction }) =>
-  complete(offsetMs, id, token, sql`txid_current() = ${transaction}::bigint`),
+const COMPLETE_LOCKED = prepare(['id', 'token', 'transaction'], ({ id, token, transaction }, now) =>
+  complete(now, id, token, sql`txid_current() = ${transaction}::bigint`),
 );
 
 const COMPLETED_READERS: ColumnReaders<CompletedDelivery> = { isFollowed: flag };
@@ -204,10 +203,8 @@ export class PostgresDeliveryStore extends DeliveryStore<PostgresDatabase> {
   }
 
   override async claim({ hosted, foreignShops, ...claim }: DeliveryClaim): Promise<ClaimedDeliveries> {
-    const { offsetMs } = this.database;
     const parameters = {
       ...claim,
-      offsetMs,
       hosted: consumersJson(hosted),
       foreignShops: JSON.stringify(foreignShops),
     };
@@ -222,7 +219,7 @@ export class PostgresDeliveryStore extends DeliveryStore<PostgresDatabase> {
     tx?: OwnTransaction,
   ): Promise<void> {
     const rows = JSON.stringify(queues.map(({ intentId, consumer }) => ({ intent_id: intentId, consumer })));
-    const parameters = { offsetMs: this.database.offsetMs, queues: rows, hosted: consumersJson(hosted) };
+    const parameters = { queues: rows, hosted: consumersJson(hosted) };
     if (tx) await this.database.execute(FREE_DELIVERIES, parameters, {}, tx);
     else await this.database.executeAtReadCommitted(FREE_DELIVERIES, parameters, {});
   }
@@ -277,7 +274,7 @@ export class PostgresDeliveryStore extends DeliveryStore<PostgresDatabase> {
       return lock && { transaction: lock.transaction, late: false };
     }
     const reading: ColumnReaders<DeliveryLock & { rivalled: boolean }> = { late: flag, rivalled: flag };
-    const parameters = { ...this.held(delivery), unattendedMs: idle };
+    const parameters = { ...delivery, unattendedMs: idle };
     const [row] = await this.database.execute(LOCK_IN_TURN, parameters, reading, within);
     if (row?.rivalled) throw new Error('Another delivery of the same bill to the same consumer is under way.');
     return row;
@@ -288,7 +285,7 @@ export class PostgresDeliveryStore extends DeliveryStore<PostgresDatabase> {
     delivery: ClaimedDelivery,
     { transaction }: DeliveryLock,
   ): Promise<CompletedDelivery> {
-    const parameters = { ...this.held(delivery), transaction };
+    const parameters = { ...delivery, transaction };
     const marking = this.database.execute(COMPLETE_LOCKED, parameters, COMPLETED_READERS, within);
     const [completed] = await marking.catch((error: unknown) => {
       throw isInFailedTransaction(error) ? new Error(STATEMENT_FAILED, { cause: error }) : error;
@@ -298,11 +295,7 @@ export class PostgresDeliveryStore extends DeliveryStore<PostgresDatabase> {
   }
 
   override async complete(delivery: ClaimedDelivery): Promise<CompletedDelivery | undefined> {
-    const [completed] = await this.database.execute(COMPLETE_DELIVERY, this.held(delivery), COMPLETED_READERS);
+    const [completed] = await this.database.execute(COMPLETE_DELIVERY, delivery, COMPLETED_READERS);
     return completed;
-  }
-
-  private held({ id, token }: ClaimedDelivery) {
-    return { offsetMs: this.database.offsetMs, id, token };
   }
 }

@@ -14,8 +14,7 @@ import { deliveryId } from '../../../domain/event-id.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { Database } from '../../../database/database.js';
 import { flag, integer, json } from '../../../database/reading.js';
-import { ofScope } from '../../../database/scope.js';
-import type { ShopScope } from '../../../domain/shop-scope.js';
+import { ofScope, type ShopScope } from '../../../database/scope.js';
 import { ACTION_READERS, BILL_READERS, REVIEW_READERS, actionColumns, billColumns, reviewColumns } from './columns.js';
 
 /** Maximum rows of each kind, since anybody may send thousands of callbacks. */

@@ -3,8 +3,7 @@ import { BILL_STATES } from '../../../domain/bill.js';
 import type { ErrorCount, HourOfPayments, PaymentFigures, WaitingWork } from '../../records/figures.js';
 import { Database } from '../../../database/database.js';
 import { instant, integer } from '../../../database/reading.js';
-import { ofScope } from '../../../database/scope.js';
-import type { ShopScope } from '../../../domain/shop-scope.js';
+import { ofScope, type ShopScope } from '../../../database/scope.js';
 import { rawSql, countWhere, join, sql, type Statement } from '../../../database/statement.js';
 
 /** Maximum rows read for one figure, so that the cost of a busy day is limited. */

@@ -9,8 +9,7 @@ import { Database } from '../../../database/database.js';
 import { withDeliveryId } from '../../../events/storage/delivery.store.js';
 import { deadLettersOf, isDelivery } from '../dead-letters.js';
 import { integer } from '../../../database/reading.js';
-import { ofScope } from '../../../database/scope.js';
-import type { ShopScope } from '../../../domain/shop-scope.js';
+import { ofScope, type ShopScope } from '../../../database/scope.js';
 import { rawSql, join, sql } from '../../../database/statement.js';
 import {
   ACTION_READERS,

@@ -3,7 +3,7 @@ import type { AnsweredHints, Hint } from '../../../domain/callback.js';
 import type { ClaimedBill } from '../../../domain/claim.js';
 import type { IntentId } from '../../../domain/ids.js';
 import { isUuid } from '../../../domain/uuid.js';
-import { assertedStatus } from '../../../callbacks/storage/assertion.js';
+import { assertedStatus } from '../../../callbacks/storage/callback.store.js';
 import {
   CheckStore,
   CLAIMED_BILL_READERS,

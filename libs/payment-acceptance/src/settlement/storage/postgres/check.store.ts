@@ -3,7 +3,7 @@ import type { AnsweredHints, Hint } from '../../../domain/callback.js';
 import type { ClaimedBill } from '../../../domain/claim.js';
 import type { IntentId } from '../../../domain/ids.js';
 import { isUuid } from '../../../domain/uuid.js';
-import { assertedStatus } from '../../../callbacks/storage/assertion.js';
+import { assertedStatus } from '../../../callbacks/storage/callback.store.js';
 import {
   CheckStore,
   CLAIMED_BILL_READERS,
@@ -48,7 +48,7 @@ function readHints(text: unknown): readonly Hint[] {
   return hints.map(({ receivedMs, ...hint }) => ({ ...hint, receivedAt: instant(receivedMs) }));
 }
 
-type ClaimParameter = 'offsetMs' | 'leaseMs' | 'limit' | 'token' | 'shop' | 'requestsPerSecond' | 'probeMs';
+type ClaimParameter = 'leaseMs' | 'limit' | 'token' | 'shop' | 'requestsPerSecond' | 'probeMs';
 
 /** A row of a claim; only the rate where there is no bill. */
 type ClaimRow = Omit<ClaimedBill, 'intentId'> & { readonly intentId: IntentId | null; readonly most: number };
@@ -60,10 +60,10 @@ const CLAIM_ROW_READERS: ColumnReaders<ClaimRow> = { ...HINTED_BILL_READERS, mos
  * @param search builds the subqueries, the last of which is `due`, from the condition that their bills `b` must meet
  */
 function leaseDue(
-  { offsetMs, leaseMs, limit, token, shop, requestsPerSecond, probeMs }: Readonly<Record<ClaimParameter, Statement>>,
+  { leaseMs, limit, token, shop, requestsPerSecond, probeMs }: Readonly<Record<ClaimParameter, Statement>>,
+  now: Statement,
   search: (ofShop: Statement, opaqueNow: Statement) => Statement,
 ): Statement {
-  const now = postgres.now(offsetMs);
   const opaqueNow = sql`(SELECT ${now})`;
   const ofShop = sql`b.shop = ${shop} AND ${isFreeAt(opaqueNow)}`;
   return sql`WITH shop AS (
@@ -95,14 +95,15 @@ function leaseDue(
     SELECT claimed.*, budget.most FROM budget LEFT JOIN claimed ON true`;
 }
 
-const CLAIM_PARAMETERS = ['offsetMs', 'leaseMs', 'limit', 'token', 'shop', 'requestsPerSecond', 'probeMs'] as const;
+const CLAIM_PARAMETERS = ['leaseMs', 'limit', 'token', 'shop', 'requestsPerSecond', 'probeMs'] as const;
 
 /** See `CheckStore.claim`. */
-const CLAIM_DUE = prepare(CLAIM_PARAMETERS, (parameters) => {
+const CLAIM_DUE = prepare(CLAIM_PARAMETERS, (parameters, now) => {
   const { limit, shop } = parameters;
   const opaqueLimit = opaque(limit, 'int');
   return leaseDue(
     parameters,
+    now,
     (ofShop, opaqueNow) => sql`scheduled AS (
       SELECT b.intent_id, row_number() OVER (ORDER BY b.next_check_at) AS turn FROM payment_acceptance.bill b
       WHERE b.next_check_at <= ${opaqueNow} AND ${ofShop} ORDER BY b.next_check_at LIMIT ${opaqueLimit}
@@ -122,9 +123,10 @@ const CLAIM_DUE = prepare(CLAIM_PARAMETERS, (parameters) => {
   );
 });
 
-const CLAIM_NAMED = prepare([...CLAIM_PARAMETERS, 'named'], (parameters) =>
+const CLAIM_NAMED = prepare([...CLAIM_PARAMETERS, 'named'], (parameters, now) =>
   leaseDue(
     parameters,
+    now,
     (ofShop) => sql`due AS (
       SELECT b.intent_id, 1 AS turn FROM ${rowsFromJson(parameters.named, 'bill_id text, intent_id uuid')} named CROSS JOIN LATERAL (
         SELECT b.intent_id FROM payment_acceptance.bill b WHERE b.intent_id = named.intent_id AND ${ofShop}
@@ -136,17 +138,15 @@ const CLAIM_NAMED = prepare([...CLAIM_PARAMETERS, 'named'], (parameters) =>
 
 /** See `CheckStore.claimOne`. */
 const CLAIM_ONE = prepare(
-  ['offsetMs', 'leaseMs', 'bill', 'intentId', 'shop', 'token'],
-  ({ offsetMs, leaseMs, bill, intentId, shop, token }) => {
-    const now = postgres.now(offsetMs);
-    return sql`UPDATE payment_acceptance.bill b
+  ['leaseMs', 'bill', 'intentId', 'shop', 'token'],
+  ({ leaseMs, bill, intentId, shop, token }, now) =>
+    sql`UPDATE payment_acceptance.bill b
     SET lease_token = ${token}::uuid, lease_until = ${addMilliseconds(now, leaseMs)}, check_after = ${now}
     WHERE b.shop = ${shop} AND b.bill_id IS NOT NULL AND (b.bill_id = ${bill} OR b.intent_id = ${intentId}::uuid)
       AND (b.lease_until IS NULL OR b.lease_until < ${now})
     RETURNING ${claimedColumns(postgres, now)}, coalesce(b.next_check_at <= ${now}, false) AS scheduled, EXISTS (
       SELECT 1 FROM payment_acceptance.shop_state s WHERE s.shop = b.shop AND s.refused_since IS NOT NULL) AS "shopRefused",
-      ${hintsAt(now)}`;
-  },
+      ${hintsAt(now)}`,
 );
 
 export class PostgresCheckStore extends CheckStore<PostgresDatabase> {
@@ -156,7 +156,7 @@ export class PostgresCheckStore extends CheckStore<PostgresDatabase> {
     limits: ClaimLimits,
     named?: readonly HintedBill[],
   ): Promise<ClaimedBills> {
-    const parameters = { ...limits, offsetMs: this.database.offsetMs, token, shop };
+    const parameters = { ...limits, token, shop };
     const rows = named
       ? await this.database.executeAtReadCommitted(
           CLAIM_NAMED,
@@ -176,7 +176,7 @@ export class PostgresCheckStore extends CheckStore<PostgresDatabase> {
     leaseMs: number,
   ): Promise<ClaimedBill | 'busy' | 'unknown'> {
     const intentId = isUuid(bill) ? bill : null;
-    const parameters = { offsetMs: this.database.offsetMs, leaseMs, bill, intentId, shop, token };
+    const parameters = { leaseMs, bill, intentId, shop, token };
     const [claimedBill] = await this.database.executeAtReadCommitted(CLAIM_ONE, parameters, HINTED_BILL_READERS);
     if (claimedBill) return claimedBill;
     const rows = await this.database.rows({})`

@@ -30,8 +30,7 @@ function nextProbe(now: Statement, probeMs: Statement): Statement {
 }
 
 /** See `DueStore.shopsDueSoon`. Reads the shops with pending callbacks from their index, one lookup per shop (a loose index scan). */
-const FIND_SHOPS_DUE_SOON = prepare(['offsetMs', 'probeMs'], ({ offsetMs, probeMs }) => {
-  const now = postgres.now(offsetMs);
+const FIND_SHOPS_DUE_SOON = prepare(['probeMs'], ({ probeMs }, now) => {
   const opaqueNow = sql`(SELECT ${now})`;
   const next = opaque(rawSql(String(MAX_NEXT_BILLS)), 'int');
   const nextOfIndex = (condition: Statement): Statement => sql`
@@ -68,8 +67,7 @@ const FIND_SHOPS_DUE_SOON = prepare(['offsetMs', 'probeMs'], ({ offsetMs, probeM
 });
 
 /** See `DueStore.filterDue`. */
-const FILTER_DUE = prepare(['offsetMs', 'shops', 'probeMs'], ({ offsetMs, shops, probeMs }) => {
-  const now = postgres.now(offsetMs);
+const FILTER_DUE = prepare(['shops', 'probeMs'], ({ shops, probeMs }, now) => {
   const opaqueNow = sql`(SELECT ${now})`;
   return sql`SELECT s.shop FROM payment_acceptance.shop_state s
   WHERE s.shop = ANY(${opaque(shops, 'text[]')}) AND ${nextProbe(now, probeMs)} IS NULL AND (EXISTS (
@@ -81,21 +79,12 @@ const FILTER_DUE = prepare(['offsetMs', 'shops', 'probeMs'], ({ offsetMs, shops,
 
 export class PostgresDueStore extends DueStore<PostgresDatabase> {
   protected override shopsDueSoon(probeMs: number): Promise<ShopDueSoon[]> {
-    return this.database.execute(
-      FIND_SHOPS_DUE_SOON,
-      { offsetMs: this.database.offsetMs, probeMs },
-      SHOP_DUE_SOON_READERS,
-    );
+    return this.database.execute(FIND_SHOPS_DUE_SOON, { probeMs }, SHOP_DUE_SOON_READERS);
   }
 
   /** Asks for the first row in index order, so that the indexes of pending rows are used rather than a scan. */
   protected override async filterDue(shops: readonly string[], probeMs: number): Promise<readonly string[]> {
-    const { offsetMs } = this.database;
-    const rows = await this.database.execute<{ shop: string }, 'offsetMs' | 'shops' | 'probeMs'>(
-      FILTER_DUE,
-      { offsetMs, shops, probeMs },
-      {},
-    );
+    const rows = await this.database.execute<{ shop: string }, 'shops' | 'probeMs'>(FILTER_DUE, { shops, probeMs }, {});
     return rows.map(({ shop }) => shop);
   }
 }

@@ -38,15 +38,15 @@ const READ_PAYMENTS = prepare(['intentIds', 'listed'], ({ intentIds, listed }) =
 /** See `SettlementStore.lockClaimed`. */
 const lockClaimed = (orders: Statement, bills: Statement) =>
   prepare(
-    ['offsetMs', 'claims'],
-    ({
-      offsetMs,
-      claims,
-    }) => sql`WITH claimed AS ${rowsFromJson(claims, 'intent_id uuid, token uuid, shop text, order_id text')}, held AS (
+    ['claims'],
+    (
+      { claims },
+      now,
+    ) => sql`WITH claimed AS ${rowsFromJson(claims, 'intent_id uuid, token uuid, shop text, order_id text')}, held AS (
         SELECT o.shop, o.order_id, o.first_payment_id, o.cancelled_at IS NOT NULL AS cancelled FROM payment_acceptance.shop_order o
         WHERE (o.shop, o.order_id) IN (SELECT shop, order_id FROM claimed) ORDER BY o.shop, o.order_id ${orders}
       )
-      SELECT ${lockedBill(postgres, postgres.now(offsetMs))}, claimed.token::text AS token,
+      SELECT ${lockedBill(postgres, now)}, claimed.token::text AS token,
         held.first_payment_id AS "firstPaymentId", held.cancelled
       FROM claimed JOIN held USING (shop, order_id)
       JOIN payment_acceptance.bill b ON b.intent_id = claimed.intent_id AND b.lease_token = claimed.token
@@ -60,10 +60,9 @@ const LOCK_FREE = lockClaimed(sql`FOR UPDATE SKIP LOCKED`, sql`FOR UPDATE OF b S
  * small PostgreSQL believes the table to be.
  */
 const WRITE_SETTLEMENTS = prepare(
-  ['offsetMs', 'minGapMs', 'payments', 'paid', 'changes', 'consumed', 'events', 'reserved', 'token', 'leaseMs'],
-  ({ offsetMs, minGapMs, payments, paid, changes, consumed, events, reserved, token, leaseMs }) => {
-    const now = postgres.now(offsetMs);
-    return sql`WITH payments AS (
+  ['minGapMs', 'payments', 'paid', 'changes', 'consumed', 'events', 'reserved', 'token', 'leaseMs'],
+  ({ minGapMs, payments, paid, changes, consumed, events, reserved, token, leaseMs }, now, offsetMs) =>
+    sql`WITH payments AS (
         INSERT INTO payment_acceptance.payment (shop, payment_id, intent_id, status, amount, amount_received, commission,
           currency, from_card, service_created_at, service_status, contradiction, verdict, first_seen_at, changed_at)
         SELECT p.*, ${now}, ${now} FROM ${recordSet(payments)} AS p (shop text, payment_id text, intent_id uuid, status text,
@@ -128,8 +127,7 @@ const WRITE_SETTLEMENTS = prepare(
             coalesce(json_agg(json_build_object('id', d.id::text, 'consumer', d.consumer))
               FILTER (WHERE d.lease_token IS NOT NULL), '[]') AS claimed
           FROM added LEFT JOIN deliveries d ON d.event_id = added.id GROUP BY added.id) each), '[]')::text
-        AS added`;
-  },
+        AS added`,
 );
 
 interface Written {
@@ -140,10 +138,9 @@ interface Written {
 
 export class PostgresSettlementStore extends SettlementStore<PostgresDatabase> {
   override async lockClaimed(tx: OwnTransaction, claims: readonly ClaimKey[], wait: boolean): Promise<LockedClaim[]> {
-    const rows = await this.database.execute<LockedBill & LockedOrder & { token: string }, 'offsetMs' | 'claims'>(
+    const rows = await this.database.execute<LockedBill & LockedOrder & { token: string }, 'claims'>(
       wait ? LOCK_WAITING : LOCK_FREE,
       {
-        offsetMs: this.database.offsetMs,
         claims: JSON.stringify(
           claims.map(({ intentId, token, shop, orderId }) => ({ intent_id: intentId, token, shop, order_id: orderId })),
         ),
@@ -177,11 +174,10 @@ export class PostgresSettlementStore extends SettlementStore<PostgresDatabase> {
     await this.openReviews(tx, settlements);
     const [result] = await this.database.execute<
       Written,
-      keyof ReturnType<typeof records> | 'offsetMs' | 'minGapMs' | 'reserved' | 'token' | 'leaseMs'
+      keyof ReturnType<typeof records> | 'minGapMs' | 'reserved' | 'token' | 'leaseMs'
     >(
       WRITE_SETTLEMENTS,
       {
-        offsetMs: this.database.offsetMs,
         minGapMs,
         ...records(settlements),
         reserved: JSON.stringify(reserved.map(({ eventId, consumer }) => ({ event_id: eventId, consumer }))),
