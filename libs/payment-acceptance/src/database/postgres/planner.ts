@@ -30,9 +30,9 @@ export function recordSet(json: Statement): Statement {
  * A subquery of rows passed as a JSON array of objects, for statements that look up other rows for each of them. Without
  * the two limits, the planner assumes 100 rows, so it scans whole tables and may JIT-compile the statement. Each limit of
  * unknown value makes it assume a tenth, so it assumes one row and looks rows up by key.
- * @param columns as in `id uuid, name text`
+ * @param columns from the source code, as in `id uuid, "intentId" uuid`: their names are the objects' keys
  */
-export function rowsFromJson(json: Statement, columns: Lowercase<string>): Statement {
+export function rowsFromJson(json: Statement, columns: string): Statement {
   return sql`(SELECT * FROM (
     SELECT * FROM ${recordSet(json)} AS r (${rawSql(columns)}) ${IN_ORDER}) few ${IN_ORDER})`;
 }

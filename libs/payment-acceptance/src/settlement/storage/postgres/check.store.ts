@@ -128,9 +128,9 @@ const CLAIM_NAMED = prepare([...CLAIM_PARAMETERS, 'named'], (parameters, now) =>
     parameters,
     now,
     (ofShop) => sql`due AS (
-      SELECT b.intent_id, 1 AS turn FROM ${rowsFromJson(parameters.named, 'bill_id text, intent_id uuid')} named CROSS JOIN LATERAL (
-        SELECT b.intent_id FROM payment_acceptance.bill b WHERE b.intent_id = named.intent_id AND ${ofShop}
-        UNION SELECT b.intent_id FROM payment_acceptance.bill b WHERE b.bill_id = named.bill_id AND ${ofShop}) b
+      SELECT b.intent_id, 1 AS turn FROM ${rowsFromJson(parameters.named, '"billId" text, "intentId" uuid')} named CROSS JOIN LATERAL (
+        SELECT b.intent_id FROM payment_acceptance.bill b WHERE b.intent_id = named."intentId" AND ${ofShop}
+        UNION SELECT b.intent_id FROM payment_acceptance.bill b WHERE b.bill_id = named."billId" AND ${ofShop}) b
       GROUP BY b.intent_id
     )`,
   ),
@@ -160,7 +160,7 @@ export class PostgresCheckStore extends CheckStore<PostgresDatabase> {
     const rows = named
       ? await this.database.executeAtReadCommitted(
           CLAIM_NAMED,
-          { ...parameters, named: JSON.stringify(named.map(toRow)) },
+          { ...parameters, named: JSON.stringify(named) },
           CLAIM_ROW_READERS,
         )
       : await this.database.executeAtReadCommitted(CLAIM_DUE, parameters, CLAIM_ROW_READERS);
@@ -204,5 +204,3 @@ export class PostgresCheckStore extends CheckStore<PostgresDatabase> {
     }
   }
 }
-
-const toRow = ({ billId, intentId }: HintedBill) => ({ bill_id: billId, intent_id: intentId });

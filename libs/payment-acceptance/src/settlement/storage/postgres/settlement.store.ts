@@ -31,8 +31,8 @@ const READ_PAYMENTS = prepare(['intentIds', 'listed'], ({ intentIds, listed }) =
     FROM payment_acceptance.payment p WHERE p.intent_id = ANY(${ids})
     UNION ALL
     SELECT ${knownPayment(postgres)}, 0, 0
-    FROM ${rowsFromJson(listed, 'shop text, payment_id text')} listed
-    JOIN payment_acceptance.payment p USING (shop, payment_id) WHERE p.intent_id <> ALL(${ids})`;
+    FROM ${rowsFromJson(listed, 'shop text, "paymentId" text')} listed
+    JOIN payment_acceptance.payment p ON p.shop = listed.shop AND p.payment_id = listed."paymentId" WHERE p.intent_id <> ALL(${ids})`;
 });
 
 /** See `SettlementStore.lockClaimed`. */
@@ -42,14 +42,14 @@ const lockClaimed = (orders: Statement, bills: Statement) =>
     (
       { claims },
       now,
-    ) => sql`WITH claimed AS ${rowsFromJson(claims, 'intent_id uuid, token uuid, shop text, order_id text')}, held AS (
+    ) => sql`WITH claimed AS ${rowsFromJson(claims, '"intentId" uuid, token uuid, shop text, "orderId" text')}, held AS (
         SELECT o.shop, o.order_id, o.first_payment_id, o.cancelled_at IS NOT NULL AS cancelled FROM payment_acceptance.shop_order o
-        WHERE (o.shop, o.order_id) IN (SELECT shop, order_id FROM claimed) ORDER BY o.shop, o.order_id ${orders}
+        WHERE (o.shop, o.order_id) IN (SELECT shop, "orderId" FROM claimed) ORDER BY o.shop, o.order_id ${orders}
       )
       SELECT ${lockedBill(postgres, now)}, claimed.token::text AS token,
         held.first_payment_id AS "firstPaymentId", held.cancelled
-      FROM claimed JOIN held USING (shop, order_id)
-      JOIN payment_acceptance.bill b ON b.intent_id = claimed.intent_id AND b.lease_token = claimed.token
+      FROM claimed JOIN held ON held.shop = claimed.shop AND held.order_id = claimed."orderId"
+      JOIN payment_acceptance.bill b ON b.intent_id = claimed."intentId" AND b.lease_token = claimed.token
       ORDER BY b.intent_id ${bills}`,
   );
 const LOCK_WAITING = lockClaimed(sql`FOR UPDATE`, sql`FOR UPDATE OF b`);
@@ -65,9 +65,9 @@ const WRITE_SETTLEMENTS = prepare(
     sql`WITH payments AS (
         INSERT INTO payment_acceptance.payment (shop, payment_id, intent_id, status, amount, amount_received, commission,
           currency, from_card, service_created_at, service_status, contradiction, verdict, first_seen_at, changed_at)
-        SELECT p.*, ${now}, ${now} FROM ${recordSet(payments)} AS p (shop text, payment_id text, intent_id uuid, status text,
-          amount numeric, amount_received numeric, commission numeric, currency text, from_card text,
-          service_created_at text, service_status text, contradiction uuid, verdict text) ORDER BY 1, 2
+        SELECT p.*, ${now}, ${now} FROM ${recordSet(payments)} AS p (shop text, "paymentId" text, "intentId" uuid, status text,
+          amount numeric, "amountReceived" numeric, commission numeric, currency text, "fromCard" text,
+          "createdAtText" text, "statusText" text, contradiction uuid, verdict text) ORDER BY 1, 2
         ON CONFLICT (shop, payment_id) DO UPDATE SET status = excluded.status, amount = excluded.amount,
           amount_received = excluded.amount_received, commission = excluded.commission, currency = excluded.currency,
           from_card = excluded.from_card, service_status = excluded.service_status, contradiction = excluded.contradiction, verdict = excluded.verdict,
@@ -76,29 +76,29 @@ const WRITE_SETTLEMENTS = prepare(
         RETURNING payment_id
       ), orders AS (
         INSERT INTO payment_acceptance.shop_order (shop, order_id, first_payment_id)
-        SELECT paid.* FROM ${recordSet(paid)} AS paid (shop text, order_id text, payment_id text)
+        SELECT paid.* FROM ${recordSet(paid)} AS paid (shop text, "orderId" text, "paymentId" text)
         ON CONFLICT (shop, order_id) DO UPDATE SET first_payment_id = excluded.first_payment_id
         WHERE shop_order.first_payment_id IS NULL
       ), bills AS (
         UPDATE payment_acceptance.bill b SET state = checked.state,
-          next_check_at = to_timestamp(checked.next_check_ms / 1000), check_after = ${addMilliseconds(now, minGapMs)},
+          next_check_at = checked."nextCheckAt", check_after = ${addMilliseconds(now, minGapMs)},
           checks = b.checks + checked.scheduled::int, failed_checks = CASE WHEN checked.answered THEN 0 ELSE b.failed_checks END,
           checked_at = CASE WHEN checked.answered THEN ${now} ELSE b.checked_at END,
           last_check_error = CASE WHEN NOT checked.answered THEN b.last_check_error END,
           lease_token = NULL, lease_until = NULL,
           paid_at = CASE WHEN checked.state = 'PAID' THEN coalesce(b.paid_at, ${now}) ELSE b.paid_at END,
           ended_at = CASE WHEN checked.state = b.state THEN b.ended_at ELSE ${now} END
-        FROM ${rowsFromJson(changes, 'intent_id uuid, state text, next_check_ms float8, scheduled boolean, answered boolean')} checked
-        WHERE b.intent_id = checked.intent_id
+        FROM ${rowsFromJson(changes, '"intentId" uuid, state text, "nextCheckAt" timestamptz, scheduled boolean, answered boolean')} checked
+        WHERE b.intent_id = checked."intentId"
       ), hints AS (
         UPDATE payment_acceptance.callback c SET pending = false, consumed_at = ${now}, outcome = answered.outcome
         FROM ${rowsFromJson(consumed, 'id uuid, outcome text')} answered
         WHERE c.id = answered.id
       ), added AS (
         INSERT INTO payment_acceptance.event (id, key, name, shop, intent_id, payload, traceparent, asserted_at, occurred_at)
-        SELECT e.id, e.key, e.name, e.shop, e.intent_id, e.payload, e.traceparent, to_timestamp(e.asserted_ms / 1000), ${now} FROM ${recordSet(events)}
-          AS e (turn int, id uuid, key text, name text, shop text, intent_id uuid, payload jsonb, traceparent text,
-            asserted_ms float8)
+        SELECT e.id, e.key, e.name, e.shop, e."intentId", e.payload, e.traceparent, e."assertedAt", ${now} FROM ${recordSet(events)}
+          AS e (turn int, id uuid, key text, name text, shop text, "intentId" uuid, payload jsonb, traceparent text,
+            "assertedAt" timestamptz)
         ORDER BY e.turn
         ON CONFLICT (key) DO NOTHING RETURNING id, seq, name, shop, intent_id
       ), deliveries AS (
@@ -107,14 +107,14 @@ const WRITE_SETTLEMENTS = prepare(
         SELECT n.id, n.name, n.seq, n.intent_id, n.consumer, 'PENDING', ${now},
           n.turn > 1 OR EXISTS (SELECT 1 FROM payment_acceptance.delivery earlier WHERE ${isPending('earlier.state')}
             AND earlier.intent_id = n.intent_id AND earlier.consumer = n.consumer ${ROW_BY_ROW}),
-          (kept.event_id IS NOT NULL)::int, CASE WHEN kept.event_id IS NOT NULL THEN ${token}::uuid END,
-          CASE WHEN kept.event_id IS NOT NULL THEN ${addMilliseconds(addMilliseconds('clock_timestamp()', offsetMs), leaseMs)} END
+          (kept."eventId" IS NOT NULL)::int, CASE WHEN kept."eventId" IS NOT NULL THEN ${token}::uuid END,
+          CASE WHEN kept."eventId" IS NOT NULL THEN ${addMilliseconds(addMilliseconds('clock_timestamp()', offsetMs), leaseMs)} END
         FROM (
           SELECT added.*, c.name AS consumer, row_number() OVER (PARTITION BY added.intent_id, c.name ORDER BY added.seq) AS turn
           FROM added JOIN payment_acceptance.consumer c
             ON c.event_name = added.name AND (c.shops IS NULL OR added.shop = ANY(c.shops))) n
-        LEFT JOIN ${rowsFromJson(reserved, 'event_id uuid, consumer text')} kept
-          ON kept.event_id = n.id AND kept.consumer = n.consumer AND n.turn = 1 AND NOT EXISTS (
+        LEFT JOIN ${rowsFromJson(reserved, '"eventId" uuid, consumer text')} kept
+          ON kept."eventId" = n.id AND kept.consumer = n.consumer AND n.turn = 1 AND NOT EXISTS (
             SELECT 1 FROM payment_acceptance.delivery other
             WHERE other.intent_id = n.intent_id AND other.consumer = n.consumer ${ROW_BY_ROW})
         ORDER BY n.seq
@@ -142,7 +142,7 @@ export class PostgresSettlementStore extends SettlementStore<PostgresDatabase> {
       wait ? LOCK_WAITING : LOCK_FREE,
       {
         claims: JSON.stringify(
-          claims.map(({ intentId, token, shop, orderId }) => ({ intent_id: intentId, token, shop, order_id: orderId })),
+          claims.map(({ intentId, token, shop, orderId }) => ({ intentId, token, shop, orderId })),
         ),
       },
       { ...LOCKED_BILL_READERS, cancelled: flag },
@@ -160,8 +160,7 @@ export class PostgresSettlementStore extends SettlementStore<PostgresDatabase> {
     intentIds: readonly IntentId[],
     listed: readonly PaymentKey[],
   ): Promise<KnownPayment[]> {
-    const keys = listed.map(({ shop, paymentId }) => ({ shop, payment_id: paymentId }));
-    const parameters = { intentIds, listed: JSON.stringify(keys) };
+    const parameters = { intentIds, listed: JSON.stringify(listed) };
     return (await this.database.execute(READ_PAYMENTS, parameters, PAYMENT_ROW_READERS, tx)).map(toKnownPayment);
   }
 
@@ -180,7 +179,7 @@ export class PostgresSettlementStore extends SettlementStore<PostgresDatabase> {
       {
         minGapMs,
         ...records(settlements),
-        reserved: JSON.stringify(reserved.map(({ eventId, consumer }) => ({ event_id: eventId, consumer }))),
+        reserved: JSON.stringify(reserved),
         token,
         leaseMs,
       },
@@ -194,69 +193,30 @@ export class PostgresSettlementStore extends SettlementStore<PostgresDatabase> {
   }
 
   private async openReviews(tx: OwnTransaction, settlements: readonly Settlement[]): Promise<void> {
-    const reviews = settlements.flatMap(({ bill, reviews: newReviews }) =>
-      newReviews.map(({ id, key, paymentId, reason, detail }) => ({
-        id,
-        key,
-        shop: bill.shop,
-        order_id: bill.orderId,
-        intent_id: bill.intentId,
-        payment_id: paymentId,
-        reason,
-        detail,
-      })),
+    const reviews = settlements.flatMap(({ bill: { shop, orderId, intentId }, reviews: newReviews }) =>
+      newReviews.map((review) => ({ ...review, shop, orderId, intentId })),
     );
     if (reviews.length === 0) return;
     await tx.change`INSERT INTO payment_acceptance.review
         (id, key, shop, order_id, intent_id, payment_id, reason, detail, state, opened_at)
       SELECT r.*, 'OPEN', ${this.database.now()}
-      FROM ${recordSet(sql`${JSON.stringify(reviews)}`)} AS r (id uuid, key text, shop text, order_id text, intent_id uuid,
-        payment_id text, reason text, detail jsonb) ON CONFLICT (key) DO NOTHING`;
+      FROM ${recordSet(sql`${JSON.stringify(reviews)}`)} AS r (id uuid, key text, shop text, "orderId" text,
+        "intentId" uuid, "paymentId" text, reason text, detail jsonb) ON CONFLICT (key) DO NOTHING`;
   }
 }
 
 /** The JSON record sets for {@link WRITE_SETTLEMENTS}. */
 function records(settlements: readonly Settlement[]) {
-  const payments = settlements.flatMap(({ bill, payments: billPayments }) =>
-    billPayments.map((payment) => ({
-      shop: bill.shop,
-      payment_id: payment.paymentId,
-      intent_id: payment.intentId,
-      status: payment.status,
-      amount: payment.amount,
-      amount_received: payment.amountReceived,
-      commission: payment.commission,
-      currency: payment.currency,
-      from_card: payment.fromCard,
-      service_created_at: payment.createdAtText,
-      service_status: payment.statusText,
-      contradiction: payment.contradiction,
-      verdict: payment.verdict,
-    })),
+  const payments = settlements.flatMap(({ bill: { shop }, payments: billPayments }) =>
+    billPayments.map((payment) => ({ ...payment, shop })),
   );
-  const paid = settlements.flatMap(({ bill, firstPaymentId }) =>
-    firstPaymentId === null ? [] : { shop: bill.shop, order_id: bill.orderId, payment_id: firstPaymentId },
+  const paid = settlements.flatMap(({ bill: { shop, orderId }, firstPaymentId: paymentId }) =>
+    paymentId === null ? [] : { shop, orderId, paymentId },
   );
-  const changes = settlements.flatMap(({ bill, change }) =>
-    change
-      ? {
-          intent_id: bill.intentId,
-          state: change.state,
-          next_check_ms: change.nextCheckAt?.getTime() ?? null,
-          scheduled: change.scheduled,
-          answered: change.answered,
-        }
-      : [],
-  );
+  const changes = settlements.flatMap(({ bill: { intentId }, change }) => (change ? { intentId, ...change } : []));
   const events = settlements
-    .flatMap(({ bill, traceparent, assertedAt, events: billEvents }) =>
-      billEvents.map((event) => ({
-        ...event,
-        shop: bill.shop,
-        intent_id: bill.intentId,
-        traceparent,
-        asserted_ms: assertedAt?.getTime() ?? null,
-      })),
+    .flatMap(({ bill: { shop, intentId }, traceparent, assertedAt, events: billEvents }) =>
+      billEvents.map((event) => ({ ...event, shop, intentId, traceparent, assertedAt })),
     )
     .map((event, turn) => ({ ...event, turn }));
   return {
