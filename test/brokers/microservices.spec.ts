@@ -199,7 +199,7 @@ describe('microservices', () => {
     });
 
     test.each<[Partial<PaymentMicroservicesOptions>, string]>([
-      [{ consumer: 'two words' }, 'name its consumer with 1 to 100 letters'],
+      [{ consumer: 'two words' }, 'give its consumer a name of 1 to 100 letters'],
       [{ consumer: 'event-emitter' }, '"event-emitter" is taken'],
       [{ shops: ['us'] }, 'there is no shop "us"'],
       [{ consumer: 'orders' }, 'a handler and a broker share this consumer name'],

@@ -87,7 +87,7 @@ describe('history', () => {
       expect(text).toMatch(
         /It differs from our bill in the order, the amount and the currency\. It does not state custom\./,
       );
-      expect(text).toContain('A difference changes nothing: the bill is the one its id names');
+      expect(text).toContain('This has no effect: a callback is matched to its bill by id');
       expect(text).toContain(
         'The service was asked 4 times, and its list shows no such payment. Nothing was changed, and no event was sent.',
       );

@@ -90,7 +90,7 @@ describe('stale reviews', () => {
     const ledger = await harness.host.ledger();
     const page = `actions/accept-review/${ledger.reviews.find(({ reason }) => reason === 'too-many-payments')!.id}`;
     const fields = { paymentId: ledger.payments.find((payment) => payment.billId === billId)!.paymentId, amount: '10' };
-    expect((await operator.open(page)).text).toContain('Had it failed before?');
+    expect((await operator.open(page)).text).toContain('Does the ledger say FAIL?');
     for (const [hadFailed, status, said] of [
       ['', 409, 'has failed: the ledger says FAIL'],
       ['perhaps', 400, 'enter yes or leave the field empty'],

@@ -323,7 +323,7 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, absent, ...k
       await ended;
     });
     await instance.deliveries.runOnce();
-    expect((await delivery()).lastError).toContain('Its connection was idle in its transaction');
+    expect((await delivery()).lastError).toContain('The connection was idle in the transaction');
     resume();
     await ended;
     expect(await effects()).toEqual([]);

@@ -171,7 +171,7 @@ describe('the connection of a handler', () => {
   });
 
   describe('a handler that exceeds its time limit', () => {
-    const TOLD = 'Its connection was idle in its transaction while the limit ran out';
+    const TOLD = 'The connection was idle in the transaction when the limit ran out';
 
     test('while it waits for itself through another connection is told what to write', async () => {
       await paidFor(async (manager) => {

@@ -61,12 +61,12 @@ describe('the workload of an instance', () => {
     service.shut();
     const checks = host.confirmer.runOnce();
     await service.reached();
-    const main = { shop: 'main', running: 1, limit: 8, perSecond: expect.any(Number), pausedUntil: null };
+    const main = { shop: 'main', running: 1, limit: 8, requestsPerSecond: expect.any(Number), pausedUntil: null };
     expect(workload().checks).toEqual([main]);
     expect([workload('main').checks, workload('eu').checks]).toEqual([[main], []]);
     expect(await sdk.values('payment_acceptance.checks.running')).toEqual({ 'shop=main': 1 });
     expect(await sdk.values('payment_acceptance.checks.limit')).toEqual({ 'shop=main': 8 });
-    expect(await sdk.values('payment_acceptance.checks.rate.limit')).toEqual({ 'shop=main': main.perSecond });
+    expect(await sdk.values('payment_acceptance.checks.rate.limit')).toEqual({ 'shop=main': main.requestsPerSecond });
     const page = await new Operator(`${host.url}/payment-console`).open();
     expect(page.text).toMatch(/This instance now main 1 of 8 requests at once, \d+ a second at most Handlers 0 of 5/);
     service.open();

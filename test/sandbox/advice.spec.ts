@@ -281,7 +281,7 @@ describe('the sandbox says what is wrong with a shop', () => {
     await trial.running.sandbox.settled();
     expect(bodies).toHaveLength(1); // there is nothing to find out
     const [, forged] = trial.running.sandbox.bill(callback.billId).callbacks;
-    expect(forged!.tries[0]!.advice).toContain('the shop is right to refuse it');
+    expect(forged!.tries[0]!.advice).toContain('the shop is right to refuse the postback');
   });
 
   test('of a refusal of what carries no signature it says so, though the shop takes signed ones', async () => {

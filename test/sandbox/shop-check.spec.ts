@@ -24,7 +24,7 @@ describe('the sandbox says what is wrong with a shop when it checks the shop', (
 
   test.each<[string, Shop | 'down', string, string]>([
     ['takes it', answer(200, 'OK'), 'good', 'it accepts postbacks'],
-    ['refuses it, and a genuine one', answer(403), 'warn', 'as it did one with a correct signature: pay a bill'],
+    ['refuses it, and a genuine one', answer(403), 'warn', 'and to one with a correct signature: pay a bill'],
     [
       'checks the digest',
       ({ url: _url }, body, response) => response.writeHead(body.includes('0'.repeat(32)) ? 403 : 404).end(),

@@ -19,7 +19,7 @@ import { isDevelopment } from './production.js';
       useFactory: (payments: ConfigType<typeof paymentsConfig>) => ({ ...payments, resultPage: paymentResultPage }),
     }),
     OrdersModule,
-    // Without a guard, so in development only. Your shop would name the guard that admits operators.
+    // The console has no guard here, so it exists in development only. Your shop would name a guard that admits operators.
     ...(isDevelopment() ? [PaymentConsoleModule.register()] : []),
   ],
   controllers: [AssetsController],

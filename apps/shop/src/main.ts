@@ -5,12 +5,17 @@ import { AppModule } from './app.module.js';
 import { portFromEnv, whyNotListening } from './port.js';
 import { configureShop, shopAdapter } from './shop.js';
 
+/** How long a shutdown may take. Nothing is lost by ending later work: it is as if the process were killed. */
+const SHUTDOWN_MS = 10_000;
+
 async function bootstrap(): Promise<void> {
   const port = portFromEnv('SHOP_PORT', 3000);
   const adapter = await shopAdapter(process.env.SHOP_ADAPTER || 'express');
   const app = await NestFactory.create(AppModule, adapter, { logger: logLevels() });
   configureShop(app);
   app.enableShutdownHooks();
+  // The pool of mysql2 waits for ever for a statement of the shop's own that a silent server does not answer.
+  process.once('SIGTERM', () => setTimeout(() => process.exit(1), SHUTDOWN_MS).unref());
   try {
     await app.listen(port, '127.0.0.1');
   } catch (error) {
@@ -20,7 +25,7 @@ async function bootstrap(): Promise<void> {
   if (process.env.ANNOUNCE !== 'no') process.stdout.write(`Shop: http://127.0.0.1:${port}\n`);
 }
 
-/** `SHOP_LOG_LEVELS=error,warn,log` also logs each bill that the service has made, as a second record. */
+/** `SHOP_LOG_LEVELS=error,warn,log` also logs each created bill: its second record, besides the database's. */
 function logLevels(): LogLevel[] {
   return (process.env.SHOP_LOG_LEVELS || 'error,warn').split(',') as LogLevel[];
 }

@@ -17,8 +17,9 @@ function sandboxShops(): NodeJS.ProcessEnv {
 }
 
 /**
- * `PAYMENT_CHECK_PAUSES_MS=2000,4000,20000`: the pauses between the checks of an open bill. It also shortens all other
- * retries, and the leases of processes that died. For tests: a real service would be polled too often.
+ * `PAYMENT_CHECK_PAUSES_MS=2000,4000,20000` sets the pauses between the checks of an open bill. It also shortens requests
+ * and all other retries, and with the requests the leases of processes that died. For tests: a real service would be
+ * polled too often.
  */
 function shortenTimings(pauses: string | undefined): Partial<PaymentAcceptanceOptions> {
   if (!pauses) return {};

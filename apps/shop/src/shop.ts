@@ -5,7 +5,7 @@ import type { Server, ServerResponse } from 'node:http';
 import { BodyValidationPipe } from './body-validation.pipe.js';
 import { PageExceptionFilter } from './pages/page-exception.filter.js';
 
-/** The shop's HTTP adapter: `express` or `fastify`. It behaves alike on both. */
+/** The shop's HTTP adapter: `express` or `fastify`. The shop behaves the same on both. */
 export async function shopAdapter(name: string): Promise<AbstractHttpAdapter> {
   switch (name) {
     case 'express':

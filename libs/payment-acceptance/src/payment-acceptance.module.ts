@@ -46,8 +46,9 @@ const PUBLIC = [
 ];
 
 /**
- * Also found by a token, since an application may have loaded another copy of the package, with other classes. By names of
- * properties, since a bundler shortens those of classes. All but the first are for `nestjs-payment-acceptance/testing`.
+ * Also provided under a token, since an application may have loaded another copy of the package, with other classes. The
+ * token is made from the name of the property, since a bundler shortens the names of classes. All but the first are for
+ * `nestjs-payment-acceptance/testing`.
  */
 const SHARED_BY_COPIES = { PaymentAcceptanceService, PaymentOperations, PaymentWorkers, PaymentClock, Database };
 

@@ -94,7 +94,7 @@ export function createConsoleController(options: PaymentConsoleOptions): Type {
   return PaymentConsoleController;
 }
 
-/** Does what `ApiExcludeController()` of `@nestjs/swagger` does, a package that a host may not have. */
+/** Does the same as `ApiExcludeController()` of `@nestjs/swagger`, which the host may not have installed. */
 const LeftOutOfOpenApi = (): ClassDecorator => SetMetadata('swagger/apiExcludeController', [true]);
 
 /** The lists, by their addresses. */

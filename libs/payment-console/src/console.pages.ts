@@ -89,7 +89,7 @@ export class ConsolePages {
 /** Rows per page, as in `PaymentRecords`. */
 const PAGE_SIZE = 20;
 
-/** Makes a page of rows that were read with one more than it shows. */
+/** Makes a page. One row more than the page shows must have been read, to tell whether there are more. */
 function pageOf<Row>(rows: readonly Row[]): RecordPage<Row> {
   return { rows: rows.slice(0, PAGE_SIZE), more: rows.length > PAGE_SIZE };
 }

@@ -20,7 +20,7 @@ export interface Exchange {
   readonly adapter: AbstractHttpAdapter;
   readonly request: ConsoleRequest;
   readonly response: object;
-  /** How many segments the address has below the console's own. */
+  /** How many segments the address has below the console's own address. */
   readonly depth: number;
 }
 
@@ -65,7 +65,7 @@ export class ConsoleResponder {
     send(exchange, answer.status ?? 200, 'text/html; charset=utf-8', layout(context, answer));
   }
 
-  /** Its address changes with its content, so browsers may cache it for ever. */
+  /** Sends the stylesheet. Its address changes with its content, so browsers may cache it for ever. */
   asset(exchange: Exchange, name: string): void {
     const isFound = name === STYLE.name;
     const keep = isFound ? 'private, max-age=31536000, immutable' : 'no-store';

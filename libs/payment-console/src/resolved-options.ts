@@ -44,12 +44,12 @@ export function resolveConsoleOptions(
   };
 }
 
-/** Whether somebody decides who is an operator. */
+/** Whether a guard, here or elsewhere, restricts access to operators. */
 export function hasGuard({ guards = [], guardedElsewhere = false }: PaymentConsoleOptions): boolean {
   return guards.length > 0 || guardedElsewhere;
 }
 
-/** Without leading and trailing slashes. */
+/** The path without leading and trailing slashes. */
 export function pathOf({ path = DEFAULT_PATH }: PaymentConsoleOptions): string {
   return path.replace(/^\/+|\/+$/g, '');
 }

@@ -24,8 +24,8 @@ import { SandboxStore } from './storage/store.js';
 
 /**
  * The sandbox as a Nest module for the Express platform: its controllers are mounted at the root of the host's
- * addresses (`/api/v1/bill/create` and `/api/v1/bill/payments`, `/link`, `/transfer`, `/sandbox`), and {@link PaymentSandbox} can be
- * injected.
+ * addresses (`/api/v1/bill/create` and `/api/v1/bill/payments`, `/link`, `/transfer`, `/sandbox`), and
+ * {@link PaymentSandbox} can be injected.
  */
 @Module({})
 export class PaymentSandboxModule {

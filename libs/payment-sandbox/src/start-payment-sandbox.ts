@@ -86,7 +86,7 @@ function methodOf({ rawPacket }: HttpParseError): string {
   return /^[A-Z]+(?= )/.exec(rawPacket?.toString('latin1') ?? '')?.[0] ?? 'HTTP';
 }
 
-/** In the form of section 7. */
+/** The body of an error, in the form of section 7. */
 function bodyOf(status: string): string {
   return JSON.stringify({ message: status.replace(/^\d+ /, ''), success: false });
 }

@@ -6,7 +6,7 @@ const TYPES = {
   mariadb: { uuid: 'char(36)', counter: 'bigint AUTO_INCREMENT', instant: 'datetime(6)', now: 'utc_timestamp(6)' },
 };
 
-/** Each statement is idempotent: MariaDB commits each on its own, so a killed start may have left some behind. */
+/** Each statement is idempotent: MariaDB commits each on its own, so a killed start may have run some of them. */
 export class CreateOrders1700000000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     const { uuid, counter, instant, now } = TYPES[kindOf(runner.dataSource)];

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { TypeOrmModuleOptions } from '@nestjs/typeorm';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { OrderEvent } from '../orders/order.entity.js';
@@ -17,6 +18,9 @@ const MIGRATION_LOCK = {
 
 /** How long connecting may take: a server that vanished does not even refuse. */
 const CONNECT_TIMEOUT_MS = 5_000;
+
+/** How long a connection to MariaDB may be silent, in use or not. */
+const SILENCE_TIMEOUT_MS = 10_000;
 
 export function databaseOptions(): TypeOrmModuleOptions {
   const url = process.env.DATABASE_URL;
@@ -38,6 +42,7 @@ export function databaseOptions(): TypeOrmModuleOptions {
 export async function openDatabase(options?: DataSourceOptions): Promise<DataSource> {
   if (!options) throw new Error('The data source has no options.');
   const dataSource = await new DataSource(options).initialize();
+  if (kindOf(dataSource) === 'mariadb') limitConnections(dataSource);
   try {
     await migrateWithLock(dataSource);
     return dataSource;
@@ -45,6 +50,34 @@ export async function openDatabase(options?: DataSourceOptions): Promise<DataSou
     await dataSource.destroy();
     throw error;
   }
+}
+
+interface MysqlConnection {
+  readonly stream: Socket;
+  release(): void;
+}
+
+interface MysqlPool {
+  getConnection(done: (error: Error | null, connection: MysqlConnection) => void): void;
+  on(event: 'connection', listener: (connection: MysqlConnection) => void): void;
+}
+
+/**
+ * What `LimitedClient` is on PostgreSQL: closes a connection on which nothing happens, so that statements to a server that has vanished do
+ * not fill the pool.
+ */
+function limitConnections(dataSource: DataSource): void {
+  const { pool } = dataSource.driver as unknown as { readonly pool: MysqlPool };
+  const limit = ({ stream }: MysqlConnection): void => {
+    stream.setTimeout(SILENCE_TIMEOUT_MS, () => stream.destroy());
+  };
+  pool.on('connection', limit);
+  // The one that has been opened already.
+  pool.getConnection((error, connection) => {
+    if (error) return;
+    limit(connection);
+    connection.release();
+  });
 }
 
 async function migrateWithLock(dataSource: DataSource): Promise<void> {

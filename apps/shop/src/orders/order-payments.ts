@@ -16,7 +16,7 @@ import { isFinal, Order, OrderEvent } from './order.entity.js';
 
 /**
  * Updates orders from the payment events. Writes through the given manager commit together with the mark that the event
- * was processed: exactly once, however often a handler is called.
+ * was processed, so they take effect exactly once, however often a handler is called.
  */
 @Injectable()
 export class OrderPayments {
@@ -29,8 +29,9 @@ export class OrderPayments {
       await manager.save(order);
       return;
     }
-    // The bill was for the price when it was created. If the order has changed since, a person decides. What was paid may
-    // differ from it: with a commission of the payer's, overpaid, or less that an operator has accepted.
+    // The bill was for the order's price at that time. If the price has risen or the currency has changed since, a person
+    // decides. The paid amount may differ from the billed one: it may include the payer's commission, be too high, or be
+    // too low but accepted by an operator.
     if (event.currency !== order.currency || compareAmounts(event.billedAmount, order.amount) < 0) {
       order.note = `The bill was for ${event.billedAmount} ${event.currency}, but the order costs ${order.amount} ${order.currency}.`;
     } else {
@@ -51,8 +52,8 @@ export class OrderPayments {
   }
 
   /**
-   * Money may have come, for example less than the price or in another currency: the buyer should not pay again before a person has
-   * decided, and has told the buyer.
+   * Money may have arrived, for example less than the price or in another currency: the buyer should not pay again before
+   * a person has decided and told the buyer.
    */
   @OnPaymentReview({ consumer: 'orders' })
   async markChecked(event: PaymentReviewEvent, { manager }: PaymentEventContext<EntityManager>): Promise<void> {

@@ -30,7 +30,7 @@ export function versionOf({ status, note, events }: Order): string {
 
 /**
  * Streams orders as they change, whichever instance of the shop changed them, by polling their rows. One query per poll
- * serves all watchers. Both their number and the time they watch are bounded.
+ * serves all watchers. Both the number of watchers and how long each may watch are bounded.
  */
 @Injectable()
 export class OrderWatch implements BeforeApplicationShutdown {
@@ -54,7 +54,7 @@ export class OrderWatch implements BeforeApplicationShutdown {
 
   /**
    * The order now and after each change; completes when it is paid or cancelled, or after two minutes.
-   * @throws ServiceUnavailableException while too many watch
+   * @throws ServiceUnavailableException while there are too many watchers
    */
   watch(id: string): Observable<Order> {
     if (this.watched.length >= MAX_WATCHERS)

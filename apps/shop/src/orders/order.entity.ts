@@ -38,7 +38,7 @@ export class Order {
   @Column('numeric', { name: 'paid_amount', precision: 10, scale: 2, nullable: true })
   paidAmount!: string | null;
 
-  /** What a person should look at. */
+  /** What a person must check; the order's page shows it. */
   @Column('text', { nullable: true })
   note!: string | null;
 

@@ -65,7 +65,7 @@ export class OrdersService {
     }
   }
 
-  /** @returns the order with that id, which may be an earlier one */
+  /** @returns the order with that id, which may have been stored earlier */
   private async store(terms: OrderTerms, id: string = randomUUID()): Promise<Order> {
     await this.orders
       .createQueryBuilder()
@@ -78,8 +78,8 @@ export class OrdersService {
 
   /**
    * The order's open bill, or a new one if the last has ended.
-   * @param newPrice create another bill if the price of the open one is outdated; the old one can still be paid, and then a
-   *   person decides
+   * @param newPrice whether to create another bill if the price of the open one is outdated; if the old bill is paid after
+   *   all, a person decides
    * @throws PaymentBillMismatchError if the price is outdated and `newPrice` is false
    */
   async bill(order: Order, newPrice = false): Promise<PaymentBill> {
@@ -94,8 +94,8 @@ export class OrdersService {
   }
 
   /**
-   * No further bill can be created, and a payment that still arrives waits for a person. If the process dies in between,
-   * cancel again.
+   * Cancels the order: no further bill can be created, and a payment that still arrives waits for a person. If the process
+   * dies between the two steps, cancel again.
    * @throws PaymentOrderAlreadyPaidError
    */
   async cancel({ id, shop }: Order): Promise<void> {

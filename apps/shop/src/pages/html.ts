@@ -3,7 +3,7 @@ export class Html {
   constructor(readonly text: string) {}
 }
 
-/** Puts values into HTML. What is not HTML already is escaped, and cannot change the text direction around it. */
+/** Puts values into HTML. A value that is not {@link Html} is escaped, and cannot change the text direction around it. */
 export function html(parts: TemplateStringsArray, ...values: Value[]): Html {
   return new Html(parts.reduce((text, part, index) => text + render(values[index - 1]) + part));
 }

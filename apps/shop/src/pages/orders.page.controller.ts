@@ -98,7 +98,7 @@ export class OrdersPageController {
   async pay(@Param('id', ParseUUIDPipe) id: string, @Body() { price }: PayDto = {}) {
     const order = await this.order(id);
     if (isFinal(order)) return { url: `/orders/${id}`, statusCode: 303 };
-    // The price may have changed once more since the page that asked for it.
+    // The price may have changed again since the buyer saw it on the page.
     const bill = await this.orders.bill(order, price === priceOf(order));
     return { url: bill.linkPageUrl, statusCode: 303 };
   }

@@ -9,7 +9,7 @@ export function priceOf({ amount, currency }: Price): string {
   return `${amount} ${currency}`;
 }
 
-/** Shown if an order's price differs from its payment page's: nobody pays a new price without having seen it. */
+/** Shown if the order's price differs from that of its open bill, so that nobody pays a new price without seeing it. */
 export function priceChangedPage({
   orderId,
   open,

@@ -20,8 +20,8 @@ export interface CreateBillRequest {
   /** Three capital letters. Default: the shop's currency. */
   currency?: string;
   /**
-   * Arbitrary shop data, up to 2000 characters; comes back as `custom`. Line endings are stored and sent as CRLF, the
-   * only ones a multipart form can carry. Default: the intent's random id, which identifies redirects.
+   * Arbitrary shop data, up to 2000 characters; comes back as `custom`. Line endings are stored and sent as CRLF, the only
+   * ones a multipart form can carry. Default: the intent's random id, by which redirects are matched to their bill.
    */
   custom?: string;
   /** Whether the payer pays the commission. Default: the shop's option. */
@@ -34,7 +34,7 @@ export interface CreateBillRequest {
   orderedAt?: Date;
 }
 
-/** @throws PaymentInvalidBillRequestError if `orderedAt` is in the future, as when it was read in the wrong time zone. */
+/** @throws PaymentInvalidBillRequestError if `orderedAt` is in the future, for example read in the wrong time zone. */
 export function requirePast(shop: string, orderId: OrderId, orderedAt: Date | undefined, now: Date): void {
   if (!orderedAt || orderedAt.getTime() <= now.getTime() + MAX_CLOCK_SKEW_MS) return;
   const problem = 'orderedAt is in the future: is the column read in the wrong time zone?';

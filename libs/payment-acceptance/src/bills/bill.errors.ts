@@ -110,8 +110,8 @@ function shownTerms({ amount, currency, payerPaysCommission }: PaymentBillTerms)
 }
 
 /**
- * Nobody knows whether the service made a bill: the request may have reached it, and no answer was understood.
- * The intent is kept as `UNKNOWN`; calling `createBill` again makes a new attempt.
+ * Nobody knows whether the service made a bill: the request may have reached the service, but no answer was understood. The
+ * intent is kept as `UNKNOWN`; calling `createBill` again makes a new attempt.
  */
 export class PaymentUnknownOutcomeError extends PaymentBillError {
   readonly code = 'unknown-outcome';

@@ -41,7 +41,7 @@ export interface CreateBillOptions {
    * Create another bill even if one is open (for another amount, say). The open one can still be paid. Default `false`.
    */
   newAttempt?: boolean;
-  /** Aborts the call. If the request may have left by then, the outcome is unknown. */
+  /** Aborts the call. If the request may already have been sent, the outcome is unknown. */
   signal?: AbortSignal;
 }
 
@@ -54,7 +54,7 @@ const CLOSE_BATCH_SIZE = 100;
 /** Refused creations are logged at most once per shop in this time. */
 const REFUSAL_LOG_INTERVAL_MS = 60_000;
 
-/** Creates and looks up bills. The intent is stored before the request is sent, and always ends in a known state. */
+/** Creates and looks up bills. The intent is stored before the request is sent, and never stays `CREATING`. */
 @Injectable()
 export class BillService implements BeforeApplicationShutdown {
   private readonly logger = new PaymentLogger('PaymentBills');
@@ -97,7 +97,7 @@ export class BillService implements BeforeApplicationShutdown {
       const intentId = timeOrderedUuid(this.random, this.clock.now());
       const fields = prepareBill(shop, request, intentId);
       requirePast(shop.name, fields.orderId, request.orderedAt, this.clock.now());
-      // Stored only for people to read. The service gets them as they were given.
+      // Card numbers are masked in what is stored, which is only for people to read. The service gets both texts as given.
       const description = fields.description === undefined ? null : maskCards(fields.description);
       const name = fields.name === undefined ? null : maskCards(fields.name);
       const intentFields = {
@@ -122,7 +122,7 @@ export class BillService implements BeforeApplicationShutdown {
     return this.metrics.creation(shop.name, call);
   }
 
-  /** See `PaymentShop.cancelOrder`. A payment is settled under the same lock, so that either comes first. */
+  /** See `PaymentShop.cancelOrder`. Settling a payment takes the same lock, so one of the two always comes first. */
   async cancelOrder(shop: string, orderId: string): Promise<void> {
     requireOrderId(shop, orderId);
     const cancelling = this.store.transaction(async (tx) => {
@@ -158,7 +158,8 @@ export class BillService implements BeforeApplicationShutdown {
 
   /** Warns only once: the host's code does the same each time. */
   private warnInsideTransaction(): void {
-    // Only a transaction that follows the call, such as one of `typeorm-transactional`, can be detected here.
+    // Only a transaction bound to the asynchronous context of the call, such as one of `typeorm-transactional`, can be
+    // detected here.
     if (this.warned || this.host.dataSource?.manager.queryRunner?.isTransactionActive !== true) return;
     this.warned = true;
     this.logger.write(
@@ -179,11 +180,11 @@ export class BillService implements BeforeApplicationShutdown {
     for (let pauseMs = POLL_MS.first; ; pauseMs = Math.min(2 * pauseMs, POLL_MS.most)) {
       if (this.stopping) throw new PaymentApplicationStoppingError(shop.name, fields.orderId);
       await this.ends.storeNow(shop.name, fields.orderId);
-      // Every attempt begins within half of the lease unless the process was suspended: another call may have taken over by
-      // then.
+      // Every attempt begins within the first half of the lease. Later, as after a suspension of the process, none may
+      // begin: another call may have taken over.
       const beginBefore = this.clock.elapsed() + this.options.leases.creationMs / 2;
       const begun = await this.begin(intent, orderedAt, newAttempt).catch((error: unknown) => {
-        // Without a connection nothing was sent, and another statement would only wait for one, too.
+        // Without a connection no statement was sent, and closing the intent would only wait for a connection, too.
         const mayBeStored = !(error instanceof PaymentBillError || error instanceof PaymentPoolExhaustedError);
         if (mayBeStored) this.endUnsent(intent, error);
         return throwTyped(error);
@@ -205,7 +206,7 @@ export class BillService implements BeforeApplicationShutdown {
     closing.catch(() => undefined);
   }
 
-  /** Stores an intent, or finds the open bill that satisfies the call; `busy` while another call is creating one. */
+  /** Stores an intent, or finds the open bill that satisfies the call; `busy` while another call is creating a bill. */
   private async begin(
     intent: Intent,
     orderedAt: Date | undefined,
@@ -225,8 +226,8 @@ export class BillService implements BeforeApplicationShutdown {
           return 'busy';
         abandoned.push(other);
       }
-      // A bill that is no longer checked must not be paid: if its postback were lost, nobody would notice. Nor must one that
-      // was created for another `shopId` under this name.
+      // A bill that is no longer checked must not be paid: if its postback were lost, nobody would notice. Nor must a bill
+      // that was created for another `shopId` under this shop's name.
       const open = bills.filter((each) => each.state === 'OPEN' && each.isScheduled && each.shopId === intent.shopId);
       if (!newAttempt && open.length > 0) {
         const same = open.findLast(
@@ -245,7 +246,7 @@ export class BillService implements BeforeApplicationShutdown {
     return begun;
   }
 
-  /** Locks an order that nobody has paid, and reads its bills. */
+  /** Locks an order, requires that nobody has paid it, and reads its bills. */
   private async lockUnpaid(tx: OwnTransaction, shop: string, orderId: OrderId, orderedAt?: Date) {
     const { firstPaymentId, cancelled, cancelledAt } = await this.store.lockOrder(tx, shop, orderId);
     const bills = await this.store.ofOrder(shop, orderId, tx);
@@ -284,7 +285,7 @@ export class BillService implements BeforeApplicationShutdown {
     this.refusals.write('creation-refused', shop.name, line, fields);
   }
 
-  /** A second record of the bill in case the database loses the first, so it is written before it. */
+  /** A second record of the bill, in case the database loses its own. It is therefore written before the bill is stored. */
   private recordInLog(shop: Shop, fields: BillFields, intentId: IntentId, answer: CreatedBill): void {
     try {
       const record = creationRecord(shop.name, fields, intentId, answer, this.clock.now());

@@ -31,8 +31,8 @@ export interface CreationRecord {
 const RECORD_PREFIX = 'payment-acceptance bill created:';
 
 /**
- * The record in base64url, which no logger or collector escapes, and its seal. Matches the last one, since an order id may
- * look like one.
+ * The record in base64url, which no logger or collector escapes, and its seal. Matches the last such pair of a line, since
+ * an order id may look like one.
  */
 const SEALED_RECORD_PATTERN = new RegExp(`${RECORD_PREFIX}.* ([\\w-]+)\\.([0-9a-f]{64})`);
 
@@ -56,8 +56,9 @@ export function creationLine(record: CreationRecord, token: Secret): string {
 
 /**
  * The record in a line of a log.
- * @param find gives the shop of a name, whose tokens may have sealed it
- * @returns `undefined` for a line without a record, `unsealed` for one that somebody else may have written, or that is cut off
+ * @param find finds a shop by name; its tokens are tried on the seal
+ * @returns `undefined` for a line without a record; `unsealed` for a record that somebody else may have written or that is
+ * cut off
  */
 export async function readCreationLine(
   line: string,

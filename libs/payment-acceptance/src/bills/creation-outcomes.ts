@@ -8,7 +8,7 @@ import type { IntentId } from '../domain/ids.js';
 import { isUniqueViolation } from '../database/query-errors.js';
 import { PaymentBillNotStoredError } from './bill.errors.js';
 
-/** The outcome of a creation, as reported by the service, before it is stored. */
+/** The outcome of a creation that is still to be stored. */
 export interface CreationOutcome {
   readonly shop: string;
   readonly orderId: string;
@@ -20,7 +20,7 @@ export interface CreationOutcome {
 const FIRST_PAUSE_MS = 70;
 const MAX_PAUSE_MS = 10_000;
 
-/** After this time a statement counts as lost with its connection. It is retried, so both may succeed. */
+/** After this time, an attempt counts as lost with its connection and is repeated, so both attempts may succeed. */
 const ATTEMPT_TIMEOUT_MS = 60_000;
 
 /** Total time for the last attempts when the application shuts down. */
@@ -28,7 +28,7 @@ const SHUTDOWN_TIMEOUT_MS = 2_000;
 
 /** An outcome on its way to the database. */
 class PendingOutcome {
-  /** Settles when the outcome is stored and its consequences are done. */
+  /** Settles once the outcome is stored and the creation is finished. */
   end: Promise<unknown> = Promise.resolve();
   lastError: unknown;
   /** Whether the log says that it is not stored yet. */
@@ -154,7 +154,7 @@ export class CreationOutcomes {
         storing.lastError = error;
         if (isUniqueViolation(error)) this.unstored.delete(storing);
         if (last || isUniqueViolation(error)) throw error;
-        // An attempt that began before the shutdown gets one more, at once.
+        // If this attempt began before the shutdown, it is repeated once more, at once.
         if (this.stopping) continue;
         await storing.pause(backoff(failures, FIRST_PAUSE_MS, MAX_PAUSE_MS, this.random.fraction()));
       }

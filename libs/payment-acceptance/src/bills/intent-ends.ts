@@ -14,7 +14,7 @@ import { isUniqueViolation } from '../database/query-errors.js';
 import { PaymentBillNotStoredError, PaymentUnknownOutcomeError } from './bill.errors.js';
 import { CreationOutcomes } from './creation-outcomes.js';
 
-/** How long a call waits until early postbacks are linked to its bill, in milliseconds. */
+/** How long a call waits for early postbacks to be linked to its bill, in milliseconds. */
 const LINK_TIMEOUT_MS = 1_000;
 
 /** What is stored before the request is sent. */
@@ -23,7 +23,7 @@ export type Intent = Omit<NewBill, 'attempt'>;
 /** Moves stored intents to the states that the outcomes of their requests imply. */
 export class IntentEnds {
   private readonly outcomes: CreationOutcomes;
-  /** They settle when the latest links end; the one that began first is in front. */
+  /** Two lanes for `linkLate`: each settles when its latest link ends. The lane taken longest ago is in front. */
   private readonly lanes = [Promise.resolve(), Promise.resolve()];
 
   constructor(
@@ -46,8 +46,8 @@ export class IntentEnds {
   }
 
   /**
-   * Stores the service's answer, which opens the bill, unless another bill has its id or an operator attached another bill to the intent. It
-   * also opens one that an operator has voided: it proves that the bill was made.
+   * Stores the service's answer, which opens the bill, even one that an operator has voided: the answer proves that the bill
+   * was made. Opens nothing if another bill has this bill id, or if an operator has attached another bill to the intent.
    */
   open(intent: Intent, answer: CreatedBill): Promise<BillRecord> {
     const { shop, orderId, intentId } = intent;
@@ -64,7 +64,7 @@ export class IntentEnds {
     const open = (isVoided?: 'voided') => this.store.open(intentId, answer, firstCheckMs, isVoided);
     return this.outcomes.store(
       { shop, orderId, intentId, result: answer },
-      // The bill may already be open: an earlier commit whose reply was lost, or an operator who attached this bill.
+      // The bill may already be open: the reply to an earlier commit was lost, or an operator has attached this bill.
       async () =>
         (await open()) ??
         (await this.reopenIfVoided(intent, billId, () => open('voided'))) ??
@@ -88,7 +88,7 @@ export class IntentEnds {
     );
   }
 
-  /** The bill as the ledger has it; opened if an operator has voided it. */
+  /** The stored bill; opens it if an operator has voided it. */
   private async reopenIfVoided(
     { shop, orderId, intentId }: Intent,
     billId: BillId,
@@ -103,8 +103,8 @@ export class IntentEnds {
   }
 
   /**
-   * At most two links run at once, so that callbacks behind a lock occupy no more connections. The wait is short, because
-   * the payer is waiting and the bill is already stored.
+   * At most two calls link at a time, so that links waiting for a lock occupy at most two connections. The caller waits only
+   * briefly, because the payer is waiting and the bill is already stored.
    */
   private async linkLate(opened: BillRecord): Promise<void> {
     const linked = (this.lanes.shift() ?? Promise.resolve()).then(() => linkLateCallbacks(this.callbacks, opened));
@@ -119,7 +119,7 @@ export class IntentEnds {
     const end = (): Promise<boolean> => this.store.close(intentId, state, describeError(reason));
     const close = async (): Promise<boolean> => {
       if (await end()) return true;
-      // A bill that was not created leaves nothing to keep.
+      // If no bill was created, a lost intent need not be restored.
       if (state === 'REJECTED' || (await this.store.byId(intentId))) return false;
       await this.restoreIfLost(intent, undefined);
       return end();

@@ -10,7 +10,7 @@ import type { ResolvedBrokerOptions } from './resolved-options.js';
 
 /** A kind of broker, with the validated options of its module. */
 export interface Broker {
-  /** The module, for messages. */
+  /** Name of the broker's module, for messages. */
   readonly origin: string;
   readonly options: ResolvedBrokerOptions;
   /** `resumed` is called when a connection that was not ready is ready again. */
@@ -51,7 +51,7 @@ export class BrokerConsumer implements OnApplicationShutdown {
     );
   }
 
-  /** Runs after the deliveries have ended. */
+  /** Closes the connection. Nest calls this after the deliveries have ended. */
   async onApplicationShutdown(): Promise<void> {
     await this.#link.close();
   }

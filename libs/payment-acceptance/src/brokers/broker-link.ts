@@ -8,13 +8,13 @@ import { isUnavailable, unavailableError } from './broker.errors.js';
 
 /** One connection to a broker. */
 export interface BrokerConnection {
-  /** Resolves only when the transport acknowledges the event; a refusal by the broker counts as an attempt. */
+  /** Resolves only when the transport acknowledges the event. If the broker refuses it, that counts as an attempt. */
   publish(event: PaymentCloudEvent): Promise<void>;
-  /** Whether it accepts events now: a broker may block its publishers. */
+  /** Whether the broker accepts events on this connection now: a broker may block its publishers. */
   readonly ready: boolean;
   /** Resolves with the reason when the connection becomes unusable. */
   readonly lost: Promise<string>;
-  /** Closes the connection; the result is ignored. */
+  /** Closes the connection; a rejection is ignored. */
   close(): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ export interface BrokerLinkOptions {
   /** `resumed` is called when a connection that was not ready is ready again. */
   connect(resumed: () => void): Promise<BrokerConnection>;
   readonly random: PaymentRandom;
-  /** Called whenever events can be sent, first or again. */
+  /** Called whenever events can be sent for the first time, or again. */
   onReady(): void;
 }
 
@@ -181,7 +181,7 @@ export class BrokerLink {
         this.logger.write('broker-unreachable', line, { consumer, error: errorType(error) });
       }
     }
-    // Nobody uses a connection that comes up too late.
+    // A connection that is opened too late is closed, since nobody uses it.
     void opening.then((late) => this.end(late)).catch(() => undefined);
     return undefined;
   }

@@ -8,9 +8,9 @@ export const CLOUD_EVENT_TYPE = 'application/cloudevents+json; charset=utf-8';
 export interface PaymentCloudEventOf<Name extends PaymentEventName> {
   /** Version of CloudEvents. */
   readonly specversion: '1.0';
-  /** The event's own id: the same for every copy of it. */
+  /** The event's own id, which all copies of the event share. */
   readonly id: string;
-  /** Who sends it: the `source` of the options, then the shop. */
+  /** The sender: the option `source`, a slash, and the shop's name. */
   readonly source: string;
   /** Name of the event. */
   readonly type: Name;
@@ -18,7 +18,7 @@ export interface PaymentCloudEventOf<Name extends PaymentEventName> {
   readonly subject: string;
   /** When it was settled: ISO 8601, UTC. */
   readonly time: string;
-  /** What `data` is. */
+  /** Media type of `data`. */
   readonly datacontenttype: 'application/json';
   /** The bill (CloudEvents extension "partitioning"): events with the same key must stay in order. */
   readonly partitionkey: string;
@@ -31,7 +31,7 @@ export interface PaymentCloudEventOf<Name extends PaymentEventName> {
 /** Any event as it leaves the application; discriminated by `type`. */
 export type PaymentCloudEvent = { [Name in PaymentEventName]: PaymentCloudEventOf<Name> }[PaymentEventName];
 
-/** The `source` if the host sets none. */
+/** Default of the option `source`. */
 export const DEFAULT_SOURCE = '/payment-acceptance';
 
 /** What a string attribute may not contain: control characters and noncharacters (CloudEvents 1.0, type system). */

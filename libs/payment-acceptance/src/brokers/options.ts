@@ -45,7 +45,7 @@ export interface PaymentRabbitMqOptions extends PaymentBrokerOptions {
 export interface PaymentNatsOptions extends PaymentBrokerOptions {
   /** `nats://host:4222`, or several of one cluster. */
   servers: string | string[];
-  /** An existing JetStream stream that takes the subjects. */
+  /** An existing JetStream stream that accepts the subjects of the events. */
   stream: string;
   /** Subject of an event. Default: event and shop, as in `payment.succeeded.main`. */
   subject?: (event: PaymentCloudEvent) => string;

@@ -17,7 +17,7 @@ export interface ResolvedBrokerOptions {
 const MAX_TIMEOUT_MS = 600_000;
 
 /**
- * @param further the options that only this broker has, each with what its module found wrong
+ * @param further the options that only this broker has, each with the problem that its module found, or `false`
  * @throws PaymentConfigurationError
  */
 export function resolveBrokerOptions(
@@ -59,7 +59,8 @@ export function resolveBrokerOptions(
 const isList = (value: unknown): boolean => Array.isArray(value) && value.length > 0;
 
 /**
- * Whether each is an address with one of these protocols. Never put an address into a message: it may hold a password.
+ * Whether every value is an address with one of these protocols. Never put an address into a message: it may contain a
+ * password.
  */
 export function areAddresses(value: unknown, protocols: readonly string[]): boolean {
   const all: unknown[] = Array.isArray(value) ? value : [value];

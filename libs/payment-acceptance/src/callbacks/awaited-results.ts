@@ -17,8 +17,8 @@ interface ResultWaiter {
 const POLL_MS = 100;
 
 /**
- * Briefly waits for the check that a redirect requested, so that the payer usually sees the final result. One statement
- * looks for all pages that arrive, and one polls for all that wait. The number of waiting pages is limited.
+ * Briefly waits for the check that a redirect requested, so that the payer usually sees the final result. Pages that arrive
+ * together share one statement, and so do all that wait, at each poll. The number of waiting pages is limited.
  */
 @Injectable()
 export class AwaitedResults {

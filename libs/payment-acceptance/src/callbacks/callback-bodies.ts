@@ -14,12 +14,12 @@ export interface ReceivedRequest {
 /** How a callback was transmitted. */
 export interface Transmission {
   /**
-   * Length of the body in bytes, `Infinity` if it was not announced. From more than 32,768 bytes, only the fields of the
+   * Length of the body in bytes, `Infinity` if it was not announced. Above 32,768 bytes, only the fields of the
    * specification are read and stored, without nested values (assumed): such a body is not the service's, and listing its
    * fields would take long. Default: everything is read.
    */
   readonly bytes?: number;
-  /** `Content-Type` of the request: the charset of a body in bytes, and for the log. Default: not known. */
+  /** `Content-Type` of the request: it gives the charset of a body in bytes, and is logged. Default: not known. */
   readonly contentType?: string;
 }
 
@@ -36,8 +36,8 @@ export class CallbackBodies {
   private readonly takenRequests = new WeakSet<object>();
 
   /**
-   * Reads the body off a request. The headers that describe it go with it, so that no parser reads it again.
-   * Guards and interceptors of the host find it in `body` and `rawBody`, as they would without this.
+   * Reads the body off a request. Also removes the headers that describe it, so that no parser tries to read it again.
+   * Guards and interceptors of the host find the body in `body` and `rawBody`, as they would without this.
    */
   async read(request: ReceivedRequest, raw: IncomingMessage): Promise<void> {
     // Something before us has read it: a platform that hands over requests in one piece, say.
@@ -62,7 +62,7 @@ export class CallbackBodies {
   async take(request: ReceivedRequest): Promise<CallbackBody | undefined> {
     const raw = request.raw ?? (request as IncomingMessage & ReceivedRequest);
     this.takenRequests.add(raw);
-    // Not read on arrival if its address was not recognised, such as one with a parameter in its prefix.
+    // A body is not read on arrival if the address was not recognised, for example because its prefix has a parameter.
     if (request.rawBody === undefined && !raw.readableDidRead) await this.read(request, raw);
     const capturedBody = this.bodies.get(raw);
     if (capturedBody) return capturedBody;

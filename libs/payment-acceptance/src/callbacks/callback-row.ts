@@ -20,7 +20,7 @@ const MAX_ID_LENGTH = 128;
 const MAX_STATUS_LENGTH = 64;
 const MAX_ORDER_LENGTH = 255;
 
-/** The row of a postback. Its `TrsId` says which bill it is about; `null` if it has none that could be one. */
+/** The row of a postback. Its `TrsId` says which bill it is about; `billId` is `null` if no bill can have such an id. */
 export function postbackRow(shop: string, postback: PostbackDto, digest: DigestCheck, body: object) {
   const { TrsId = '', InvId, Status } = postback;
   const orderId = toComparable(InvId, MAX_ORDER_LENGTH);
@@ -71,7 +71,7 @@ function comparedFields(callback: RedirectDto | PostbackDto): Pick<NewCallback, 
   };
 }
 
-/** A postback's texts may have any length. For one longer than ours can be, store a value that can never match. */
+/** A postback's texts may have any length. A text longer than ours can be becomes one that can never match. */
 function toComparable(text: string | undefined, maxLength: number): string | null {
   if (text === undefined) return null;
   return text.length > maxLength ? ' '.repeat(maxLength + 1) : databaseText(text);

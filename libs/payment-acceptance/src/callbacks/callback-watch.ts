@@ -14,7 +14,7 @@ export interface RecordedCallback {
   outcome?: 'matched' | 'unmatched' | 'repeated' | 'turned-away';
 }
 
-/** Looking up the span to link must not delay the answer to a stored callback. */
+/** How long looking up the trace to link may delay the answer to a stored callback, in milliseconds. */
 const LINK_TIMEOUT_MS = 1_000;
 
 /** Records a span and a metric for each callback; the span links to the trace of the callback's bill. */

@@ -39,7 +39,7 @@ export const UNKNOWN_SHOP_ANSWER = { kind: 'unknown-shop', status: 404 } as cons
 export const REFUSED_ANSWER = { kind: 'refused', status: 403 } as const;
 export const INVALID_ANSWER = { kind: 'invalid', status: 404 } as const;
 export const NOT_STORED_ANSWER = { kind: 'not-stored', status: 503 } as const;
-/** By then, the callbacks that wait now are stored or have timed out. */
+/** After a second, some of the callbacks that wait now have usually been stored. */
 export const OVERLOADED_ANSWER = { ...NOT_STORED_ANSWER, retryAfter: 1 } as const;
 
 export function malformedAnswer(errors: readonly FieldError[]) {

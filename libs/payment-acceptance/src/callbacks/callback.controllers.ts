@@ -16,8 +16,9 @@ import { CallbackResponder, type AnyRequest, type AnyResponse, type Exchange } f
 import { relativePath, type CallbackRoutes } from './routes.js';
 
 /**
- * Creates the callback controllers for one registration of the module: the routes are known before any factory runs,
- * and no metadata changes afterwards. No parameter is a body, so that a host's strict global pipe has none to refuse.
+ * Creates the callback controllers for one registration of the module: the routes are known before any factory runs, and no
+ * metadata changes afterwards. No method takes the body as a parameter, so that a host's strict global pipe has nothing to
+ * refuse.
  */
 export function createCallbackControllers({ redirect, postback }: CallbackRoutes): Type[] {
   return [
@@ -26,7 +27,10 @@ export function createCallbackControllers({ redirect, postback }: CallbackRoutes
   ];
 }
 
-/** Only the service and payers call these routes. The metadata of `ApiExcludeController()`, since `@nestjs/swagger` may be missing. */
+/**
+ * Leaves the routes out of OpenAPI documents: only the service and payers call them. Sets the metadata that
+ * `ApiExcludeController()` sets, since `@nestjs/swagger` may be missing.
+ */
 const LeftOutOfOpenApi = (): ClassDecorator => SetMetadata('swagger/apiExcludeController', [true]);
 
 /** The default shop's path, and that of any shop. */

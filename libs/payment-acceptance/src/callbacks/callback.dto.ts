@@ -10,7 +10,7 @@ const NOT_DECIMAL_MESSAGE = '$property must be a decimal such as 100.05';
 
 type Reader = (value: unknown) => unknown;
 
-/** Converts a field's raw value. `parseBody` wraps nested ones in a function. */
+/** Converts a field's raw value. `parseBody` wraps nested values in a function. */
 function readBy(read: Reader): PropertyDecorator {
   return Transform(({ obj, key }: { obj: Record<string, unknown>; key: string }) => {
     const value = obj[key];
@@ -39,10 +39,10 @@ const TextOrNothing = (): PropertyDecorator =>
     typeof value === 'number' || (typeof value === 'string' && value !== '') ? String(value) : undefined,
   );
 
-/** Like `Text`, but other values are read as JSON text. */
+/** Like `Text`, but values of other types are read as their JSON text. */
 const readAsJson: Reader = (value) => {
   if (isAbsent(value)) return undefined;
-  // A host's parser may produce these; JSON cannot hold them.
+  // A host's parser may produce bigints, which JSON cannot hold.
   if (typeof value === 'bigint') return String(value);
   return typeof value === 'string' ? value : JSON.stringify(value);
 };
@@ -119,7 +119,8 @@ export class RedirectDto {
 
 /**
  * The service's postback to the Result URL: section 2.5 of the specification, which shows no field as required. It is only a
- * hint, so whatever names a bill is taken (assumed): everything else may be missing or odd, and then matches nothing.
+ * hint, so any postback that names a bill is accepted (assumed): all other fields may be missing or odd, and then match
+ * nothing.
  */
 export class PostbackDto {
   /** @internal */
@@ -158,12 +159,15 @@ export class PostbackDto {
   @AnyText()
   readonly CurrencyIn?: string;
 
-  /** The bill identifier, equal to `bill_id`. A value that is no text names no bill. */
+  /** The bill identifier, equal to `bill_id`. A value that is neither text nor a number names no bill. */
   @TextOrNothing()
   @IsOptional()
   readonly TrsId?: string;
 
-  /** The formula is not documented, so it is compared with the redirect's, and the result is only recorded. */
+  /**
+   * Its formula is not documented. It is checked by the redirect's formula, and the result is only recorded, unless
+   * `callbacks.requirePostbackDigest` is set.
+   */
   @AnyText()
   readonly SignatureValue?: string;
 }

@@ -146,7 +146,7 @@ export class CallbackResponder {
     if (!callbackBody) {
       const line = (): string =>
         'Something in or before the application had already read the body of a callback, and left it in neither the ' +
-        "request's body nor its rawBody. Exempt callbacks from whatever reads it, or have it put the bytes there.";
+        "request's body nor its rawBody. Exempt callbacks from whatever reads it, or make that store the bytes in rawBody.";
       this.log.write('body-parser-off', 'callback', line, {});
     }
     return callbackBody;
@@ -187,8 +187,8 @@ function page(exchange: Exchange, status: number, html: string): void {
 }
 
 /**
- * A page rendered by the host, which decides what the page may load and open. Its address is secret, so it stays out of
- * caches and Referer headers, and no other site may frame or embed it.
+ * A page rendered by the host, which decides what the page may load and open. The page's address is secret: it stays out of
+ * Referer headers, the page stays out of caches, and no other site may frame or embed it.
  */
 function hostPage(exchange: Exchange, html: string, status = 200): void {
   const { adapter, response } = exchange;

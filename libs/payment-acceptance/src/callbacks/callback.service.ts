@@ -43,8 +43,8 @@ import { checkSignature } from './signature.js';
 
 /**
  * Receives redirects and postbacks from the callback routes, or from the host's own controllers if those routes are
- * disabled. A callback is only a hint: it becomes a row that requests a check of its bill, and changes no payment, bill
- * or order. Its methods do not throw, except `isOurs`: each response carries the status to send.
+ * disabled. A callback is only a hint: it becomes a row that requests a check of its bill, and changes no payment, bill or
+ * order. No method throws except `isOurs`: each answer carries the status to send.
  */
 @Injectable()
 export class PaymentCallbacks {
@@ -102,7 +102,7 @@ export class PaymentCallbacks {
     return answer;
   }
 
-  /** `undefined` if neither `TrsId` nor `custom` can be a bill's. */
+  /** `undefined` if neither `TrsId` nor `custom` can be the id of a bill. */
   private async storeNamed(
     row: CallbackRow,
     seen: RecordedCallback,
@@ -111,9 +111,9 @@ export class PaymentCallbacks {
     const answer = billId === null ? undefined : await this.store(row, seen);
     const isUnknown = billId === null || seen.outcome === 'unmatched' || seen.outcome === 'turned-away';
     if (!isUnknown || custom === null || !isUuid(custom)) return answer;
-    // Beside the row that waits for a bill of that id, which may be one that the ledger has lost.
+    // The new row stands beside the one that waits for a bill with that id, since the ledger may have lost that bill.
     const namedBill = await this.billById(custom);
-    // While the service's id of our bill is not known, it may be this very one: the postback waits for it.
+    // Our bill has no id at the service yet and may be the very bill that `TrsId` names: the postback waits for it.
     if (namedBill?.shop !== row.shop || (namedBill.billId === null && billId !== null)) return answer;
     return this.store({ ...row, billId: null, intentId: namedBill.intentId }, seen);
   }
@@ -123,8 +123,8 @@ export class PaymentCallbacks {
   }
 
   /**
-   * Whether a bill of the shop has this id at the service, by our own records. Stores nothing. A bill whose creation is not
-   * yet answered is not among them. For a host's own controller that passes what is not ours on to another integration.
+   * Whether, by our own records, a bill of the shop has this id at the service; a bill whose creation is not yet answered
+   * has none. Stores nothing. For a host's own controller that passes postbacks about other bills on to another integration.
    * @param shop name of the shop; `undefined` for the default one
    * @param billId the `TrsId` of a postback, as it was received
    * @throws the database's error: answer 503, so that the postback is sent again
@@ -176,8 +176,8 @@ export class PaymentCallbacks {
     const stored = await this.store(redirectRow(kind, bill, redirect, digest, body as object), seen);
     if (stored.kind !== 'stored') return stored;
     const expiresAt = new Date(this.clock.now().getTime() + this.options.callbacks.resultTicketMs);
-    // Signed with the current token: this one may have been replaced meanwhile, and other instances know only the new
-    // one.
+    // Signed with the current token: that of `shop` may have been replaced meanwhile, and other instances may know only the
+    // new one.
     const current = this.shops.peek(shop.name) ?? shop;
     return { kind: 'result', status: 303, ticket: issueTicket(current, bill.intentId, expiresAt) };
   }
@@ -193,7 +193,7 @@ export class PaymentCallbacks {
     return malformedAnswer(errors);
   }
 
-  /** What a ticket's payer is shown: stored state only. */
+  /** What the payer with this ticket is shown: stored state only. */
   async result(ticket: string): Promise<ResultAnswer> {
     try {
       const id = intentIdOf(ticket);
@@ -269,7 +269,7 @@ export class PaymentCallbacks {
     }
     if (recorded === 'full') {
       this.dropped.count('unmatchedPostbacks', callback.shop);
-      // Anybody can cause it, so it must not look like a failure of ours.
+      // Anybody can cause this, so it must not look like a failure of ours.
       seen.outcome = 'turned-away';
       return NOT_STORED_ANSWER;
     }
@@ -290,7 +290,7 @@ export class PaymentCallbacks {
       if (namedBill?.shop === shop.name && namedBill.orderId === InvId) return namedBill;
     }
     if (InvId.includes('\0')) return undefined;
-    // Whoever has one genuine redirect can send it any number of times.
+    // Whoever has one genuine redirect can send it any number of times, so look-ups of one order take turns.
     const look = async () => ({ latest: await this.bills.latestOfOrder(shop.name, InvId) });
     const looked = await this.queue.run(
       JSON.stringify([shop.name, InvId]),

@@ -10,7 +10,10 @@ import { UnreadableBody } from './read-body.js';
 export interface DroppedCounts {
   /** Callbacks answered 503 without being stored, because 5,000 callbacks wait for the database. */
   readonly delayedCallbacks: number;
-  /** Callbacks answered as stored without a record, because another of their bill already waits for the same check. */
+  /**
+   * Callbacks answered as stored without a record, because another callback of the same bill already waits for the same
+   * check.
+   */
   readonly repeatedCallbacks: number;
   /** Postbacks for unknown bills answered 503, because 20,000 of them wait. */
   readonly unmatchedPostbacks: number;
@@ -26,7 +29,7 @@ export interface DroppedCounts {
 
 export type DropKind = keyof DroppedCounts;
 
-/** Kinds that share the log line `callbacks-bounded`; the others have one of their own. */
+/** Kinds that share the log line `callbacks-bounded`; each of the others has a line of its own. */
 type CountedDropKind = Exclude<DropKind, 'malformedCallbacks' | 'unseenCallbacks'>;
 
 const LOG_MESSAGES: Readonly<Record<CountedDropKind, string>> = {
@@ -61,7 +64,9 @@ const LOG_INTERVAL_MS = 60_000;
 const REFUSALS_IN_A_ROW = 3;
 const REFUSAL_MEMORY_MS = 3_600_000;
 
-/** How many field names of a callback are shown. Only plain names are: a sender may have put anything into the others. */
+/**
+ * How many field names of a callback are shown. Only plain names are shown: a sender may have put anything into the others.
+ */
 const MAX_NAMES = 20;
 const PLAIN_NAME_PATTERN = /^[A-Za-z_][A-Za-z_.[\]-]{0,39}$/;
 const PLAIN_TYPE_PATTERN = /^[a-z]{1,20}\/[a-z.+-]{1,60}(?:; ?charset=[\w-]{1,20})?$/i;
@@ -127,7 +132,7 @@ export class DroppedCallbacks {
     return after;
   }
 
-  /** A callback of the shop was understood, whatever it was answered. */
+  /** A callback of the shop was understood, whatever the answer to it. */
   noteUnderstood(shop: string): void {
     this.refusedInARow.delete(shop);
     this.refusedInARow.delete(NO_SHOP);

@@ -11,7 +11,7 @@ const MAX_ROWS_OF_STATEMENT = 256;
 /** Limits the connections that a flood of uncommon cases can take from the pool. */
 const MAX_SINGLE_STATEMENTS = 2;
 
-/** How long a queue counts as full once it was, in milliseconds. */
+/** How long a queue counts as full after it was found full, in milliseconds. */
 const FULL_QUEUE_MS = 1_000;
 
 const MATCHED_RESULT = { value: 'matched' } as const;

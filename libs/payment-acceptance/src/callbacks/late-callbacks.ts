@@ -6,8 +6,8 @@ import type { NamedBill } from './storage/named-bill.store.js';
 const logger = new PaymentLogger('PaymentBills');
 
 /**
- * Links postbacks that arrived early to their bill, after the bill is committed. A failure is only logged: it delays
- * the bill's next check, which its schedule makes anyway.
+ * Links postbacks that arrived early to their bill, after the bill is committed. A failure is only logged: the bill is then
+ * checked later, on schedule.
  */
 export async function linkLateCallbacks(
   store: CallbackStore,

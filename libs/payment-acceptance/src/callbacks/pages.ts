@@ -7,7 +7,7 @@ const STYLE =
   'place-items:center}main{max-width:32rem;padding:2rem;text-align:center}h1{font-size:1.5rem;margin:0 0 .5rem}' +
   'p{margin:.25rem 0}.order{opacity:.75;overflow-wrap:anywhere}';
 
-/** Allows a page nothing but its own style; no other site may frame it. */
+/** The page may load nothing but its own style, and no site may frame it. */
 export const PAGE_POLICY =
   `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; ` +
   `base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;

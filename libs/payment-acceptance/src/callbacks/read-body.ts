@@ -7,15 +7,15 @@ import zlib from 'node:zlib';
 const MAX_BYTES = 102_400;
 /** The most fields that are read. */
 const MAX_FIELDS = 1_000;
-/** The most parts of a multipart form, each of which takes longer. */
+/** The most parts of a multipart form that are read; a part takes longer to read than another field. */
 const MAX_PARTS = 100;
 
-/** Stands for a body without fields, and says why. */
+/** Stands for a body whose fields cannot be read, and says why. */
 export class UnreadableBody {
   constructor(readonly problem: string) {}
 }
 
-/** How the sender says that a body is written. */
+/** The format of a body, as the sender states it. */
 export interface BodyFormat {
   /** `Content-Type` of the request. */
   readonly contentType?: string | undefined;
@@ -24,8 +24,8 @@ export interface BodyFormat {
 }
 
 /**
- * Reads a request's stream and puts the bytes back where HTTP/1 allows it, so that a middleware of the host's can still read
- * it; `undefined` if the stream ends early.
+ * Reads a request's stream and puts the bytes back where HTTP/1 allows it, so that the host's middleware can still read
+ * them; `undefined` if the stream ends early.
  */
 export function readBytes(
   stream: Readable & { readonly complete?: boolean },
@@ -46,7 +46,7 @@ export function readBytes(
         if (length > MAX_BYTES) return end(new UnreadableBody(TOO_LONG_MESSAGE));
       }
       if (!(stream instanceof IncomingMessage))
-        stream.read(); // at its end, says so
+        stream.read(); // makes a stream at its end emit `end`
       else if (stream.complete) {
         const bytes = Buffer.concat(chunks);
         if (length > 0) stream.unshift(stream.readableEncoding ? bytes.toString(stream.readableEncoding) : bytes);
@@ -63,7 +63,7 @@ const TOO_LONG_MESSAGE = `must have at most ${MAX_BYTES.toLocaleString('en')} by
 
 /**
  * The fields of a body. Unless it is multipart, its content decides: JSON if it begins like an object or a list, otherwise a
- * form. A field that comes twice is a list. The length is that of the text, in bytes.
+ * form. The value of a field that occurs more than once is a list. `bytes` is the length after decompression.
  */
 export async function parseBytes(
   body: Uint8Array | string,
@@ -83,7 +83,7 @@ export async function parseBytes(
     if (content.toString('latin1').split(/content-disposition/i, MAX_PARTS + 2).length > MAX_PARTS + 1)
       return unreadable(`must have at most ${MAX_PARTS} parts`);
     try {
-      // Deprecated for what it keeps in memory, which is no more than a body has here.
+      // Deprecated because it keeps the whole form in memory; here, the size of a body is limited.
       // eslint-disable-next-line @typescript-eslint/no-deprecated
       const form = await new Response(new Uint8Array(content), { headers: { 'content-type': contentType } }).formData();
       return { fields: collectFields(form), bytes };
@@ -105,7 +105,10 @@ export async function parseBytes(
 const TOKEN_PATTERN = /"(?:[^"\\]|\\.)*"?|[[\]{}]|-?\d[\d.eE+-]*/gs;
 const PLAIN_NUMBER_PATTERN = /^-?\d+(\.\d+)?$/;
 
-/** A field's number that would not be written as it was sent is text: `100.00` would become 100, and a long one lose digits. */
+/**
+ * Turns the number of a field into text if it would otherwise not be written as it was sent: `100.00` would become 100, and
+ * a long number would lose digits.
+ */
 function withNumbersAsText(json: string): string {
   if (!/:\s*-?\d/.test(json)) return json;
   let depth = 0;
@@ -151,8 +154,8 @@ function* pairsOf(form: Buffer, contentType: string): Generator<[string, string]
 }
 
 /**
- * A loop, since a regular expression would take seconds for a body of blanks. Not `trim`, which also removes the byte A0, the
- * last one of some characters in UTF-8.
+ * A loop, since a regular expression would take seconds for a body of blanks. Not `trim`, which also removes the byte A0,
+ * which is the last byte of some characters in UTF-8.
  */
 function trimmed(form: Buffer): Buffer {
   let [start, end] = [0, form.length];
@@ -167,7 +170,8 @@ function isBlank(byte: number | undefined): boolean {
 }
 
 /**
- * Decodes percent signs and plus signs to bytes, in the form's charset. A loop, since a body may consist of nothing else.
+ * Decodes percent signs and plus signs to bytes, in the form's charset. A loop, since a body may consist of these signs
+ * alone.
  */
 function percentDecode(part: string): Uint8Array {
   const bytes = Buffer.from(part, 'latin1');
@@ -200,7 +204,7 @@ function collectFields(pairs: Iterable<readonly [string, unknown]>): object {
   for (const [name, value] of pairs) {
     count += 1;
     if (count > MAX_FIELDS) return new UnreadableBody(`must have at most ${MAX_FIELDS.toLocaleString('en')} fields`);
-    // A file is no field of the specification.
+    // The specification has no field that is a file.
     if (typeof value !== 'string') continue;
     const list = lists.get(name);
     if (list) list.push(value);

@@ -74,7 +74,7 @@ Exit codes: 0 success, 1 failure or findings, 2 invalid command line or configur
 export class UsageError extends PaymentAcceptanceError {
   readonly code = 'usage';
 
-  /** @param next what to run or do next, where that is not to read the help */
+  /** @param next what to run or do next; default: read the help */
   constructor(
     message: string,
     readonly next?: string,
@@ -107,7 +107,7 @@ const OPTIONS = {
   'dry-run': { type: 'boolean' },
 } satisfies ParseArgsConfig['options'];
 
-/** Options of every command but `init`, which reads no configuration. */
+/** Options of every command except `init`, which takes only `--json`. */
 const COMMON_OPTIONS = ['data-source', 'config', 'env-file', 'json'];
 
 /** Each command's own options, and the name of its one operand. */
@@ -137,7 +137,7 @@ export type CommandName = keyof typeof COMMANDS;
 
 export interface Arguments {
   readonly command: CommandName;
-  /** Empty if the command takes none. */
+  /** Empty if the command takes no operand. */
   readonly operand: string;
   readonly values: Readonly<ReturnType<typeof parse>['values']>;
 }

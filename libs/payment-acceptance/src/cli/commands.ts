@@ -14,7 +14,7 @@ import { printFields, printJson, type Output } from './output.js';
 /** Runs a command with the module's services. @returns the exit code */
 export type Command = (context: INestApplicationContext, invocation: Arguments, output: Output) => Promise<number>;
 
-/** Exits with 1 unless all is well. */
+/** Exits with 1 unless the module is healthy. */
 export const status: Command = async (context, { values }, output) => {
   const { payments } = await context
     .get(PaymentHealthIndicator)
@@ -111,7 +111,7 @@ export const retireConsumer: Command = async (context, { values }, output) => {
 export function instantOf(option: string, text: string | undefined): Date | undefined {
   if (text === undefined) return undefined;
   const instant = new Date(text);
-  // Without a zone it would depend on the machine's time zone.
+  // Without a zone, the result would depend on the machine's time zone.
   if (!/T.*(Z|[+-]\d\d:?\d\d)$/i.test(text) || Number.isNaN(instant.getTime())) {
     throw new UsageError(
       `${option}: must be a time with a time zone, such as 2026-11-21T00:00:00Z, not "${shownText(text)}".`,
@@ -134,7 +134,7 @@ export const importFile: Command = async (context, { operand, values }, output) 
   const bills = isLog ? [] : await readBills(operand);
   const report =
     logged ??
-    (await imports.importBills(shop === undefined ? bills : bills.map((bill) => inShop(bill, shop)), options));
+    (await imports.importBills(shop === undefined ? bills : bills.map((bill) => withDefaultShop(bill, shop)), options));
   if (values.json) printJson(output, report);
   else {
     const { dryRun, imported, present, refused } = report;
@@ -152,7 +152,7 @@ export const importFile: Command = async (context, { operand, values }, output) 
 };
 
 /** Sets the shop of a bill that names none. */
-function inShop(bill: BillToImport, shop: string): BillToImport {
+function withDefaultShop(bill: BillToImport, shop: string): BillToImport {
   return typeof bill === 'object' && (bill as object | null) !== null ? { shop, ...bill } : bill;
 }
 
@@ -168,7 +168,7 @@ async function readBills(file: string): Promise<BillToImport[]> {
 }
 
 /**
- * The named operator, else the user who runs the command.
+ * The operator named on the command line, else the system user who runs the command.
  * @throws UsageError
  */
 export function operatorOf(operator: string | undefined): string {
@@ -177,7 +177,7 @@ export function operatorOf(operator: string | undefined): string {
   try {
     return `cli:${userInfo().username}`;
   } catch {
-    // In a container the user id may have no name.
+    // In a container, the user id may have no user name.
     return 'cli';
   }
 }

@@ -12,7 +12,7 @@ import type { CommandLine } from './environment-file.js';
 import { optionsOf, storageOf } from './host.js';
 import { printJson, type Output } from './output.js';
 
-/** Exits with 1 if the service behaves differently than expected. */
+/** Exits with 1 if anything differs from what is expected. */
 export const doctor: Command = async (context, { values }, output) => {
   const findings = await context.get(PaymentDoctor).examine(values.shop);
   const options = context.get<ResolvedOptions>(RESOLVED_OPTIONS, { strict: false });
@@ -62,7 +62,7 @@ function report(findings: readonly DoctorFinding[], { options, routes, json }: R
   return findings.some(({ verdict }) => verdict === 'different') ? 1 : 0;
 }
 
-/** Prints the conclusions last. A refused token is not the service's fault. */
+/** Prints the conclusions last. Says separately if a token is refused, since that is not the service's fault. */
 function printSummary(findings: readonly DoctorFinding[], { out }: Output): void {
   const count = (verdict: DoctorVerdict): number => findings.filter((finding) => finding.verdict === verdict).length;
   out(

@@ -20,7 +20,7 @@ export function loadEnvironmentFiles({ values }: Pick<Arguments, 'values'>, env:
   if (!values['env-file'] && files.some((file) => !existsSync(file))) return `${files[0]} (which does not exist)`;
   for (const file of files) {
     try {
-      // Some editors on Windows begin a file with a byte order mark, which parseEnv takes for a part of the first name.
+      // Some Windows editors begin a file with a byte order mark, which parseEnv would take for part of the first name.
       const read = parseEnv(readFileSync(file, 'utf8').replace(/^\uFEFF/, ''));
       for (const [name, value] of Object.entries(read)) env[name] ??= value;
     } catch (error) {

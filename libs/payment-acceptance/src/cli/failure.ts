@@ -18,12 +18,12 @@ import {
 import { UsageError } from './arguments.js';
 import type { CommandLine } from './environment-file.js';
 
-/** How a command failed, as both text and `--json` say it. */
+/** How a command failed, as text and `--json` both report it. */
 export interface Failure {
-  /** Stable name: that of the module's error, else `database-error`, `timeout` or `unexpected`. */
+  /** Stable name: the code of the module's error, else `database-error`, `timeout` or `unexpected`. */
   readonly code: string;
   readonly message: string;
-  /** The command to run next, or what to do before. One line. */
+  /** The command to run next, and what to do before it, if anything. One line. */
   readonly next: string;
   /** 2 if the command line or the configuration is wrong, otherwise 1. */
   readonly exitCode: 1 | 2;
@@ -31,7 +31,7 @@ export interface Failure {
 
 const PROGRAM = 'npx payment-acceptance';
 
-/** What a command was given. */
+/** The command line of a failed command. */
 export interface Situation {
   /** The command line as it was typed. */
   readonly args: readonly string[];
@@ -39,7 +39,7 @@ export interface Situation {
   readonly invocation: CommandLine | undefined;
 }
 
-/** The data source cannot connect: no server, or one that refuses. */
+/** The data source cannot connect: there is no server, or the server refuses. */
 export class DatabaseUnreachableError extends PaymentAcceptanceError {
   readonly code = 'database-unreachable';
 

@@ -24,7 +24,7 @@ export async function importHostFile(option: string, name: string): Promise<unkn
   }
 }
 
-/** Decided as Node does, so that loaders for either kind of file find it. */
+/** Whether the file is an ES module, decided as Node decides it, so that a loader for either kind of module gets it. */
 function isModule(file: string): boolean {
   if (/\.[mc][jt]s$/.test(file)) return /\.m[jt]s$/.test(file);
   for (let folder = path.dirname(file); ; folder = path.dirname(folder)) {
@@ -41,7 +41,7 @@ function isModule(file: string): boolean {
  */
 export async function importDataSource(file: string): Promise<DataSource> {
   const exported = await importHostFile('--data-source', file);
-  // By its mark: the host's file may have another copy of TypeORM, and there may be none here.
+  // Recognized by TypeORM's own mark: the host's file may use another copy of TypeORM, and none may be installed here.
   const isDataSource = (value: unknown): value is DataSource =>
     isObject(value) && (value as Record<string, unknown>)['@instanceof'] === Symbol.for('DataSource');
   const candidates = isObject(exported) && !isDataSource(exported) ? Object.values(exported) : [exported];
@@ -65,7 +65,7 @@ async function awaitExports(exports: readonly unknown[]): Promise<unknown[]> {
   }
 }
 
-/** How to load a file that Node itself cannot. tsx emits no types of decorated properties, which TypeORM may need. */
+/** How to load a TypeScript file. TypeORM may need the types of decorated properties, which tsx does not emit. */
 function forTypeScript(option: string, file: string): string {
   const compiled = path.basename(file).replace(/ts$/, 'js');
   return (

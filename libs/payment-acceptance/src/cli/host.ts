@@ -75,7 +75,7 @@ async function connect(dataSource: DataSource): Promise<void> {
   }
 }
 
-/** What the environment names, or the host's own option `storage`. */
+/** The database that `DATABASE_URL` names, else the host's own option `storage`; `undefined` if there is neither. */
 export async function storageOf(
   { values: { config } }: CommandLine,
   env: NodeJS.ProcessEnv,
@@ -139,7 +139,7 @@ export async function optionsOf(file: string | undefined, env: NodeJS.ProcessEnv
   try {
     options = await givenBy(exported);
   } catch (error) {
-    // A factory of the host's may throw what the module's own checks throw.
+    // The host's function may run the module's own checks, whose errors already say what is wrong.
     if (error instanceof PaymentAcceptanceError) throw error;
     throw new UsageError(`--config: ${describeError(error)}`);
   }
@@ -172,7 +172,7 @@ function loggerTo({ err }: Output): LoggerService {
     log: () => undefined,
     warn: write,
     error(message: unknown, ...optionalParams: unknown[]) {
-      // What stops the start is reported as the command's own failure.
+      // An error that prevents startup is reported as the command's own failure.
       if (optionalParams.at(-1) !== 'ExceptionHandler') write(message);
     },
     fatal: write,

@@ -21,10 +21,10 @@ const WHERE_ORDER = 'WHERE id = $1 AND amount = $2 AND currency = $3';
 const MARK_PAID = `UPDATE orders SET status = 'paid' ${WHERE_ORDER} AND status = 'pending'`;
 const ADD_NOTE = `UPDATE orders SET note = $4 ${WHERE_ORDER}`;
 
-/** `?` takes the values in the order of the text. */
+/** With `?`, the values are taken in the order in which the placeholders appear in the text. */
 const withQuestionMarks = (text: string): string => text.replace(/\$\d/g, '?');
 
-/** In the order in which they are looked for: each layer before those that it may be built on. */
+/** In the order in which they are looked for: each layer comes before the layers that it may be built on. */
 export const LAYERS: readonly PrintedLayer[] = [
   {
     package: '@prisma/client',

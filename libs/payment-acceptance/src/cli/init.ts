@@ -7,7 +7,7 @@ import { printJson, type Output } from './output.js';
 
 type Ranges = Readonly<Record<string, string>>;
 
-/** A package.json, as far as it is read here. */
+/** The fields of a package.json that are read here. */
 interface Manifest {
   readonly version?: string;
   readonly type?: string;
@@ -38,7 +38,7 @@ const PACKAGE_MANAGERS = {
  * Prints what an application adds to take payments: packages, lines, variables. Reads its package.json and the name of its lockfile,
  * and changes nothing. Needs none of the packages that the module is built on: they may not be installed yet.
  *
- * @returns the exit code: 1 if the folder is none of a NestJS application
+ * @returns the exit code: 1 if the folder is not that of a NestJS application
  */
 export function init({ values }: Arguments, folder: string, output: Output): number {
   const host = manifestIn(folder);
@@ -91,7 +91,10 @@ function managerOf(folder: string): (typeof PACKAGE_MANAGERS)[keyof typeof PACKA
 /** The packages that handlers need in an application without another data layer. */
 const TYPEORM_PACKAGES = ['@nestjs/typeorm', 'typeorm'];
 
-/** Names every package that the application does not, in the version that fits its NestJS: yarn installs no peers, and npm newer ones. */
+/**
+ * Names every package that the application does not declare, in the version that fits its NestJS. Needed because yarn does
+ * not install peer dependencies, and npm would install newer versions.
+ */
 function installCommands(
   folder: string,
   declared: Ranges,
@@ -128,7 +131,7 @@ function installCommands(
   ];
 }
 
-/** `^11.0.0 || ^12.0.0`: each belongs to a major version of NestJS, in the same order. */
+/** Splits `^11.0.0 || ^12.0.0`. Each alternative belongs to one major version of NestJS, in the same order for all peers. */
 function alternatives(range = ''): string[] {
   return range.split('||').map((alternative) => alternative.trim());
 }
@@ -150,7 +153,7 @@ function layerOf(declared: Ranges): PrintedLayer | undefined {
   return LAYERS.find((layer) => declared[layer.package] !== undefined);
 }
 
-/** A pool is created when its file is imported, before `.env` is read. */
+/** For layers: an application creates its pool when the pool's file is imported, before `.env` is read. */
 const POOL_NOTE = '. A pool of your own that reads it needs node --env-file=.env, because the pool is created earlier';
 
 function editsFor({ type }: Manifest, declared: Ranges): Edit[] {

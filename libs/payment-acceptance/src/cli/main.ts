@@ -15,6 +15,6 @@ const output = {
   err: (text: string) => void process.stderr.write(text),
 };
 void start(process.argv.slice(2), process.env, output).then((code) => {
-  // Exits once everything is written: a host's files may leave open what they have opened, such as a pool.
+  // Exits explicitly, after everything is written: the host's files may have left something open, such as a pool.
   writeResult('', () => process.stderr.write('', () => process.exit(code)));
 });

@@ -5,7 +5,7 @@ import type { CommandLine } from './environment-file.js';
 import { schemaOf, withDatabase } from './host.js';
 import { printJson, type Output } from './output.js';
 
-/** Needs no shop: a deployment may have the database's address only. */
+/** Needs no shop, because a deployment may know only the database's address. */
 export function migrate(invocation: CommandLine, env: NodeJS.ProcessEnv, output: Output): Promise<number> {
   const { values } = invocation;
   const dryRun = values['dry-run'] === true;

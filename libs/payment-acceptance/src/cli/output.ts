@@ -2,8 +2,8 @@ import { inspect } from 'node:util';
 import { shownText, NON_PRINTING_PATTERN } from '../common/text.js';
 
 /**
- * Where a command writes: results to `out`, all else to `err`. A terminal obeys control characters, and order ids are
- * untrusted text: external text goes through {@link shownText}, and JSON documents through {@link jsonText}.
+ * Where a command writes: results to `out`, everything else to `err`. A terminal obeys control characters, and texts such as
+ * order ids are untrusted. So external text goes through {@link shownText}, and JSON documents through {@link jsonText}.
  */
 export interface Output {
   readonly out: (text: string) => void;
@@ -17,7 +17,7 @@ export function printJson({ out }: Output, document: unknown): void {
 /** JSON without any character that a terminal would obey. */
 export function jsonText(value: unknown, indent = 0): string {
   const text = JSON.stringify(value, null, indent);
-  // JSON.stringify escapes only the control characters below the space.
+  // JSON.stringify escapes only control characters below U+0020.
   return text.replace(NON_PRINTING_PATTERN, (character) =>
     character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
@@ -29,7 +29,7 @@ export function printFields({ out }: Output, fields: Readonly<Record<string, unk
   for (const [name, value] of Object.entries(fields)) out(`${name.padEnd(width)}  ${formatValue(value)}\n`);
 }
 
-/** A record of RFC 4180. Text that a spreadsheet would take for a formula is prefixed with an apostrophe; numbers are not. */
+/** A CSV record (RFC 4180). Text that a spreadsheet would take for a formula gets an apostrophe in front; numbers do not. */
 export function csvLine(values: readonly (string | null)[]): string {
   return `${values.map((value) => quoteCsv(value ?? '')).join(',')}\r\n`;
 }

@@ -35,8 +35,8 @@ function lineOf(row: StatementComparison): string {
 }
 
 /**
- * Prints a day's or a statement's payments, as CSV row by row, with the totals on standard error. Exits with 1 on a difference or an
- * unreadable line.
+ * Prints the payments of a day or of a statement, as CSV row by row, with the totals on standard error. Exits with 1 if
+ * there is a difference, an unreadable line, or a shop that could not be reconciled.
  */
 export const reconcile: Command = async (context, invocation, output) => {
   const { day, against, followed = false, shop, json = false } = invocation.values;
@@ -49,8 +49,8 @@ export const reconcile: Command = async (context, invocation, output) => {
       ? compareFile(context, invocation, unreadable, output)
       : context.get(PaymentReconciliation).reconcile({ day, followed, ...(shop !== undefined && { shop }) });
   /**
-   * Printed only once all have been read, since an error's document has no rows; one by one, since a million do not fit into
-   * one string.
+   * JSON rows are printed only after all have been read, because the document of an error has no rows. They are printed one
+   * by one, because a million rows do not fit into one string.
    */
   const rows: string[] = [];
   const totals = new Map<string, ReconciliationTotal>();

@@ -6,12 +6,12 @@ import { UsageError } from './arguments.js';
 import { instantOf, operatorOf, type Command } from './commands.js';
 import { jsonText, printJson, type Output } from './output.js';
 
-/** Writes the bills that postbacks name to a file, for a person to confirm. */
+/** Schedules the checks, and writes the bills that only postbacks name to a file, for a person to confirm. */
 export const recover: Command = async (context, { values }, output) => {
   const since = instantOf('--since', values.since);
   if (!since) throw new UsageError('Specify since when commits may be missing: --since 2026-11-21T00:00:00Z.');
   const { out, shop, 'dry-run': dryRun = false } = values;
-  // Never overwrite it: a person may have confirmed bills in it.
+  // An existing file is never overwritten: a person may have confirmed bills in it.
   if (out !== undefined && existsSync(out)) throw new UsageError(`--out: ${out} already exists: choose a new file.`);
   const report = await context.get(PaymentRecovery).recover({
     since,

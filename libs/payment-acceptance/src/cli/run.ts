@@ -55,7 +55,7 @@ async function perform(invocation: CommandLine, env: NodeJS.ProcessEnv, output: 
   return withModule(invocation, env, output, (context) => COMMANDS[command](context, invocation, output));
 }
 
-/** Standard output has nothing but one JSON document with `--json`, even if the command line cannot be read. */
+/** With `--json`, standard output gets exactly one JSON document, even if the command line cannot be read. */
 function fail(error: unknown, situation: Situation, output: Output): number {
   const { exitCode, message, next, code } = failureOf(error, situation);
   if (situation.args.includes('--json')) printJson(output, { error: { code, message, next } });

@@ -4,8 +4,9 @@ import { init } from './init.js';
 import { printJson, type Output } from './output.js';
 
 /**
- * Runs a command line in a process of its own. Loads the module only for the commands that need it: help and `init` come before the
- * packages that it stands on are installed, and the others say in a sentence which one is missing.
+ * Runs a command line in a process of its own. Loads the module only for the commands that need it: help and `init` must
+ * work before the packages that the module needs are installed. The other commands say in one sentence which package is
+ * missing.
  *
  * @returns the exit code
  */
@@ -27,7 +28,7 @@ export async function start(args: readonly string[], env: NodeJS.ProcessEnv, out
   return run(args, env, output);
 }
 
-/** `undefined` if they ask for help; `run` says what is invalid. */
+/** `undefined` if the command line asks for help. If it is invalid, `run` says why. */
 function argumentsOf(args: readonly string[]): Arguments | 'invalid' | undefined {
   try {
     return readArguments(args);

@@ -16,9 +16,9 @@ const STATUSES: readonly string[] = ['NEW', 'PROCESS', 'SUCCESS', 'FAIL'] satisf
 
 /**
  * Reads the payments of a statement one by one: CSV with the columns of {@link STATEMENT_HEADER}, in this order.
- * @param timeZone time zone of times without one
- * @param unreadable called for each line that is no payment
- * @throws UsageError if the file cannot be read, or has other columns
+ * @param timeZone time zone for times that state none
+ * @param unreadable called for each line that cannot be read as a payment
+ * @throws UsageError if the file cannot be read, is empty, or has other columns
  */
 export async function* readStatement(
   file: string,
@@ -50,7 +50,7 @@ export async function openStatement(file: string): Promise<FileHandle> {
   }
 }
 
-/** The fields of a line, each as it is or in quotes (RFC 4180); none has a line break. Empty if the quotes do not match. */
+/** The fields of a line, with or without quotes (RFC 4180), but without line breaks. Empty if the quotes do not match. */
 function valuesOf(line: string): string[] {
   const fields = [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,"]*))/g)];
   if (fields.map(([field]) => field).join('') !== line) return [];

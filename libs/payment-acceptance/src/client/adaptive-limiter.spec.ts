@@ -34,9 +34,9 @@ function simulate(service: Service, perSecond: (second: number) => number, secon
     for (; arrived >= 1; arrived -= 1) waiting += 1;
     for (const limiter of limiters) {
       start = Math.max(start, now - 1_000);
-      const tokens = Math.floor(((now - start) / 1_000) * limiter.perSecond);
+      const tokens = Math.floor(((now - start) / 1_000) * limiter.requestsPerSecond);
       const taken = Math.min(limiter.free, waiting, tokens);
-      start += (taken * 1_000) / limiter.perSecond;
+      start += (taken * 1_000) / limiter.requestsPerSecond;
       for (let count = 0; count < taken; count += 1) {
         waiting -= 1;
         limiter.acquire();
@@ -172,7 +172,7 @@ describe('a limiter', () => {
     for (let round = 0; round < 100; round += 1) {
       const taken = limiter.free;
       expect(taken).toBeLessThanOrEqual(3);
-      expect(limiter.perSecond).toBeLessThanOrEqual(7);
+      expect(limiter.requestsPerSecond).toBeLessThanOrEqual(7);
       const ends = Array.from({ length: taken }, () => (limiter.acquire(), limiter.begin()));
       now += 100;
       for (const end of ends) {

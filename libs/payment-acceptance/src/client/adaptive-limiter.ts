@@ -11,14 +11,19 @@ export type RequestEnd =
 const INITIAL_LIMIT = 8;
 const IDLE_MS = 60_000;
 
-/** Failures count from this share of recent requests on; below it they concern single bills. */
+/**
+ * Failures reduce the limits only from this share of recent requests on; below it, they are taken to concern single bills.
+ */
 const FAILURE_THRESHOLD = 0.2;
 /** Weight of one request in that share, a moving average. */
 const SMOOTHING_FACTOR = 0.1;
 
-/** Samples per mean latency: this many, and at least half the concurrency limit. Each mean is compared with the best one. */
+/**
+ * Samples per mean latency: this many, or half the concurrency limit if that is more. Each mean is compared with the best
+ * one.
+ */
 const MIN_SAMPLES = 20;
-/** A mean latency above twice the best one plus this means that requests queue at the service. */
+/** A mean latency of more than twice the best one plus this tolerance shows that requests queue at the service. */
 const LATENCY_TOLERANCE_MS = 100;
 /** If a lower limit does not bring latency below this share of what it was, concurrency is not the cause. */
 const IMPROVEMENT_RATIO = 0.9;
@@ -26,10 +31,11 @@ const IMPROVEMENT_RATIO = 0.9;
 const MIN_PER_SECOND = 1;
 
 /**
- * Adapts one instance's concurrency and request rate for one shop's service to how it answers. Both follow AIMD, as TCP
- * does: they double with each round trip at first, rise slowly after the first congestion, and are cut by a factor when the
- * service is too slow, fails, or refuses. Instances thus converge to equal shares of the service's capacity without knowing
- * of each other. Times are in milliseconds.
+ * Adapts one instance's concurrency and request rate to how one shop's service answers. Both follow AIMD, as TCP does. At
+ * first, the concurrency doubles with each round trip, and the rate each second; after the first congestion, both rise
+ * slowly. Both are cut by a factor when the service fails or refuses, and the concurrency also when it is too slow.
+ * Instances thus converge to equal shares of the service's capacity without knowing of each other. Times are in
+ * milliseconds.
  */
 export class AdaptiveLimiter {
   private places = 0;
@@ -43,9 +49,11 @@ export class AdaptiveLimiter {
   /** The rate doubles each second up to this value. */
   private rateThreshold = Infinity;
   private rateRaisedAt: number;
-  /** When the limits were last cut. Failures of requests that began before it cut nothing again. */
+  /** When the limits were last cut. Failures of requests that began earlier cut nothing again. */
   private cutAt = -Infinity;
-  /** Whether a request that began after the cut was answered. Cuts without one between them belong to one outage. */
+  /**
+   * Whether a request that began after the cut was answered. Cuts without such an answer between them belong to one outage.
+   */
   private answeredSinceCut = true;
   private down = false;
   private pausedUntil = -Infinity;
@@ -85,7 +93,7 @@ export class AdaptiveLimiter {
   }
 
   /** Maximum requests a second at present, as a whole number. */
-  get perSecond(): number {
+  get requestsPerSecond(): number {
     return Math.max(MIN_PER_SECOND, Math.floor(this.rate));
   }
 

@@ -71,7 +71,10 @@ export function readPaymentList(fields: Fields, timeZone: string): PaymentList {
   return { payments, problems };
 }
 
-/** Some serializers write an empty list as `null`, and PHP one with gaps as an object with numbers for names (assumed). */
+/**
+ * Some serializers write an empty list as `null`, and PHP writes a list with gaps as an object with numbers for names
+ * (assumed).
+ */
 export function listOf(data: unknown): unknown {
   if (data === null) return [];
   const names = isRecord(data) ? Object.keys(data) : [];
@@ -87,9 +90,9 @@ function hasInvalidBillId({ bill_id: value }: Fields): boolean {
 const PAGING_FIELDS = ['meta', 'pagination', 'paging', 'links', '_links'];
 
 /**
- * The next page of a list of payments (not shown in section 4.2; assumed, after what others publish): its query without the
- * bill's id; `null` if there is one but nothing leads to it; `undefined` on the last page. A page at another host or path is
- * not requested, since the request carries the token.
+ * The next page of a list of payments (not shown in section 4.2; assumed, after what other services publish): its query
+ * without the bill's id; `null` if there is a next page but nothing leads to it; `undefined` on the last page. A page at
+ * another host or path is not requested, since the request carries the token.
  * @param pageUrl the address of this page
  */
 export function nextPage(fields: Fields, pageUrl: URL): string | null | undefined {
@@ -105,7 +108,7 @@ export function nextPage(fields: Fields, pageUrl: URL): string | null | undefine
   if (typeof address === 'string' && address !== '') return sameHost(address, pageUrl);
   const token = first('next_page_token', 'nextPageToken');
   const number = (...names: string[]): number => Number(first(...names) ?? NaN);
-  // The first page is 1, or 0.
+  // The first page may have the number 1, 0 or none.
   const page = number('current_page', 'page') || 1;
   const total = number('total', 'total_count', 'totalCount');
   const offset = number('offset', 'skip');
@@ -159,8 +162,8 @@ function readPayment(paymentId: PaymentId, item: Fields, timeZone: string): Repo
 const MESSAGE_FIELDS = ['message', 'error_message', 'error', 'errors'];
 
 /**
- * Extracts the message from any error body: a field of {@link MESSAGE_FIELDS}, `error_code`, plain text, HTML, or nothing. `hide` runs
- * before the message is truncated, so that no part of a secret survives.
+ * Extracts the message from any error body: a field of {@link MESSAGE_FIELDS}, `error_code`, plain text, HTML, or nothing.
+ * `redact` runs before the message is truncated, so that no part of a secret survives.
  */
 export function readMessage(body: string, redact = (line: string): string => line): string | undefined {
   const text = body.slice(0, MAX_ERROR_TEXT);
@@ -210,7 +213,7 @@ function readCard(value: unknown): string | null {
   });
 }
 
-/** `Y-m-d H:i:s` (section 2.3, documented), local time of the zone (an option, assumed UTC). */
+/** `Y-m-d H:i:s` (section 2.3, documented), local time of the zone (an option; UTC is assumed). */
 function readInstant(text: string, timeZone: string): Date | null {
   const match = /^(\d{4})-(\d{2})-(\d{2}) (\d{2}):(\d{2}):(\d{2})$/.exec(text);
   if (!match) return null;

@@ -18,7 +18,7 @@ describe('a request beside the checks of a shop', () => {
     clock = new ManualPaymentClock();
     const client = { readPaymentList: () => answer() } as unknown as PaymentServiceClient;
     requests = new CheckRequests(client, clock, { checks: { concurrency: 3 } } as ResolvedOptions);
-    requests.perSecond(SHOP);
+    requests.requestsPerSecond(SHOP);
   });
 
   const fail = (status: number, retryAfterMs?: number): Promise<unknown> => {

@@ -17,7 +17,7 @@ export interface CheckWorkload {
   /** Maximum requests in flight. */
   readonly limit: number;
   /** Maximum requests a second. */
-  readonly perSecond: number;
+  readonly requestsPerSecond: number;
   /** End of the pause that the service has asked for (ISO 8601, UTC); `null` without one. */
   readonly pausedUntil: string | null;
 }
@@ -29,8 +29,9 @@ const MAX_POSTPONED = 1_000;
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
 /**
- * Limits this instance's requests for the payments of bills, shop by shop. A shop gets at most half of the concurrency if
- * there are others, so that one whose service hangs leaves the rest to them, and no more than its service can take.
+ * Limits this instance's requests for the payments of bills, shop by shop. If there are several shops, each gets at most
+ * half of the concurrency, so that a shop whose service hangs leaves the rest to the others. No shop gets more than its
+ * service can take.
  */
 @Injectable()
 export class CheckRequests {
@@ -69,21 +70,21 @@ export class CheckRequests {
   }
 
   /** How many requests a second the shop's service can take, up to the limit in the shop's settings. */
-  perSecond({ name, requestsPerSecond }: Shop): number {
+  requestsPerSecond({ name, requestsPerSecond }: Shop): number {
     const existing = this.limiters.get(name);
     const { concurrency } = this.options.checks;
     const limiter = existing ?? new AdaptiveLimiter(concurrency, requestsPerSecond, () => this.clock.elapsed());
     if (existing) existing.maxPerSecond = requestsPerSecond;
     else this.limiters.set(name, limiter);
-    return limiter.perSecond;
+    return limiter.requestsPerSecond;
   }
 
   /** Shops with a request in the last minute. */
   workload(): CheckWorkload[] {
     return [...this.limiters]
       .filter(([, limiter]) => !limiter.isIdle)
-      .map(([shop, { running, maxConcurrency, perSecond, pauseLeftMs }]) => ({
-        ...{ shop, running, perSecond },
+      .map(([shop, { running, maxConcurrency, requestsPerSecond, pauseLeftMs }]) => ({
+        ...{ shop, running, requestsPerSecond },
         limit: maxConcurrency,
         pausedUntil: pauseLeftMs === 0 ? null : new Date(this.clock.now().getTime() + pauseLeftMs).toISOString(),
       }))
@@ -101,7 +102,7 @@ export class CheckRequests {
     this.limiters.get(shop)?.release();
   }
 
-  /** Remembers a bill whose check got no answer, and which now waits for its backoff. */
+  /** While the service is down, remembers a bill whose check got no answer and which now waits out its backoff. */
   notePostponed({ shop, intentId }: ClaimedBill): void {
     if (!this.limiters.get(shop)?.isDown) return;
     const bills = this.postponed.get(shop) ?? [];
@@ -117,7 +118,7 @@ export class CheckRequests {
     return [...new Set(bills)];
   }
 
-  /** Requests a bill's payments once: the schedule is the retry, and no lease may expire during a backoff. */
+  /** Requests a bill's payments once: the schedule repeats the check, since a lease might expire during a backoff here. */
   async read(shop: Shop, { billId }: ClaimedBill, signal: AbortSignal): Promise<PaymentList> {
     const end = this.limiters.get(shop.name)?.begin();
     try {

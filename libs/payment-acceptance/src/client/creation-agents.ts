@@ -3,7 +3,10 @@ import https from 'node:https';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** By then a server that closes a connection after its answer, without saying so in it, has closed it (assumed). */
+/**
+ * Pause before a connection is used again. A server that closes it after its answer, without announcing that, has done so by
+ * the end of the pause (assumed).
+ */
 const CLOSE_GRACE_MS = 100;
 
 /**
@@ -37,8 +40,9 @@ export class CreationAgents {
   }
 
   /**
-   * Before a creation, drops the kept connections that are not as their last answers left them. Handles first what this
-   * machine has already received: the current turn of the event loop may be past its I/O phase, hence two turns.
+   * Before a creation, drops the kept connections that are too old or no longer as their last answers left them. First lets
+   * the event loop handle what this machine has already received: the current turn of the event loop may be past its I/O
+   * phase, hence two turns.
    */
   async destroyStale(): Promise<void> {
     if (this.freeSockets().length === 0) return;
@@ -68,7 +72,7 @@ export class CreationAgents {
     const [takeBack] = agent.listeners('free') as [(socket: Socket, options: object) => void];
     agent.off('free', takeBack).on('free', (socket: Socket, options: object) => {
       this.idle.set(socket, { since: this.now(), bytesRead: socket.bytesRead });
-      // The agent handles the errors of connections that it has, and requests those of theirs.
+      // Otherwise the agent, or the request that uses the connection, handles its errors; during the pause nobody does.
       const ignore = (): void => undefined;
       socket.unref().on('error', ignore);
       setTimeout(() => {

@@ -43,7 +43,7 @@ export interface RequestControl {
 }
 
 export interface CreationControl extends RequestControl {
-  /** After this reading of the clock's `elapsed()`, no attempt begins. Default: none. */
+  /** No attempt begins once the clock's `elapsed()` is above this. Default: no limit. */
   readonly beginBefore?: number;
 }
 
@@ -57,7 +57,7 @@ interface Exchange<T> {
 
 type ReadList = (fields: Fields, timeZone: string) => PaymentList;
 
-/** A page of a list, and how it goes on; see `nextPage`. */
+/** A page of a list, and how the list goes on; see `nextPage`. */
 interface ListPage extends PaymentList {
   readonly next: string | null | undefined;
 }
@@ -92,16 +92,16 @@ export class PaymentServiceClient implements OnApplicationShutdown {
   }
 
   /**
-   * `POST {base_url}/api/v1/bill/create` (section 4.1). Retried only while the request provably never left.
+   * `POST {base_url}/api/v1/bill/create` (section 4.1). Retried only if the request provably never left.
    * @throws PaymentServiceError
    */
   createBill(shop: Shop, fields: BillFields, control: CreationControl = {}): Promise<CreatedBill> {
     return this.exchange(shop, control, {
       operation: 'createBill',
-      request: (as) => ({
+      request: (asShop) => ({
         method: 'POST',
-        url: `${as.apiBaseUrl}/api/v1/bill/create`,
-        fields: billFields(as, fields),
+        url: `${asShop.apiBaseUrl}/api/v1/bill/create`,
+        fields: billFields(asShop, fields),
       }),
       read: readCreatedBill,
       mayRetry: (error) =>
@@ -122,7 +122,7 @@ export class PaymentServiceClient implements OnApplicationShutdown {
 
   /**
    * The same for a check: returns the readable payments and the problems of the others.
-   * @param beginWithinMs how long after the beginning a further page may be asked for. Default: as the lease of a check allows
+   * @param beginWithinMs how long after the start a further page may be requested. Default: a third of a check's lease
    */
   readPaymentList(
     shop: Shop,
@@ -134,8 +134,8 @@ export class PaymentServiceClient implements OnApplicationShutdown {
   }
 
   /**
-   * Page after page, where the list has several (assumed).
-   * @param beginWithinMs how long after the beginning a further page may be asked for
+   * Reads the list page by page, if it has several pages (assumed).
+   * @param beginWithinMs how long after the start a further page may be requested
    */
   private async list(
     shop: Shop,
@@ -175,21 +175,21 @@ export class PaymentServiceClient implements OnApplicationShutdown {
   }
 
   private page(shop: Shop, billId: string, query: string, control: RequestControl, read: ReadList): Promise<ListPage> {
-    const address = (as: Shop): URL => {
-      const url = new URL(`${as.apiBaseUrl}/api/v1/bill/payments?id=${encodeURIComponent(billId)}`);
+    const address = (asShop: Shop): URL => {
+      const url = new URL(`${asShop.apiBaseUrl}/api/v1/bill/payments?id=${encodeURIComponent(billId)}`);
       for (const [name, value] of new URLSearchParams(query)) url.searchParams.append(name, value);
       return url;
     };
     return this.exchange(shop, control, {
       operation: 'listPayments',
-      request: (as) => ({ method: 'GET', url: address(as).href }),
-      read: (fields, as) => {
+      request: (asShop) => ({ method: 'GET', url: address(asShop).href }),
+      read: (fields, asShop) => {
         const list = listOf(fields.data);
         if (Array.isArray(list) && list.length > MAX_LISTED) {
-          const details = { shop: as.name, operation: 'listPayments' } as const;
+          const details = { shop: asShop.name, operation: 'listPayments' } as const;
           throw new PaymentTooManyPaymentsError(details, `the list has more than ${MAX_LISTED} payments`);
         }
-        return { ...read(fields, as.timeZone), next: nextPage(fields, address(as)) };
+        return { ...read(fields, asShop.timeZone), next: nextPage(fields, address(asShop)) };
       },
       mayRetry: (error) =>
         error instanceof PaymentServiceNetworkError
@@ -266,7 +266,7 @@ export class PaymentServiceClient implements OnApplicationShutdown {
     }
     const isSuccess = answer.status >= 200 && answer.status < 300;
     if (answer.isCut) {
-      // The page of a proxy in front of the service is no list, whatever its content type says.
+      // A page from a proxy in front of the service is not a list, whatever its content type says.
       const isList = operation === 'listPayments' && isSuccess && /^\uFEFF?\s*\{/.test(answer.text);
       this.contacts.note(shop.apiBaseUrl, isList, this.clock.now());
       if (isList)
@@ -294,7 +294,10 @@ export class PaymentServiceClient implements OnApplicationShutdown {
   }
 }
 
-/** A payment that comes while a list is read moves the last one of a page to the next page. */
+/**
+ * Drops what an earlier page has already listed: a payment that comes while a list is read moves the last one of a page to
+ * the next page.
+ */
 function dropRepeatedPages(pages: readonly (readonly ReportedPayment[])[]): readonly ReportedPayment[] {
   if (pages[0] && pages.length === 1) return pages[0];
   const earlier = new Set<string>();

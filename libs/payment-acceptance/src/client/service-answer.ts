@@ -43,7 +43,7 @@ export function readAnswer<T>(
   }
 }
 
-/** The error that an answer with another status means. */
+/** The error for an answer with a status other than 2xx. */
 export function errorOf(
   shop: Shop,
   operation: ServiceOperation,
@@ -53,7 +53,8 @@ export function errorOf(
   const { status, text } = answer;
   const messageKey = messageOf(shop, answer);
   const details = { shop: shop.name, operation, status, messageKey };
-  // The body's shape is not shown: the key may stand beside a sentence for people, which is the message then.
+  // The specification does not show the body's shape: the key may stand beside a sentence for people, which is then the
+  // message that was read.
   const beginning = text.slice(0, MAX_ERROR_TEXT);
   const says = (key: string): boolean => messageKey?.includes(key) === true || beginning.includes(`api:error.${key}`);
   if (status === 401) return new PaymentUnauthenticatedError(details);
@@ -73,7 +74,7 @@ export function errorOf(
   );
 }
 
-/** The service could not answer now (assumed). */
+/** Whether the status means that the service cannot answer now (assumed). */
 export function isUnavailable(status: number): boolean {
   return status >= 500 || status === 408 || status === 425 || status === 429;
 }
@@ -94,7 +95,7 @@ function isRefusal({ success }: Fields = {}): boolean {
   return success === false || (typeof success === 'string' && /^(false|0)$/i.test(success));
 }
 
-/** `null` and an empty text name none. Anything else may be the id of a bill that was created after all. */
+/** `null` and an empty text name no bill. Anything else may be the id of a bill that was created after all. */
 function namesBill({ bill_id: billId }: Fields = {}): boolean {
   return billId !== undefined && billId !== null && billId !== '';
 }

@@ -5,7 +5,7 @@ export interface ServiceContact {
   /** Time of the last understood answer other than 5xx, 408, 425 and 429; `null` before the first. */
   readonly lastAnswerAt: Date | null;
   readonly lastFailureAt: Date | null;
-  /** Requests without such an answer since the last one with it. */
+  /** How many requests have ended without such an answer since the last one that got it. */
   readonly failuresInARow: number;
 }
 

@@ -21,8 +21,8 @@ export abstract class PaymentServiceError extends PaymentAcceptanceError impleme
   /** What the developer or the operator can do about it. */
   readonly advice: string;
   /**
-   * Whether a bill may have been created although the call failed with this error. `false` only if the service refused the request, or
-   * it provably never left this machine (section 7, documented; the rest assumed).
+   * Whether a bill may have been created although the call failed with this error. `false` only if the service refused the
+   * request or the request provably never left this machine (section 7, documented; the rest assumed).
    */
   readonly mayHaveCreatedBill: boolean = true;
 
@@ -98,7 +98,10 @@ export class PaymentRequestRefusedError extends PaymentServiceError {
   override readonly mayHaveCreatedBill = false;
   constructor(
     details: ServiceErrorDetails,
-    /** Whether the answer says `success: false` or names an `api:error`. Any other 4xx may be that of a gateway before the service. */
+    /**
+     * Whether the answer says `success: false` or names an `api:error`. Any other 4xx may be that of a gateway in front of
+     * the service.
+     */
     readonly isFromService: boolean,
   ) {
     super(
@@ -138,7 +141,8 @@ export class PaymentServiceNetworkError extends PaymentServiceError {
     /** Short reason, for example `ECONNREFUSED` or `timeout`. */
     readonly reason: string,
     /**
-     * `false` only if no (secure) connection was established, so that the service provably saw nothing of the request.
+     * `false` only if the service provably saw nothing of the request, for example because no (secure) connection was
+     * established.
      */
     readonly mayHaveLeft: boolean,
   ) {

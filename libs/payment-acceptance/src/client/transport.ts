@@ -59,7 +59,7 @@ export class Transport {
     now: () => number,
   ) {
     this.#ofCreations = new CreationAgents(now);
-    // An instance begins with what the host has set for all of its requests: time limits, credentials, headers.
+    // The instance inherits what the host has set for all its axios requests, such as time limits, credentials and headers.
     for (const name of Object.keys(axios.defaults)) Reflect.deleteProperty(axios.defaults, name);
   }
 
@@ -87,7 +87,8 @@ export class Transport {
     };
     try {
       if (request.method === 'POST') await this.#ofCreations.destroyStale();
-      // Assume that the other side may have seen it until our own `request` says otherwise; what is aborted here is not sent.
+      // Assume that the other side may have seen the request until our own `request` function says otherwise; a request that
+      // has been aborted by now is not sent.
       progress.hasLeft = !limit.signal.aborted;
       const answer = await this.axios.request<unknown>(config);
       const retryAfter: unknown = answer.headers['retry-after'];
@@ -114,7 +115,7 @@ export class Transport {
     this.#ofReads.https.destroy();
   }
 
-  /** axios's own adapter, which keeps the beginning of an answer that is too large. */
+  /** axios's own adapter, wrapped to keep the beginning of an answer that is too large. */
   private createAdapter(progress: { isCut: boolean }): AxiosAdapter {
     return async (config) => {
       const answer = await getAdapter('http')({ ...config, responseType: 'stream' });
@@ -160,8 +161,8 @@ export class Transport {
 }
 
 /**
- * Aborts a request at its timeout or when the caller does. Releases the caller's signal afterwards, which may live as
- * long as the process; `AbortSignal.any` would not.
+ * Aborts a request at its timeout or when the caller does. Afterwards, releases the caller's signal, which may live as long
+ * as the process; `AbortSignal.any` would not release it.
  */
 class RequestLimit {
   exceeded = false;
@@ -203,8 +204,8 @@ function writeFirst(socket: Socket, progress: { hasLeft: boolean }): void {
 }
 
 /**
- * `multipart/form-data` (RFC 7578), whole before it is sent, so that it leaves in one write. Nobody can guess the boundary, so
- * no value contains it: that of Node's own `FormData` has 36 random bits.
+ * `multipart/form-data` (RFC 7578), built as a whole, so that it leaves in one write. Nobody can guess the boundary, so no
+ * value contains it; the boundary of Node's own `FormData` has only 36 random bits.
  */
 function multipart(fields: Readonly<Record<string, string>>): { body: Buffer; type: string } {
   const boundary = `form-${randomBytes(24).toString('base64url')}`;

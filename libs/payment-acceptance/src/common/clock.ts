@@ -35,7 +35,10 @@ export class ManualPaymentClock extends PaymentClock {
     this.ahead += ms;
   }
 
-  /** Simulates a step of the machine's clock, as by NTP or a resumed virtual machine: the database's clock and durations stay. */
+  /**
+   * Simulates a step of the machine's clock, as by NTP or in a resumed virtual machine; the database's clock and durations
+   * are not affected.
+   */
   step(ms: number): void {
     this.steppedMs += ms;
   }

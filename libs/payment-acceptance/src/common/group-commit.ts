@@ -14,7 +14,7 @@ export interface GroupCommitOptions<T, R> {
   readonly name: string;
   /** Maximum items in one batch. */
   readonly maxBatch: number;
-  /** Maximum items that wait; at most half of them for being done alone. Default unlimited. */
+  /** Maximum items that wait; at most half as many may wait to be done alone. Default unlimited. */
   readonly maxWaiting?: number;
   /** Maximum items done alone at the same time. Default unlimited. */
   readonly maxAlone?: number;
@@ -48,8 +48,8 @@ interface WaitingItem<T, R> {
  */
 export class GroupCommit<T, R> {
   /**
-   * In order of deadline; answered items are removed now and then. Not a `Set`: one that changes constantly leaves behind a
-   * chain of old tables, which keeps items in memory until a full garbage collection.
+   * In order of deadline; answered items are removed now and then. Not a `Set`, since a `Set` that changes constantly leaves
+   * behind a chain of old tables, which keeps items in memory until a full garbage collection.
    */
   private waiting: WaitingItem<T, R>[] = [];
   private open = 0;
@@ -58,7 +58,7 @@ export class GroupCommit<T, R> {
   private batchRuns = false;
   private aloneRunning = 0;
   private timer: NodeJS.Timeout | undefined;
-  /** Callers of `drained`, with the items that each still waits for. */
+  /** Callers of `drain`, with the items that each still waits for. */
   private readonly drains: { readonly awaited: Set<WaitingItem<T, R>>; readonly done: () => void }[] = [];
   private readonly context: AsyncResource;
   private readonly work: TimeLimitedWork;

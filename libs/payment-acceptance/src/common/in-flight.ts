@@ -1,6 +1,6 @@
 /**
- * Counts work in flight, and says when there is none. A count, not a `Set`: one that changes constantly leaves behind a
- * chain of old tables, which keeps ended work in memory until a full garbage collection.
+ * Counts work in flight, and says when there is none. A count rather than a `Set`: a `Set` that changes constantly leaves
+ * behind a chain of old tables, which keeps ended work in memory until a full garbage collection.
  */
 export class InFlight {
   private count = 0;

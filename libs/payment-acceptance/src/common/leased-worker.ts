@@ -12,8 +12,8 @@ export interface LeasedWork<T> {
   /** Leases at most `limit` items to this instance, and commits before any of them starts. */
   claim(limit: number): Promise<ClaimResult<T>>;
   /**
-   * Processes one item. Records expected failures itself; what it throws is unexpected. Resolves with whether it may have left
-   * work that is due, now or later: the worker polls again then.
+   * Processes one item. Records expected failures itself; what it throws is unexpected. Resolves with whether it may have
+   * left work that is due, now or later: if so, the worker polls again.
    */
   process(item: T, stopping: AbortSignal): Promise<boolean>;
   /** The fields of a log line about the item. */
@@ -29,7 +29,7 @@ export interface ClaimResult<T> {
   readonly nextMs: number | null;
   /** Whether more items may be due now, although the claim was smaller than the limit: set it if the claim has a limit of its own. */
   readonly mayBeMore?: boolean;
-  /** Whether items may be due that the claim had no place for: the worker polls again when one in flight ends. */
+  /** Whether items may be due that the claim had no place for: the worker polls again when an item in flight ends. */
   readonly isFull?: boolean;
 }
 
@@ -61,7 +61,7 @@ const END_TIMEOUT_MS = 5_000;
 export class LeasedWorker<T> {
   private readonly inFlight = new InFlight();
   private readonly stopping = new AbortController();
-  /** The context in which adopted items begin: the caller's may be in a transaction of the host's. */
+  /** The context in which adopted items begin: the caller's context may belong to a transaction of the host. */
   private readonly context = new AsyncResource('LeasedWorker');
   private loop: Promise<void> | undefined;
   /** When the last poll started. */
@@ -82,7 +82,7 @@ export class LeasedWorker<T> {
     private readonly options: LeasedWorkerOptions,
     private readonly logger: Pick<PaymentLogger, 'write'>,
   ) {
-    // Every item in flight listens to it.
+    // Every item in flight listens to this signal.
     setMaxListeners(0, this.stopping.signal);
   }
 
@@ -116,7 +116,9 @@ export class LeasedWorker<T> {
     return isRunning && !this.isFull && this.inFlight.size < this.options.concurrency;
   }
 
-  /** Starts an item that was claimed elsewhere. Resolves at once, or, if the worker is stopping, once it is released. */
+  /**
+   * Starts an item that was claimed elsewhere. Resolves at once, or, if the worker is stopping, once the item is released.
+   */
   async adopt(item: T): Promise<void> {
     const running = this.context.runInAsyncScope(() => this.begin(item));
     if (this.stopping.signal.aborted) await running;
@@ -182,7 +184,7 @@ export class LeasedWorker<T> {
       if (free <= 0) this.pollEndedAt = performance.now();
       this.isFull = claimed?.isFull ?? claimed === undefined;
       if (claimed?.mayBeMore || claimed?.items.length === free) this.pollNow();
-      // A place that became free during the claim may be what it lacked.
+      // The claim may have lacked a place that became free while it ran.
       else if (this.isFull && this.ends > ends) this.wake();
       // A wake-up during the claim may be about work that the claim missed.
       else if (this.consumeSignal()) this.wake();
@@ -197,7 +199,7 @@ export class LeasedWorker<T> {
   }
 
   private async claimed(limit: number): Promise<ClaimResult<T>> {
-    // What is due does not wait for housekeeping that fails.
+    // If housekeeping fails, due items do not wait for it.
     await this.work.maintain?.().catch((error: unknown) => this.pollFailed('Housekeeping has failed.', error));
     return this.work.claim(limit);
   }
@@ -223,8 +225,8 @@ export class LeasedWorker<T> {
   }
 
   /**
-   * Abandons a poll that does not end: only one at a time, or they would exhaust the pool. If it ends after all, its items
-   * are started, since they are leased to this instance.
+   * Abandons a poll that does not end: only one at a time, since several would exhaust the pool. If the poll ends after all,
+   * its items are started, since they are leased to this instance.
    */
   private async pollWithTimeout(polling: Promise<ClaimResult<T>>): Promise<ClaimResult<T>> {
     try {

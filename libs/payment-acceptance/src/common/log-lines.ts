@@ -2,8 +2,8 @@
 export type LogLevel = 'debug' | 'log' | 'warn' | 'error';
 
 /**
- * The level of every line that the module logs, by its code. Alerts and searches are built on codes, so one that has been
- * released keeps its name and its meaning, which docs/operations.md gives.
+ * The level of every line that the module logs, by its code. Alerts and searches are built on codes, so a released code
+ * keeps its name and meaning; docs/operations.md lists them.
  */
 export const LOG_LEVELS = {
   // Start and shutdown

@@ -76,9 +76,9 @@ const MAX_SEPARATORS = 3;
 const LETTER_OR_NUMBER_PATTERN = /[\p{L}\p{N}]/u;
 
 /**
- * Masks everything that looks like a card number: 12 to 19 digits with a valid check digit, with up to three characters
- * between digits that are neither letters nor digits. Other digits may be adjacent (`7 4111 1111 1111 1111`). Dates and
- * UUIDs stay. Digits may be of any script or width, and written as entities of HTML.
+ * Masks everything that looks like a card number: 12 to 19 digits with a valid check digit, and between any two digits up to
+ * three characters that are neither letters nor digits. Other digits may be adjacent (`7 4111 1111 1111 1111`). Dates and
+ * UUIDs stay. Digits may be of any script or width, and written as HTML entities.
  */
 export function maskCards(text: string): string {
   const digitsText = plainDigits(text);
@@ -89,10 +89,10 @@ export function maskCards(text: string): string {
   return masked === digitsText ? text : masked;
 }
 
-/** An entity of a character, or of a blank or a dash that may stand between digits. */
+/** An HTML entity: numeric, or the name of a blank or a dash that may stand between digits. */
 const ENTITY_PATTERN = /&(?:#(\d{1,7})|#x([\da-f]{1,6})|(nbsp|ensp|emsp|thinsp|shy|zwn?j|ndash|mdash|hyphen|minus));/gi;
 
-/** The text with ASCII digits in place of all others, as far as that may show a card number. */
+/** The text in which to look for card numbers: with HTML entities decoded, and ASCII digits in place of all others. */
 function plainDigits(text: string): string {
   const decoded = text.includes('&') ? text.replace(ENTITY_PATTERN, decodeEntity) : text;
   return /^[\0-\x7f]*$/.test(decoded) ? decoded : decoded.replace(/[^\P{N}0-9]/gu, (number) => plainNumber(number));
@@ -100,14 +100,16 @@ function plainDigits(text: string): string {
 
 function decodeEntity(_whole: string, decimal?: string, hexadecimal?: string): string {
   const code = decimal === undefined ? parseInt(hexadecimal ?? '20', 16) : Number(decimal);
-  // Neither a control character nor half a surrogate pair: databases reject some of them.
+  // Control characters and halves of a surrogate pair become spaces: databases reject some of them.
   return code < 32 || (code >= 0xd800 && code <= 0xdfff) || code > 0x10ffff ? ' ' : String.fromCodePoint(code);
 }
 
 /** A number of any script or form in ASCII digits, if it has a decimal value. */
 const plainNumber = memoize((number) => number.normalize('NFKC').replace(/[^\P{Nd}0-9]/gu, asciiDigit), 1_000);
 
-/** The decimal digits of each script follow one another, from 0 to 9, and no other script's stand before them. */
+/**
+ * The decimal digits of each script follow one another, from 0 to 9, and no other script's digits stand right before them.
+ */
 function asciiDigit(digit: string): string {
   const code = digit.codePointAt(0) ?? 0;
   let value = 0;
@@ -180,11 +182,14 @@ function maskDigits(digits: string): string {
   return `${digits.slice(0, 6)}******${digits.slice(-4)}`;
 }
 
-/** Where the longest card number made of whole groups ends that begins with this one, by the Luhn algorithm. */
+/**
+ * The end of the longest card number (by the Luhn algorithm) that consists of whole groups, from group `first` on: the index
+ * after its last group. `undefined` if there is none.
+ */
 function endOfCard(text: string, groups: readonly DigitGroup[], first: number): number | undefined {
   let end: number | undefined;
   let count = 0;
-  // The sums of the digits so far where every second one is doubled: where the last is not, and where it is.
+  // The Luhn sums of the digits so far: with the last digit not doubled, and with it doubled.
   let single = 0;
   let doubled = 0;
   for (let index = first; index < groups.length; index += 1) {

@@ -5,7 +5,7 @@
 export const NON_PRINTING_PATTERN = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 const BLANK_PATTERN = new RegExp(`[\\s${NON_PRINTING_PATTERN.source.slice(1)}+`, 'gu');
 
-/** One line without control characters or lone surrogates, safe for any log, header or database column. */
+/** One line without control characters or lone surrogates, safe for any log or database column. */
 export function cleanLine(text: string): string {
   return text.replace(BLANK_PATTERN, ' ').trim().toWellFormed();
 }

@@ -15,7 +15,7 @@ export class KeyedQueue {
     const before = this.last.get(key);
     let end = (): void => undefined;
     const ownTurn = new Promise<void>((resolve) => (end = resolve));
-    // A caller that gives up passes its turn on when it comes.
+    // A caller that gives up passes its turn on when the turn comes.
     const tail = before ? before.then(() => ownTurn) : ownTurn;
     this.last.set(key, tail);
     try {

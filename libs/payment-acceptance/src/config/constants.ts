@@ -6,7 +6,10 @@ export const DEFAULT_CONSTANTS = {
   shopLookup: {
     /** How long a shop's settings are cached. */
     cacheMs: 30 * SECOND,
-    /** Minimum pause between two look-ups of one shop, or of the list, that something suspicious has caused. */
+    /**
+     * Minimum pause between two look-ups of one shop, or of the list, caused by a refused token, a wrong digest or an
+     * unknown name.
+     */
     refreshGapMs: 5 * SECOND,
     /** How long one call of the resolver may take. */
     timeoutMs: 5 * SECOND,
@@ -40,8 +43,8 @@ export const DEFAULT_CONSTANTS = {
      */
     maxUnmatched: 20_000,
     /**
-     * Maximum callbacks kept for each bill, besides those that still wait for their check. Beyond that, one that repeats another
-     * is answered 200 without a record, and any other replaces a later one.
+     * Maximum callbacks kept for each bill, besides those that still wait for their check. Beyond that, a callback that
+     * repeats another is answered 200 without a record, and any other replaces the latest one that has been answered.
      */
     maxPerBill: 100,
     /** How long storing a callback may take before it is answered 503. */

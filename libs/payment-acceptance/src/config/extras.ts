@@ -3,7 +3,10 @@ import type { ModuleMetadata } from '@nestjs/common';
 /** Token of {@link PaymentAcceptanceExtras.role}. */
 export const PAYMENT_ROLE = Symbol.for('nestjs-payment-acceptance/role');
 
-/** Options that shape controllers and tokens. They stand beside the factory, because these exist before any factory runs. */
+/**
+ * Options that shape controllers and tokens. They stand beside the factory, because controllers and tokens exist before any
+ * factory runs.
+ */
 export interface PaymentAcceptanceExtras {
   routes?: PaymentRoutesOptions;
   /** Whether this application receives callbacks, runs the workers, or both. Default `all`. */
@@ -31,7 +34,7 @@ export interface RedirectRoutesOptions extends RouteDecorators {
   successPath?: string;
   /** Path of the Fail URL. Default `redirect/payment/fail` (section 4.3, documented as the reference shape). */
   failPath?: string;
-  /** Path of the page after the redirect, before its ticket. Default `redirect/payment/result`. */
+  /** Path of the page after the redirect; a ticket is appended to it. Default `redirect/payment/result`. */
   resultPath?: string;
 }
 

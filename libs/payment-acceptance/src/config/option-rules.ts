@@ -38,8 +38,8 @@ import type {
 } from './extras.js';
 
 /*
- * One rule for each option: what it accepts, and its default. Its docstring says what it means. Validation, defaults,
- * environment variables and docs/configuration.md are derived from these rules.
+ * One rule for each option: what it accepts, and its default. The option's docstring says what it means. Validation,
+ * defaults, environment variables and docs/configuration.md are derived from these rules.
  */
 
 const SECOND = 1_000;

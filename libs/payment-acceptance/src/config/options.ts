@@ -46,13 +46,15 @@ export interface DeliveryOptions {
 export interface CallbackOptions {
   /** Body of the 200 that acknowledges a stored postback (not shown in the specification). Default `OK`. */
   replyBody?: string;
-  /** Its `Content-Type`, as in `application/json` for `{"status":"ok"}`. Default `text/plain; charset=utf-8` (assumed). */
+  /**
+   * Its `Content-Type`, for example `application/json` for `{"status":"ok"}`. Default `text/plain; charset=utf-8` (assumed).
+   */
   replyContentType?: string;
   /**
    * How often, at most, all instances together ask a shop's service about unknown bills that postbacks name. This limits
    * what made-up postbacks can cause, and with it how soon a genuine one among them is found: by default, 10,000 bills are
-   * asked about in seven minutes. With 0 nobody asks, and a bill whose commit was lost goes unnoticed. Default
-   * 90000, which is 25 a second.
+   * asked about in seven minutes. With 0, no instance asks, and a bill whose commit was lost goes unnoticed. Default 90000,
+   * which is 25 a second.
    */
   inquiriesPerHour?: number;
   /**
@@ -74,10 +76,10 @@ export interface RetentionOptions {
   /** Age at which a consumed callback is deleted. Default 90 days. */
   deleteCallbacksAfterMs?: number | null;
   /**
-   * Age, since its creation, at which the personal data of a bill that is over is removed: its description, name and the
-   * shop's `custom`, card numbers of its payments, these fields of its events, the raw fields of its callbacks, error texts;
-   * and the notes of operators' actions of that age. Ids, amounts and states stay. A bill is over when it is no longer
-   * followed and has neither an open review nor a delivery that waits or is a dead letter. Default `null`.
+   * Age of a bill since its creation at which its personal data is removed, once the bill is over: its description, name and
+   * the shop's `custom`, card numbers of its payments, these fields of its events, the raw fields of its callbacks, error
+   * texts; and the notes of operators' actions of that age. Ids, amounts and states stay. A bill is over when it is no
+   * longer followed and has neither an open review nor a delivery that waits or is a dead letter. Default `null`.
    */
   redactBillsAfterMs?: number | null;
 }
@@ -144,9 +146,9 @@ export interface PaymentAcceptanceOptions {
   migrations?: 'run' | 'verify';
   /**
    * Where the module's tables are: a schema of this name on PostgreSQL; on MariaDB, the prefix of their names, followed by
-   * `_`. Two applications that share a database need two: on the same tables, an instance leaves events of shops it does not
-   * know to others, and an application in which a shop's name stands for another `shopId` does not start.
-   * Default `payment_acceptance`.
+   * `_`. Two applications that share a database need two names: on the same tables, an instance leaves events of shops it
+   * does not know to others, and an application in which a shop's name stands for another `shopId` does not start. Default
+   * `payment_acceptance`.
    */
   schema?: string;
   /**
@@ -164,8 +166,8 @@ export interface PaymentAcceptanceOptions {
    */
   wakeUps?: 'listen' | 'poll';
   /**
-   * How often the workers poll for due bills and deliveries when nothing signals one, in milliseconds. One that is known to be due
-   * earlier is picked up on time. Default 5000.
+   * How often the workers poll for due bills and deliveries when nothing announces any, in milliseconds. What is known to be
+   * due earlier is picked up on time. Default 5000.
    */
   pollMs?: number;
   /**

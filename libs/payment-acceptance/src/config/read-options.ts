@@ -29,7 +29,9 @@ export function readOptions<T>(
 
 type ProblemContext = Pick<OptionPlace, 'path' | 'problems'>;
 
-/** A property of what the host has given. A getter of it may throw, and its message may hold a secret. */
+/**
+ * Reads a property of an object that the host has given. A getter may throw, and the message of its error may hold a secret.
+ */
 export function valueOf(
   object: Readonly<Record<PropertyKey, unknown>>,
   name: PropertyKey,
@@ -44,7 +46,7 @@ export function valueOf(
   }
 }
 
-/** Its own properties, as {@link valueOf} reads them. */
+/** The own properties of an object, as {@link valueOf} reads them. */
 export function copyOf(
   object: Readonly<Record<string, unknown>>,
   { path, problems }: ProblemContext,

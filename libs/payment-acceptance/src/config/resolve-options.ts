@@ -28,7 +28,7 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
   const defaultShop = chooseDefaultShop(filled, problems);
   const constants = constantsOf(hostOptions);
   const http = { ...filled.http, ...constants.http };
-  // A refused request is repeated with the shop's next token, so a lease must outlast all of them.
+  // A refused request is repeated with the shop's next token, so a lease must outlast the requests with all tokens.
   const tokensPerRequest = Math.max(
     filled.shopResolver ? MAX_TOKENS : 1,
     ...[...shops.values()].map(({ previousTokens }) => previousTokens.length + 1),

@@ -27,27 +27,28 @@ export interface PaymentShopOptions {
    */
   timeZone?: string;
   /**
-   * Maximum bill checks a second, over all instances together; what one second allows can be saved up while idle. The actual
-   * rate adapts to how the service answers: after a 429 each instance asks less often, and after a while a little more often
-   * again. Default 1000 (assumed: the specification shows no rate limits).
+   * Maximum bill checks a second, over all instances together; while idle, up to one second's worth can be saved up. The
+   * actual rate adapts to how the service answers: after a 429 each instance asks less often, and after a while a little
+   * more often again. Default 1000 (assumed: the specification shows no rate limits).
    */
   requestsPerSecond?: number;
 }
 
 /**
- * Finds shops that are not in the options, for example in your own database. Results are cached for 30 seconds. A changed token or a
- * removed shop is noticed when that time is up, or earlier, but at most once every five seconds, when the service refuses a token or a
- * digest does not match. A callback is taken only for the default shop, and for one whose exact name the list has or your own calls have used; a list that lacks it is asked for again after five seconds
- * at the earliest. Both methods may be called at any time, also concurrently. An error, or no
- * result within five seconds, never counts as "no such shop": callbacks get 503, so that they are sent again, and checks are postponed.
- * Checks of other shops do not wait for a slow result.
+ * Finds shops that are not in the options, for example in your own database. Results are cached for 30 seconds. A changed
+ * token or a removed shop is noticed when that time is up, or earlier, when the service refuses a token or a digest does not
+ * match (at most once every five seconds). Callbacks are taken only for the default shop and for shops whose exact name is
+ * in the list or has been used by your own calls. If the list lacks a name, the list is requested again, after five seconds
+ * at the earliest. Both methods may be called at any time, also concurrently. An error, or no result within five seconds,
+ * never counts as "no such shop": callbacks get 503, so that they are sent again, and checks are postponed. Checks of other
+ * shops do not wait for a slow result.
  */
 export interface PaymentShopResolver {
   /** The shop's settings, validated like those in the option `shops`; `undefined` or `null` if there is no such shop. */
   find(name: string): Promise<PaymentShopOptions | null | undefined>;
   /**
    * The names of all shops whose callbacks are taken and whose bills are checked. Called once a minute by each instance with
-   * workers.
+   * workers, and for callbacks with a name that the last list lacks.
    */
   list(): Promise<string[]>;
 }

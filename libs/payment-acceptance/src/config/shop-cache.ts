@@ -13,9 +13,9 @@ interface Entry {
 }
 
 /**
- * Validates the shops of the host's resolver and caches them for `cacheMs`. A name from a callback's address is looked up only
- * if the list has exactly this name: `find` may take others for it, as a database that ignores case does. The host's own
- * calls see a new shop at once.
+ * Validates the shops of the host's resolver and caches them for `cacheMs`. A name from a callback's address is looked up
+ * only if the list has exactly this name: `find` may accept other spellings, as a database that ignores case does. The
+ * host's own calls see a new shop at once.
  */
 export class ShopCache {
   private readonly logger = new PaymentLogger('PaymentShops');
@@ -73,8 +73,8 @@ export class ShopCache {
   }
 
   /**
-   * Like {@link find}, for a name that anyone may have made up. A list that lacks it is asked for again, at most once per
-   * `refreshGapMs`.
+   * Like {@link find}, for a name that anyone may have made up. If the list lacks it, the list is requested again, at most
+   * once per `refreshGapMs`.
    * @throws PaymentShopResolverError, PaymentInvalidShopError
    */
   async findRequested(name: string): Promise<Shop | undefined> {

@@ -125,7 +125,7 @@ export class ShopRegistry {
   async *credentials(shop: Shop): AsyncGenerator<Credential> {
     const maxTokens = this.isConfigured(shop.name) ? Infinity : this.options.tokensPerRequest;
     const triedTokens = new Set<string>();
-    // Under another id it is another shop: the request is not for it.
+    // Under another `shopId`, the name stands for another shop, and the request is not for it.
     for (
       let now: Shop | undefined = shop;
       now?.shopId === shop.shopId;

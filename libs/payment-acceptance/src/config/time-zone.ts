@@ -11,7 +11,7 @@ export function isTimeZone(timeZone: unknown): timeZone is string {
   }
 }
 
-/** The instant at which the zone's clocks show the time that UTC clocks show at `wall`, in epoch milliseconds. */
+/** The instant at which the zone's clocks show the time that UTC clocks show at `wall` (epoch milliseconds). */
 export function instantOfWall(timeZone: string, wall: number): Date {
   // The offset depends on the instant we are computing; a second pass corrects the hours around a clock change.
   const guess = wall - zoneOffsetMs(timeZone, new Date(wall));

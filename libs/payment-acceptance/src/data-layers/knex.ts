@@ -37,7 +37,8 @@ export function knexTransactions<Tx extends KnexTransaction>(knex: KnexInstance<
     run: (work) =>
       knex.transaction((tx) => withoutEnd(tx, work, () => ended.add(tx)), { isolationLevel: 'read committed' }),
     async query(tx, sql, values) {
-      // The first statement of the module after the handler's must not be sent: what the handler wanted undone would commit.
+      // The module's first statement after the handler's must not be sent: otherwise what the handler wanted undone would
+      // commit.
       if (ended.delete(tx)) throw new HandlerTransactionEndedError();
       const answer = await tx.raw(sql, values);
       if (Array.isArray(answer)) return answerOf(answer[0]);
@@ -48,8 +49,8 @@ export function knexTransactions<Tx extends KnexTransaction>(knex: KnexInstance<
 }
 
 /**
- * Keeps the handler from ending the transaction, on which Knex would silently give the connection back.
- * @param refused called when the handler tries to
+ * Keeps the handler from ending the transaction: Knex would then silently give the connection back.
+ * @param refused called when the handler tries to end it
  */
 async function withoutEnd<Tx extends KnexTransaction, T>(
   tx: Tx,
@@ -60,7 +61,7 @@ async function withoutEnd<Tx extends KnexTransaction, T>(
   const refuse = (): Promise<never> => {
     refused();
     const refusal = Promise.reject(new HandlerTransactionEndedError());
-    // Not every handler awaits it.
+    // Not every handler awaits the returned promise.
     refusal.catch(() => undefined);
     return refusal;
   };

@@ -11,7 +11,7 @@ export interface MikroOrmManager<Em> {
   getConnection(): unknown;
 }
 
-/** Its transaction is one of Kysely's. */
+/** The transaction of MikroORM, which is a transaction of Kysely. */
 interface Context {
   readonly isRolledBack: boolean;
   getExecutor(): { provideConnection(work: (connection: KyselyConnection) => Promise<void>): Promise<void> };
@@ -23,12 +23,12 @@ interface KyselyConnection {
 }
 
 /**
- * Kysely releases a connection only after a ROLLBACK that succeeded. One whose session has ended would be held for ever, so its
- * ROLLBACK, which the server has done, is answered here.
+ * Kysely releases a connection only after a successful ROLLBACK, so it would hold a connection whose session has ended for
+ * ever. The server has already rolled such a session back, so its ROLLBACK is answered here.
  */
 async function releaseDeadConnection(context: Context): Promise<void> {
   if (context.isRolledBack) return;
-  // The session may still be alive: perhaps only a subscriber of the host's has failed.
+  // The session may still be alive: perhaps only one of the host's subscribers has failed.
   const isReleased = await context
     .rollback()
     .execute()
@@ -53,9 +53,9 @@ interface Connection {
 
 /**
  * Transactions of MikroORM on PostgreSQL or MariaDB: handlers get a fork of the entity manager. What they persist is flushed when
- * they return. A statement that a handler does not await may commit by itself even if the handler throws: await each.
+ * they return. A statement that a handler does not await may commit even if the handler throws: await every statement.
  * @param em the host's entity manager
- * @param options.connections maximum connections of its pool. Default 10
+ * @param options.connections maximum connections of the host's pool. Default 10
  */
 export function mikroOrmTransactions<Em extends MikroOrmManager<Em>>(
   em: Em,
@@ -90,6 +90,6 @@ export function mikroOrmTransactions<Em extends MikroOrmManager<Em>>(
 }
 
 export interface MikroOrmTransactionsOptions {
-  /** Maximum connections of its pool. At most half of them run handlers at a time. Default 10. */
+  /** Maximum connections of the host's pool. At most half of them run handlers at a time. Default 10. */
   readonly connections?: number;
 }

@@ -22,7 +22,7 @@ export interface PgClient {
   removeListener(event: 'error', listener: () => void): unknown;
 }
 
-/** The parts of a pool of `mysql2` that are used. One of `mysql2/promise` has it in `pool`. */
+/** The parts of a `mysql2` pool that are used. A pool of `mysql2/promise` has the plain pool in `pool`. */
 export interface MysqlPool {
   readonly pool?: object;
   getConnection(...given: never[]): unknown;
@@ -40,16 +40,17 @@ type Answer = Awaited<ReturnType<DriverTransactions['query']>>;
 /** A client of either driver. */
 type Client = PgClient & MysqlConnection;
 
-/** How long a transaction may take beyond its limit, and its rollback, in milliseconds: then its connection is closed. */
+/** How long a transaction may exceed its limit, and how long its rollback may take, before its connection is closed. */
 const GRACE_MS = 2_000;
 
 /** The statement that ends a transaction. */
 const END_PATTERN = /^\s*(commit|rollback)\s*;?\s*$/i;
 
 /**
- * Transactions of a layer that can be made on one client. Each gets a client of the host's pool, which from the end of the work
- * on lets only COMMIT or ROLLBACK pass: statements that a handler did not await would otherwise commit by themselves.
- * @param begin makes the layer on the client, and calls the work within a transaction of it, at READ COMMITTED
+ * Transactions of a layer that can be created on a single client. Each transaction gets a client of the host's pool. Once
+ * the work has ended, only COMMIT or ROLLBACK pass to it: statements that a handler did not await would otherwise commit
+ * alone.
+ * @param begin creates the layer on the client, and calls the work in a transaction of the layer, at READ COMMITTED
  */
 export function onOwnConnections<Tx extends object>(
   pool: PgPool | MysqlPool,
@@ -81,10 +82,10 @@ export function onOwnConnections<Tx extends object>(
           transactions.set(tx, { connection, gate });
           return work(tx).finally(() => gate.close());
         });
-        // A server that has gone silent answers no statement: the pool gets its place back all the same.
+        // If the server no longer answers, the pool still gets its place back after this time.
         return await withTimeout(timeoutMs + GRACE_MS, running);
       } catch (error) {
-        // Even if the layer has rolled back already: a connection with an open transaction must not go back to the pool.
+        // Sent even if the layer has rolled back: a connection with an open transaction must not go back to the pool.
         await withTimeout(GRACE_MS, send(connection, 'ROLLBACK', [])).catch(() => (isBroken = true));
         throw error;
       } finally {
@@ -95,15 +96,15 @@ export function onOwnConnections<Tx extends object>(
     },
     query: async (tx, sql, values) => send(ownOf(tx).connection, sql, values),
     connectionOf: (tx) => ownOf(tx).connection,
-    // The driver answers in order, so the mark comes after what is under way.
+    // The driver runs statements in order, so the module's next one runs after those already under way.
     close: (tx) => Promise.resolve(ownOf(tx).gate.close()),
   };
 }
 
-/** Settings that only MariaDB has: MySQL, on which the inbox also runs, takes them for a comment. */
+/** Settings that only MariaDB has. MySQL, on which the inbox also runs, treats them as a comment. */
 const ofMariaDb = (settings: string): string => `/*M! ${settings}, */`;
 
-/** What may still pass to a connection. */
+/** Controls which statements may still pass to a connection. */
 class Gate {
   private allowed: 'all' | 'ends' | 'none' = 'all';
 
@@ -127,7 +128,7 @@ class Gate {
           if (this.allowed === 'none' || (this.allowed === 'ends' && !isEnd(args[0]))) throw statementRefused();
           const answer: unknown = Reflect.apply(value, target, args);
           if (answer === target) return gated;
-          // The same connection of `mysql2`, for callers that want promises.
+          // `promise()` returns the same `mysql2` connection with promises, which must be gated, too.
           return key === 'promise' ? this.before(answer as object) : answer;
         };
       },
@@ -155,7 +156,7 @@ const sendOnPg = async (client: Connection, text: string, values: readonly Scala
 const sendOnMysql = async (client: Connection, text: string, values: readonly Scalar[]): Promise<Answer> =>
   answerOf(await runOnConnection(client, text, values));
 
-/** `mysql2` answers with rows, or with a header for what changes some. */
+/** `mysql2` answers a query with rows, and a statement that changes rows with a header. */
 export function answerOf(result: unknown): Answer {
   if (Array.isArray(result)) return { rows: result, rowCount: result.length };
   return { rows: [], rowCount: (result as { affectedRows?: number }).affectedRows ?? 0 };

@@ -20,9 +20,9 @@ const MARGIN_MS = 5_000;
 
 /**
  * Transactions of Prisma: handlers get its transaction, as `PaymentEventContext<Prisma.TransactionClient>`.
- * @param prisma the host's client, or service that extends it
- * @param options.provider of its data source. Default `postgresql`
- * @param options.connections maximum connections of its pool. Default 10
+ * @param prisma the host's client, or the host's service that extends the client
+ * @param options.provider the `provider` of the client's data source. Default `postgresql`
+ * @param options.connections maximum connections of the client's pool. Default 10
  */
 export function prismaTransactions<Tx extends PrismaTransaction>(
   prisma: PrismaClientLike<Tx>,
@@ -47,8 +47,8 @@ export function prismaTransactions<Tx extends PrismaTransaction>(
 }
 
 export interface PrismaTransactionsOptions {
-  /** The `provider` of its data source. Default `postgresql`. */
+  /** The `provider` of the client's data source. Default `postgresql`. */
   readonly provider?: 'postgresql' | 'mysql';
-  /** Maximum connections of its pool. At most half of them run handlers at a time. Default 10. */
+  /** Maximum connections of the client's pool. At most half of them run handlers at a time. Default 10. */
   readonly connections?: number;
 }

@@ -6,14 +6,14 @@ export interface ConnectionSource {
   readonly type: 'postgres' | 'mariadb';
   /** Maximum number of connections. */
   readonly size: number;
-  /** How many are neither in use nor waited for; negative if many callers wait. */
+  /** Connections not in use, minus the callers waiting for one; negative if more callers wait. */
   free(): number;
   connect(): Promise<Connection>;
-  /** @param isBroken it is closed already, and another takes its place */
+  /** @param isBroken whether the connection is already closed, so that the pool must replace it */
   release(connection: Connection, isBroken: boolean): void;
   /** Calls the listener for each new connection. */
   onOpened(listener: (connection: Connection) => void): void;
-  /** How long opening a connection may take, in milliseconds, where the host has set no limit. */
+  /** Limits how long opening a connection may take, in milliseconds, unless the host has set a limit. */
   limitOpening(timeoutMs: () => number): void;
   /** What opens connections of `pg` outside the pool. */
   readonly pg?: PgDriver | undefined;
@@ -23,7 +23,7 @@ export interface ConnectionSource {
 
 /** What opens connections of `pg`. */
 export interface PgDriver {
-  /** Absent if the driver is another. */
+  /** Absent if the pool's driver is not `pg`. */
   readonly Client?: new (options: unknown) => object;
   /** What the pool opens its connections with. */
   readonly options: unknown;

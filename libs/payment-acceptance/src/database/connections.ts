@@ -15,11 +15,11 @@ export interface ConnectionCloser {
 
 /** The connections of a pool, as our statements use them: within time limits, and only if the server is writable. */
 export class Connections {
-  /** Timeout of a statement, and before it of waiting for the pool, in milliseconds. */
+  /** Timeout of each statement, and of waiting for its connection before that, in milliseconds. */
   statementTimeoutMs = Infinity;
   /** Connections in use, each with a mark of that use. */
   private readonly held = new Map<Connection, symbol>();
-  /** When connections were opened, as far as we have seen it. */
+  /** When each connection was opened, unless that was before we listened. */
   private readonly openedAt = new WeakMap<Connection, number>();
   private readonly closed = new WeakSet<Connection>();
 
@@ -27,7 +27,7 @@ export class Connections {
     private readonly source: ConnectionSource,
     private readonly closer: ConnectionCloser,
   ) {
-    // Only a new connection shows which server is there now.
+    // Only a newly opened connection shows which server the address leads to now.
     source.onOpened((connection) => this.openedAt.set(connection, performance.now()));
     source.limitOpening(() => this.statementTimeoutMs);
   }
@@ -38,17 +38,17 @@ export class Connections {
     const before = [...this.held];
     const destroyOverdue = (): void => {
       const overdue = before.filter(([connection, use]) => this.held.get(connection) === use);
-      // All at once, since each may take a second. Their callers see their statements fail.
+      // All at once, since destroying each may take a second. The callers see their statements fail.
       void Promise.allSettled(overdue.map(([connection]) => this.destroy(connection)));
     };
     setTimeout(destroyOverdue, timeoutMs).unref();
   }
 
   /**
-   * Runs a statement on the connection of a transaction or on one of its own, within its time limit. A statement refused by a
-   * read-only server has done nothing, and its connection is closed, so it is sent again, until a new connection shows the
-   * current state of the server.
-   * @param timeoutMs if it may take longer than other statements
+   * Runs a statement within its time limit, on the connection of the transaction or else on a free one. If a read-only
+   * server refuses it, nothing was done, and the connection is closed. Outside a transaction, the statement is then sent
+   * again, until a connection opened since the first attempt is refused, too.
+   * @param timeoutMs the time limit, if longer than that of other statements
    * @throws PaymentStatementTimeoutError, after which the connection and its transaction are gone
    * @throws PaymentPoolExhaustedError
    */
@@ -87,7 +87,8 @@ export class Connections {
   }
 
   /**
-   * Waits for a connection of the pool, up to the timeout of a statement: whoever holds all of them may hold them for ever.
+   * Waits for a connection of the pool, at most for the timeout of a statement: callers that hold all connections may
+   * never release them.
    * @throws PaymentPoolExhaustedError
    */
   async connect(): Promise<Connection> {
@@ -98,7 +99,7 @@ export class Connections {
       connection = await (statementTimeoutMs === Infinity ? connecting : withTimeout(statementTimeoutMs, connecting));
     } catch (error) {
       if (!(error instanceof TimeoutError)) throw error;
-      // If it comes after all, nobody waits for it any more.
+      // If the connection comes after all, nobody is waiting for it any more.
       connecting.then(
         (late) => source.release(late, false),
         () => undefined,

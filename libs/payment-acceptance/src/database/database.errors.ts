@@ -4,7 +4,7 @@ import { describeError, PaymentAcceptanceError } from '../common/errors.js';
 export class PaymentUnsupportedDataSourceError extends PaymentAcceptanceError {
   readonly code = 'unsupported-data-source';
 
-  /** @param reason problem of its server or settings, if it is not the type itself */
+  /** @param reason what is wrong with its server or settings, if the problem is not the type itself */
   constructor(type: string, reason?: string) {
     const sqlite = /sqlite|sqljs|expo|capacitor|cordova|react-native|nativescript/.test(type);
     const sentences = [
@@ -124,7 +124,7 @@ export function statementRefused(): Error {
   );
 }
 
-/** The option `transactions` does not keep what {@link PaymentTransactions} asks for. */
+/** The option `transactions` does not do what {@link PaymentTransactions} requires. */
 export class PaymentTransactionsError extends PaymentAcceptanceError {
   readonly code = 'unfit-transactions';
 
@@ -167,7 +167,7 @@ export class HandlerIdleError extends PaymentAcceptanceError {
 
   constructor(limit: Error) {
     super(
-      `${limit.message} Its connection was idle in its transaction while the limit ran out: the handler was waiting for something else. ` +
+      `${limit.message} The connection was idle in the transaction when the limit ran out: the handler was waiting for something else. ` +
         'If that was a write through another connection (a repository of its own, another data layer) to a row that the transaction ' +
         'has locked, the handler blocked itself and will do so on every attempt: write through the manager or tx that the handler is given. A call to another system needs ' +
         'its own timeout; a handler that needs more time needs a longer deliveries.timeoutMs.',

@@ -33,7 +33,9 @@ function statementName(sql: string): string {
 /** The transaction that a statement belongs to. */
 export type EnclosingTransaction = OwnTransaction | HostTransaction;
 
-/** The statements that begin a transaction of the module's own, in order, and the one that is sent once it has ended. */
+/**
+ * The statements that begin one of the module's own transactions, in order, and the statement sent after it has ended.
+ */
 export interface TransactionBounds {
   readonly begin: readonly string[];
   readonly after?: string;
@@ -44,7 +46,7 @@ export interface DatabaseSettings {
   /** Name of the schema, or on MariaDB the prefix, of our tables. Default `payment_acceptance`. */
   readonly schema?: string;
   readonly probe?: PaymentProbe;
-  /** Timeout of a statement, and before it of waiting for the pool, in milliseconds. Default none. */
+  /** Timeout of each statement, and of waiting for its connection before that, in milliseconds. Default none. */
   readonly statementTimeoutMs?: number;
 }
 
@@ -88,9 +90,9 @@ export abstract class Database extends Queryable implements ConnectionCloser {
   abstract verify(): Promise<void>;
 
   /**
-   * Timeout of a statement, and before it of waiting for a connection, in milliseconds; none unless the module's options set
-   * one. A statement that exceeds it, behind a lock or on a dead connection, loses its connection, so that the pool has room
-   * for another.
+   * Timeout of each statement, and of waiting for its connection before that, in milliseconds; none unless the module's
+   * options set one. If a statement exceeds it, behind a lock or on a dead connection, the connection is closed, so that
+   * the pool has room for another.
    */
   get statementTimeoutMs(): number {
     return this.connections.statementTimeoutMs;
@@ -101,8 +103,8 @@ export abstract class Database extends Queryable implements ConnectionCloser {
   }
 
   /**
-   * For the shutdown: limits all further statements to this timeout, and destroys the connections of those in flight after
-   * it, since the host's pool closes only once all of its connections are back.
+   * For the shutdown: limits all further statements to this timeout. When it has passed, connections that have been in
+   * use since now are destroyed, since the host's pool closes only once all of its connections are back.
    */
   shortenTimeout(timeoutMs: number): void {
     this.connections.shortenTimeout(timeoutMs);
@@ -167,7 +169,7 @@ export abstract class Database extends Queryable implements ConnectionCloser {
     return this.connections.run(transaction, timeoutMs, statement);
   }
 
-  /** Holds one connection for all statements of the work, in no transaction. */
+  /** Runs all of the work's statements on one connection, outside any transaction. */
   async holding<T>(work: (held: OwnTransaction) => Promise<T>): Promise<T> {
     const held = new OwnTransaction(this, await this.connections.connect());
     try {
@@ -228,7 +230,7 @@ export abstract class Database extends Queryable implements ConnectionCloser {
     let isEnded = false;
     try {
       tx.begun = sendAll(begin);
-      // Each statement of the transaction awaits it.
+      // An error is not lost: each statement of the transaction awaits `begun`.
       if (readsFirst && tx.isPipelined) tx.begun.catch(() => undefined);
       else await tx.begun;
       const result = await work(tx);
@@ -238,7 +240,8 @@ export abstract class Database extends Queryable implements ConnectionCloser {
       return result;
     } catch (error) {
       tx.isOver = true;
-      // A ROLLBACK would queue behind a statement that is under way, COMMIT too; the connection is destroyed below instead.
+      // A ROLLBACK would queue behind a statement that is still under way, even if that is COMMIT. In these cases the
+      // connection is destroyed below instead.
       if (tx.running === 0 && !(error instanceof PaymentStatementTimeoutError)) {
         isEnded = await send('ROLLBACK').then(
           () => !isReadOnly(error),
@@ -261,8 +264,9 @@ export abstract class Database extends Queryable implements ConnectionCloser {
   }
 
   /**
-   * Locks those rows that are not locked and still satisfy the condition; returns their ids in the given order.
-   * @param table its rows are `t` in the condition
+   * Locks those of the rows that nobody has locked and that still satisfy the condition; returns their ids in the given
+   * order.
+   * @param table the condition refers to its rows as `t`
    */
   async lockFree(
     tx: OwnTransaction,
@@ -287,14 +291,17 @@ export abstract class Database extends Queryable implements ConnectionCloser {
       DELETE FROM payment_acceptance.${rawSql(table)} WHERE id ${oneOf(ids, 'uuid')} ${inKeyOrder(ids.length)}`;
   }
 
-  /** Whether nothing was done, for a reason that will not recur. */
+  /**
+   * Whether the error means that nothing was done, for a reason that will not recur, so that the work must be repeated.
+   */
   mustRepeat(_error: unknown): boolean {
     return false;
   }
 
   /**
-   * Lets the server end a transaction that idles for this long. Otherwise the locks of an instance that froze or lost its
-   * machine, which all others skip, would stay until TCP gives up the connection after hours.
+   * The bounds of a transaction that the server ends if it idles for this long. Otherwise, if an instance froze or lost
+   * its machine, its locks would stay, and all other instances would skip the locked rows, until TCP gives up the
+   * connection after hours.
    */
   protected abstract bounds(unattendedMs: number): Promise<TransactionBounds>;
 
@@ -304,7 +311,7 @@ export abstract class Database extends Queryable implements ConnectionCloser {
    */
   abstract verifyDestroyable(connection: unknown): void;
 
-  /** Whether the driver sends statements on the connection without waiting for the answers to those before. */
+  /** Whether the driver sends statements on the connection without waiting for the answers to earlier ones. */
   abstract isPipelined(connection: Connection): boolean;
 
   /** Whether a statement is under way on the connection, whoever sent it. */

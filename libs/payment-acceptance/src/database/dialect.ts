@@ -21,7 +21,7 @@ export interface Dialect {
   readonly text: (value: Expression) => Statement;
   /** A property of a JSON object as text; NULL if there is none. */
   readonly jsonText: (object: Expression, property: string) => Statement;
-  /** A JSON object with these properties set. @param properties neither names nor values come from outside */
+  /** A JSON object with these properties set. @param properties their names and values must not come from outside */
   readonly jsonWith: (
     object: Expression,
     properties: Readonly<Record<string, string | number | boolean | null>>,
@@ -32,9 +32,11 @@ export interface Dialect {
   readonly concat: (texts: readonly Statement[]) => Statement;
   /** The SHA-256 digest of a text in UTF-8, as hexadecimal text in lower case. */
   readonly sha256: (text: Statement) => Statement;
-  /** Follows a column: whether its value is in the list. An empty list matches nothing. Negated, use {@link noneOf}. */
+  /**
+   * Follows a column: whether its value is in the list. An empty list matches nothing. To negate it, use {@link noneOf}.
+   */
   readonly oneOf: (values: readonly string[], type: ListType) => Statement;
-  /** Follows a column that is never NULL: whether its value is not in the list. An empty list leaves out nothing. */
+  /** Follows a column that is never NULL: whether its value is not in the list. An empty list excludes nothing. */
   readonly noneOf: (values: readonly string[], type: ListType) => Statement;
   /** Whether a stored list of texts contains a value. */
   readonly listHas: (list: Expression, value: Expression) => Statement;
@@ -44,15 +46,18 @@ export interface Dialect {
   readonly inOrder: Statement;
   /** After a table that is read page by page in the order of its index `seq`: otherwise each page might sort all that is left. */
   readonly bySeq: Statement;
-  /** After the table of an UPDATE by ids: no other row is locked on the way, as one of a small table might be. */
+  /**
+   * After a table whose rows are locked by their ids: no other row is locked on the way, as might happen in a small
+   * table.
+   */
   readonly byPrimaryKey: Statement;
-  /** After a table's name in DELETE by ids, for the same reason. @param count how many ids */
+  /** End of a DELETE by ids, for the same reason. @param count how many ids */
   readonly inKeyOrder: (count: number) => Statement;
-  /** End of a SELECT that locks rows for a change that leaves their keys. */
+  /** End of a SELECT that locks rows for a change that leaves their keys as they are. */
   readonly rowLockClause: Statement;
   /**
-   * Whether this session obtains the lock of retention, which one instance holds at a time; `end` releases it if COMMIT does
-   * not.
+   * `take` tells whether this session obtains the lock of retention, which one instance holds at a time; `end` releases
+   * the lock, if COMMIT does not.
    */
   readonly retentionLock: { readonly take: Statement; readonly end?: Statement };
   /** Whether the server is read-only: 1 or 0. */

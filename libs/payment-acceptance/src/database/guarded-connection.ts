@@ -2,9 +2,10 @@ import type { DataSource, QueryRunner } from 'typeorm';
 import { statementRefused } from './database.errors.js';
 
 /**
- * Makes the driver's client that the runner's `connect` hands out refuse statements once the connection is another caller's:
- * they would run in that caller's transaction. After its release, a runner would even take another connection from the pool.
- * If a handler releases the runner early, the connection is kept until then, since what follows runs in our transaction.
+ * Makes the runner's `connect`, and the driver's client that it returns, refuse once `isOver()` holds: the connection may
+ * then belong to another caller, in whose transaction later statements would run, and a released runner would take
+ * another connection from the pool. If a handler releases the runner before that, the connection is kept until then,
+ * since what follows runs in our transaction.
  */
 export function guardConnection({ driver }: DataSource, runner: QueryRunner, isOver: () => boolean): void {
   const connect = runner.connect.bind(runner) as () => Promise<object>;
@@ -15,7 +16,8 @@ export function guardConnection({ driver }: DataSource, runner: QueryRunner, isO
   const release = runner.release.bind(runner);
   runner.release = async () => {
     if (isOver()) return release();
-    // To close its pool, TypeORM releases the runners of this list until there is none.
+    // To close its pool, TypeORM releases the runners in this list until the list is empty: this runner would never
+    // leave it.
     const { connectedQueryRunners = [] } = driver as { readonly connectedQueryRunners?: QueryRunner[] };
     const place = connectedQueryRunners.indexOf(runner);
     if (place >= 0) connectedQueryRunners.splice(place, 1);
@@ -31,7 +33,7 @@ function guardClient(client: object, isOver: () => boolean): object {
         if (isOver()) throw statementRefused();
         const answer: unknown = Reflect.apply(value, target, args);
         if (answer === target) return guard;
-        // The same connection of `mysql2`, for callers that want promises.
+        // For callers that want promises, `mysql2` returns a wrapper of the same connection.
         return key === 'promise' ? guardClient(answer as object, isOver) : answer;
       };
     },

@@ -17,13 +17,13 @@ import type { DataSource } from 'typeorm';
 /** Token of the {@link Host}. */
 export const HOST = Symbol.for('nestjs-payment-acceptance/host');
 
-/** What the application has. */
+/** What the application provides. */
 export interface Host {
-  /** Its TypeORM data source, if there is one of the name that the options give. */
+  /** Its TypeORM data source, if it has one with the name given in the options. */
   readonly dataSource: DataSource | undefined;
 }
 
-/** What ends a transaction from outside, and what is sent last. */
+/** The limits of a handler's transaction, and what is done when it begins and ends. */
 export interface TransactionLimits {
   readonly signal: AbortSignal;
   /** How long to wait for a connection, in milliseconds. */
@@ -35,7 +35,8 @@ export interface TransactionLimits {
   /** Sends the last statements before COMMIT. If it throws, nothing is committed. */
   readonly finish?: (within: EnclosingTransaction) => Promise<void>;
   /**
-   * Whether what `finish` has sent is committed. Asked on another connection if the end of the transaction does not show it.
+   * Whether what `finish` sent is committed, read on another connection. Called if the end of the transaction leaves
+   * that uncertain.
    */
   readonly isCommitted?: () => Promise<boolean>;
 }
@@ -43,7 +44,10 @@ export interface TransactionLimits {
 /** Assumed for a layer that does not report its pool: the default of most drivers. */
 const ASSUMED_POOL: PaymentTransactionsPool = { size: 10, free: () => 10 };
 
-/** Where the module's statements in a layer's transaction are sent: on its connection if that is known, else by the layer. */
+/**
+ * How the module's statements are sent in a layer's transaction: on its connection if that is known, otherwise by the
+ * layer.
+ */
 function enclosingTransaction(database: Database, layer: PaymentTransactions, tx: unknown): EnclosingTransaction {
   return isOfDriver(layer)
     ? new OwnTransaction(database, layer.connectionOf(tx), tx)
@@ -56,11 +60,12 @@ const NOTICE_TIMEOUT_MS = 2_000;
 const VERIFY_TIMEOUT_MS = 10_000;
 
 /**
- * The transactions in which handlers run; a data layer begins and ends them. This class corrects what a layer gets wrong: a
- * session that outlives its limit is ended first, and if the outcome is uncertain, the mark decides.
+ * The transactions in which handlers run; a data layer begins and ends them. This class makes up for what a layer may
+ * get wrong: a session that exceeds its limit is ended at the server before the error is reported, and if the outcome is
+ * uncertain, the mark that the delivery is done decides.
  */
 export class HandlerTransactions {
-  /** The connections that the transactions hold. */
+  /** The pool that the transactions take their connections from. */
   readonly pool: PaymentTransactionsPool;
 
   constructor(
@@ -71,7 +76,7 @@ export class HandlerTransactions {
     this.pool = layer.pool ?? ASSUMED_POOL;
   }
 
-  /** Verifies, before the first transaction, that the layer keeps what it promises. */
+  /** Verifies, before the first transaction, that the layer does what it promises. */
   async verify(): Promise<void> {
     const { layer, sessions } = this;
     const limits = { signal: AbortSignal.timeout(VERIFY_TIMEOUT_MS), timeoutMs: VERIFY_TIMEOUT_MS };
@@ -135,7 +140,7 @@ class HostAttempt {
   private mayBeCommitted = false;
   /** Whether the layer is done with its session, which may serve somebody else by now. */
   private isReleased = false;
-  /** Rejects once its session has ended: a handler that never settles must not keep its connection. */
+  /** Rejects once the session has been ended: a handler that never settles must not keep its connection. */
   private readonly aborted: Promise<never>;
   private reject: (reason: Error) => void = () => undefined;
 
@@ -160,12 +165,13 @@ class HostAttempt {
       (error: unknown) => this.thrown ?? { error },
     );
     if (this.abortReason) failure = { error: await this.abortReason };
-    // A layer may reject after a COMMIT that succeeded, or hide one that failed; on a connection that is known, the mark is last.
+    // A layer may reject after a COMMIT that succeeded, or hide one that failed. On a known connection it cannot hide
+    // that: the mark is the last statement there.
     if (this.mayBeCommitted && isCommitted && (failure || !isOfDriver(this.layer))) {
       if (await isCommitted()) return;
       throw failure ? failure.error : PaymentTransactionsError.uncommitted();
     }
-    // The handler has ended the transaction as its layer does, and may still be at work.
+    // The handler has ended the transaction itself, through its layer, and may still be running.
     if (!failure && this.session && !this.isInsideOver) {
       const ended = new HandlerTransactionEndedError();
       this.abortReason ??= Promise.resolve(ended);
@@ -196,7 +202,8 @@ class HostAttempt {
       this.mayBeCommitted = true;
       await finish?.(transaction);
       if (transaction instanceof HostTransaction) await this.sessions.end(transaction);
-      // The session goes back to its pool now, and must not be ended there.
+      // The session goes back to its pool next, where it must not be ended: if it is being ended, wait until that is
+      // over.
       await this.abortReason;
     } catch (error) {
       this.thrown ??= { error };
@@ -227,10 +234,10 @@ class HostAttempt {
     const { signal, connectMs } = this.limits;
     let connecting: NodeJS.Timeout | undefined;
     let onAbort = (): void => undefined;
-    const ended = new Promise<never>((_resolve, reject) => {
+    const aborted = new Promise<never>((_resolve, reject) => {
       const refuse = (reason: Error): void => {
         this.abortReason ??= this.end(reason);
-        void this.abortReason.then((ended) => this.reject(ended));
+        void this.abortReason.then((error) => this.reject(error));
         void this.abortReason
           .then(() => withTimeout(NOTICE_TIMEOUT_MS, running).catch(() => undefined))
           .then(() => reject(reason));
@@ -243,14 +250,17 @@ class HostAttempt {
       signal.addEventListener('abort', onAbort, { once: true });
     });
     try {
-      await Promise.race([running, ended]);
+      await Promise.race([running, aborted]);
     } finally {
       clearTimeout(connecting);
       signal.removeEventListener('abort', onAbort);
     }
   }
 
-  /** Ends the session before anybody learns of the limit: a handler that is refused while its session lives could still write. */
+  /**
+   * Ends the session before reporting that the limit was exceeded: as long as its session lives, a handler could still
+   * write.
+   */
   private async end(reason: Error): Promise<Error> {
     return (await this.kill()) === 'idle' ? new HandlerIdleError(reason) : reason;
   }
@@ -269,10 +279,11 @@ class HostAttempt {
     }
   }
 
-  /** Resolves with what the session was doing. */
+  /** Tries to end the session. Resolves with what the session was doing; `undefined` if it was not ended. */
   private async kill(): Promise<EndedSession | undefined> {
     if (!this.session) return undefined;
-    // An attempt that waits too long for a connection is given up: by then the session may serve somebody else.
+    // An attempt to end it that waits too long for a connection is given up: the session may serve somebody else by that
+    // time.
     let isWanted = true;
     const killing = this.sessions.kill(this.session, {
       isWanted: () => isWanted && !this.isReleased,

@@ -2,7 +2,10 @@ import type { Database, EnclosingTransaction } from './database.js';
 import type { HostTransaction } from './host-transaction.js';
 import { OwnTransaction } from './own-transaction.js';
 
-/** A session of the server in which a data layer of the host's has begun a transaction: on a connection that is known, or not. */
+/**
+ * A session of the server in which one of the host's data layers has begun a transaction: the transaction itself if its
+ * connection is known, otherwise the session's id.
+ */
 export type HostSession = OwnTransaction | SessionId;
 
 export interface SessionId {
@@ -13,10 +16,10 @@ export interface SessionId {
   readonly transaction?: string;
 }
 
-/** How a session is to be ended; asked once there is a connection to do it with. */
+/** Whether and how a session is to be ended; called once there is a connection to do it on. */
 export interface EndingOfSession {
   readonly isWanted: () => boolean;
-  /** Whether its layer commits or rolls back by now, and may have given the session to somebody else. */
+  /** Whether its layer may already be committing or rolling back, or have given the session to somebody else. */
   readonly isEnding: () => boolean;
 }
 
@@ -33,7 +36,7 @@ export interface HostIdentity {
 }
 
 /**
- * What is sent in a transaction of the host's besides the statements of a delivery, and how its session is ended from
+ * What is sent in the host's transactions besides the statements of a delivery, and how their sessions are ended from
  * outside.
  */
 export abstract class HostSessions {
@@ -44,14 +47,16 @@ export abstract class HostSessions {
     return within instanceof OwnTransaction ? within : this.find(within, unattendedMs);
   }
 
-  /** On MariaDB, the server ends the transaction from then on if it idles for longer than `unattendedMs`. */
+  /**
+   * Finds the session. On MariaDB, also lets the server end the transaction if it idles for longer than `unattendedMs`.
+   */
   protected abstract find(transaction: HostTransaction, unattendedMs: number): Promise<SessionId>;
 
-  /** Sent last, after the mark. */
+  /** Sends the last statements of the transaction, after the mark. */
   abstract end(transaction: HostTransaction): Promise<void>;
 
   /**
-   * Sent in a transaction that must not be committed, before its layer rolls it back.
+   * Called in a transaction that must not be committed, before its layer rolls it back.
    * @param untilQuiet resolves when its handler can send nothing more
    */
   abstract undo(transaction: HostTransaction, untilQuiet: () => Promise<void>): Promise<void>;
@@ -69,7 +74,7 @@ export abstract class HostSessions {
     return isBusy ? 'busy' : 'idle';
   }
 
-  /** @param isEnding only if the session is still in that transaction */
+  /** @param isEnding whether to end the session only if it is still in that transaction */
   protected abstract killOn(held: OwnTransaction, session: SessionId, isEnding: boolean): Promise<EndedSession>;
 
   /** @param within default: a connection of our own */

@@ -7,12 +7,14 @@ interface TextSender {
   sendProbed<T>(statement: string, send: (text: string) => Promise<T>): Promise<T>;
 }
 
-/** A transaction that a data layer of the host's has begun, for statements of ours. They bind scalars only. */
+/**
+ * A transaction begun by one of the host's data layers, in which we send statements of our own. They bind scalars only.
+ */
 export class HostTransaction extends Queryable {
   constructor(
     private readonly sender: TextSender,
     private readonly layer: PaymentTransactions,
-    /** What the layer calls its transaction: the handler writes through it. */
+    /** The layer's own object for the transaction: the handler writes through it. */
     readonly tx: unknown,
   ) {
     super();

@@ -74,7 +74,7 @@ export async function verifySchema(database: Database): Promise<void> {
   throw new PaymentSchemaBehindError(before, Math.max(...all.map(({ version }) => version)));
 }
 
-/** The missing migrations, in order. Tables of a later release lack none. */
+/** The missing migrations, in order. None is missing from the tables of a later release. */
 async function missing(database: Database, tx?: OwnTransaction): Promise<readonly Migration[]> {
   const all = migrationsFor(database);
   const tables = database instanceof MariaDatabase ? mariaTables : postgresTables;

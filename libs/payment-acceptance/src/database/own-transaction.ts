@@ -7,9 +7,9 @@ interface TransactionSender {
   runIn(transaction: OwnTransaction, statement: Statement): Promise<Answer>;
 }
 
-/** A connection that several statements of the module share: a transaction of its own, or one that holds a lock. */
+/** A connection that several statements of the module share, in a transaction or while it holds a lock. */
 export class OwnTransaction extends Queryable {
-  /** After this the connection belongs to another caller, and takes no further statement from here. */
+  /** Once true, the connection may belong to another caller, and takes no further statement from here. */
   isOver = false;
   /** How many statements are under way. */
   running = 0;

@@ -14,7 +14,7 @@ import {
 /** How long a connection that the module has opened may be unused before it is closed, in milliseconds. */
 const IDLE_MS = 10_000;
 
-/** How many connections of its own the module opens at most. */
+/** How many connections the module itself opens at most, by default. */
 export const DEFAULT_CONNECTIONS = 4;
 
 /** Removes the limits that the host has set: the module's statements have their own. */
@@ -145,7 +145,10 @@ class MysqlPoolSource implements ConnectionSource {
   }
 }
 
-/** A pool of the host's: that of `pg` has `connect`, that of `mysql2` has `getConnection`; one of `mysql2/promise` has it within. */
+/**
+ * One of the host's pools: a pool of `pg` has `connect`, a pool of `mysql2` has not; one of `mysql2/promise` wraps one
+ * of `mysql2`.
+ */
 export function poolSource(pool: object): ConnectionSource {
   if ('connect' in pool) return new PgPoolSource(pool as PgPool, false);
   return new MysqlPoolSource(('pool' in pool ? pool.pool : pool) as MysqlPool, false);
@@ -186,7 +189,7 @@ export function openPgPool(Pool: PgPoolClass, to: object, max: number): Connecti
   return new PgPoolSource(pool, true);
 }
 
-/** The same for `mysql2`, which closes idle connections only if fewer than all may stay. */
+/** The same for `mysql2`, which closes idle connections only if `maxIdle` is less than `connectionLimit`. */
 export function openMysqlPool(mysql: MysqlPoolFactory, to: object, connectionLimit: number): ConnectionSource {
   const pool = mysql.createPool({ ...to, connectionLimit, idleTimeout: IDLE_MS, maxIdle: connectionLimit - 1 });
   conceal(pool.config.connectionConfig, 'password');

@@ -27,7 +27,7 @@ function poolSizeOf(dataSource: DataSource): number {
   return extra?.max ?? extra?.connectionLimit ?? poolSize ?? DEFAULT_POOL_SIZE;
 }
 
-/** A pool of `pg`, as far as opening its connections goes. */
+/** The parts of a `pg` pool that open its connections. */
 interface OpeningPool {
   readonly options: { readonly connectionTimeoutMillis?: number };
   Client: new (options: unknown) => ConnectingClient;
@@ -45,7 +45,10 @@ interface PgClients {
 
 const guardedPools = new WeakSet<PgClients>();
 
-/** Without a listener, a session that the server ends while nobody waits for it, in use or idle, would end the process. */
+/**
+ * Adds error listeners: without them, a session that the server ends while no statement is under way would end the
+ * process, whether its connection is in use or idle.
+ */
 export function guardPgClients(pool: PgClients): void {
   if (guardedPools.has(pool)) return;
   guardedPools.add(pool);
@@ -76,14 +79,14 @@ export function limitPgOpening(pool: OpeningPool, timeoutMs: () => number): void
   };
 }
 
-/** How many connections are in use, or waited for; none if the pool does not say, as a cluster of pools. */
+/** Connections in use, plus the callers waiting for one; 0 if the pool does not report it, such as a cluster of pools. */
 export function occupiedConnections(pool: Partial<PgOccupancy & MysqlOccupancy> | undefined): number {
   if (pool?.totalCount !== undefined) return pool.totalCount - (pool.idleCount ?? 0) + (pool.waitingCount ?? 0);
   if (!pool?._allConnections) return 0;
   return pool._allConnections.length - (pool._freeConnections?.length ?? 0) + (pool._connectionQueue?.length ?? 0);
 }
 
-/** The pool of the host's data source, made fit for a server that does not answer, or ends sessions. */
+/** The pool of the host's data source, prepared for a server that does not answer or that ends sessions. */
 export function hostPool(dataSource: DataSource, timeoutMs: () => number): PaymentTransactionsPool {
   const { master, pool } = dataSource.driver as unknown as { master?: OpeningPool & PgClients; pool?: object };
   if (master) {

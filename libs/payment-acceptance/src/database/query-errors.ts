@@ -6,7 +6,7 @@ function driverCodes(error: unknown): { code?: unknown; errno?: unknown; sqlStat
   return isQueryFailure(error) ? (error.driverError as object) : {};
 }
 
-/** The database's own code of a failed statement; MariaDB's is a number. */
+/** The database's own error code of a failed statement; in MariaDB a number. */
 export function errorCode(error: unknown): unknown {
   const { code, errno } = driverCodes(error);
   return errno ?? code;
@@ -15,7 +15,10 @@ export function errorCode(error: unknown): unknown {
 /** Deadlock and serialization failure; on MariaDB also lock wait timeout and "record has changed". */
 const CONFLICT_CODES = new Set<unknown>(['40001', '40P01', 1213, 1205, 1020]);
 
-/** Another transaction has just written data on which this one's decision depends: roll back and repeat it. */
+/**
+ * Another transaction has just written data on which this transaction's decision depends: roll this one back and repeat
+ * it.
+ */
 export class ConcurrentChangeError extends Error {
   override readonly name = 'ConcurrentChangeError';
 }
@@ -31,7 +34,7 @@ const GLOBAL_ERROR_CLASSES = new Set(['08', '25', '40', '53', '57', '58', '70', 
 
 /** Whether a single row of the statement may have caused the error, so that the others would succeed without it. */
 export function mayConcernOneRow(error: unknown): boolean {
-  // Since repeating it was in vain, it is no conflict with another transaction.
+  // Repeating the work did not help, so the cause is not another transaction.
   if (error instanceof ConcurrentChangeError) return true;
   const { code, errno, sqlState = errno === undefined ? code : undefined } = driverCodes(error);
   return typeof sqlState === 'string' && !GLOBAL_ERROR_CLASSES.has(sqlState.slice(0, 2));

@@ -8,12 +8,12 @@ export interface Answer {
   readonly changed: number;
 }
 
-/** The text of a statement, as {@link sql} takes it. */
+/** The arguments of the tag {@link sql}: the text of a statement and its values. */
 type Template = Parameters<typeof sql>;
 
-/** Takes statements: a database, each on whatever connection is free, or a transaction. */
+/** Executes statements: either a database, which takes any free connection for each, or a transaction. */
 export abstract class Queryable {
-  /** @param gives what the caller reads of the answer */
+  /** @param gives which part of the answer the caller reads */
   abstract run(statement: Statement, gives: 'rows' | 'count'): Promise<Answer>;
 
   /** Executes a statement and returns the number of affected rows. */
@@ -26,7 +26,10 @@ export abstract class Queryable {
     return async (...template) => readRows((await this.run(sql(...template), 'rows')).rows, readers);
   }
 
-  /** For reading or changing many rows when no payment waits: statements may take this long, in milliseconds. */
+  /**
+   * The same, but statements may take this long, in milliseconds: for reading or changing many rows when no payment
+   * waits.
+   */
   withTimeout(timeoutMs: number): Queryable {
     return new PatientQueryable(this, timeoutMs);
   }

@@ -60,7 +60,7 @@ export class Signals {
     this.instanceId = random.uuid();
   }
 
-  /** Calls `hear` for each signal from another instance, and for all kinds whenever some may have been missed. */
+  /** Calls `onSignal` for each signal from another instance, and for all kinds whenever some may have been missed. */
   start(onSignal: (signal: WakeUp) => void): void {
     this.onSignal = onSignal;
     this.connecting = this.connect();
@@ -105,7 +105,7 @@ export class Signals {
     const payload = [this.instanceId, ...this.waiting].join(' ');
     this.waiting.clear();
     this.isSending = true;
-    // If the connection fails, its events say so.
+    // If the connection fails, its events `error` and `end` report it.
     await this.client.query('SELECT pg_notify($1, $2)', [this.database.schema, payload]).catch(() => undefined);
     this.isSending = false;
     this.sendSoon();
@@ -166,7 +166,7 @@ export class Signals {
       const connectionLost = lost.then((): never => {
         throw new Error('The connection was lost.');
       });
-      // Not before the server has answered: a busy one is no pooler.
+      // Starts only after the server has answered: a slow answer does not mean that there is a pooler.
       const noEcho = new Promise<boolean>((resolve) => (timer = setTimeout(() => resolve(false), ECHO_TIMEOUT_MS)));
       return await Promise.race([echo, connectionLost, noEcho]);
     } finally {
@@ -181,12 +181,15 @@ export class Signals {
     this.scheduleReconnect('The connection that listens to other instances was lost.');
   }
 
-  /** Reconnects after a backoff. Until then, polling finds their work. */
+  /** Reconnects after a backoff. Until then, polling finds the work of other instances. */
   private scheduleReconnect(reason: string): void {
     if (this.stopped) return;
     const pauseMs = backoff(this.failures, RETRY_BASE_MS, RETRY_CAP_MS, this.random.fraction());
     if (this.failures === 0) {
-      this.logger.write('wake-ups-lost', `${reason} Until it is back, their work is found by polling.`);
+      this.logger.write(
+        'wake-ups-lost',
+        `${reason} Until listening works again, the work of other instances is found by polling.`,
+      );
     }
     this.failures += 1;
     this.retryTimer = setTimeout(() => {

@@ -7,10 +7,13 @@ export const LONG_STATEMENT_TIMEOUT_MS = 60_000;
 /** Timeout of each statement of a migration, which may read a whole table, in milliseconds. */
 export const MIGRATION_STATEMENT_TIMEOUT_MS = 3_600_000;
 
-/** How long a statement of a migration waits for a lock, in seconds: whatever comes to the table meanwhile waits behind it. */
+/** How long a statement of a migration waits for a lock, in seconds: other statements on the table wait behind it. */
 export const MIGRATION_LOCK_SECONDS = 5;
 
-/** Timeout of statements of reports that read the whole history and that only an operator waits for, in milliseconds. */
+/**
+ * Timeout of the statements of reports, which read the whole history and which only an operator waits for, in
+ * milliseconds.
+ */
 export const REPORT_STATEMENT_TIMEOUT_MS = 1_800_000;
 
 /**

@@ -128,8 +128,8 @@ export class Transaction {
       return result;
     } catch (error) {
       this.close();
-      // ROLLBACK would queue behind a running statement, and would undo only a nested transaction. In these cases, and if it
-      // fails, the transaction is not over.
+      // ROLLBACK would queue behind a running statement, and within a nested transaction it would undo only that one. In
+      // these cases, and if ROLLBACK fails, the transaction is not over.
       if (this.running.size === 0 && !this.isNested() && !isBusy?.()) {
         await this.end('ROLLBACK', options).catch(() => undefined);
       }
@@ -209,7 +209,7 @@ export class Transaction {
     }
   }
 
-  /** Removed before any code that awaits the statement continues. */
+  /** Counts the statement as running until it settles: before any code that awaits it continues. */
   private track<T>(statement: Promise<T>): Promise<T> {
     const tracked = statement.finally(() => this.running.delete(tracked));
     this.running.add(tracked);

@@ -15,7 +15,7 @@ export interface TypeOrmDataSource {
   readonly options: { readonly type: string };
 }
 
-/** What TypeORM's drivers have, and do not declare. */
+/** What TypeORM's drivers have but do not declare. */
 interface Driver {
   /** The pool of the primary server. */
   readonly master?: { readonly options: { readonly password?: unknown } };
@@ -25,8 +25,8 @@ interface Driver {
 }
 
 /**
- * Opens connections of the module's own to the database of a data source, with what its driver has resolved; with replication,
- * to its primary server.
+ * Opens connections of the module's own to the database of a data source, with the settings that its driver has
+ * resolved; with replication, to its primary server.
  * @throws PaymentUnsupportedDataSourceError for a database that cannot guarantee what the module promises
  */
 export function openBeside(dataSource: TypeOrmDataSource, connections = DEFAULT_CONNECTIONS): ConnectionSource {
@@ -40,7 +40,7 @@ export function openBeside(dataSource: TypeOrmDataSource, connections = DEFAULT_
   }
   if (driver.master && driver.postgres) {
     const { options: resolved } = driver.master;
-    // Not enumerable, so that it is not printed.
+    // The password is not enumerable, so that it is not printed: the spread omits it.
     return openPgPool(driver.postgres.Pool, { ...resolved, password: resolved.password }, connections);
   }
   if (!driver.mysql || !driver.createConnectionOptions) throw new PaymentUnsupportedDataSourceError(type);

@@ -13,7 +13,10 @@ import { Transaction } from './transaction.js';
 
 type Limits = Parameters<PaymentTransactions['run']>[1];
 
-/** How long a transaction may take beyond its limit, in milliseconds: then its connection is closed. */
+/**
+ * How much longer than the transaction's limit its START TRANSACTION, COMMIT or ROLLBACK may take, in milliseconds:
+ * after that, the connection is closed.
+ */
 const GRACE_MS = 2_000;
 
 /** Transactions of TypeORM: handlers get an entity manager. */

@@ -2,7 +2,7 @@ import type { DecimalAmount } from './money.js';
 import type { BillId, IntentId, OrderId, PaymentId } from './ids.js';
 
 /**
- * States of a bill of ours; the specification shows none (assumed). No callback ever changes one.
+ * States of a bill of ours; the specification shows none (assumed). No callback ever changes the state of a bill.
  *
  * | state | meaning | set by |
  * |---|---|---|
@@ -53,7 +53,7 @@ export interface BillRecord {
   readonly createdAt: Date;
   readonly openedAt: Date | null;
   readonly paidAt: Date | null;
-  /** Whether the creation's lease has ended. A bill that is still `CREATING` by then has been abandoned. */
+  /** Whether the creation's lease has ended. If the bill is still `CREATING` then, its creation has been abandoned. */
   readonly leaseEnded: boolean;
   /** Whether it will be checked again without a callback. */
   readonly isScheduled: boolean;

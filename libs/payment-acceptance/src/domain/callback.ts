@@ -20,7 +20,7 @@ export interface Hint {
   readonly receivedAt: Date;
   /** How often the service has been asked because of it. */
   readonly asks: number;
-  /** Whether it is due now. A hint that is not may still be answered by a check made for others. */
+  /** Whether it is due now. A hint that is not due may still be answered by a check made for others. */
   readonly due: boolean;
 }
 

@@ -7,8 +7,8 @@ export type ClaimableState = 'OPEN' | 'PAID' | 'EXPIRED';
 
 /**
  * A claim is a lease on a bill for one check. It has its own token and expires on the database's clock. Whoever checks (the
- * confirmer, or an operator who requests a check) acquires and releases it; settlement/ accepts an answer only while its
- * token is still the bill's. Once the lease expires, another claim may replace the token.
+ * confirmer, or an operator who requests a check) acquires and releases it; settlement/ accepts an answer only while the
+ * claim's token is still that of the bill. Once the lease expires, another claim may replace the token.
  */
 export interface ClaimedBill {
   readonly intentId: IntentId;

@@ -39,11 +39,11 @@ const STATUS_RANK: Readonly<Record<PaymentStatus, number>> = { NEW: 0, PROCESS: 
  * | FAIL                                 | only an unknown status                | a verdict of success, or of review, is taken           |
  * | FAIL, under review since             | FAIL                                  | it has failed                                          |
  * | SUCCESS, or accepted by an operator  | what contradicts it                   | review `payment-changed`, once for each change         |
- * | SUCCESS, or accepted by an operator  | what agrees again, where one is open  | review `payment-changed`: it can be accepted again     |
+ * | SUCCESS, or accepted by an operator  | what agrees again, while under review | review `payment-changed`: it can be accepted again     |
  * | the payment under another bill       | SUCCESS                               | review `payment-moved`                                 |
  * | anything                             | SUCCESS of another bill               | review `foreign-bill`                                  |
  *
- * A verdict of success for a cancelled order is the review `order-cancelled`.
+ * A verdict of success for a cancelled order becomes the review `order-cancelled`.
  */
 export function decide(input: DecisionInput): Decision {
   const { bill, known: knownPayments } = input;
@@ -143,7 +143,7 @@ export function decideAccepted(
     ...(row.amount === null && { amount, currency: bill.currency }),
     // The service already lists it like this; only a different listing contradicts the acceptance.
     ...(row.amount === null && row.status === 'SUCCESS' && { contradiction: uuidFromName(changeOf(row)) }),
-    // A correction that counts is what a later list is compared with.
+    // If the operator accepts a corrected listing, later lists are compared with it.
     ...(isCorrected && { amount: listed.amount, currency: listed.currency, contradiction: null }),
     verdict: 'succeeded',
   });
@@ -178,7 +178,7 @@ const UNLISTED_PAYMENT = {
   contradiction: null,
 } as const;
 
-/** What the list says of each payment of the bill, in order: the last entry counts, which is a SUCCESS if there is one. */
+/** What the list says of each payment of the bill, sorted: the last entry counts, and is a SUCCESS if there is one. */
 function ownListings({ bill, listed }: DecisionInput): ReadonlyMap<string, ReportedPayment[]> {
   const entries = new Map<string, ReportedPayment[]>();
   for (const payment of sortPayments(listed.filter((each) => isOwn(each, bill)))) {
@@ -194,8 +194,9 @@ function isOwn({ billId }: ReportedPayment, bill: LockedBill): boolean {
 }
 
 /**
- * A long list in parts, to be decided one after the other, so that none takes long. Whatever may pay the bill is in the last
- * part, which ends the check; so is what is listed more than once, since all entries of a payment are decided together.
+ * A long list in parts, to be decided one after the other, so that none takes long. The last part, which ends the check, has
+ * whatever may pay the bill, and each payment that is listed more than once, since all entries of a payment are decided
+ * together.
  */
 export function splitIntoParts(
   listed: readonly ReportedPayment[],
@@ -226,7 +227,7 @@ export function judgeOnce(judge: Judge, listed: readonly ReportedPayment[]): Jud
   };
 }
 
-/** Failures first, then by age. */
+/** By the rank of the status (SUCCESS last), then by age. */
 function sortPayments(listed: readonly ReportedPayment[]): ReportedPayment[] {
   return [...listed].sort(
     (a, b) =>
@@ -247,7 +248,7 @@ const ALLOWED_VERDICTS: Readonly<Record<PaymentStatus, readonly Verdict['kind'][
   SUCCESS: ['succeeded', 'review'],
 };
 
-/** Whether the judge decides now on an unknown status that meant nothing yet before. */
+/** Whether the judge now decides on a payment with an unknown status that it left pending before. */
 function isDecidedNow(row: LedgerPayment, payment: ReportedPayment, verdict: Verdict): boolean {
   const isUnknown = row.status === 'UNKNOWN' && payment.status === 'UNKNOWN';
   return isUnknown && row.verdict === 'pending' && verdict.kind !== 'pending';
@@ -267,7 +268,7 @@ function isOtherUnknown(
   return row.statusText !== payment.statusText || differs(row, payment);
 }
 
-/** Listed payments with their verdicts, so that events come in a stable order. */
+/** Listed payments with their verdicts, sorted so that events come in a stable order. */
 function judgeAll({ bill, listed, judge }: DecisionInput): [ReportedPayment, Verdict][] {
   const payments = sortPayments(listed);
   const verdicts = verdictsOf(judge, bill, payments);
@@ -295,7 +296,10 @@ function verdictsOf(judge: Judge, bill: JudgedBill, payments: readonly ReportedP
   return Array.isArray(verdicts) ? (verdicts as Verdict[]) : [];
 }
 
-/** Whether a database accepts it: a judge is the host's code, and its verdict is written together with other bills. */
+/**
+ * Whether a database accepts the verdict: a judge is the host's code, and its verdicts are written together with other
+ * bills.
+ */
 function isWritable(verdict: Verdict): boolean {
   if (verdict.kind === 'review') return isReason(verdict.reason);
   if (verdict.kind !== 'succeeded') return true;
@@ -314,7 +318,7 @@ function isAmount(amount: unknown): boolean {
   return typeof amount === 'string' && parseAmount(amount) === amount;
 }
 
-/** If an operator accepted the payment before the service did, only another FAIL contradicts it. */
+/** If an operator accepted the payment before the service did, only a FAIL contradicts that. */
 function contradicts(row: LedgerPayment, payment: ReportedPayment): boolean {
   if (row.status !== 'SUCCESS') return payment.status === 'FAIL';
   return payment.status !== 'SUCCESS' || differs(row, payment);

@@ -17,11 +17,14 @@ export interface Decision extends Pick<Settlement, 'payments' | 'events' | 'revi
 export interface Lifetime {
   /** When an unpaid bill expires. */
   readonly endOfLife: number;
-  /** When a payment that is still in progress goes to a review, and an open bill expires all the same: it is soon no longer checked. */
+  /**
+   * When a payment that is still in progress goes to a review and an open bill expires despite it, since it will soon no
+   * longer be checked.
+   */
   readonly horizon: number;
 }
 
-/** A payment in the ledger, with what is known of its reviews; of one that is decided on just now, nothing is. */
+/** A payment in the ledger, with what is known of its reviews: nothing, if the payment is being decided on just now. */
 export type KnownLedgerPayment = LedgerPayment & Partial<Pick<KnownPayment, 'closedChanges' | 'isUnderReview'>>;
 
 /** The review of the whole bill that a check gives reason for. */
@@ -76,7 +79,7 @@ export class DecisionBuilder {
     private readonly paidBefore: PaymentId | null,
   ) {}
 
-  /** The row that the ledger has of a payment from now on. */
+  /** Sets the row that the ledger has of a payment from now on. */
   keep(payment: LedgerPayment): void {
     this.changedPayments.set(payment.paymentId, payment);
   }
@@ -225,7 +228,7 @@ export class DecisionBuilder {
   /**
    * Adds an event.
    * @param key distinguishes it in our tables
-   * @param facts what it is about, besides the bill: makes its id
+   * @param facts what the event is about, besides the bill; its id is derived from this
    */
   private event<Name extends PaymentEventName>(
     name: Name,

@@ -3,9 +3,9 @@ import type { PaymentEventName } from './payment-events.js';
 import { uuidFromName } from './uuid.js';
 
 /**
- * The id of an event follows from the fact alone, as the service knows it: its shop, its bill, and what else the event is about
- * (the payment; for a review its reason and its occasion). So it is the same after a restore, an import or a recovery of our
- * tables, and never that of another application's event, whatever names and numbers either has given.
+ * An event's id is derived only from what the service knows: the shop, the bill, and what else the event is about (the
+ * payment; for a review, its reason and occasion). So it survives a restore, an import or a recovery of our tables, and never
+ * equals the id of another application's event, whatever names and numbers either one uses.
  */
 export function eventId(
   name: PaymentEventName,

@@ -1,15 +1,14 @@
 import type { AnsweredHints, Assertion, ComparablePayment, Hint } from './callback.js';
 
 /**
- * Matches the hints of a check with the service's answer. The list may lag behind a postback: while it shows no payment
- * that the postback can be about, it is requested again after each of the pauses. After the last one, the assertion counts
+ * Matches the hints of a check with the service's answer. The list may lag behind a postback: while it shows no payment that
+ * the postback can be about, the list is requested again after each of the pauses. After the last one, the assertion counts
  * as a repetition if the bill has such a payment at all; otherwise it stays a note on the callback.
  *
- * A redirect to the Success URL is asked about as often, until any SUCCESS is shown.
+ * For a redirect to the Success URL, the list is requested as often, until it shows any SUCCESS.
  *
- * A postback names no payment, so assertions are counted against payments: each payment answers one assertion, and none
- * that arrived long after the payment was known. Otherwise an assertion about a second payment would be matched with the
- * first.
+ * A postback names no payment, so assertions are counted against payments: each payment answers one assertion, and none that
+ * arrived long after the payment was known. Otherwise an assertion about a second payment would be matched with the first.
  */
 export function answerHints(
   hints: readonly Hint[],

@@ -18,7 +18,7 @@ export type PaymentId = string & { readonly idOf?: 'payment' };
 /** Our id of a delivery: one event on its way to one consumer. */
 export type DeliveryId = string & { readonly idOf?: 'delivery' };
 
-/** An id of the service's: 1 to 128 visible characters of ASCII, without a space (assumed). */
+/** An id that the service issued: 1 to 128 visible ASCII characters, without a space (assumed). */
 export function isServiceId(value: unknown): value is BillId | PaymentId {
   return typeof value === 'string' && /^[\x21-\x7e]{1,128}$/.test(value);
 }

@@ -82,7 +82,7 @@ export class PaymentSucceededEvent extends PaymentOutcomeEvent {
 /** A payment reached FAIL. The bill stays open: another payment may follow. Once per payment. */
 export class PaymentFailedEvent extends PaymentOutcomeEvent {
   readonly name = 'payment.failed';
-  /** Whether the order already has a successful payment: then it must stay paid. */
+  /** Whether the order already has a successful payment: then the order must stay paid. */
   readonly orderPaid!: boolean;
 }
 
@@ -105,7 +105,7 @@ export class PaymentReviewEvent extends PaymentEvent {
 /** A bill was not paid within its lifetime. It is still checked daily: a late payment becomes `payment.succeeded`. */
 export class BillExpiredEvent extends PaymentEvent {
   readonly name = 'bill.expired';
-  /** Whether the order has a successful payment, of another of its bills: then it must stay paid. */
+  /** Whether the order has a successful payment, from another of its bills: then the order must stay paid. */
   readonly orderPaid?: boolean;
 }
 

@@ -1,10 +1,16 @@
 import type { DecimalAmount } from './money.js';
 import type { BillId, IntentId, OrderId, PaymentId } from './ids.js';
 
-/** `status` of a payment (section 2.3, documented), in any case and with space around it. Any other value is `UNKNOWN`. */
+/**
+ * `status` of a payment (section 2.3, documented), in upper or lower case, with or without space around it. Any other value
+ * is `UNKNOWN`.
+ */
 export type PaymentStatus = 'NEW' | 'PROCESS' | 'SUCCESS' | 'FAIL' | 'UNKNOWN';
 
-/** The status that a text of the service stands for, in any case, with space around it; UNKNOWN if it is not documented. */
+/**
+ * The status that a text of the service stands for, in upper or lower case, with or without space around it; UNKNOWN if it
+ * is not documented.
+ */
 export function statusOf(text: unknown): PaymentStatus {
   const status = typeof text === 'string' ? text.trim().toUpperCase() : '';
   return status === 'NEW' || status === 'PROCESS' || status === 'SUCCESS' || status === 'FAIL' ? status : 'UNKNOWN';
@@ -99,8 +105,8 @@ export type Verdict =
  * Judges the listed payments of a bill: one verdict each, in the same order. Must be pure and total: same input, same
  * verdicts, no exceptions, no I/O. Called at every check; only the first final verdict on a payment counts.
  *
- * SUCCESS is `succeeded` or `review`, FAIL is `failed`, NEW and PROCESS are `pending`. `UNKNOWN` may be any of them: tell such
- * payments apart by `statusText`. One that has succeeded may not become something else; one that has not succeeds if its
- * status becomes SUCCESS.
+ * SUCCESS is `succeeded` or `review`, FAIL is `failed`, NEW and PROCESS are `pending`. `UNKNOWN` may be any of them: tell
+ * such payments apart by `statusText`. Once such a payment has succeeded, no later verdict changes that; until then, it is
+ * judged again if its status becomes SUCCESS.
  */
 export type Judge = (bill: JudgedBill, payments: readonly ReportedPayment[]) => readonly Verdict[];

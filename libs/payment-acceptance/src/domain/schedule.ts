@@ -37,7 +37,9 @@ export function nextCheck(
   return new Date(Math.min(now + spread(options.openMs[step] ?? options.expiredEveryMs), end));
 }
 
-/** How many refusals it takes for the default pauses to reach their cap. */
+/**
+ * How many refusals a bill needs before it may be given up: as many as it takes for the default pauses to reach their cap.
+ */
 const FAILURES_BEFORE_GIVING_UP = 7;
 
 /** The consequences of a check that got no answer. */
@@ -85,19 +87,25 @@ export function scheduleAfterFailure(
   };
 }
 
-/** When an unpaid bill expires, in epoch milliseconds. One with a payment in progress or under an open review does at its horizon. */
+/**
+ * When an unpaid bill expires, in epoch milliseconds. A bill with a payment in progress or under an open review expires at
+ * its horizon.
+ */
 export function endOfLife(bill: Pick<LockedBill, 'openedAt'>, options: CheckSchedule): number {
   return bill.openedAt.getTime() + options.lifetimeMs;
 }
 
-/** When a payment that is still in progress needs a person, in epoch milliseconds: two checks before the last one, or half-way to it. */
+/**
+ * When a payment that is still in progress needs a person, in epoch milliseconds: two checks before the last one, or
+ * half-way to it if that is later.
+ */
 export function horizon(bill: LockedBill, options: CheckSchedule): number {
   if (bill.state === 'PAID') return horizonOf((bill.paidAt ?? bill.now).getTime(), paidOf(options));
   const ended = bill.state === 'EXPIRED' ? (bill.endedAt ?? bill.now).getTime() : endOfLife(bill, options);
   return horizonOf(ended, expiredOf(options));
 }
 
-/** How long a bill is followed that is paid, or has expired, and how often it is checked. */
+/** How long a paid or expired bill is followed, and how often it is checked. */
 interface FollowSchedule {
   readonly everyMs: number;
   readonly forMs: number;
@@ -117,7 +125,7 @@ function horizonOf(since: number, { everyMs, forMs }: FollowSchedule): number {
   return since + forMs - Math.min(2 * everyMs, forMs / 2);
 }
 
-/** The next check of a bill that is followed. However rare they are, one comes after the horizon. */
+/** The next check of a bill that is followed. However rare its checks are, one comes after the horizon. */
 function nextFollowUp(now: number, pauseMs: number, since: number, follow: FollowSchedule): Date | null {
   const until = since + follow.forMs;
   return dateIfBy(now < horizonOf(since, follow) ? Math.min(now + pauseMs, until) : now + pauseMs, until);

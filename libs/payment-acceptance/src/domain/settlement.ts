@@ -22,7 +22,7 @@ export interface NewEvent {
 export interface BillChange {
   readonly state: BillState;
   readonly nextCheckAt: Date | null;
-  /** Whether the service has answered: an operator's decision leaves the bill's failed checks as they are. */
+  /** Whether the service has answered: an operator's decision leaves the bill's count of failed checks as it is. */
   readonly answered: boolean;
   readonly scheduled: boolean;
 }

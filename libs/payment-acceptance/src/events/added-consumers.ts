@@ -18,7 +18,8 @@ export class AddedConsumers {
   add(origin: string, consumers: readonly EventConsumer[]): void {
     for (const { name, shops } of consumers) {
       if (!CONSUMER_NAME_PATTERN.test(name)) {
-        const sentence = 'name its consumer with 1 to 100 letters, digits, ".", "_" or "-", as in { consumer: "bus" }.';
+        const sentence =
+          'give its consumer a name of 1 to 100 letters, digits, ".", "_" or "-", as in { consumer: "bus" }.';
         throw new PaymentHandlerError(origin, sentence);
       }
       if (name === EVENT_EMITTER_CONSUMER || this.added.some((other) => other.name === name)) {
@@ -30,7 +31,7 @@ export class AddedConsumers {
     this.added.push(...consumers);
   }
 
-  /** @throws PaymentHandlerError if a handler has the name of one of them: they would share deliveries. */
+  /** @throws PaymentHandlerError if a handler has the name of an added consumer: both would share deliveries. */
   beside(handlers: readonly EventConsumer[]): EventConsumer[] {
     const conflicting = handlers.find(({ name }) => this.added.some((other) => other.name === name));
     if (conflicting) {

@@ -42,7 +42,7 @@ export class PaymentOrderNotFoundError extends Error {
 
   /**
    * @param orderId as the event names it
-   * @param options `lookedFor`: what else the handler asked of the order, for the message
+   * @param options `lookedFor`: what else the order had to match, for the message
    */
   constructor(
     readonly orderId: string,

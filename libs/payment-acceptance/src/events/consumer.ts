@@ -59,7 +59,7 @@ export type EventConsumer = {
 type HandOver = (event: AnyPaymentEvent, signal: AbortSignal, delivery: HandedDelivery) => Promise<void>;
 
 interface HandedDelivery extends Pick<PaymentEventContext, 'attempt' | 'deliveryId'> {
-  /** Continues the trace of its settlement. */
+  /** Trace context of the settlement, for continuing its trace. */
   readonly traceparent: string | null;
 }
 

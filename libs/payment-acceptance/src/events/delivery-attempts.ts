@@ -21,15 +21,18 @@ interface HandledEvent extends CompletedDelivery {
   readonly event: AnyPaymentEvent;
 }
 
-/** How long a handler may wait for its connection: after that, its slot is better given to another consumer. */
+/**
+ * How long a handler may wait for its connection, in milliseconds: after that, its slot is better given to another
+ * consumer.
+ */
 const CONNECT_MS = 10_000;
 
 /** How much a lease outlasts the longest attempt: time to end the attempt and record its outcome. */
 const LEASE_MARGIN_MS = 15_000;
 
 /**
- * Runs claimed attempts. A durable handler runs in a transaction that first locks its delivery, by its token, and last marks it
- * done: lock, handler, mark, COMMIT.
+ * Runs claimed attempts. A durable handler runs in a transaction that begins by locking the delivery, by its token, and
+ * ends by marking it done: lock, handler, mark, COMMIT.
  */
 export class DeliveryAttempts {
   private readonly connectMs: number;
@@ -87,7 +90,7 @@ export class DeliveryAttempts {
   }
 
   /**
-   * Returns the event that is handled and marked done; `undefined` if another instance had taken over the delivery.
+   * Returns the event that was handled and marked done; `undefined` if another instance had taken over the delivery.
    * @param begins called when the attempt has everything it needs: its time limit starts then
    */
   private async attempt(

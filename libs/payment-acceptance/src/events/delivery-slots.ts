@@ -13,21 +13,21 @@ export interface Offer {
 /** The pool of a host whose handlers have no transactions. */
 const NO_POOL: PaymentTransactionsPool = { size: 0, free: () => 0 };
 
-/** All brokers share one member: one that does not answer is rarely the only one. */
+/** All brokers count as one member: if one of them does not answer, the others rarely do. */
 const BROKERS = 'brokers';
 
 /** Connections that handlers leave free for the rest of the host. */
 const RESERVED_CONNECTIONS = 1;
 
 /**
- * Shares a worker's concurrent deliveries among its consumers, so that no hanging handler or unreachable broker holds
- * up the others. Handlers in transactions together take at most half of the pool, and only connections that are free
- * now. One of them may always run, and waits for its connection like everybody else.
+ * Shares a worker's concurrent deliveries among its consumers, so that no hanging handler or unreachable broker holds up
+ * the others. Handlers in transactions together take at most half of the pool, and only connections that are free now.
+ * One handler may always run, even if no connection is free: it then waits for one like everybody else.
  */
 export class DeliverySlots {
   private readonly share: FairShare;
   private readonly transactions: FairShare;
-  private readonly members = new Map<string, { readonly name: string; readonly inTransaction: boolean }>();
+  private readonly members = new Map<string, { readonly shareName: string; readonly inTransaction: boolean }>();
   /** How many places in transactions are reserved for deliveries that have no connection yet. */
   private reserved = 0;
   private consumers: readonly EventConsumer[] = [];
@@ -47,11 +47,11 @@ export class DeliverySlots {
     this.members.clear();
     for (const { kind, name } of consumers)
       this.members.set(name, {
-        name: kind === 'broker' ? BROKERS : `consumer ${name}`,
+        shareName: kind === 'broker' ? BROKERS : `consumer ${name}`,
         inTransaction: kind === 'transaction',
       });
     const members = [...this.members.values()];
-    const count = (subset: typeof members): number => new Set(subset.map(({ name }) => name)).size;
+    const count = (subset: typeof members): number => new Set(subset.map(({ shareName }) => shareName)).size;
     this.counts = { all: count(members), inTransaction: count(members.filter(({ inTransaction }) => inTransaction)) };
   }
 
@@ -68,7 +68,7 @@ export class DeliverySlots {
 
   /**
    * A claim is no larger than the smallest share left to any consumer that it may serve: it takes the oldest deliveries
-   * first, and all of them could be for that one.
+   * first, and all of them could be for that consumer.
    */
   offer(limit: number): Offer {
     const free = this.freeForTransactions();
@@ -84,7 +84,8 @@ export class DeliverySlots {
   }
 
   /**
-   * Takes a place for a delivery that is yet to be created, if the consumer has one. The place must be begun or released.
+   * Takes a place for a delivery that is yet to be created, if one is left for the consumer. Must be followed by
+   * {@link begin} or {@link release}.
    */
   tryReserve(consumer: EventConsumer): boolean {
     const { name } = consumer;
@@ -106,23 +107,27 @@ export class DeliverySlots {
   }
 
   take(consumer: string): void {
-    const { name, inTransaction } = this.memberOf(consumer);
-    this.share.acquire(name);
-    if (inTransaction) this.transactions.acquire(name);
+    const { shareName, inTransaction } = this.memberOf(consumer);
+    this.share.acquire(shareName);
+    if (inTransaction) this.transactions.acquire(shareName);
   }
 
   leave(consumer: string): void {
-    const { name, inTransaction } = this.memberOf(consumer);
-    this.share.release(name);
-    if (inTransaction) this.transactions.release(name);
+    const { shareName, inTransaction } = this.memberOf(consumer);
+    this.share.release(shareName);
+    if (inTransaction) this.transactions.release(shareName);
   }
 
   /** How many deliveries a consumer may take now. */
   private remainingFor(consumer: string, freeForTransactions: number): number {
-    const { name, inTransaction } = this.memberOf(consumer);
-    const remaining = this.share.remainingFor(name, this.counts.all);
+    const { shareName, inTransaction } = this.memberOf(consumer);
+    const remaining = this.share.remainingFor(shareName, this.counts.all);
     if (!inTransaction) return remaining;
-    return Math.min(remaining, this.transactions.remainingFor(name, this.counts.inTransaction), freeForTransactions);
+    return Math.min(
+      remaining,
+      this.transactions.remainingFor(shareName, this.counts.inTransaction),
+      freeForTransactions,
+    );
   }
 
   private freeForTransactions(): number {
@@ -132,7 +137,7 @@ export class DeliverySlots {
   }
 
   private memberOf(consumer: string) {
-    return this.members.get(consumer) ?? { name: consumer, inTransaction: false };
+    return this.members.get(consumer) ?? { shareName: consumer, inTransaction: false };
   }
 }
 

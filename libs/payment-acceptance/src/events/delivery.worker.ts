@@ -62,7 +62,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   private ended: DeliveryQueue[] = [];
   /** The last queue that the current sweep has examined; `null` at its start, absent if there is none. */
   private sweepPosition: DeliveryQueue | null | undefined;
-  /** Claims under way: what they are offered is not taken yet. */
+  /** How many claims are under way: the places offered to them are not taken yet. */
   private claiming = 0;
 
   constructor(
@@ -155,7 +155,10 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     for (const each of this.consumers) if (each.kind === 'broker') each.connect();
   }
 
-  /** Frees the next queues, also those that ended elsewhere, or that a crash kept from being freed. */
+  /**
+   * Frees the next queues, including those whose first delivery ended on another instance, or which a crash kept from
+   * being freed.
+   */
   private async sweep(after: DeliveryQueue | null): Promise<void> {
     this.sweepPosition = undefined;
     const queues = await this.store.queuesBehind(after, SWEEP_BATCH_SIZE);
@@ -221,8 +224,8 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   }
 
   /**
-   * Reserves places for deliveries of new events, unless a claim is under way or one that is due waits for a place. Each is begun
-   * by {@link adopt} or given back by {@link release}.
+   * Reserves places for deliveries of new events, unless a claim is under way or a due delivery waits for a place. Each
+   * place is then used by {@link adopt} or given back by {@link release}.
    * @internal
    */
   reserve(events: readonly { readonly id: string; readonly name: string; readonly shop: string }[]): Reservation {
@@ -238,7 +241,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
         }
       }
     } catch (error) {
-      // The pool is the host's.
+      // The pool is the host's, and may throw.
       for (const place of deliveries) this.release(place);
       throw error;
     }

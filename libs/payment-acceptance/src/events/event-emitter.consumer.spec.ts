@@ -241,7 +241,7 @@ describe('a plain listener that another library has wrapped', () => {
     }
     const { consumers, module } = await host([Late]);
     expect(consumers).toThrow(
-      'EventEmitter2: has listeners of payment.succeeded that the module does not know (1 of 1)',
+      'EventEmitter2: has listeners for payment.succeeded that the module does not know about (1 of 1)',
     );
     await module.close();
   });

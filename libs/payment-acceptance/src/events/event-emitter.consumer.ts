@@ -11,8 +11,9 @@ import { EVENT_EMITTER_CONSUMER, HandlerExplorer, refuseLazy } from './handler.e
 type Listener = (...parameters: unknown[]) => unknown;
 
 /**
- * The metadata key of `@OnEvent` in every version. A literal, since version 11 does not export it, and the decorator may be
- * another library's wrapper of it (Sentry's), which does not carry it. {@link isKeyOfListeners} tries it at each start.
+ * The metadata key of `@OnEvent` in every version. A literal, since version 11 does not export it, and the decorator may
+ * be wrapped by another library (such as Sentry), whose wrapper does not carry it. {@link isKeyOfListeners} verifies the
+ * key at each start.
  */
 const LISTENER_METADATA = 'EVENT_LISTENER_METADATA';
 
@@ -59,8 +60,8 @@ export class EventEmitterConsumers {
 
   /**
    * One consumer for each event with a listener. Listeners added by hand must exist before modules are initialized.
-   * @throws PaymentHandlerError for a listener that the emitter has and that is neither there from the start nor marked, or that
-   *   removes itself
+   * @throws PaymentHandlerError if the emitter has a listener that was neither there from the start nor marked, or one
+   *   that removes itself
    */
   consumers(): EventConsumer[] {
     const emitter = this.find(EventEmitter2);
@@ -73,7 +74,7 @@ export class EventEmitterConsumers {
       if (totalCount > knownCount) {
         throw new PaymentHandlerError(
           'EventEmitter2',
-          `has listeners of ${name} that the module does not know (${totalCount - knownCount} of ${totalCount}), so their errors would be lost. ` +
+          `has listeners for ${name} that the module does not know about (${totalCount - knownCount} of ${totalCount}), so their errors would be lost. ` +
             'Add them in a constructor, or use @OnPaymentEvent.',
         );
       }
@@ -103,10 +104,10 @@ export class EventEmitterConsumers {
     const reasons: unknown[] = ends.filter((end) => end.status === 'rejected').map(({ reason }) => reason as unknown);
     const errors = reasons.map((reason) => describeError(reason));
     if (errors.length > 0) {
-      // If none of them could find the order, the delivery gets the longer retries for missing orders.
+      // If every failed listener found no order, the delivery gets the longer retries for missing orders.
       const [first] = reasons;
       if (isOrderNotFound(first) && reasons.every(isOrderNotFound)) throw first;
-      // If none of them could succeed, no further attempt calls those that have.
+      // If no failed listener can ever succeed, a further attempt would only call the others again.
       if (isNonRetryable(first) && reasons.every(isNonRetryable)) throw first;
       throw new Error(
         `${errors.length} of ${listeners.length} listeners of ${event.name} failed: ${errors.join('; ')}`,
@@ -114,7 +115,7 @@ export class EventEmitterConsumers {
     }
   }
 
-  /** The methods that are marked with `@OnEvent`, read where that package reads them. */
+  /** The methods that are marked with `@OnEvent`, read where `@nestjs/event-emitter` reads them. */
   private markedMethods(): { label: string; listeners: OnEventMetadata[] }[] {
     return this.explorer.methods().flatMap(({ label, member }) => {
       const listeners: unknown = Reflect.getMetadata(LISTENER_METADATA, member);

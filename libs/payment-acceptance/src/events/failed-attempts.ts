@@ -58,12 +58,12 @@ export class FailedAttempts {
     return this.postpone(delivery, error);
   }
 
-  /** An attempt has begun, or the broker has answered: ends the row of uncounted failures. */
+  /** An attempt has begun, or the broker has answered: ends the series of uncounted failures. */
   resetUncounted({ name }: EventConsumer): void {
     this.uncounted.delete(name);
   }
 
-  /** Returns the delivery without counting an attempt, so it never becomes a dead letter for this. */
+  /** Returns the delivery without counting an attempt, so it never becomes a dead letter for this reason. */
   private async releaseUncounted(delivery: ClaimedDelivery, error: unknown, why: UncountedReason): Promise<Failure> {
     const times = this.uncounted.get(delivery.consumer) ?? 0;
     this.uncounted.set(delivery.consumer, times + 1);

@@ -12,7 +12,7 @@ const FOREIGN_SHOP_TTL_MS = 60_000;
  */
 export class ForeignShops {
   private readonly logger = new PaymentLogger('PaymentDeliveries');
-  /** When each shop was last seen. */
+  /** When each foreign shop was last looked up. */
   private readonly seenAt = new Map<string, number>();
   private readonly logged = new Set<string>();
 

@@ -10,7 +10,9 @@ import { TypeOrmTransactions } from '../database/typeorm-transactions.js';
 /** Token of the {@link HandlerTransactions}. */
 export const HANDLER_TRANSACTIONS = Symbol.for('nestjs-payment-acceptance/handler-transactions');
 
-/** TypeORM's, unless the options name those of another data layer; none where there is neither. */
+/**
+ * Those of the option `transactions`, or else TypeORM's; none if there is neither, or with `handlers: 'at-least-once'`.
+ */
 export const HANDLER_TRANSACTIONS_PROVIDER: FactoryProvider<HandlerTransactions | undefined> = {
   provide: HANDLER_TRANSACTIONS,
   inject: [RESOLVED_OPTIONS, Database, HOST, HostSessions],

@@ -30,7 +30,7 @@ export function OnPaymentEvent(event: PaymentEventName, options: PaymentHandlerO
     const method: unknown = descriptor?.value;
     if (typeof prototype === 'function' || typeof name === 'symbol' || typeof method !== 'function') {
       const label = `${(typeof prototype === 'function' ? prototype : prototype.constructor).name}.${String(name)}`;
-      throw new PaymentHandlerError(label, 'must be a method of the instance, with a name that is a string.');
+      throw new PaymentHandlerError(label, 'must be an instance method whose name is a string, not a symbol.');
     }
     const handlers = [...paymentHandlersOf(prototype, name, method), { ...options, event }];
     // Stored under the method's name, since a decorator above may replace the function, and on the method, for mixins that

@@ -248,7 +248,9 @@ describe('a handler that cannot be relied on fails the start', () => {
     { consumer: 'x'.repeat(101) },
     { consumer: 7 },
   ])('with the consumer of %j', async (options) => {
-    expect(await refusal(handlerOf('payment.failed', options))).toContain('name its consumer with 1 to 100 letters');
+    expect(await refusal(handlerOf('payment.failed', options))).toContain(
+      'give its consumer a name of 1 to 100 letters',
+    );
   });
 
   test.each([[[]], ['main'], [{}]])('with the shops %j, of which none would ever come', async (shops) => {
@@ -263,7 +265,7 @@ describe('a handler that cannot be relied on fails the start', () => {
     class Orders {
       readonly taken = 0;
     }
-    expect(() => mark(Orders, 'take', own)).toThrow('Orders.take: must be a method of the instance');
+    expect(() => mark(Orders, 'take', own)).toThrow('Orders.take: must be an instance method');
     expect(() => mark(Orders.prototype, Symbol('take'), own)).toThrow(PaymentHandlerError);
     expect(() => (mark as PropertyDecorator)(Orders.prototype, 'take')).toThrow(PaymentHandlerError);
   });

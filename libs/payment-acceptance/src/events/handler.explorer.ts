@@ -51,7 +51,7 @@ export class HandlerExplorer {
         this.check(host, handler, consumers);
         const consumer = { name: handler.consumer, event: handler.event, shops: handler.shops ?? null };
         const handle = async (...args: unknown[]): Promise<void> => {
-          // Under its name, as a caller would: a library may have wrapped the method of the instance.
+          // Looked up by name, as a caller would: a library may have wrapped the method on the instance.
           const member = (host.instance as Record<string, unknown>)[host.name];
           const method = typeof member === 'function' ? (member as HostMethod['method']) : host.method;
           refuseLazy(host.label, await method.call(host.instance, ...args));
@@ -106,7 +106,7 @@ export class HandlerExplorer {
     };
     if (!isPaymentEventName(handler.event)) refuse(`there is no event "${String(handler.event)}".`);
     if (typeof handler.consumer !== 'string' || !CONSUMER_NAME_PATTERN.test(handler.consumer)) {
-      refuse('name its consumer with 1 to 100 letters, digits, ".", "_" or "-", as in { consumer: "orders" }.');
+      refuse('give its consumer a name of 1 to 100 letters, digits, ".", "_" or "-", as in { consumer: "orders" }.');
     }
     if (handler.consumer === EVENT_EMITTER_CONSUMER) refuse(`the consumer name "${EVENT_EMITTER_CONSUMER}" is taken.`);
     if (!host.singleton)
@@ -124,10 +124,13 @@ export class HandlerExplorer {
   }
 }
 
-/** Nobody has subscribed to an Observable that a handler returns, nor has a generator begun: its work has not been done. */
+/**
+ * Refuses an Observable or a generator as the result of a handler: nobody has subscribed to it or started it, so its
+ * work has not been done.
+ */
 export function refuseLazy(label: string, result: unknown): void {
   const { subscribe, connect } = (result ?? {}) as { readonly subscribe?: unknown; readonly connect?: unknown };
-  // An observable with `connect` has already begun, such as that of ClientProxy.emit().
+  // An observable with `connect` has already begun, such as the one that ClientProxy.emit() returns.
   const isCold = typeof subscribe === 'function' && typeof connect !== 'function';
   if (isCold || /^\[object (Async)?Generator]$/.test(Object.prototype.toString.call(result))) {
     throw new PaymentHandlerError(

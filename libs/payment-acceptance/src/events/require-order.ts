@@ -38,7 +38,7 @@ function orderNotFoundError({
   return new PaymentOrderNotFoundError(orderId, { lookedFor });
 }
 
-/** How results of an update name the number of rows that they have matched, or else changed. */
+/** The properties in which results of an update report how many rows were matched or, failing that, changed. */
 const ROW_COUNTS = ['affected', 'affectedRows', 'rowCount', 'numUpdatedRows', 'numAffectedRows', 'matchedCount'];
 
 function isThere(result: object | number | bigint, orderId: string): boolean {
@@ -72,7 +72,7 @@ function matchesRows(count: unknown): boolean {
   return count > 0;
 }
 
-/** Rows are orders if one of their values is the id of the order. Sequelize and Mongoose say them by `toJSON`. */
+/** A row is the order if one of its values is the order's id. Sequelize and Mongoose return the values from `toJSON`. */
 function isOrder(row: object & { toJSON?: () => unknown }, orderId: string): boolean {
   const values: unknown = typeof row.toJSON === 'function' ? row.toJSON() : row;
   return Object.values(values ?? {}).some((value) => idOf(value) === orderId);

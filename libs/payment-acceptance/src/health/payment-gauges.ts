@@ -67,11 +67,11 @@ const TIMEOUT_MS = 5_000;
 type StateMeasurement = Measurement & { readonly gauge: keyof typeof GAUGES };
 
 /**
- * Gauges for the host's metrics. Every instance reports the same figures from the tables: aggregate them by maximum, not by
- * sum. The workload gauges are per instance, and so are the reasons of health that concern a process.
+ * Gauges for the host's metrics. Every instance reports the same figures from the tables: aggregate them by maximum, not
+ * by sum. The workload gauges are per instance, and so are the reasons of health that concern a process.
  *
- * Without the database `degraded` says so (`database`) and the tables' figures are not measured: an SDK that accumulates then
- * repeats the last ones.
+ * While the database is down, `degraded` reports the reason `database`, and the figures from the tables are not
+ * measured: an SDK that accumulates then repeats the last ones.
  */
 @Injectable()
 export class PaymentGauges implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -98,12 +98,12 @@ export class PaymentGauges implements OnApplicationBootstrap, BeforeApplicationS
   private measureWorkload(): (Measurement & { gauge: keyof typeof WORKLOAD_GAUGES })[] {
     const { checks, deliveries } = this.workload.read(null);
     return [
-      ...checks.flatMap(({ shop, running, limit, perSecond }) => {
+      ...checks.flatMap(({ shop, running, limit, requestsPerSecond }) => {
         const attributes = { 'payment.shop': shop };
         return [
           { gauge: 'payment_acceptance.checks.running', value: running, attributes },
           { gauge: 'payment_acceptance.checks.limit', value: limit, attributes },
-          { gauge: 'payment_acceptance.checks.rate.limit', value: perSecond, attributes },
+          { gauge: 'payment_acceptance.checks.rate.limit', value: requestsPerSecond, attributes },
         ] as const;
       }),
       { gauge: 'payment_acceptance.deliveries.running', value: deliveries.running },

@@ -67,16 +67,16 @@ export interface PaymentHealth<Status extends string = 'up' | 'down'> {
   readonly degraded: readonly PaymentDegradation[];
   /** `readOnly`: it answers but takes no writes, like a standby or a demoted primary. */
   readonly database: { readonly reachable: boolean; readonly readOnly?: true; readonly error?: string };
-  /** By host: how it answered this process's requests. A health check sends no request of its own. */
+  /** By host: how the service answered this process's requests. A health check sends no request of its own. */
   readonly service: Readonly<
     Record<string, { lastAnswerAt: string | null; lastFailureAt: string | null; failuresInARow: number }>
   >;
   /**
-   * Workers of this process; `not-started` with the role `callbacks`, with `autoStart: false`, and before the application
-   * listens. The last of these is degraded.
+   * Workers of this process; `not-started` with the role `callbacks`, with `autoStart: false`, and before the
+   * application listens. Of these, only the last counts as degraded.
    */
   readonly workers: { readonly checks: WorkerState; readonly deliveries: WorkerState };
-  /** Of all instances together; absent while the database is unreachable, or the figures could not be read in time. */
+  /** Of all instances together; absent while the database is unreachable, or if the figures could not be read in time. */
   readonly backlog?: PaymentStats & {
     readonly refusedShops: readonly string[];
     /** Consumers whose deliveries are failing and being retried; the one with the oldest event comes first. */
@@ -115,7 +115,10 @@ function limitsOf(thresholds: PaymentHealthThresholds): Required<PaymentHealthTh
   return limits;
 }
 
-/** A host that nothing has asked for this long is not said to fail: nothing may ask it again, as after a move. */
+/**
+ * A host whose last failure was this long ago does not count as failing, in milliseconds: it may no longer be used, as
+ * after a move.
+ */
 const FAILURE_FORGOTTEN_MS = 3_600_000;
 
 /**

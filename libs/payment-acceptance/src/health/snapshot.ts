@@ -20,10 +20,10 @@ const MAX_CONSUMERS = 100;
 /** How long one reading is shared by all callers. */
 const TTL_MS = 1_000;
 
-/** Timeout of a reading. Its connection may be dead, so the next caller starts a new one. */
+/** Timeout of a reading. Its connection may be dead, so the next caller starts a new reading. */
 const READ_TIMEOUT_MS = 10_000;
 
-/** Readings that timed out may still hold their connections; with this many of them no new one starts. */
+/** Readings that timed out may still hold their connections; while there are this many, no new reading starts. */
 const MAX_UNFINISHED = 3;
 
 /** A reading that all callers within a second share: probes and scrapes come in bursts. */
@@ -33,7 +33,7 @@ class SharedReading<T> {
 
   constructor(private readonly load: () => Promise<T>) {}
 
-  /** Joins a reading that is still running. */
+  /** Joins a reading that is still running, or has ended within the last second; otherwise starts one. */
   read(): Promise<T> {
     const { latest } = this;
     const isFresh = latest && (latest.endedAt === undefined || performance.now() - latest.endedAt < TTL_MS);
@@ -70,7 +70,7 @@ export class Snapshots {
   ) {}
 
   /**
-   * Sends one small statement: whatever waits in the tables says nothing about the database.
+   * Sends one small statement: how much work waits in the tables says nothing about the database.
    * @throws TimeoutError if it takes too long, PaymentReadOnlyDatabaseError if the server takes no writes
    */
   verifyWritable(): Promise<void> {

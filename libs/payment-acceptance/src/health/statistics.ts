@@ -5,13 +5,16 @@ export interface PaymentStats {
   /** Bills that the service created but that are missing from the ledger, except dismissed ones. */
   readonly lostBills: number;
   readonly openReviews: number;
-  /** Those of payments whose status is not in the specification, among the first 10,000 open reviews. */
+  /** Open reviews of payments whose status is not in the specification, among the first 10,000 open reviews. */
   readonly unknownStatuses: number;
   readonly deadLetters: number;
   readonly pendingDeliveries: number;
   /** Age of the oldest pending delivery, in milliseconds; `null` if there is none. */
   readonly oldestDeliveryMs: number | null;
-  /** How long the longest overdue check has waited, scheduled or requested by a callback, in milliseconds; `null` if there is none. */
+  /**
+   * How long the most overdue check, scheduled or requested by a callback, has waited, in milliseconds; `null` if there
+   * is none.
+   */
   readonly oldestCheckMs: number | null;
   /** Callbacks that name no bill of ours and still wait for one. */
   readonly waitingCallbacks: number;
@@ -20,15 +23,18 @@ export interface PaymentStats {
 /** A consumer with failing deliveries. */
 export interface FailingConsumer {
   readonly consumer: string;
-  /** How many of its deliveries have failed and are retried: of the first 10,000 of all consumers. */
+  /**
+   * How many of its deliveries have failed and are being retried, among the first 10,000 such deliveries of all
+   * consumers.
+   */
   readonly deliveries: number;
-  /** Age of the oldest of their events, in milliseconds. */
+  /** Age of the oldest event of these deliveries, in milliseconds. */
   readonly oldestMs: number;
-  /** For how many of them the handler found no order: it threw a `PaymentOrderNotFoundError`. */
+  /** For how many of these deliveries the handler found no order: it threw a `PaymentOrderNotFoundError`. */
   readonly ordersNotFound: number;
   /**
-   * Why the oldest of them failed: the code or the name of its latest error, or `no-connection` or `unanswered` while none
-   * of its attempts could begin.
+   * Why the oldest of these deliveries failed: the code or the name of its latest error, or `no-connection` or
+   * `unanswered` while none of its attempts could begin.
    */
   readonly reason: string;
 }
@@ -36,7 +42,9 @@ export interface FailingConsumer {
 /** A shop with failing checks. */
 export interface FailingShop {
   readonly shop: string;
-  /** How many of its bills have failed their last five checks or more: of the first 10,000 of all shops. */
+  /**
+   * How many of its bills have failed at least their last five checks, among the first 10,000 such bills of all shops.
+   */
   readonly bills: number;
 }
 

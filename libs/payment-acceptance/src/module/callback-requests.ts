@@ -42,15 +42,16 @@ interface CallbackEndpoint {
   /** Its path in the application, which a prefix may have moved. */
   readonly served: string;
   readonly method: 'POST' | 'GET';
-  /** Requests to it, or to one shop below it. */
+  /** Matches the path of a request to it, or to one shop below it. */
   readonly paths: RegExp;
 }
 
 const MISS_LOG_INTERVAL_MS = 3_600_000;
 
 /**
- * Sees each request to a callback route before the application's parsers, guards and rate limits, which are made for its own
- * clients. Reads the body the same way on Express and Fastify, and logs requests that the application answers in our place.
+ * Sees each request to a callback route before the application's parsers, guards and rate limits, which are made for the
+ * application's own clients. Reads the body the same way on Express and Fastify, and logs requests that the application
+ * answers in our place.
  */
 @Injectable()
 export class CallbackRequests {
@@ -71,12 +72,15 @@ export class CallbackRequests {
     this.missLog = new RateLimitedLog(new PaymentLogger('PaymentCallbacks'), clock, MISS_LOG_INTERVAL_MS);
     if (role === 'workers') return;
     if (http.httpAdapter as unknown) this.install();
-    // @nestjs/testing sets the adapter later. The oldest Nest 11 does not announce it: its tests receive what the parsers
-    // have read.
+    // @nestjs/testing sets the adapter later. The oldest versions of Nest 11 do not announce it: tests with them receive
+    // what the parsers have read.
     else (http as Partial<HttpAdapterHost>).init$?.subscribe(() => this.install());
   }
 
-  /** Finds the routes, once the host has registered them, and says where they are; full URLs with the option `publicUrl`. */
+  /**
+   * Finds the routes, once the host has registered them, and returns where they are; as full URLs with the option
+   * `publicUrl`.
+   */
   locate(): string[] {
     this.places = this.servedPlaces();
     const posted = this.places.filter(({ method }) => method === 'POST');
@@ -98,8 +102,8 @@ export class CallbackRequests {
     }
     if (this.kind === 'fastify') {
       const application = this.http.httpAdapter.getInstance<FastifyApplication>();
-      // A listener, because Nest's own CORS hook runs before any hook added here. Not on the second server that Fastify
-      // opens for `localhost`.
+      // A listener, because Nest's own CORS hook runs before any hook added here. It is not added to the second server
+      // that Fastify opens for `localhost`.
       application.server.prependListener('request', (request) => this.hideOrigin(request));
       application.addHook('onRoute', ({ method, url }) => {
         for (const each of [method].flat()) this.registered.add(`${each} ${url}`);
@@ -117,8 +121,8 @@ export class CallbackRequests {
   }
 
   /**
-   * Hides the Origin, in which a browser names the service's page: an allow-list of the application's own sites would refuse
-   * it.
+   * Hides the Origin header, in which a browser names the service's page: an allow-list of the application's own sites
+   * would refuse the request.
    */
   private hideOrigin(raw: IncomingMessage): void {
     if (raw.headers.origin !== undefined && raw.method === 'POST' && this.placeOf(raw)) delete raw.headers.origin;
@@ -198,15 +202,15 @@ function pathsOf(route: string): RegExp {
 const NAME = 'set-cookie';
 
 /**
- * Lets an answer set only cookies that the request has brought. A browser sends none with a form that the service's page posts
- * to us (SameSite), so a session of the application's would be a new one, and its cookie would log the payer out.
+ * Lets an answer set only cookies that the request has brought. A browser sends none with a form that the service's page
+ * posts to us (SameSite), so the application would begin a new session, whose cookie would log the payer out.
  */
 function keepCookies({ headers: { cookie = '' } }: IncomingMessage, response: ServerResponse): void {
   const requestCookieNames = new Set(cookie.split(';').map(nameOf));
   const pickKnown = (cookies: unknown): string[] =>
     [cookies].flat().filter((each): each is string => typeof each === 'string' && requestCookieNames.has(nameOf(each)));
   const writeHead = response.writeHead.bind(response) as (status: number, ...args: unknown[]) => ServerResponse;
-  // Wrapped first, so it runs after those who add cookies at the last moment.
+  // Wrapped first, so it runs after wrappers that add cookies at the last moment.
   response.writeHead = (status: number, ...args: unknown[]) => {
     const set = pickKnown(response.getHeader(NAME));
     if (set.length > 0) response.setHeader(NAME, set);

@@ -19,8 +19,8 @@ import { openBeside } from '../database/typeorm-source.js';
 class PaymentHostModule {}
 
 /**
- * Finds the host's data source, if it has TypeORM. A module of its own, since only a module may take time to load: the token of
- * the default data source is TypeORM's class.
+ * Finds the host's data source, if it has TypeORM. A module of its own, since only a module can be loaded
+ * asynchronously: the token of the default data source is TypeORM's class.
  */
 export async function hostModule(name: string, imports: ModuleMetadata['imports']): Promise<DynamicModule> {
   const typeorm = await import('typeorm').catch(ignoreMissing);
@@ -60,7 +60,7 @@ export function databaseProvider(name: string): FactoryProvider<Database> {
   };
 }
 
-/** @throws PaymentConfigurationError if there is none */
+/** @throws PaymentConfigurationError if neither the options nor the host name a database */
 async function sourceOf(
   { storage }: ResolvedOptions,
   dataSource: DataSource | undefined,

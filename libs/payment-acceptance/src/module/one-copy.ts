@@ -8,7 +8,8 @@ import path from 'node:path';
 const SHARED_PACKAGES = ['@nestjs/common', '@nestjs/core', '@nestjs/typeorm', 'typeorm'];
 
 /**
- * The sentence for an application that loads another copy of these packages than this one does, as `npm link` brings about.
+ * Describes the problem if the application loads a different copy of these packages than this package does, as happens
+ * with `npm link`; otherwise `undefined`.
  * @param packageFolder a folder of this package; a bundler may leave it out
  */
 export function duplicateCopyProblem(

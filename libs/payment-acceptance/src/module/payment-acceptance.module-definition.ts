@@ -22,7 +22,7 @@ import { Database } from '../database/database.js';
 import { databaseProvider, hostModule } from './database.provider.js';
 import { duplicateCopyProblem } from './one-copy.js';
 
-/** Token of a service that is also found by those who have loaded another copy of the package, with other classes. */
+/** Token by which code that has loaded another copy of the package, with other classes, finds a service, too. */
 export function sharedToken(service: string): symbol {
   return Symbol.for(`nestjs-payment-acceptance/${service}`);
 }

@@ -79,7 +79,7 @@ export class PaymentAcceptanceRuntime
     });
   }
 
-  /** Nest calls no hook of a shutdown after a start that failed, and open connections would keep the process alive. */
+  /** After a failed start, Nest calls no shutdown hooks, and open connections would keep the process alive. */
   private async starting(step: () => Promise<void>): Promise<void> {
     try {
       await step();
@@ -89,7 +89,10 @@ export class PaymentAcceptanceRuntime
     }
   }
 
-  /** Other modules' bootstrap hooks may still run, and handlers need what they prepare: they have all ended at `listen`. */
+  /**
+   * Other modules' bootstrap hooks may still be running, and handlers need what these prepare: by `listen`, all hooks
+   * have ended.
+   */
   private startWorkers(): void {
     if (!this.options.autoStart) return;
     if (this.hasHttpServer()) this.http.listen$.subscribe(() => this.workers.start());

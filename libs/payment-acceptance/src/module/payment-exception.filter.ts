@@ -53,12 +53,13 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
 
 /**
  * The HTTP exception that a checkout should answer with instead of a bare 500, for an error that `createBill` or another
- * method of the module has thrown. Its body is Nest's usual one and the error's `code`; its `cause` is the error, which
- * belongs in a log, not in an answer. {@link PaymentExceptionFilter} does this for HTTP; call it yourself in a filter of your own.
+ * method of the module has thrown. Its body is Nest's usual one plus the error's `code`; its `cause` is the error, which
+ * belongs in a log, not in an answer. {@link PaymentExceptionFilter} does this for HTTP; call it yourself in a filter of
+ * your own.
  *
  * - 503 if the service or the database does not answer, or the outcome is unknown: the order can be paid again
  * - 503 without `retryAfter` if somebody has to act first: a refused token, a banned merchant, an invalid shop
- * - 409 if the order is paid already or cancelled, or an open bill asks for something else
+ * - 409 if the order is paid already or cancelled, or its open bill differs from the request
  * - 404 for an unknown shop
  * - 400 for a request that cannot be sent, with a sentence for each unusable field
  */
@@ -92,7 +93,7 @@ export class PaymentExceptionFilter extends BaseExceptionFilter<PaymentAcceptanc
   private readonly logger = new PaymentLogger('PaymentExceptionFilter');
 
   override catch(error: PaymentAcceptanceError, host: ArgumentsHost): Observable<never> | undefined {
-    // A transport answers what a filter returns, and nobody catches what it throws.
+    // A microservice transport answers with what a filter returns, and nobody catches what a filter throws.
     if (host.getType() === 'rpc') return throwError(() => error);
     if (host.getType() !== 'http') throw error;
     const exception = paymentHttpException(error);

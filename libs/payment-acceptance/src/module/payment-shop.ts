@@ -41,14 +41,16 @@ export class PaymentShop {
   }
 
   /**
-   * Creates the bill of an order, or returns the open one. Send the payer to `linkPageUrl`. Concurrent calls create one bill.
+   * Creates the bill of an order, or returns the open one. Send the payer to `linkPageUrl`. Concurrent calls create one
+   * bill.
    *
-   * Call it outside your transactions, once the order is stored. Inside one it works, too, and the bill stays if you roll back.
+   * Call it outside your transactions, once the order is stored. It also works inside a transaction, but the bill stays
+   * if you roll back.
    * @throws PaymentInvalidBillRequestError, PaymentOrderAlreadyPaidError, PaymentOrderCancelledError,
    *   PaymentOrderIdReusedError, PaymentBillMismatchError, PaymentCreationInProgressError
    * @throws PaymentApplicationStoppingError while the application shuts down
-   * @throws PaymentDatabaseError, PaymentPoolExhaustedError, PaymentStatementTimeoutError, PaymentReadOnlyDatabaseError if the
-   *   database does not answer: nothing was sent
+   * @throws PaymentDatabaseError, PaymentPoolExhaustedError, PaymentStatementTimeoutError, PaymentReadOnlyDatabaseError
+   *   if the database does not answer: nothing was sent
    * @throws PaymentServiceError if the service refused, or the request never left: no bill was created
    * @throws PaymentUnknownOutcomeError if a bill may have been created
    * @throws PaymentBillNotStoredError if the bill was created but is not stored yet: call again
@@ -59,13 +61,14 @@ export class PaymentShop {
   }
 
   /**
-   * Cancels an unpaid order in the ledger only (assumed: the service offers no way to close a bill). From then on `createBill` throws
-   * PaymentOrderCancelledError. The payer can still pay through an existing link; such a payment opens a review `order-cancelled` and
-   * creates no `payment.succeeded`, unless a person accepts it. If a payment is being settled at the same time, the order ends up either
-   * paid or cancelled, never both. A `createBill` call in progress still returns its bill.
+   * Cancels an unpaid order in the ledger only (assumed: the service offers no way to close a bill). From then on
+   * `createBill` throws PaymentOrderCancelledError. The payer can still pay through an existing link; such a payment
+   * opens a review `order-cancelled` and creates no `payment.succeeded`, unless a person accepts it. If a payment is
+   * being settled at the same time, the order ends up either paid or cancelled, never both. A `createBill` call in
+   * progress still returns its bill.
    *
-   * It commits on its own, and may be called again. Call it before you mark the order as cancelled, with the name of the shop
-   * that made its bills. A cancelled order stays cancelled. An order without a bill can be cancelled, too.
+   * It commits on its own, and may be called again. Call it before you mark the order as cancelled, on the shop that
+   * made the order's bills. A cancelled order stays cancelled. An order without a bill can be cancelled, too.
    * @throws PaymentOrderAlreadyPaidError if a payment of it has succeeded
    * @throws PaymentInvalidBillRequestError if no order can have this id
    */

@@ -19,10 +19,10 @@ export interface PaymentWorker {
 }
 
 /**
- * The workers of this instance. They start by themselves when the application listens, so that every `onApplicationBootstrap`
- * hook has ended; in a process that has no HTTP server, with the application if its role is `workers`. Start them with
- * `start()` where neither fits: after `app.init()` without `app.listen()`, in a context with another role, or with the option
- * `autoStart: false`.
+ * The workers of this instance. They start by themselves when the application listens, so that every
+ * `onApplicationBootstrap` hook has ended; in a process without an HTTP server, they start with the application if its
+ * role is `workers`. In all other cases, call `start()`: after `app.init()` without `app.listen()`, in a context with
+ * another role, or with the option `autoStart: false`.
  */
 @Injectable()
 export class PaymentWorkers {

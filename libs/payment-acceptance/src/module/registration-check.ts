@@ -5,12 +5,18 @@ import { REGISTRATION } from '../common/registration.js';
 import { PaymentConfigurationError } from '../config/configuration.error.js';
 import { sharedToken } from './payment-acceptance.module-definition.js';
 
-/** Refuses registrations that Nest accepts and nobody would see fail. Depends on nothing of the host's, so it always runs. */
+/**
+ * Refuses registrations that Nest accepts but that would fail unnoticed. Depends on nothing of the host's, so it always
+ * runs.
+ */
 @Injectable()
 export class RegistrationCheck implements OnModuleInit {
   constructor(private readonly discovery: DiscoveryService) {}
 
-  /** Nest calls no hook of what depends on a request: no worker would start, and each callback would open connections. */
+  /**
+   * Nest calls no hooks of providers that depend on a request: no worker would start, and each callback would open
+   * connections.
+   */
   onModuleInit(): void {
     const providers = this.discovery.getProviders();
     const isScoped = (wrapper: InstanceWrapper): boolean => !wrapper.isDependencyTreeStatic();

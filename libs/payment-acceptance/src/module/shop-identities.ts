@@ -18,7 +18,8 @@ export class ShopIdentities {
   ) {}
 
   /**
-   * Only compares, for a program that does no work: a mistake in its options must not count for the application.
+   * Only compares and stores nothing, for a program that does no work: a mistake in its options must not affect the
+   * application.
    * @throws PaymentConfigurationError if a name belongs to another shop
    */
   async compare(): Promise<void> {

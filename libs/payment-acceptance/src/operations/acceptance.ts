@@ -45,7 +45,7 @@ export async function assertAcceptable(acceptance: Acceptance): Promise<void> {
     );
   }
   const ofWholeBill = review.paymentId === null;
-  // Under review, it was listed since with a status that is not documented.
+  // If the verdict is `review`, the payment has since been listed with an undocumented status.
   if (row?.status === 'FAIL' && row.verdict !== 'review' && !(ofWholeBill && hadFailed)) {
     throw new PaymentOperatorActionError(
       `Payment ${paymentId} has failed: the ledger says FAIL. Dismiss the review. If the service now shows SUCCESS, ` +

@@ -15,7 +15,7 @@ export interface FoundBill {
 }
 
 /**
- * Attaches the service's bill to a creation of unknown outcome, to be checked at once with the postbacks that wait for it.
+ * Attaches the service's bill to a creation of unknown outcome. It is checked at once, with the postbacks that wait for it.
  * @throws PaymentOperatorActionError if the outcome is no longer unknown, or the bill belongs to another order
  */
 export async function attachBill(

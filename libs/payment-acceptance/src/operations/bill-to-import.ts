@@ -21,7 +21,10 @@ export interface BillToImport {
   readonly currency?: string;
   /** When the bill was created: ISO 8601 with a time zone, such as `2026-11-21T12:00:00Z`. Its lifetime starts then. */
   readonly createdAt: string | Date;
-  /** The payment page, http or https, in production https. Without it `createBill` cannot return the bill for the same order. */
+  /**
+   * Address of the payment page: https, or outside production also http. Without it, `createBill` cannot return this bill
+   * for the same order.
+   */
   readonly linkPageUrl?: string;
   readonly linkUrl?: string;
   /** The `custom` value that was sent, if any. */

@@ -26,7 +26,7 @@ export async function eraseOrder(
   order: OrderKey,
   { operator }: PaymentErasureOptions,
 ): Promise<PaymentErasure> {
-  // Asked before the order is locked, which would create its row.
+  // Checked before the order is locked, because locking would create a row for it.
   if ((await erasures.billsOf(order)).length === 0) throw noBillError(order);
   return erasures.transaction(async (tx) => {
     await bills.lockOrder(tx, order.shop, order.orderId);
@@ -34,7 +34,7 @@ export async function eraseOrder(
     const ids = orderBills.map(({ intentId }) => intentId);
     assertErasable(order, orderBills, await erasures.openReviews(tx, ids));
     const { removed, marked } = await erasures.erase(tx, order, orderBills);
-    // A repetition that finds nothing is not an action of its own.
+    // A repeated erasure that finds nothing to remove is not recorded.
     if (marked > 0 || Object.values(removed).some((number) => number > 0)) {
       for (const target of ids) {
         const detail = { shop: order.shop, orderId: order.orderId, removed };

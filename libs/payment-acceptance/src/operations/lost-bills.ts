@@ -9,7 +9,7 @@ import { PaymentOperatorActionError } from './operator.errors.js';
 import type { PaymentOperatorOptions } from './operator-options.js';
 import { PaymentImport } from './payment-import.service.js';
 
-/** What a person has found out about a lost bill: the service does not report it, and a postback proves nothing. */
+/** What a person must find out about a lost bill, because the service does not report it and a postback proves nothing. */
 export interface PaymentTakeInOptions extends PaymentOperatorOptions {
   /** The order that the bill is for, 1 to 255 characters. */
   readonly orderId: OrderId;
@@ -40,7 +40,7 @@ export class LostBills {
   async takeIn(id: string, { operator, note = '', ...fields }: PaymentTakeInOptions, scope: ShopScope): Promise<void> {
     const lost = await this.find(id, scope);
     const { shop, billId } = lost;
-    // The caller's fields first: a caller in JavaScript may pass others, and must not choose another shop or bill.
+    // The caller's fields come first, so that ours win: a JavaScript caller may pass any, but must not choose shop or bill.
     const bill = { ...fields, shop, billId, createdAt: earliest(lost) };
     const { refused } = await this.importer.importBills([bill], {
       operator,

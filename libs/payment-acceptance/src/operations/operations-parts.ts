@@ -19,7 +19,7 @@ import { BillHistoryStore } from './storage/records/bill-history.store.js';
 import { FiguresStore } from './storage/records/figures.store.js';
 import { RecordListsStore } from './storage/records/record-lists.store.js';
 
-/** What the services of operators are built on, whichever shop they are for. */
+/** What the operators' services are built on, whether they cover one shop or all. */
 @Injectable()
 export class OperationsParts {
   constructor(

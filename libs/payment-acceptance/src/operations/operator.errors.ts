@@ -7,8 +7,8 @@ export class PaymentOperatorActionError extends PaymentAcceptanceError {
   constructor(
     message: string,
     /**
-     * `not-found`: there is no such bill or consumer. `busy`: somebody else is doing it; repeat it in a moment. `refused`: all
-     * else, as its message says.
+     * `not-found`: there is no such bill or consumer. `busy`: the same is already in progress; try again in a moment.
+     * `refused`: anything else; the message says what.
      */
     readonly reason: 'not-found' | 'busy' | 'refused' = 'refused',
   ) {

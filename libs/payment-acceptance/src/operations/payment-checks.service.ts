@@ -12,7 +12,7 @@ import { CheckStore } from '../settlement/storage/check.store.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 import type { BillId, IntentId, OrderId } from '../domain/ids.js';
 
-/** Result of a check that an operator asked for. */
+/** Result of a check that an operator requested. */
 export interface BillCheck {
   readonly shop: string;
   readonly orderId: OrderId;
@@ -84,14 +84,15 @@ export class PaymentChecks {
     return { shop: name, orderId, billId, intentId, stateBefore, stateAfter: settled.state, payments, events };
   }
 
-  /** Takes a place among the requests of the shop, so that the schedule counts it, too. */
+  /** Takes a place among the shop's requests, so that the schedule counts this check, too. */
   private async run(shop: Shop, claim: ClaimedBill): Promise<CheckedBill> {
-    this.requests.perSecond(shop);
+    this.requests.requestsPerSecond(shop);
     this.requests.acquire(shop.name);
     try {
       return await this.checks.run(claim, new AbortController().signal);
     } catch (error) {
-      // A transaction that may still commit holds the bill's lock. Otherwise the bill need not wait for the end of the lease.
+      // After a commit timeout, the transaction may still commit, and holds the bill's lock. After any other error, the
+      // lease is released, so that the bill need not wait for its end.
       if (!(error instanceof GroupCommitTimeoutError)) await this.store.releaseLease(claim);
       throw error;
     } finally {

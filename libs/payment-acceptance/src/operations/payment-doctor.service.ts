@@ -60,7 +60,7 @@ const EXPECTATIONS = {
 
 type Name = keyof typeof EXPECTATIONS;
 
-/** @param seen whether it held; `undefined` if nothing could be observed */
+/** @param seen whether the expectation held; `undefined` if nothing could be observed */
 type Judge = (name: Name, seen: boolean | undefined, detail: string) => DoctorFinding;
 
 const DAY_MS = 24 * 3_600_000;
@@ -69,8 +69,9 @@ const MAX_SKEW_MS = 60_000;
 const MAX_BYTES = 4 * 1024 * 1024;
 
 /**
- * Checks whether the service behaves as the module expects. It only reads: three `GET bill/payments` for each shop, one of
- * them with a token that no shop has, and the module's tables. It creates nothing at the service and changes nothing here.
+ * Checks whether the service behaves as the module expects. It sends up to three `GET bill/payments` for each shop, one of
+ * them with a token that no shop has, and reads the module's tables. It creates nothing at the service and changes nothing
+ * here.
  */
 @Injectable()
 export class PaymentDoctor {
@@ -261,7 +262,7 @@ function isUnderstood({ status, text }: RawAnswer, { timeZone }: Shop, billId: s
 /** Fields of the specification whose values reveal nothing about the payer. */
 const HARMLESS_FIELDS = ['success', 'bill_id', 'status', 'amount', 'amount_received', 'currency_in', 'created_at'];
 
-/** The list as received. Of every other text, only the shape is left: 9 for a digit, x for a letter. */
+/** The list as received, but only the shape of texts in other fields is left: 9 for a digit, x for a letter. */
 function redactAnswer({ text }: RawAnswer): string {
   const shape = (value: string): string => value.replace(/\d/g, '9').replace(/\p{L}/gu, 'x');
   const fields = parseAnswer(text);

@@ -18,9 +18,9 @@ import { readBillToImport, type BillToImport } from './bill-to-import.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 
 export interface PaymentImportOptions {
-  /** Who imports; recorded for each bill. */
+  /** Name of the person or program that imports; recorded for each bill. */
   readonly operator: string;
-  /** Why; recorded. Default: none. */
+  /** The reason; recorded for each bill. Default: none. */
   readonly note?: string;
   /** Only say what would happen. Default `false`. */
   readonly dryRun?: boolean;
@@ -45,7 +45,7 @@ export interface ImportReport {
   readonly refused: readonly RefusedBill[];
 }
 
-/** A bill that a log has. */
+/** A bill found in a log. */
 export interface LoggedBill {
   readonly shop: string;
   readonly orderId: OrderId;
@@ -62,7 +62,7 @@ export interface LogImportReport extends ImportReport {
 
 type OperatorNote = Pick<PaymentImportOptions, 'operator' | 'note'>;
 
-/** A list has the problems of a bill that is refused. */
+/** A list contains the problems of a refused bill. */
 type ImportOutcome = 'imported' | 'present' | 'skipped' | string[];
 
 const UNSEALED_PROBLEM =
@@ -79,7 +79,9 @@ export interface ShopImport {
   importLog(lines: AsyncIterable<string>, options: PaymentImportOptions): Promise<LogImportReport>;
 }
 
-/** Imports open bills of an older integration, so that they are checked and settled here. */
+/**
+ * Imports open bills of an older integration, or bills that the ledger has lost, so that they are checked and settled here.
+ */
 @Injectable()
 export class PaymentImport {
   /** @internal */
@@ -122,9 +124,10 @@ export class PaymentImport {
   }
 
   /**
-   * The same for the lines of an application's log: imports the bills of whose creation `createBill` has written a line that are not
-   * known here, as after a failover that lost commits. A creation that has an unknown outcome here gets its bill. Only a line
-   * that a current token of the shop has sealed counts; `index` is that of the line.
+   * The same for the lines of an application's log, to which `createBill` writes a line for each bill created. Imports those
+   * bills that are not known here, for example after a failover that lost commits. If the creation has an unknown outcome
+   * here, the bill is attached to it. Only a line that a current token of the shop has sealed counts; `index` is the index
+   * of the line.
    * @throws PaymentOperatorActionError if `operator` is empty
    * @throws PaymentShopResolverError, PaymentInvalidShopError if a shop cannot be resolved; bills stored before that remain
    */
@@ -221,7 +224,7 @@ export class PaymentImport {
     return report;
   }
 
-  /** Returns the problems of a bill that is refused. */
+  /** Returns a list of problems if the bill is refused. */
   private async importOne(
     scope: ShopScope,
     input: BillToImport,

@@ -33,7 +33,10 @@ export interface KnownShop {
 }
 
 export interface PaymentAttachBillOptions extends PaymentOperatorOptions {
-  /** The payment page, http or https, in production https. Default: none; then `createBill` cannot return the bill. */
+  /**
+   * Address of the payment page: https, or outside production also http. Default: none; then `createBill` cannot return the
+   * bill.
+   */
   readonly linkPageUrl?: string;
 }
 
@@ -68,8 +71,8 @@ export class PaymentOperations {
   }
 
   /**
-   * The shops, which of them the service refuses (401, or the merchant unknown or blocked), and which are no longer in the
-   * options or at the shop resolver: their bills are kept but not checked.
+   * All shops in the records: shows which of them the service refuses (401, or the merchant is unknown or blocked), and
+   * which neither the options nor the shop resolver have any more, so that their bills are kept but not checked.
    */
   async shopStates(): Promise<(ShopState & KnownShop)[]> {
     const [states, names] = await Promise.all([this.parts.statistics.shops(this.scope), this.names()]);
@@ -108,7 +111,7 @@ export class PaymentOperations {
       throw new PaymentOperatorActionError('A bill id must be 1 to 128 visible characters without spaces.');
     }
     const bill = await this.unknownBill(intentId);
-    // A list that is only partly readable, or refused as too long, shows as well that the bill is there.
+    // A list that is only partly readable, or refused as too long, also shows that the bill exists.
     await client.readPaymentList(await shops.get(bill.shop), billId, {}, Infinity).catch((error: unknown) => {
       if (!(error instanceof PaymentTooManyPaymentsError)) throw error;
     });
@@ -137,8 +140,8 @@ export class PaymentOperations {
   }
 
   /**
-   * Imports a lost bill into the ledger, for the order that a person has found out. The bill is checked at once, and settles
-   * like any other. Recorded as `import-bill`.
+   * Imports a lost bill into the ledger, for the order that a person has identified. The bill is checked at once, and
+   * settles like any other. Recorded as `import-bill`.
    * @param id the lost bill's id, as {@link lostBills} returns it
    * @throws PaymentOperatorActionError if there is no such lost bill, or it cannot be imported
    */
@@ -164,18 +167,19 @@ export class PaymentOperations {
   }
 
   /**
-   * Retries at once, with a full set of attempts, dead letters and deliveries whose handler threw a `PaymentOrderNotFoundError`: call
-   * it once the cause is fixed or the orders are back. Retries one (`deliveryId`), those that match the filter, or all with `{}`. An
-   * event that later events of its bill have overtaken says `late: true`. Large numbers are processed in batches: first the deliveries
-   * that wait for their order, then dead letters, the oldest event first in each group.
+   * Retries dead letters, and deliveries whose handler threw a `PaymentOrderNotFoundError`, at once and with a full set of
+   * attempts. Call it after the cause is fixed or the orders are back. Retries one delivery (`deliveryId`), those that match
+   * the filter, or all with `{}`. An event that later events of its bill have overtaken says `late: true`. Large numbers are
+   * processed in batches: first the deliveries that wait for their order, then dead letters, the oldest event first in each
+   * group.
    * @returns how many are retried
-   * @throws PaymentActionInterruptedError if a piece fails: those before it are retried. Call again for the others
+   * @throws PaymentActionInterruptedError if a batch fails: the batches before it are retried. Call again for the rest
    */
   async replay(filter: DeadLetterFilter, { operator, note = '' }: PaymentOperatorOptions): Promise<number> {
     if (fitsNothing(filter)) return 0;
     const detail = this.detailOf(filter, note);
     const { store, deliveries } = this.parts;
-    // One that waits for its order can become a dead letter meanwhile only after all its attempts.
+    // A delivery that waits for its order can become a dead letter in the meantime only by using up all its attempts.
     const reads = [
       (after?: DeliveryToReplay) => store.orderlessToReplay(filter, this.scope, after),
       (after?: DeliveryToReplay) => store.deadToReplay(filter, this.scope, after),
@@ -202,14 +206,14 @@ export class PaymentOperations {
   }
 
   /**
-   * Delivers events to a consumer that did not exist, or did not take their shop, when they were settled: for example to a
-   * handler that a release has added. Each event is delivered once, in settlement order within its bill, with a full set of
-   * attempts; one that later events of its bill have overtaken says `late: true`. Events that the consumer
-   * has already received are not delivered again, however long ago that was. A renamed consumer counts as a new one. Large numbers are
-   * created in batches, those of the oldest events first.
+   * Delivers past events to a consumer that, when they were settled, did not exist or did not take their shop: for example
+   * to a handler that a release has added. Each event is delivered once, in settlement order within its bill, with a full
+   * set of attempts; an event that later events of its bill have overtaken says `late: true`. Events that the consumer has
+   * already received are not delivered again, however long ago that was. A renamed consumer counts as a new one. Large
+   * numbers of deliveries are created in batches, those of the oldest events first.
    * @returns how many deliveries were created
    * @throws PaymentOperatorActionError if no instance has ever hosted the consumer: start one first
-   * @throws PaymentActionInterruptedError if a piece fails: those before it are created. Call again for the others
+   * @throws PaymentActionInterruptedError if a batch fails: the batches before it are created. Call again for the rest
    */
   async deliverPastEvents(filter: PastEventFilter, { operator, note = '' }: PaymentOperatorOptions): Promise<number> {
     const { pastEvents, deliveries } = this.parts;
@@ -230,14 +234,15 @@ export class PaymentOperations {
   }
 
   /**
-   * Gives up what a consumer no longer takes because a release has removed or renamed it, or one of its handlers: no further deliveries
-   * of those events are written to it, and those that it has not taken are removed, dead letters included. Otherwise they are kept for
-   * ever: health reports them, and the personal data of their bills is not removed by age. What an instance has hosted within the last
-   * hour is left alone. Recorded as `retire-consumer`. An instance that hosts it again brings it back: {@link deliverPastEvents} then
-   * gives it what it has missed. Not in the view of one shop.
+   * Retires a consumer, or those events of it that it no longer takes, after a release has removed or renamed the consumer
+   * or one of its handlers. No further deliveries of those events are written to it, and the deliveries that it has not
+   * taken are removed, dead letters included. Otherwise these deliveries would be kept for ever: health would report them,
+   * and the personal data of their bills would not be removed by age. Events that an instance has hosted within the last
+   * hour are left alone. Recorded as `retire-consumer`. An instance that hosts the consumer again brings it back: {@link
+   * deliverPastEvents} then delivers what it has missed. Not available in the view of one shop.
    * @returns how many deliveries were removed
    * @throws PaymentOperatorActionError if there is no such consumer, or an instance has hosted all of it within the last hour
-   * @throws PaymentActionInterruptedError if a piece fails: those before it are removed. Call again for the others
+   * @throws PaymentActionInterruptedError if a batch fails: the batches before it are removed. Call again for the rest
    */
   async retireConsumer(consumer: string, { operator, note = '' }: PaymentOperatorOptions): Promise<number> {
     const { store } = this.parts;
@@ -255,7 +260,7 @@ export class PaymentOperations {
         `Everything that consumer "${consumer}" takes was hosted by an instance within the last hour. If a release has removed it, try again in an hour.`,
       );
     };
-    /** First the consumer itself, so that nothing new comes. */
+    /** First the consumer itself, so that no new deliveries are written. */
     async function* pieces(): AsyncGenerator<readonly (string | null)[]> {
       yield [null];
       yield* readPieces(read('PENDING'), read('DEAD'));
@@ -275,7 +280,7 @@ export class PaymentOperations {
    * `redacted: true`. A bill that is created for the order afterwards has new data. Recorded as `erase`. Idempotent.
    *
    * Does not reach what has left the module: your own tables, events already delivered, brokers, logs, backups, and the
-   * service itself. Call it once every instance runs a release that has it.
+   * service itself. Do not call it before every instance runs a release that has this method.
    * @param order `shop` is by default the view's shop, or the default shop
    * @throws PaymentOperatorActionError if the shop has no bill of the order, or if one of its bills is being created, has an
    *   unknown outcome, or has an open review
@@ -293,7 +298,7 @@ export class PaymentOperations {
     return eraseOrder(this.parts, order, options);
   }
 
-  /** The order and its shop are stored separately: an erasure finds the notes of its order by them. */
+  /** Stores the order and its shop outside the filter, too: by them, an erasure finds the notes about its order. */
   private detailOf(filter: { readonly orderId?: OrderId; readonly shop?: string }, note: string): object {
     const { orderId, shop = this.scope } = filter;
     const order = orderId !== undefined && { orderId, ...(shop !== null && { shop }) };

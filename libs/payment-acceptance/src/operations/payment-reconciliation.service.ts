@@ -22,7 +22,7 @@ import type { ReportedPayment } from '../domain/payment.js';
 import { compareWithLedger, type StatementPayment } from './statement.js';
 
 export interface PaymentReconciliationOptions {
-  /** The day, `YYYY-MM-DD`, on the service's wall clock, that is in the `timeZone` of each shop. */
+  /** The day, `YYYY-MM-DD`, on the service's wall clock: in the `timeZone` of each shop. */
   readonly day: string;
   /** Name of the only shop to reconcile. Default: all shops. */
   readonly shop?: string;
@@ -45,7 +45,7 @@ export interface ShopReconciliation {
 /** How far the clocks of the service and the database may be apart. */
 const SKEW_MS = 3_600_000;
 const DAY_MS = 24 * 3_600_000;
-/** Large enough that the history, which each page reads anew, is read only once or twice. */
+/** Each page reads the history anew: large enough that one or two pages suffice. */
 const PAGE_SIZE = 50_000;
 /** Stop after this many consecutive bills without an answer: the service is probably down. */
 const MAX_FAILURES = 10;
@@ -78,9 +78,9 @@ export class PaymentReconciliation {
 
   /**
    * Compares a statement of the merchant's account at the service with the ledger, in both directions. This is the only way
-   * to find payments of unknown bills, because the service is only ever asked about known ones. Yields a row for each
-   * payment in the statement, and one for each payment in the ledger that the statement should list but does not. Keeps the
-   * ids of the statement in memory. Does not call the service.
+   * to find payments of bills that neither the ledger nor a postback names, because the service is never asked about such
+   * bills. Yields a row for each payment in the statement, and one for each payment in the ledger that the statement should
+   * list but does not. Keeps the ids of the statement in memory. Does not call the service.
    * @param shop name of the shop whose account it is; the default shop if omitted
    * @throws PaymentUnknownShopError
    */
@@ -94,12 +94,14 @@ export class PaymentReconciliation {
   /**
    * Asks the service about each bill that was active that day, at no more than half of the shop's rate limit. Yields a row
    * for each payment made that day by the service's `created_at`, and one for each bill without an answer. A bill was active
-   * if it was open at some time of the day, or if one of its payments was made, or one of its payments or callbacks became known, then.
+   * if, at some time that day, it was open, one of its payments was made, first seen or changed, or one of its callbacks
+   * was received.
    * @throws PaymentOperatorActionError if `day` is not a date
    * @throws PaymentUnknownShopError
-   * @throws PaymentServiceError, PaymentShopError for the only shop: the service does not answer for many bills in a row, or its
-   *   settings cannot be read
-   * @throws PaymentReconciliationIncompleteError if that happens to some of all shops, once the others are reconciled
+   * @throws PaymentServiceError, PaymentShopError if only one shop is reconciled, and the service does not answer for many
+   *   bills in a row, or the shop's settings cannot be read
+   * @throws PaymentReconciliationIncompleteError if that happens to some of several shops; thrown once the others are
+   *   reconciled
    */
   async *reconcile(options: PaymentReconciliationOptions): AsyncGenerator<ReconciledPayment> {
     const midnight = midnightOf(options.day);
@@ -177,12 +179,12 @@ export class PaymentReconciliation {
   }
 }
 
-/** Whether the error is of one shop: its service, its settings, or that it has been removed meanwhile. */
+/** Whether the error concerns only one shop: its service or its settings, or that the shop has been removed meanwhile. */
 export function isOfShop(error: unknown): error is PaymentAcceptanceError {
   return [PaymentServiceError, PaymentShopError, PaymentUnknownShopError].some((type) => error instanceof type);
 }
 
-/** Whether the error is not about this bill: the next one will most likely get the same. */
+/** Whether the error is not about this bill, so that the next bill will most likely get the same error. */
 function isShopWide(error: PaymentServiceError): boolean {
   return isWithoutAnswer(error) || isRefusalOfShop(error);
 }

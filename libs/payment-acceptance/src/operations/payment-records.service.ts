@@ -106,7 +106,7 @@ export class PaymentRecords {
 
 /**
  * Whether the filter names an id that no delivery can have.
- * @throws PaymentOperatorActionError for the number of a delivery's row
+ * @throws PaymentOperatorActionError if the id is a row number
  */
 export function fitsNothing({ deliveryId }: DeadLetterFilter): boolean {
   if (deliveryId === undefined || isUuid(deliveryId)) return false;

@@ -26,11 +26,11 @@ export interface RecoveryReport {
   readonly dryRun: boolean;
   /** For each shop, how many known bills are checked again, and within how many seconds. */
   readonly shops: readonly { readonly shop: string; readonly rechecked: number; readonly withinSeconds: number }[];
-  /** Shops whose settings cannot be read, so that their known bills are not checked again. Run it again for each. */
+  /** Shops whose settings cannot be read, so their known bills are not checked again. Run the recovery again for each. */
   readonly failed: readonly { readonly shop: string; readonly error: string }[];
   /** Bills that are not known here and that only postbacks name. */
   readonly bills: readonly RecoveredBill[];
-  /** Creations whose outcome remains unknown: somebody has to look for them at the service. */
+  /** Number of creations whose outcome remains unknown: somebody has to look for their bills at the service. */
   readonly unknownOutcomes: number;
 }
 
@@ -43,13 +43,13 @@ export interface ShopRecovery {
 /** Allows for clock skew, and for transactions that were still in progress. */
 const MARGIN_MS = 3_600_000;
 
-/** Limits a recovery's checks per second and shop, to leave room for those of new bills. */
+/** Maximum checks per second that a recovery schedules for a shop, to leave room for the checks of new bills. */
 const MAX_RECHECKS_PER_SECOND = 20;
 
-/** Statements between two updates of the record. */
+/** Number of statements between two updates of the action's record. */
 const RECORDED_EVERY = 100;
 
-/** Large enough that the history, which each page reads anew, is read only once or twice. */
+/** Each page reads the history anew: large enough that one or two pages suffice. */
 const PAGE_SIZE = 50_000;
 
 /**
@@ -74,10 +74,11 @@ export class PaymentRecovery {
   }
 
   /**
-   * Schedules a new check for every known bill that is open or has changed since then, whatever its state, at no more than half of the
-   * shop's rate limit. Returns the bills that only postbacks name: a person has to confirm them before they are passed to
-   * `PaymentImport`; nothing is imported here. Import the log first (`PaymentImport.importLog`): it is our own record. A bill that
-   * appears neither in the log nor in a postback shows up only in the merchant's account: see `PaymentReconciliation.compareStatement`.
+   * Schedules a new check for every known bill that is open or has changed since the given time, whatever its state, at no
+   * more than half of the shop's rate limit. Returns the bills that only postbacks name: a person has to confirm them before
+   * they are passed to `PaymentImport`; nothing is imported here. Import the log first (`PaymentImport.importLog`): it is
+   * our own record. A bill that appears neither in the log nor in a postback shows up only in the merchant's account: see
+   * `PaymentReconciliation.compareStatement`.
    * @throws PaymentOperatorActionError if `operator` is empty
    * @throws PaymentUnknownShopError, and PaymentShopError if the only shop, or the list of shops, cannot be read
    */
@@ -112,7 +113,7 @@ export class PaymentRecovery {
     const perSecond = Math.max(1, Math.min(MAX_RECHECKS_PER_SECOND, Math.floor(requestsPerSecond / 2)));
     let [rechecked, seconds] = [0, 0];
     let last: BillToRecheck | undefined;
-    // Before the first change: one that breaks off half-way is on record, with what it has done.
+    // Recorded before the first change, so that a recovery that breaks off half-way is on record with what it has done.
     const action = {
       operator,
       action: 'recover',

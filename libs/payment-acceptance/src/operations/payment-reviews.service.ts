@@ -17,8 +17,8 @@ export interface PaymentAcceptReviewOptions extends PaymentOperatorOptions {
   /** The payment, if the review is about the bill as a whole. */
   readonly paymentId?: PaymentId;
   /**
-   * For such a payment that the ledger has as FAIL: confirms that the service shows it as SUCCESS by now but refuses to list
-   * its bill, so that it cannot count by itself. Default `false`.
+   * Only for a review about the bill as a whole, if the ledger has the payment as FAIL: confirms that the service now shows
+   * SUCCESS but refuses to list the bill, so that the payment cannot count automatically. Default `false`.
    */
   readonly hadFailed?: boolean;
 }
@@ -54,8 +54,8 @@ export class PaymentReviews {
    * Accepts what a review is about. If the payment has had no `payment.succeeded`, that event is created with the operator's
    * name in `acceptedBy`, and the bill is paid. Otherwise (overpaid, second payment, a later change) the review is only
    * closed.
-   * @throws PaymentOperatorActionError if the review is not open, or says too little to be accepted; or if, as far as is known by
-   *   now, the payment has failed, belongs to another bill, or has since been listed differently
+   * @throws PaymentOperatorActionError if the review is not open; if the payment or its amount must be specified; or if the
+   *   latest records show that the payment has failed, belongs to another bill, or has since been listed differently
    */
   async accept(reviewId: string, options: PaymentAcceptReviewOptions): Promise<void> {
     const { settlement, store } = this.parts;

@@ -22,7 +22,7 @@ import { FiguresStore } from './storage/records/figures.store.js';
 import { RecordListsStore } from './storage/records/record-lists.store.js';
 import { RecoveryStore } from './storage/recovery.store.js';
 
-/** What people do. */
+/** The services for operators, and what they are built on. */
 export const OPERATIONS: readonly Provider[] = [
   ofAllShops(PaymentOperations),
   ofAllShops(PaymentReviews),

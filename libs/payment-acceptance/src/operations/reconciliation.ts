@@ -63,7 +63,7 @@ export interface StatementComparison extends Omit<ReconciledPayment, 'orderId' |
   readonly billState: BillState | null;
 }
 
-/** Exact sums of SUCCESS payments in one currency; in the ledger, also of those that an operator accepted. */
+/** Exact sums of SUCCESS payments in one currency; the ledger's sums include payments that an operator accepted. */
 export interface ReconciliationTotal {
   readonly currency: string;
   readonly servicePayments: number;
@@ -73,8 +73,8 @@ export interface ReconciliationTotal {
 }
 
 /**
- * Whether a payment was made on that day (`YYYY-MM-DD`): by the service's `created_at`, else by whether it was first seen
- * within `span`. A payment with neither counts for every day.
+ * Whether a payment was made on that day (`YYYY-MM-DD`) by the service's `created_at`, or, without that, whether it was
+ * first seen within `span`. A row with neither time counts for every day.
  */
 export function isOfDay(
   row: ReconciledPayment,
@@ -90,7 +90,7 @@ export function isOfDay(
 
 /**
  * Compares the service's list of a bill with the ledger: one row for each payment that either has. Pure.
- * @param isWhole whether that is all that the service lists, as far as it can be read
+ * @param isWhole whether `listed` is everything that the service lists
  */
 export function comparePayments(
   shop: string,
@@ -163,7 +163,7 @@ function differencesOf(
   return ledgerPayment ? differencesBetween(service, ledgerPayment) : ['missing-in-ledger'];
 }
 
-/** How a payment that both have differs. */
+/** The differences of a payment that both the service and the ledger have. */
 export function differencesBetween(
   listed: Pick<ReportedPayment, 'status' | 'amount' | 'currency'>,
   ledgerPayment: PaymentToReconcile,
@@ -181,7 +181,7 @@ function namesOf(shop: string, { orderId, billId, state: billState }: BillToReco
   return { shop, orderId, billId, billState };
 }
 
-/** A payment as it is listed, and in the ledger. */
+/** A payment as it is listed, beside the same payment in the ledger. */
 export function sideBySide(
   listed: Pick<ReportedPayment, 'paymentId' | 'status' | 'amount' | 'currency'> | undefined,
   ledgerPayment: PaymentToReconcile | undefined,

@@ -6,7 +6,7 @@ import type { BillToImport } from './bill-to-import.js';
 /** A bill that is not known here, in the format of `import`, which refuses it while `verified` is `false`. */
 export interface RecoveredBill extends BillToImport {
   readonly shop: string;
-  /** Order and amount are not our own record: a person has to confirm them, and set `true`. */
+  /** Order and amount are not from our own records: a person has to confirm them, and then set this to `true`. */
   readonly verified: boolean;
   readonly createdAt: string;
   /** What a person has to know about the bill. */

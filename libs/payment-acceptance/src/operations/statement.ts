@@ -58,10 +58,9 @@ class StatementSpan {
 
 /**
  * Compares a statement of the merchant's account with the ledger, in both directions: first a row for each payment that the
- * statement lists, then one for each payment in the ledger that it should list but does not. It should list the SUCCESS
- * payments made within the time that its own payments span, those that an operator accepted, and those of another status if it lists
- * any of that status.
- * Changes nothing.
+ * statement lists, then one for each payment in the ledger that it should list but does not. Within the time that its own
+ * payments span, it should list all SUCCESS payments, all that an operator accepted, and all with any other status that it
+ * lists at least once. Changes nothing.
  */
 export async function* compareWithLedger(
   store: ReconciliationStore,

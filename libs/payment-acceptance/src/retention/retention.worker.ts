@@ -70,7 +70,7 @@ export class RetentionWorker {
     return rows;
   }
 
-  /** @param failed kinds to leave out; gets those that fail */
+  /** @param failed kinds to leave out; kinds that fail are added to it */
   private async removeEachKind(failed = new Set<number>()): Promise<{ rows: number; failures: unknown[] }> {
     const { store } = this;
     const { retention } = this.options;

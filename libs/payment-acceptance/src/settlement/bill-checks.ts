@@ -26,7 +26,10 @@ export interface CheckedBill {
   readonly outcome: 'settled' | 'unchanged' | 'stale';
 }
 
-/** The check of a claimed bill: asks the service, and settles its answer. The same for the schedule as for a person who asks. */
+/**
+ * The check of a claimed bill: asks the service, and settles its answer. Scheduled checks and those that a person
+ * requests work the same way.
+ */
 @Injectable()
 export class BillChecks {
   readonly refusedShops: RefusedShops;
@@ -47,8 +50,9 @@ export class BillChecks {
 
   /**
    * Asks once, within the shop's limits; the caller has taken a slot and gives it back afterwards.
-   * @throws PaymentServiceError, GroupCommitTimeoutError, and what the database or a judge of the host's throws. Ending the claim is
-   *   left to the caller then, unless the service has too many payments of the bill to list any: that is in review.
+   * @throws PaymentServiceError, GroupCommitTimeoutError, and what the database or a judge of the host's throws. The
+   *   caller must then end the claim, except if the service has too many payments of the bill to list any: then a review
+   *   has been opened and the claim has ended.
    */
   async run(claim: ClaimedBill, signal: AbortSignal): Promise<CheckedBill> {
     let outcome = 'released';
@@ -102,7 +106,10 @@ export class BillChecks {
   }
 }
 
-/** Records how long ago the outcomes that a check settled were known to the service, and asserted by a postback. */
+/**
+ * Records how long ago the outcomes that a check settled became known to the service, and were first asserted by a
+ * callback.
+ */
 function recordLags(
   metrics: PaymentMetrics,
   claim: ClaimedBill,

@@ -29,8 +29,8 @@ interface Inquiries {
 }
 
 /**
- * Whether the service says that it does not know the bill; `kept` if it may know it. After `failed`, and `none` if the service or the
- * shop is in trouble, no other bill is asked for in the turn.
+ * Whether the service says that it does not know the bill; `kept` if it may know it. `none` means that the service or
+ * the shop is in trouble. After `none` or `failed`, no other bill is asked about in the turn.
  */
 type InquiryAnswer = 'kept' | 'unknown' | 'failed' | 'none';
 
@@ -38,10 +38,10 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Pauses between answered requests for the same bill; after the last one it is not asked for again. */
+/** Pauses between requests about the same bill; when all are used up, the service is not asked about it again. */
 const PAUSES_MS: readonly number[] = [10 * MINUTE, HOUR, 6 * HOUR, DAY, 3 * DAY];
 
-/** Pause between polls for bills to ask for; shorter while there are more than one turn takes. */
+/** Pause between polls for bills to ask about; shorter after a turn that found some. */
 const POLL_MS = 10_000;
 
 /** A turn makes as many requests as fit into this time, and at least one. */
@@ -54,23 +54,23 @@ const MAX_SHOPS = 4;
 /** How long bills are leased: far longer than their requests take. */
 const LEASE_MS = 2 * MINUTE;
 
-/** Pause after a request without an answer, if the service asks for no longer one. */
+/** Pause after a request without an answer, unless the service demands a longer one. */
 const FAILURE_PAUSE_MS = 15_000;
 
 /** How often unsuccessful inquiries are deleted, and after how long: by then their postbacks no longer wait. */
 const HOUSEKEEPING_MS = HOUR;
 const DELETE_AFTER_MS = 60 * DAY;
 
-/** How long a shop without anything to ask for is skipped. */
+/** How long a shop without anything to ask about is skipped. */
 const EMPTY_SHOP_PAUSE_MS = MINUTE;
 
 /**
- * Finds bills that the service created but that are missing from the ledger, for example after a backup was restored: if a
- * postback names a bill that nothing here explains, it asks the service for that bill. Anybody can forge such postbacks,
- * and even a valid digest proves nothing, so only the service's list counts. How often it is asked is limited
- * (`callbacks.inquiriesPerHour`), yet a flood of made-up postbacks is asked about within minutes; while more than half of
- * the places are taken, what the service does not know gives up its place. So no flood hides a genuine bill for long. The
- * order is never taken from a postback: a person confirms it.
+ * Finds bills that the service created but that are missing from the ledger, for example after a backup was restored: if
+ * a postback names a bill that nothing here explains, it asks the service for that bill. Anybody can forge such
+ * postbacks, and even a valid digest proves nothing, so only the service's list counts. The number of requests is
+ * limited (`callbacks.inquiriesPerHour`), yet even a flood of made-up postbacks is worked through within minutes; while
+ * more than half of the places are taken, a bill that the service does not know gives up its place. So no flood hides a
+ * genuine bill for long. The order is never taken from a postback: a person confirms it.
  *
  * The requests come from the rate and the slots that the checks of known bills leave unused.
  */
@@ -80,7 +80,7 @@ export class BillInquiry implements LeasedWork<Inquiries> {
   private readonly rateLimited: RateLimitedLog;
   private readonly housekeeping: Throttle;
   private readonly worker: LeasedWorker<Inquiries>;
-  /** When a shop last had nothing to ask for. */
+  /** When each shop last had nothing to ask about. */
   private readonly emptySince = new Map<string, number>();
   /** Shops with requests in flight. */
   private readonly asking = new Set<string>();
@@ -100,7 +100,10 @@ export class BillInquiry implements LeasedWork<Inquiries> {
     this.worker = new LeasedWorker(this, { concurrency: MAX_SHOPS, pollMs: POLL_MS, shutdownTimeoutMs }, this.logger);
   }
 
-  /** Asks for the bills of a turn of each shop; resolves with the number of shops once all are answered. */
+  /**
+   * Takes one turn for each shop: asks about some of its bills. Resolves with the number of shops once all turns have
+   * ended.
+   */
   runOnce(): Promise<number> {
     return this.worker.runOnce();
   }
@@ -156,7 +159,8 @@ export class BillInquiry implements LeasedWork<Inquiries> {
       await Promise.all(Array.from({ length: atOnce }, askOneByOne));
     } finally {
       this.asking.delete(shop.name);
-      // An outage uses up none of a bill's requests: they are asked for again once their lease ends.
+      // An outage uses up none of a bill's requests: the service is asked again once the lease ends. Unanswered bills
+      // count only if others were answered.
       if (asked.length > 0 && !stopping.aborted) asked.push(...unanswered);
       const { creationMs: leaseMs } = this.options.leases;
       if (isCrowded && unknown.length > 0) await this.store.forgetBills(shop.name, unknown, leaseMs);
@@ -180,8 +184,8 @@ export class BillInquiry implements LeasedWork<Inquiries> {
       list = await this.client.readPaymentList(shop, billId, { signal: stopping, attempts: 1 });
     } catch (error) {
       if (isRefusalOfBill(error)) return 'unknown';
-      // A gateway's refusal says nothing about the bill, and since outsiders choose what it sees, it is no reason for a
-      // pause either.
+      // A gateway's refusal says nothing about the bill. Nor is it a reason for a pause, since outsiders choose what the
+      // gateway sees.
       if (error instanceof PaymentRequestRefusedError) return 'kept';
       if (!(error instanceof PaymentTooManyPaymentsError)) {
         if (stopping.aborted) return 'none';
@@ -198,9 +202,9 @@ export class BillInquiry implements LeasedWork<Inquiries> {
     return isKnown ? 'kept' : 'unknown';
   }
 
-  /** Takes only so much of the rate that a bill that becomes due meanwhile can still be asked for. */
+  /** Leaves enough of the rate unused that a bill that becomes due meanwhile can still be checked. */
   private async leaseBills(shop: Shop, dueShop: ShopToAsk): Promise<Inquiries | undefined> {
-    const perSecond = this.requests.perSecond(shop);
+    const perSecond = this.requests.requestsPerSecond(shop);
     const hasBudget = dueShop.savedMs >= Math.min(1_000, 2_000 / perSecond);
     const atOnce = Math.min(MAX_AT_ONCE, this.requests.spareCapacity(shop.name, this.followed.count));
     if (!hasBudget || atOnce === 0) return undefined;
@@ -240,7 +244,7 @@ export class BillInquiry implements LeasedWork<Inquiries> {
     );
   }
 
-  /** Rate-limited, since outsiders choose what is asked for. */
+  /** Logs at a limited rate, since outsiders choose which bills are asked about. */
   private async noteFailure(shop: Shop, billId: BillId, error: unknown): Promise<void> {
     const pauseMs = Math.max(FAILURE_PAUSE_MS, retryAfter(error));
     if (pauseMs > this.gapMs) await this.store.postpone(shop.name, pauseMs);

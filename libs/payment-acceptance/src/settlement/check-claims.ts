@@ -15,12 +15,12 @@ import { CheckStore } from './storage/check.store.js';
 /** Pause before the next poll if more is due than could be claimed, because of the rate limit or another instance. */
 const RETRY_POLL_MS = 100;
 
-/** How long, once a shop's rate was used up, its hinted and scheduled bills are claimed alternately, and none by name. */
+/** How long after a shop's rate was used up its hinted and scheduled bills are claimed alternately, and none by name. */
 const RATE_EXHAUSTED_MS = 1_000;
 
 /**
- * Decides which bills are checked next, within the free slots and each shop's rate: those that callbacks stored here have
- * just named, without a search if possible, and otherwise those that a search finds due.
+ * Decides which bills are checked next, within the free slots and each shop's rate: those that callbacks stored by this
+ * instance have just named, without a search if possible, and otherwise those that a search finds due.
  */
 @Injectable()
 export class CheckClaims {
@@ -62,9 +62,9 @@ export class CheckClaims {
   async claim(limit: number): Promise<ClaimResult<ClaimedBill>> {
     const { hintedBills } = this;
     this.hintedBills = [];
-    const named = this.groupByShop(hintedBills, limit);
-    if (named) return this.claimNamed(limit, named);
-    // Set again by checks that end meanwhile.
+    const hintedByShop = this.groupByShop(hintedBills, limit);
+    if (hintedByShop) return this.claimNamed(limit, hintedByShop);
+    // Checks that end meanwhile may set it again.
     this.mustScan = false;
     try {
       return await this.claimDue(limit);
@@ -85,15 +85,15 @@ export class CheckClaims {
     const now = this.clock.elapsed();
     if (hintedBills.length === 0 || hintedBills.length >= limit || this.mustScan || now >= this.nextScanAt)
       return undefined;
-    const named = new Map<string, HintedBill[]>();
+    const hintedByShop = new Map<string, HintedBill[]>();
     for (const bill of hintedBills) {
       if (!bill || !this.followed.follows(bill.shop) || now < (this.rateExhaustedUntil.get(bill.shop) ?? 0))
         return undefined;
-      const ofShop = named.get(bill.shop) ?? [];
-      named.set(bill.shop, [...ofShop, bill]);
+      const ofShop = hintedByShop.get(bill.shop) ?? [];
+      hintedByShop.set(bill.shop, [...ofShop, bill]);
       if (ofShop.length + 1 >= this.remainingFor(bill.shop)) return undefined;
     }
-    return named;
+    return hintedByShop;
   }
 
   private async claimNamed(
@@ -127,7 +127,7 @@ export class CheckClaims {
     return this.requests.free(shop, this.followed.count);
   }
 
-  /** @param named only these bills of the shops */
+  /** @param named claims only these bills of the shops */
   private async claimFromShops(
     shops: readonly string[],
     limit: number,
@@ -141,7 +141,7 @@ export class CheckClaims {
         const limits = {
           limit: Math.min(limit - claimed.length, this.remainingFor(name)),
           leaseMs: this.options.leases.checkMs,
-          requestsPerSecond: this.requests.perSecond(shop),
+          requestsPerSecond: this.requests.requestsPerSecond(shop),
           probeMs: PROBE_MS,
         };
         const { bills, isSpent } = await this.checks.claim(name, this.random.uuid(), limits, named?.get(name));

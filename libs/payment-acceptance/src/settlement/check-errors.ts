@@ -9,7 +9,7 @@ import {
   PaymentUnauthenticatedError,
 } from '../client/service.errors.js';
 
-/** The service's answer about this very bill: it does not know it, or refuses to list its payments. */
+/** The service does not know this very bill, or refuses to list its payments. */
 export function isRefusalOfBill(error: unknown): boolean {
   if (error instanceof PaymentBillNotFoundError) return true;
   return error instanceof PaymentRequestRefusedError && error.isFromService;

@@ -38,7 +38,7 @@ function setUp() {
     },
     requests: {
       free: (shop: string) => PLACES - (running.get(shop) ?? 0),
-      perSecond: () => undefined,
+      requestsPerSecond: () => undefined,
       acquire: (shop: string) => count(shop, 1),
       release: (shop: string) => count(shop, -1),
       isPaused: () => false,

@@ -37,7 +37,10 @@ const WAITING_LIMITS = {
 
 /** How often abandoned creations and expired callbacks are closed. */
 const HOUSEKEEPING_MS = 30_000;
-/** How often to search for postbacks that a crash left unlinked to their bill: the schedule checks the bill all the same. */
+/**
+ * How often to search for postbacks that a crash left unlinked to their bill. Seldom is enough: the schedule checks the
+ * bill anyway.
+ */
 const LINK_INTERVAL_MS = 600_000;
 
 /**
@@ -87,7 +90,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     this.worker.start();
   }
 
-  /** State of its loop; `stalled` if no poll has succeeded within the last `silenceMs`. */
+  /** State of the worker's loop; `stalled` if no poll has succeeded within the last `silenceMs`. */
   state(silenceMs: number): WorkerState {
     return this.worker.state(silenceMs);
   }
@@ -204,7 +207,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     const what = `Bill ${claim.billId} of shop "${claim.shop}" could not be checked`;
     this.logger.write(
       giveUp ? 'check-given-up' : 'check-failed',
-      `${what}; ${giveUp ? 'it is no longer checked' : `the check will be retried after at least ${pauseMs} ms`}. ${reason}`,
+      `${what}; ${giveUp ? 'it will not be checked again' : `the check will be retried after at least ${pauseMs} ms`}. ${reason}`,
       { ...fieldsOf(claim), ...(!giveUp && { againInMs: pauseMs }), error: errorType(error) },
     );
     if (isWithoutAnswer(error)) this.requests.notePostponed(claim);

@@ -12,12 +12,12 @@ import { ShopStore } from './storage/shop.store.js';
 /** How often the shops are listed and registered again. */
 const PREPARE_INTERVAL_MS = 60_000;
 
-/** How long a shop resolver that has failed, or a shop that it does not have, is not asked for again. */
+/** How long to wait before calling a failed shop resolver again, or looking up again a shop that it does not have. */
 const RETRY_PAUSE_MS = 5_000;
 
 /**
- * How long checks wait for the host's shop resolver. A later result serves the next poll, so that no shop waits for
- * another's.
+ * How long checks wait for the host's shop resolver. A result that comes later serves the next poll, so that no shop has
+ * to wait for another.
  */
 const LOOKUP_TIMEOUT_MS = 100;
 
@@ -37,7 +37,7 @@ export class FollowedShops {
   private failedAt = -Infinity;
   /** Index of the shop that comes first; rotates with each poll, so that none always comes last. */
   private rotation = 0;
-  /** Shops already reported. */
+  /** Removed shops that have already been reported. */
   private readonly removed = new Set<string>();
   /** When each shop was last looked up in vain. */
   private readonly unusableSince = new Map<string, number>();

@@ -9,44 +9,48 @@ export const PROBE_MS = 60_000;
 /** How many different bills must get a refusal of their shop before the shop counts as refused. */
 const MIN_REFUSED_BILLS = 3;
 
-/** Maximum bills of a shop remembered as refused alone; beyond that they are found out again. */
+/**
+ * Maximum bills of a shop remembered as refused alone; when it is reached, all are forgotten and must be found out
+ * again.
+ */
 const MAX_REFUSED_ALONE = 1_000;
 
 interface ShopRefusals {
-  /** Bills refused since the service last answered one of the shop. */
-  readonly recently: Set<string>;
-  /** Bills that were refused before the service answered another bill of the shop. */
-  readonly alone: Set<string>;
+  /** Bills refused since the service last answered for a bill of the shop. */
+  readonly recentlyRefused: Set<string>;
+  /** Bills that were refused although the service then answered for another bill of the shop. */
+  readonly refusedAlone: Set<string>;
 }
 
 /**
- * Bills for which the service answered that it does not know their shop, or has banned it. If it answers other bills of the
- * shop meanwhile, the refusal concerns that bill; if it refuses several bills and answers none, it concerns the shop.
+ * Bills for which the service answered that it does not know their shop, or has banned it. If it answers for other bills
+ * of the shop meanwhile, the refusal concerns only the refused bill; if it refuses several bills and answers for none,
+ * it concerns the shop.
  */
 export class RefusedBills {
   private readonly ofShops = new Map<string, ShopRefusals>();
 
   /** What the refusal concerns; `undecided` after too few bills. */
   recordRefusal(shop: string, intentId: string): 'bill' | 'shop' | 'undecided' {
-    const { recently, alone } = this.refusedOf(shop);
-    if (alone.has(intentId)) return 'bill';
-    if (recently.size < MIN_REFUSED_BILLS) recently.add(intentId);
-    return recently.size >= MIN_REFUSED_BILLS ? 'shop' : 'undecided';
+    const { recentlyRefused, refusedAlone } = this.refusedOf(shop);
+    if (refusedAlone.has(intentId)) return 'bill';
+    if (recentlyRefused.size < MIN_REFUSED_BILLS) recentlyRefused.add(intentId);
+    return recentlyRefused.size >= MIN_REFUSED_BILLS ? 'shop' : 'undecided';
   }
 
-  /** The service has answered a bill of the shop, so it accepts the shop. */
+  /** The service has answered for a bill of the shop, so it accepts the shop. */
   recordAnswer(shop: string, intentId: string): void {
     if (!this.ofShops.has(shop)) return;
-    const { recently, alone } = this.refusedOf(shop);
-    if (alone.size >= MAX_REFUSED_ALONE) alone.clear();
-    for (const refused of recently) alone.add(refused);
-    recently.clear();
-    alone.delete(intentId);
-    if (alone.size === 0) this.ofShops.delete(shop);
+    const { recentlyRefused, refusedAlone } = this.refusedOf(shop);
+    if (refusedAlone.size >= MAX_REFUSED_ALONE) refusedAlone.clear();
+    for (const refused of recentlyRefused) refusedAlone.add(refused);
+    recentlyRefused.clear();
+    refusedAlone.delete(intentId);
+    if (refusedAlone.size === 0) this.ofShops.delete(shop);
   }
 
   private refusedOf(shop: string): ShopRefusals {
-    const refused = this.ofShops.get(shop) ?? { recently: new Set(), alone: new Set() };
+    const refused = this.ofShops.get(shop) ?? { recentlyRefused: new Set(), refusedAlone: new Set() };
     this.ofShops.set(shop, refused);
     return refused;
   }
@@ -61,7 +65,7 @@ export class RefusedShops {
     private readonly logger: PaymentLogger,
   ) {}
 
-  /** The service has answered a bill of the shop, so it accepts the shop. */
+  /** The service has answered for a bill of the shop, so it accepts the shop. */
   async accept({ shop, intentId, shopRefused }: ClaimedBill): Promise<void> {
     this.bills.recordAnswer(shop, intentId);
     if (!shopRefused) return;
@@ -69,7 +73,10 @@ export class RefusedShops {
     this.logger.write('shop-accepted', `The service accepts shop "${shop}" again.`, { shop });
   }
 
-  /** What the failure of a check refuses, if anything: the whole shop, or this very bill. */
+  /**
+   * Records the failure of a check. Returns what the service refuses by it, if anything: the whole shop, or this very
+   * bill.
+   */
   async recordFailure(error: unknown, claim: ClaimedBill, reason: string): Promise<'shop' | 'bill' | undefined> {
     if (!isRefusalOfShop(error)) return isRefusalOfBill(error) ? 'bill' : undefined;
     const concerns = this.bills.recordRefusal(claim.shop, claim.intentId);

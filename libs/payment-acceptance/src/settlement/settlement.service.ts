@@ -156,8 +156,8 @@ export class SettlementService {
   }
 
   /**
-   * Writes an operator's decision about a bill, under the same locks; `undefined` leaves the ledger alone. A check in flight
-   * becomes stale and is repeated.
+   * Writes an operator's decision about a bill, under the same locks; if the decision is `undefined`, nothing is
+   * written. A check in flight becomes stale and is repeated.
    */
   async settleByOperator(
     billKey: { readonly shop: string; readonly orderId: OrderId; readonly intentId: IntentId },
@@ -261,7 +261,7 @@ export class SettlementService {
   }
 }
 
-/** Another check may have stored an event before. */
+/** The events that were added: another check may have stored some before. */
 function newEventsOf({ events }: Decision, added: NewEvents): readonly NewEvent[] {
   return events.filter(({ id }) => added.has(id));
 }

@@ -28,7 +28,8 @@ export type NewEvents = ReadonlyMap<string, Omit<AddedEvent, 'claimed'> & { read
 export type WriteSettlements = (settlements: readonly Settlement[]) => Promise<NewEvents>;
 
 /**
- * The transactions of settlements: what one decides is written with its events and deliveries, some of them already claimed.
+ * The transactions of settlements: each writes what was decided, with its events and deliveries, some of which are
+ * created as already claimed.
  */
 @Injectable()
 export class SettlementTransactions {
@@ -47,8 +48,8 @@ export class SettlementTransactions {
   }
 
   /**
-   * After the commit, begins the deliveries that it has created as claimed, and frees those that were queued behind others that
-   * have ended meanwhile.
+   * Runs a transaction. After its commit, begins the deliveries that were created as claimed, and frees those that were
+   * queued behind others that have ended meanwhile.
    * @param readsFirst see `Database.transaction`
    */
   async run<T>(work: (tx: OwnTransaction, write: WriteSettlements) => Promise<T>, readsFirst: boolean): Promise<T> {

@@ -73,7 +73,7 @@ export class PaymentMetrics {
     });
   }
 
-  /** @param outcome `settled`, `unchanged`, `stale`, or the code of the error */
+  /** @param outcome `settled`, `unchanged`, `stale`, `released`, or the code of the error */
   check(shop: string, outcome: string): void {
     this.checks(1, { 'payment.shop': shop, 'payment.outcome': outcome });
   }
@@ -116,7 +116,7 @@ export class PaymentMetrics {
   }
 }
 
-/** Never negative, although two clocks may differ a little. */
+/** In seconds, and never negative, although two clocks may differ a little. */
 function seconds(ms: number): number {
   return Math.max(0, ms) / MS_PER_SECOND;
 }

@@ -138,7 +138,7 @@ export class Telemetry {
     return () => meter.removeBatchObservableCallback(collect, all);
   }
 
-  /** `undefined` if nothing records the span and it need not hide the active one, as without an SDK. */
+  /** Starts a span; `undefined` if nothing records it and it need not hide the active span, as without an SDK. */
   private begin(name: string, options: SpanOptions): StartedSpan | undefined {
     const { kind = 'internal', attributes, parent } = options;
     const active = context.active();

@@ -20,7 +20,7 @@ export interface AttachOptions {
   readonly urls?: (shop: string, base: string) => CallbackUrls;
 }
 
-/** How many dead letters are read at most. */
+/** Maximum number of dead letters that are read. */
 const MAX_DEAD_LETTERS = 10_000;
 
 /** The host's application under test: its address, and its workers, driven by hand. */
@@ -46,7 +46,7 @@ export class AttachedHost {
     return host;
   }
 
-  /** Whether payers and postbacks may come to it. */
+  /** Whether payers and postbacks can be sent to this application. */
   get takesCallbacks(): boolean {
     return this.role !== 'workers' || this.urls !== undefined;
   }
@@ -61,7 +61,7 @@ export class AttachedHost {
     };
   }
 
-  /** Runs its workers once; returns the number of checks and attempts. */
+  /** Runs the application's workers once; returns the number of checks and delivery attempts. */
   async work(): Promise<number> {
     if (this.role === 'callbacks') return 0;
     const { checks, deliveries } = this.part('PaymentWorkers') as PaymentWorkers;
@@ -78,7 +78,7 @@ export class AttachedHost {
     return clearLedger(this.part('Database') as Database);
   }
 
-  /** Closes the application, unless the test has done so. */
+  /** Closes the application, unless the test has already closed it. */
   async close(): Promise<void> {
     if (serverOf(this.app).listening) await this.app.close();
   }
@@ -91,7 +91,7 @@ export class AttachedHost {
     return (this.part('PaymentOperations') as PaymentOperations).deadLetters({}, MAX_DEAD_LETTERS);
   }
 
-  /** Looks it up by symbol, since class identity does not survive two builds. */
+  /** Looks up a provider by symbol, because its class is a different one in each of the two builds (ESM and CommonJS). */
   private part(name: string): unknown {
     return this.app.get(Symbol.for(`nestjs-payment-acceptance/${name}`), { strict: false });
   }

@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.js';
 import { rawSql } from '../database/statement.js';
 
-/** The ledger's tables of orders, each before those that it refers to. Shops and consumers stay. */
+/** The ledger's tables about orders, each before the tables that it refers to. Shops and consumers stay. */
 const TABLES = [
   'delivery',
   'review',

@@ -4,7 +4,7 @@ import { PaymentTestingError } from './testing.errors.js';
 export interface PayOptions extends PayInput {
   /** Name of the order's shop, if several shops have an order with that id. */
   readonly shop?: string;
-  /** Whether the payer returns to the shop or closes the browser after paying. Default `true`. */
+  /** Whether the payer returns to the shop after paying; with `false`, the payer closes the browser. Default `true`. */
   readonly returns?: boolean;
 }
 
@@ -73,7 +73,7 @@ const ROUTE_ADVICE =
   'Callback routes must exist and require no login: see the options routes.path and routes.decorators, and "prefix" and ' +
   '"urls" of attach().';
 
-/** Posts the redirect's form and follows redirects within the application: a test contacts nobody else. */
+/** Posts the redirect's form and follows redirects within the application only, so that a test contacts nobody else. */
 async function returnToShop(address: string, fields: Record<string, string>): Promise<PaidPage> {
   let answer = await fetch(address, { method: 'POST', body: new URLSearchParams(fields), redirect: 'manual' });
   let url = address;

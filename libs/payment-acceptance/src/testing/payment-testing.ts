@@ -53,15 +53,15 @@ export class PaymentTesting {
     this.payer = new Payer(running.sandbox);
   }
 
-  /** The service itself, for rarer needs: faults, forged postbacks, late results. A shop's id there is its name. */
+  /** The sandbox itself, for rarer needs: faults, forged postbacks, late results. There, a shop's id is its name. */
   get sandbox(): PaymentSandbox {
     return this.running.sandbox;
   }
 
-  /** The clock of the module and the sandbox. It runs ahead of the machine's clock by what was advanced. */
+  /** The clock of the module and the sandbox. It is ahead of the machine's clock by the time that was advanced. */
   readonly clock = {
     now: (): Date => this.shared.now(),
-    /** Advances the time of both, as in `advance('3d')`. {@link settled} then does what has become due. */
+    /** Advances the clock, as in `advance('3d')`. {@link settled} then does what has become due. */
     advance: async (by: Duration): Promise<void> => {
       await this.fakeTimerGuard.wait(this.sandbox.advanceClock(by));
     },
@@ -78,7 +78,7 @@ export class PaymentTesting {
       resolveOptions(await this.shops.rewrite(options ?? (await give())), 'test');
     builder.overrideProvider(OPTIONS_RESOLVER).useValue(resolve);
     builder.overrideProvider(PaymentClock).useValue(this.shared);
-    // Shops have the sandbox's ids here, on a database that others may use with the real ones.
+    // In a test, shops have the sandbox's ids, on a database that other programs may use with the real ids.
     const none = { verify: () => Promise.resolve(), compare: () => Promise.resolve() };
     builder.overrideProvider(ShopIdentities).useValue(none satisfies Pick<ShopIdentities, 'verify' | 'compare'>);
     return builder;
@@ -109,7 +109,7 @@ export class PaymentTesting {
     return this.fakeTimerGuard.wait(this.payer.pay(orderId, options));
   }
 
-  /** The same with a payment that fails; the bill stays open. */
+  /** The same as {@link pay} with a payment that fails; the bill stays open. */
   fail(orderId: string, options: Omit<PayOptions, 'outcome'> = {}): Promise<PayOutcome> {
     return this.pay(orderId, { ...options, outcome: 'fail' });
   }
@@ -146,7 +146,7 @@ export class PaymentTesting {
 
   /**
    * Removes every order, bill, payment, callback and event from the ledgers of the attached applications. For tests that
-   * empty their own table of orders: a reused id would stand for the earlier order.
+   * empty their own table of orders: without this, a reused order id would still mean the earlier order.
    */
   async clearLedger(): Promise<void> {
     for (const host of this.attached()) await host.clearLedger();

@@ -1,7 +1,8 @@
 import { PaymentClock } from '../common/clock.js';
 
 /**
- * The module's clock in a test. It follows the sandbox's, so that both move together, even in the middle of an advance.
+ * The module's clock in a test. It follows the sandbox's clock, so that both move together, even while time is being
+ * advanced.
  */
 export class SharedClock extends PaymentClock {
   private base = 0;

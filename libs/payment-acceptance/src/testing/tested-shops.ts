@@ -4,7 +4,7 @@ import { CONSTANTS, type ConstantOverrides } from '../config/constants.js';
 import type { PaymentAcceptanceOptions } from '../config/options.js';
 import type { PaymentShopOptions, PaymentShopResolver } from '../config/service-options.js';
 
-/** Removes the pauses between checks that no option sets. */
+/** Removes those pauses between checks that no option can change. */
 const NO_PAUSE_OPTIONS = { [CONSTANTS]: { schedule: { jitterPercent: 0, minGapMs: 1 } } satisfies ConstantOverrides };
 
 /** Where the service sends payers and postbacks of a shop. */
@@ -42,7 +42,7 @@ export class TestedShops {
     };
   }
 
-  /** Sends callbacks there from now on, including those of shops added later. */
+  /** From now on, sends callbacks to these addresses, including the callbacks of shops added later. */
   async sendTo(urlsOf: (shop: string) => CallbackUrls): Promise<void> {
     this.urlsOf = urlsOf;
     for (const name of this.tokens.keys()) await this.putShop(name);

@@ -1,21 +1,21 @@
 import type { Html } from '../common/html.js';
 import type { Message, Redirect } from '../common/page-context.js';
 
-/** The confirmation a person is asked for, and the action it leads to. */
+/** An action, and what its confirmation page shows before a person performs it. */
 export interface OperatorAction {
   /** The question. */
   readonly title: string;
   /** The section of the console. */
   readonly place: string;
-  /** Its subject, and what will happen. */
+  /** The action's subject, and what will happen. */
   readonly content: Html;
-  /** The label of its button. */
+  /** The label of the button that performs the action. */
   readonly label: string;
   readonly fields: readonly Field[];
   /** Whether a note is required. Default `false`. */
   readonly noteRequired?: boolean;
   /**
-   * Performs it, and returns where to go next.
+   * Performs the action, and returns where to go next.
    * @throws PaymentOperatorActionError, PaymentServiceError, PaymentShopError, PaymentUnknownShopError, InputError
    */
   perform(operator: string, input: Input): Promise<Redirect>;

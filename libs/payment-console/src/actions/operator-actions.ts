@@ -24,7 +24,7 @@ import { replayFilter, replayOne } from './replay.actions.js';
 import { acceptReview, dismissReview } from './review.actions.js';
 import { attachBill, voidBill } from './unknown-outcome.actions.js';
 
-/** The longest input: one line. */
+/** Maximum length of an input field, which is a single line. */
 const MAX_TEXT_LENGTH = 1_000;
 
 /** The address of an action: its name and its target. */
@@ -181,7 +181,7 @@ const UNKNOWN_OPERATOR_REFUSAL = new ConsoleRefusal(
     'guard set request.user.',
 );
 
-/** The target with its filter, if any, so that a form for some dead letters replays no others. */
+/** The target, with its filter if it is `all`, so that a form issued for some dead letters cannot replay others. */
 function csrfTarget({ query }: PageContext, target: string): string {
   return target === 'all' ? `all ${JSON.stringify(filterOf(query))}` : target;
 }

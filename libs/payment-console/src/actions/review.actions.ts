@@ -35,7 +35,7 @@ export function acceptReview(context: PageContext, review: RecordedReview): Oper
       const paymentId = input('paymentId');
       const hadFailed = input('hadFailed').toLowerCase();
       if (hadFailed !== '' && hadFailed !== 'yes') {
-        throw new InputError('For "Had it failed before?", enter yes or leave the field empty.');
+        throw new InputError('For "Does the ledger say FAIL?", enter yes or leave the field empty.');
       }
       if (amount !== '' && parseAmount(amount) === null) {
         throw new InputError(`"${amount}" is not an amount. Enter one such as 100.05, with at most two decimals.`);
@@ -108,7 +108,7 @@ function missingFields({ paymentId, detail, currency }: RecordedReview): Field[]
   };
   const hadFailed: Field = {
     name: 'hadFailed',
-    label: 'Had it failed before?',
+    label: 'Does the ledger say FAIL?',
     hint: 'Enter yes if the ledger says FAIL, but the service now shows SUCCESS.',
     required: false,
   };

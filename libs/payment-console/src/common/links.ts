@@ -8,7 +8,7 @@ export function addressOf({ originalUrl, url = '/' }: ConsoleRequest): URL {
 
 /**
  * @param name last segment of the console's own address
- * @param depth how many segments the present address has below it
+ * @param depth how many segments the current address has below the console's own
  */
 export function linksFrom(address: URL, name: string, depth: number): Link {
   const up = '../'.repeat(depth + (address.pathname.endsWith('/') ? 1 : 0));

@@ -9,11 +9,11 @@ export interface PaymentConsoleOptions {
   guards?: (Type<CanActivate> | CanActivate)[];
   /** Modules whose providers the guards and decorators need. Default: none. */
   imports?: ModuleMetadata['imports'];
-  /** Applied to every page and action, for example `[Roles('payments')]` for a guard that reads it. Default: none. */
+  /** Applied to every page and action, for example `[Roles('payments')]` for a guard that reads the roles. Default: none. */
   decorators?: MethodDecorator[];
   /** Set it if a global guard or a proxy admits only operators. Default `false`. */
   guardedElsewhere?: boolean;
-  /** Where the console is. Default `payment-console`. */
+  /** Path of the console. Default `payment-console`. */
   path?: string;
   /**
    * Returns the operator's name, which is recorded with every action; called after the guards with the adapter's request. An operator

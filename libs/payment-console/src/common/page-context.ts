@@ -50,7 +50,7 @@ export interface Redirect {
   readonly query: Readonly<Record<string, string | undefined>>;
 }
 
-/** The request cannot be served; a page of its own explains why. */
+/** The request cannot be served. The answer is a page that explains why. */
 export class ConsoleRefusal extends Error {
   constructor(
     readonly status: 400 | 403 | 404 | 409 | 415 | 503,
@@ -65,7 +65,7 @@ export function notFoundRefusal(what: string): ConsoleRefusal {
   return new ConsoleRefusal(404, 'Not found', `There is no such ${what}.`);
 }
 
-/** What was found. @throws ConsoleRefusal if there is none */
+/** Returns the value. @throws ConsoleRefusal if it was not found */
 export function requireFound<T>(value: T | undefined, what: string): T {
   if (value === undefined) throw notFoundRefusal(what);
   return value;

@@ -57,7 +57,8 @@ function corroborationOf({ corroboration }: RecordedCallback): string {
     differ.length > 0 && `It differs from our bill in ${list(differ)}.`,
     agree.length > 0 && `It matches our bill in ${list(agree)}.`,
     absent.length > 0 && `It does not state ${list(absent)}.`,
-    differ.length > 0 && 'A difference changes nothing: the bill is the one its id names, and the service was asked.',
+    differ.length > 0 &&
+      'This has no effect: a callback is matched to its bill by id, and only what the service says counts.',
   ];
   return sentences.filter(Boolean).join(' ');
 }
@@ -81,7 +82,7 @@ function outcomeOf({ kind, status, pending, asks, outcome }: RecordedCallback): 
     : 'The bill was checked because of it. A redirect makes no claim that could be confirmed.';
 }
 
-/** Each compared field beside ours. Retention may have removed what the callback said. */
+/** Each compared field beside the bill's own value. Retention may have removed the callback's value. */
 export function comparedFields({ corroboration, fields }: RecordedCallback, bill: BillDetails): ComparedField[] {
   return Object.entries(COMPARED_FIELDS).flatMap(([name, { field, ours }]) => {
     const result = corroboration[name];

@@ -54,7 +54,8 @@ const REASONS: Readonly<Record<string, Reason>> = {
   },
   'too-many-payments': {
     shows: 'The service refuses to list the payments of this bill: there are too many.',
-    advice: 'Look up the bill at the service. Accept the payment that paid it by its id and amount, or dismiss.',
+    advice:
+      'Look up the bill at the service. If a payment paid it, accept that payment: enter its id and amount. Otherwise dismiss.',
   },
   'unknown-status': {
     shows: "A payment with an undocumented status when the bill's time ran out.",
@@ -66,7 +67,8 @@ const REASONS: Readonly<Record<string, Reason>> = {
   },
   'unreadable-payment': {
     shows: 'The list of this bill has an unreadable entry. Everything readable counts.',
-    advice: 'Look up the bill at the service. Accept a payment missing here by its id and amount, or dismiss.',
+    advice:
+      'Look up the bill at the service. If a payment is missing here, accept it: enter its id and amount. Otherwise dismiss.',
   },
   uncheckable: {
     shows: 'The service gave no answer about this bill before its time ran out.',

@@ -48,7 +48,7 @@ export function billPage(context: PageContext, history: BillHistory, message: Pa
         attempts.length > 1 &&
         html`<section class="card" aria-labelledby="attempts">
           <h2 id="attempts">All bills of the order</h2>
-          ${billTable(context, 'Bills of the order, newest first', attempts)}
+          ${billTable(context, 'Bills of the order, oldest first', attempts)}
         </section>`
       }`,
   };

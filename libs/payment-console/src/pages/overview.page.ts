@@ -52,7 +52,7 @@ function workloadCard({ checks, deliveries }: PaymentWorkload, dropped: DroppedC
         (check) =>
           [
             check.shop,
-            html`${check.running} of ${count(check.limit, 'request')} at once, ${check.perSecond} a second at
+            html`${check.running} of ${count(check.limit, 'request')} at once, ${check.requestsPerSecond} a second at
             most${check.pausedUntil !== null && html`, paused by the service until ${time(check.pausedUntil)}`}`,
           ] as const,
       ),

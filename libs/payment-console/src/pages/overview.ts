@@ -12,17 +12,17 @@ export interface Overview {
   readonly refused: readonly ShopState[];
   readonly workload: PaymentWorkload;
   readonly figures: PaymentFigures;
-  /** How many payments of the last day settled within each of {@link DELAYS}, and, last, how many took longer. */
+  /** Number of payments of the last day in each bucket of {@link DELAYS}; the last number counts those that took longer. */
   readonly delays: readonly number[];
 }
 
 /** Age buckets of the backlog, in milliseconds. */
 export const AGES = [0, 10_000, 60_000, 300_000, 3_600_000, 86_400_000] as const;
 
-/** Buckets of the time from payment to settlement, in milliseconds. */
+/** Upper limits of the buckets for the time from payment to settlement, in milliseconds. */
 export const DELAYS = [5_000, 15_000, 60_000, 300_000, 3_600_000] as const;
 
-/** Counts settlements by the buckets of {@link DELAYS}, and one more for longer ones. */
+/** Counts settlements in the buckets of {@link DELAYS}, with one more bucket for longer delays. */
 export function delaysOf({ settlementDelaysMs }: PaymentFigures): number[] {
   const counts = [...DELAYS.map(() => 0), 0];
   for (const delay of settlementDelaysMs) {

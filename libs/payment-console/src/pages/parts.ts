@@ -28,7 +28,7 @@ export function stateTag(state: BillState): Html {
 
 /**
  * `21 Nov 2026, 12:00:00 UTC`, machine-readable too.
- * @param after the time shown above it: on the same day, the clock is enough
+ * @param after the time shown before this one: if it is on the same day, only the time of day is shown
  */
 export function time(iso: string, after?: string): Html {
   const [, year = '', month, day, clock = ''] = /^(\d+)-(\d+)-(\d+)T([\d:]+)/.exec(iso) ?? [];
@@ -54,7 +54,7 @@ export function facts(pairs: readonly (readonly [string, Part] | false)[]): Html
 }
 
 export interface Table {
-  /** What it holds, for screen readers. */
+  /** What the table contains, for screen readers. */
   readonly caption: string;
   readonly columns: readonly string[];
   /** The first cell names its row. */
@@ -108,7 +108,7 @@ export function billTable(context: PageContext, caption: string, bills: readonly
   });
 }
 
-/** A link to an action's confirmation; `about` tells screen readers its subject. */
+/** A link to an action's confirmation; `subject` tells screen readers what the action is about. */
 export function actionLink(
   { link }: PageContext,
   action: string,

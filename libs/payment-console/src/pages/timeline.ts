@@ -175,7 +175,7 @@ function ofEvent(context: PageContext, { name, occurredAt, payload, deliveries }
   };
 }
 
-/** @param after when the event was written; the day is shown there */
+/** @param after when the event was written: the day is already shown with that time */
 function deliveryOf(context: PageContext, delivery: RecordedDelivery, after: string): Html {
   const { consumer, state, attempts, replays, endedAt, dueAt, lastError, deliveryId } = delivery;
   const attemptText = `${count(attempts, 'attempt')}${replays > 0 ? `, replayed ${count(replays, 'time')}` : ''}`;

@@ -10,7 +10,7 @@ export interface ApiAnswer {
   type?: string;
 }
 
-/** An API error. Those of section 7 carry the documented status and message; the shape of the body is assumed. */
+/** An API error. The errors of section 7 have the documented status and message; the shape of the body is assumed. */
 export class ApiRefusal extends Error {
   private constructor(
     readonly status: number,
@@ -45,7 +45,7 @@ export class ApiRefusal extends Error {
   }
 }
 
-/** 2.2: `success` is a string here, unless the shop's `creationSuccess` says otherwise. */
+/** The answer of 2.2. Here `success` is a string, unless the shop's `creationSuccess` says otherwise. */
 export function createdAnswer(bill: Bill, shop: Shop, payUrl: string): ApiAnswer {
   return {
     status: 200,
@@ -58,12 +58,12 @@ export function createdAnswer(bill: Bill, shop: Shop, payUrl: string): ApiAnswer
   };
 }
 
-/** 4.2: here `success` is a boolean. The order, oldest first, is assumed. */
+/** The answer of 4.2. Here `success` is a boolean. The order, oldest first, is assumed. */
 export function paymentsAnswer(payments: readonly Payment[]): ApiAnswer {
   return { status: 200, body: jsonText({ data: payments.map(paymentFields), success: true }) };
 }
 
-/** 2.3; `commission` and the `account_…` fields are assumed: typed clients read them. */
+/** The fields of 2.3. Assumed: `commission` and the `account_…` fields, which typed clients read. */
 function paymentFields(payment: Payment): Record<string, unknown> {
   return {
     id: payment.id,

@@ -43,18 +43,21 @@ interface Call {
   operation: ApiOperation;
   request: SandboxRequest;
   faults: Faults;
-  /** What tests read. */
+  /** The record that tests read. */
   entry: ApiRequest;
-  /** What the console shows. */
+  /** The record that the console shows. */
   received: ReceivedRequest;
   shopId: string | null;
-  /** Why it was refused; null where it was not. */
+  /** Why the request was refused; null if it was not. */
   why: string | null;
-  /** What was odd about it; null where nothing was. */
+  /** What was odd about the request; null if nothing was. */
   remark: string | null;
 }
 
-/** Processes an API request, in this order: log, faults before, operation, durability, holds, faults after, answer. */
+/**
+ * Processes an API request, in this order: logs it, applies the faults that come before the operation, carries out the
+ * operation, makes it durable, waits for holds, applies the fault that loses the answer, and answers.
+ */
 @Injectable()
 export class ApiGateway {
   constructor(
@@ -96,12 +99,12 @@ export class ApiGateway {
     else request.socket.resetAndDestroy(); // as a crashed server or a broken network does
   }
 
-  /** Refuses an address that nothing serves. */
+  /** Refuses a request to an address that is not served. */
   async refuse(request: SandboxRequest, response: ServerResponse): Promise<void> {
     const received = this.reception.begin(request, null);
     const [path = ''] = (request.originalUrl ?? request.url ?? '').split('?');
     const { answer, why } = refusalOfAddress(received.method, path);
-    // The address is wrong, whether or not the body arrives.
+    // The body is read only to record it: the address is wrong even if the body does not arrive.
     await this.reception.body(received, request).catch(() => undefined);
     this.reception.end(received, { ...NO_REFERENCES, problem: why, answer });
     send(response, answer);
@@ -114,7 +117,7 @@ export class ApiGateway {
     this.reception.end(received, { ...NO_REFERENCES, problem, answer: null });
   }
 
-  /** Records a request whose address has bytes that Node.js does not take, and returns the answer to it. */
+  /** Records a request whose address has bytes that Node.js rejects, and returns the answer. */
   refuseRawAddress(method: string): ApiAnswer {
     const received = this.reception.beginUnread(method, '(unreadable address)');
     const message = 'The address has characters that are not percent-encoded.';

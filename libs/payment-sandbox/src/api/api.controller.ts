@@ -20,7 +20,7 @@ export class ApiController {
     return this.gateway.serve('payments', request, response);
   }
 
-  /** The same addresses with any other method. Other addresses below `/api` may be the host's. */
+  /** Refuses the same addresses with any other method. Other addresses below `/api` may belong to the host. */
   @All(['v1/bill/create', 'v1/bill/payments'])
   unknown(@Req() request: SandboxRequest, @Res() response: ServerResponse): Promise<void> {
     return this.gateway.refuse(request, response);

@@ -21,7 +21,7 @@ export class BillsService {
   /** The shop whose token the Authorization header carries. */
   authenticate(authorization: string | undefined, parameters: Parameters): Shop {
     const token = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
-    // Compares every shop, so that timing reveals nothing.
+    // Compares the token with that of every shop, so that timing reveals nothing.
     const shop =
       token && [...this.store.shops.values()].filter((candidate) => equalSecrets(candidate.apiToken, token))[0];
     if (shop) return shop;
@@ -29,7 +29,7 @@ export class BillsService {
     throw ApiRefusal.unauthenticated(whyUnauthenticated(authorization, parameters, namedShop));
   }
 
-  /** 4.1 */
+  /** Creates a bill (4.1). */
   create(shop: Shop, parameters: Parameters): Bill {
     this.admit(shop, parameters);
     const request = readCreateRequest(parameters, shop);
@@ -42,13 +42,13 @@ export class BillsService {
     return bill;
   }
 
-  /** 4.2 */
+  /** Lists the payments of a bill (4.2). */
   payments(shop: Shop, parameters: Parameters): Payment[] {
     this.admit(shop, parameters);
     const id = parameters.get('id');
     if (!id) throw ApiRefusal.invalid('id', 'The id field is required.', whyMissing('id', parameters));
     const owner = this.store.bills.get(id)?.shopId;
-    // To the client, another shop's bill looks like one that does not exist; only the console says which.
+    // To the client, another shop's bill looks like one that does not exist; only the console tells them apart.
     if (owner !== shop.id) {
       const why = owner === undefined ? `there is no bill ${quote(id)}` : `the bill ${id} belongs to the shop ${owner}`;
       throw ApiRefusal.billNotFound(`${why}; the bearer token belongs to ${shop.id}`);

@@ -5,7 +5,7 @@ import type { Body, SandboxRequest } from '../common/http.js';
 import { isFields } from '../common/input.js';
 import { jsonMembers, jsonText } from '../common/json-text.js';
 
-/** The parameters of an API call as text, each once. Null ones are left out. */
+/** The parameters of an API call as text. Each name occurs once; parameters that are null are left out. */
 export type Parameters = Map<string, string>;
 
 /**
@@ -19,13 +19,16 @@ export async function readParameters(request: SandboxRequest, body: Body): Promi
   return withCustom([...new URLSearchParams(query), ...(await pairsOf(body, type))]);
 }
 
-/** `custom[cart][id]`: the names of the members, empty ones for a list. */
+/** Matches `custom[cart][id]` and captures the names in brackets; the name is empty for an element of a list. */
 const MEMBER_PATTERN = /^custom((?:\[[^[\]]*\]){1,9})$/;
 
 /** Objects and lists, as a form spells them. */
 type Tree = Map<string, string | Tree>;
 
-/** A `custom` that is an object or a list is kept as JSON text, also where a form spells it as fields, as PHP and axios do (assumed). */
+/**
+ * Combines an object or a list `custom` that a form spells as several fields, as PHP and axios do, into JSON text
+ * (assumed).
+ */
 function withCustom(pairs: readonly (readonly [string, string])[]): Parameters {
   const isSpelt = !pairs.some(([name]) => name === 'custom');
   const members: Tree = new Map();
@@ -69,7 +72,7 @@ async function pairsOf(body: Body, type: string): Promise<Pairs> {
     : new URLSearchParams(withoutLineEnds(text));
 }
 
-/** Some clients end the header with a semicolon, which HTTP allows and the parser does not. */
+/** Some clients end the Content-Type with a semicolon, which HTTP allows but the parser does not. */
 function withoutEmptyParameters(type: string): string {
   return type
     .split(';')
@@ -77,7 +80,7 @@ function withoutEmptyParameters(type: string): string {
     .join(';');
 }
 
-/** A loop, since a regular expression would take hours for a body of line ends. */
+/** Uses a loop, because a regular expression could take hours for a body full of line ends. */
 function withoutLineEnds(text: string): string {
   const isLineEnd = (at: number): boolean => text[at] === '\r' || text[at] === '\n';
   let [start, end] = [0, text.length];
@@ -97,7 +100,7 @@ function fromMultipart(bytes: Buffer, type: string): Promise<Pairs> {
       };
       parser.on('field', keep);
       parser.on('file', (name, file, { filename }: Partial<busboy.FileInfo>) => {
-        // The parser reports it, too.
+        // The parser reports the error too.
         file.on('error', () => undefined);
         if (filename !== undefined) {
           // Kept under this name so that a refusal can mention the file.

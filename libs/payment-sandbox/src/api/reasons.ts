@@ -4,8 +4,8 @@ import type { Shop } from '../model/entities.js';
 import type { Parameters } from './parameters.js';
 
 /*
- * Why the API refused a request, in one sentence for the client's developer: what was sent and what was expected. Never
- * sent to the client; tokens are cut to their first characters.
+ * These functions say why the API refused a request, in one sentence for the client's developer: what was sent and what
+ * was expected. The console shows the sentence; the client never gets it. Tokens are cut to their first characters.
  */
 
 const MAX_QUOTE_LENGTH = 40;
@@ -15,7 +15,7 @@ export const UNSET_TOKEN_PATTERN = /^(?:undefined|null|none)$/i;
 /** Fields in which clients send a token that belongs in the header. */
 const TOKEN_FIELDS = ['token', 'api_token', 'apitoken', 'access_token', 'api_key', 'apikey', 'authorization'];
 
-/** `asked`: the shop that the request's `shop_id` names, if any. */
+/** `namedShop` is the shop that the request's `shop_id` names, if any. */
 export function whyUnauthenticated(
   authorization: string | undefined,
   parameters: Parameters,
@@ -50,7 +50,7 @@ export function whyAnotherShop(shop: Shop, shopId: string, exists: boolean): str
     : `shop_id is ${quote(shopId)}, which is not a shop here: the bearer token ${token} and belongs to ${shop.id}`;
 }
 
-/** Says what arrived instead: usually the body was not sent as its Content-Type claims. */
+/** Says what arrived instead: usually the body is not in the format that its Content-Type claims. */
 export function whyMissing(field: string, parameters: Parameters): string {
   if (parameters.has(field)) return `${field} is empty`;
   const names = [...parameters.keys()].map((name) => name.slice(0, MAX_QUOTE_LENGTH));

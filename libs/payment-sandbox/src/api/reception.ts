@@ -15,7 +15,7 @@ export interface Outcome extends Pick<
   ReceivedRequest,
   'shopId' | 'orderId' | 'billId' | 'faults' | 'problem' | 'remark'
 > {
-  /** Null where the connection was reset. */
+  /** Null if there was none, because the connection was reset or was not HTTP. */
   answer: ApiAnswer | null;
 }
 
@@ -77,7 +77,7 @@ export class Reception {
   }
 }
 
-/** `POST bill/create demo-main order-1: 200`. */
+/** The line for the log, such as `POST bill/create demo-main order-1: 200`. */
 function lineOf(received: ReceivedRequest): string {
   const { method, address, operation, shopId, orderId, billId, status, problem } = received;
   const what = operation === null ? address.slice(0, 200) : `bill/${operation}`;

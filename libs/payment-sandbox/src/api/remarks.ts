@@ -32,8 +32,8 @@ const FIELD_ALIASES: Readonly<Record<string, string>> = {
 const MAX_NAMED_FIELDS = 5;
 
 /**
- * What is odd about a request that was accepted, in one sentence; null if nothing is. The specification says neither what the
- * service does with unknown fields nor how exact an address must be.
+ * What is odd about a request but no reason to refuse it, in one sentence; null if nothing is. The specification says
+ * neither what the service does with unknown fields nor how exactly an address must match.
  */
 export function remarkOn(
   operation: ApiOperation,
@@ -54,7 +54,7 @@ export function remarkOn(
   }
   const acceptedOddities = findOddities(operation, received);
   if (operation === 'create' && isFloat(parameters.get('amount') ?? ''))
-    acceptedOddities.push('an amount in floating point');
+    acceptedOddities.push('an amount with more decimals than money has, as floating-point arithmetic gives');
   if (acceptedOddities.length > 0)
     remarks.push(`accepted here, but perhaps not by the service: ${acceptedOddities.join(' and ')}`);
   return remarks.join('; ') || null;

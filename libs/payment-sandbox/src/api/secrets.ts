@@ -10,12 +10,15 @@ const SECRET_PART_PATTERN = new RegExp(
   String.raw`(name="?${SECRET_NAME_PATTERN}"?(?:\r?\n[^\r\n]+)*\r?\n\r?\n)([^\r\n]+)`,
   'gi',
 );
-/** Cards begin with 2 to 6; a timestamp in milliseconds, a common order number, does not. */
+/** Card numbers begin with 2 to 6. A timestamp in milliseconds, which many shops use as order number, does not. */
 const CARD_PATTERN = /(?<![\d.])[2-6](?:[ +-]?\d){12,18}(?![\d.])/g;
 /** A shorter token could be part of any word. */
 const MIN_HIDDEN_TOKEN_LENGTH = 8;
 
-/** `text` with tokens cut to their first characters, other secrets by their field's name, and card numbers masked. */
+/**
+ * `text` with card numbers masked, and with tokens and other secrets cut to their first characters. The names of fields show
+ * which values are secrets.
+ */
 export function withoutSecrets(text: string, tokens: readonly string[]): string {
   let redacted = text;
   for (const token of tokens) {

@@ -15,21 +15,21 @@ export interface PostAttempt {
   answer: PostAnswer;
 }
 
-/** What probes for an order that cannot exist found out; empty if none were sent. */
+/** What the probes, postbacks for an order that cannot exist, found out; empty if none were sent. */
 export interface Findings {
-  /** A similar address that does answer, and its status. */
+  /** A similar address that does answer, and the status of the answer. */
   similarAddress?: { url: string; status: number } | undefined;
-  /** What the shop was shown to want instead; absent where nothing was shown. */
+  /** What the probes proved that the shop wants instead; absent if they proved nothing. */
   requirement?: { format?: Shop['postbackFormat']; digest?: 'lower-case'; status: number | null } | undefined;
-  /** Whether the shop was shown to tell a right digest from a wrong one, in the format of its setting. */
+  /** Whether the probes proved that the shop tells a right digest from a wrong one, in the format of the attempt. */
   understands?: boolean | undefined;
   /** The shop's answer to every probe, in either format and with any signature; absent if the answers differ. */
   commonAnswer?: { status: number; isPage: boolean } | undefined;
-  /** The shop's answer in the other format if it fails in this one. Proves nothing by itself. */
+  /** The shop's answer to a probe in the other format, if it fails on probes in this one. Proves nothing by itself. */
   otherwise?: { format: Shop['postbackFormat']; answer: string } | undefined;
 }
 
-/** Undefined if there is nothing to say. */
+/** What to say about the attempt; undefined if there is nothing to say. */
 export function adviceFor(attempt: PostAttempt, findings: Findings = {}): Advice | undefined {
   const { answer } = attempt;
   if (answer.status === null) {
@@ -42,7 +42,7 @@ export function adviceFor(attempt: PostAttempt, findings: Findings = {}): Advice
   }
   if (answer.status === 200) return deliveredAdvice(attempt, answer.body, findings);
   if (answer.status >= 400 && answer.status < 500 && isForged(attempt)) {
-    return { advice: 'its SignatureValue does not match its fields: the shop is right to refuse it' };
+    return { advice: 'the SignatureValue does not match the fields: the shop is right to refuse the postback' };
   }
   if (answer.status < 300) {
     return { advice: 'only 200 counts as delivered, so it will be retried (in NestJS: @HttpCode(200))' };
@@ -91,13 +91,13 @@ function refusalAdvice(
 
 const GUARD_ADVICE = 'a guard in front of the route, such as a login, must let the service through';
 
-/** The beginning of what a shop says; empty for nothing, and for a page. */
+/** The beginning of a shop's answer, in quotes; empty if the answer is empty or a page. */
 function quoteBody(body: string): string {
   const text = body.replace(/\s+/g, ' ').trim();
   return text === '' || isPage(text) ? '' : `"${text.slice(0, 60)}"`;
 }
 
-/** What other postbacks, for an order that cannot exist, have shown. */
+/** Advice on what the probes proved that the shop wants instead; undefined if they proved nothing. */
 function requirementAdvice(attempt: PostAttempt, { requirement }: Findings): Advice | undefined {
   const lowerCaseAdvice = `${digestAdvice(attempt)}: the shop accepts it only in lower case, so make the comparison case-insensitive`;
   if (requirement?.format === undefined) return requirement?.digest && { advice: lowerCaseAdvice };
@@ -116,7 +116,7 @@ function missingRouteAdvice(url: string, status: number, similarAddress: Finding
   return `the shop has no route for a POST to ${url}: check the path, and look for a global prefix (${origin}/api${pathname})`;
 }
 
-/** @param status the answer to a probe in that format; null if none was sent */
+/** @param status the status of the answer to a probe in the wanted format; null if none was sent */
 function otherFormatAdvice(wanted: Shop['postbackFormat'], status: number | null): Required<Advice> {
   const [unread, read] = wanted === 'form' ? ['JSON', 'a form'] : ['forms', 'JSON'];
   const shown =
@@ -131,7 +131,7 @@ function otherFormatAdvice(wanted: Shop['postbackFormat'], status: number | null
 
 const otherFormat = (format: PostAttempt['format']): PostAttempt['format'] => (format === 'json' ? 'form' : 'json');
 
-/** A document, whatever its Content-Type says: the text "OK" is often sent as HTML. */
+/** Recognises a page by its content, because the Content-Type may mislead: the text "OK" is often sent as HTML. */
 const HTML_PATTERN = /<(?:!doctype|html|head|body|form)\b/i;
 /** Words by which shops say that they did not take a postback; "error: 0" and "0 errors" do not count. */
 const FAILURE_PATTERN =
@@ -141,12 +141,12 @@ export function isPage(body: string): boolean {
   return HTML_PATTERN.test(body);
 }
 
-/** Whether a 200 says that the postback was not taken. */
+/** Whether the body of a 200 suggests that the shop did not take the postback. */
 export function deniesDelivery(body: string): boolean {
   return isPage(body) || FAILURE_PATTERN.test(body);
 }
 
-/** A 200 ends the deliveries, even if its body says that the shop failed to take the payment. */
+/** Advice on a 200, which ends the deliveries even if its body says that the shop failed to take the payment. */
 function deliveredAdvice(attempt: PostAttempt, body: string, findings: Findings): Advice | undefined {
   const text = body.trim();
   if (isForged(attempt)) return undefined;
@@ -200,7 +200,10 @@ function unreachableAdvice(url: string, code: string | null, error: string): str
 /** Words that shops use for the digest; "sign in" does not count. */
 const DIGEST_PATTERN =
   /(?<![a-z])(?:sign(?![ -](?:in|up|out))|digest|hash|md5|crc|checksum)(?![a-z])|signature|подпис|контрольн/i;
-/** What validators say of a field that a DTO lacks, or that did not come, and its name as a key. */
+/**
+ * What validators say about SignatureValue if the DTO or the postback lacks it, and its name as a JSON key. They do not
+ * count as complaints about the digest.
+ */
 const VALIDATION_MESSAGE_PATTERN =
   /"signaturevalue"\s*:|signaturevalue\W+(?:should not exist|(?:must|should) be a string|should not be empty|(?:field )?is (?:required|missing)|may not be blank|can't be blank)/gi;
 
@@ -209,7 +212,7 @@ export function mentionsDigest(body: string): boolean {
   return DIGEST_PATTERN.test(body.replace(VALIDATION_MESSAGE_PATTERN, ''));
 }
 
-/** Whether the shop must refuse the postback: its signature is not the one the service would have sent. */
+/** Whether the postback's signature is not the one the service would have sent, so that the shop must refuse it. */
 export function isForged({ fields, shop }: Pick<PostAttempt, 'fields' | 'shop'>): boolean {
   const { SignatureValue: sent, OutSum = '', InvId = '' } = fields;
   return sent !== undefined && sent !== signatureOf(OutSum, InvId, shop.apiToken);

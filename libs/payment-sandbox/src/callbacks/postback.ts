@@ -17,7 +17,7 @@ export function postbackFields(shop: Shop, bill: Bill, payment: Payment): Record
   };
 }
 
-/** `fields`, signed by section 5 over the OutSum and InvId that they now carry. */
+/** `fields` with a SignatureValue by section 5, computed over the OutSum and InvId that they have now. */
 export function signFields(fields: Record<string, string>, shop: Shop): Record<string, string> {
   return { ...fields, SignatureValue: signatureOf(fields['OutSum'] ?? '', fields['InvId'] ?? '', shop.apiToken) };
 }

@@ -70,7 +70,7 @@ export class PostbacksService {
     return [...forged, callback, ...copies];
   }
 
-  /** Sends the fields of a callback again, with those of `set` replaced, as a new callback. */
+  /** Sends a callback again as a new one, with the fields in `set` replaced. */
   replay(id: string, set: Record<string, string> = {}, resign = false, format?: Shop['postbackFormat']): Callback {
     const original = this.store.callbacks.get(id);
     if (!original) throw new SandboxError(404, `Unknown callback ${id}`);
@@ -84,7 +84,7 @@ export class PostbacksService {
     return callback;
   }
 
-  /** Sends a postback that the service never issued: SUCCESS for the billed amount, unless `set` says otherwise. */
+  /** Sends a postback that the service never issued: Status SUCCESS for the bill, unless `set` says otherwise. */
   forge(bill: Bill, set?: Record<string, string>): Callback {
     const callback = this.makeForged(this.shopOf(bill.id), bill, this.store.paymentsOf(bill.id).at(-1), set);
     this.store.commit({ callback });
@@ -97,7 +97,7 @@ export class PostbacksService {
     return earliest(this.waiting(), (callback) => callback.nextTryAt);
   }
 
-  /** Starts the attempts that are due, up to the limit in flight. */
+  /** Starts the attempts that are due, up to the limit of attempts in flight. */
   startDue(): void {
     const now = this.clock.instant();
     for (const callback of this.waiting()) {
@@ -111,7 +111,7 @@ export class PostbacksService {
     }
   }
 
-  /** Tells when an attempt has ended, so that its callback may be due again. */
+  /** Calls `listener` when an attempt has ended: its callback may then be due again. */
   onEnded(listener: () => void): void {
     this.ended = listener;
   }
@@ -137,7 +137,7 @@ export class PostbacksService {
   private async tryOnce(id: string): Promise<void> {
     const callback = this.store.callbacks.get(id);
     if (!callback) return;
-    // The present address: a shop that has moved gets redeliveries at the new one.
+    // Uses the shop's present address: a shop that has moved gets redeliveries at its new address.
     const shop = this.shopOf(callback.billId);
     const url = shop.resultUrl;
     const format = callback.format ?? shop.postbackFormat;
@@ -155,7 +155,7 @@ export class PostbacksService {
     this.logTry(id, index);
   }
 
-  /** Replaces the first advice with one that knows what the probes found. */
+  /** Replaces the attempt's first advice with advice that takes the probes' findings into account. */
   private async diagnose(id: string, index: number, attempt: PostAttempt): Promise<void> {
     const advice = adviceFor(attempt, await this.probes.find(attempt, this.shutdown.signal));
     const callback = this.store.callbacks.get(id);
@@ -180,7 +180,7 @@ export class PostbacksService {
 
   private async send(url: string, callback: Callback, format: Shop['postbackFormat']): Promise<PostAnswer> {
     try {
-      await this.store.durable(); // send nothing that a kill could make untrue
+      await this.store.durable(); // send nothing that a kill could undo
     } catch (error) {
       return noAnswer(String(error));
     }
@@ -201,7 +201,7 @@ export class PostbacksService {
     this.store.commit({ callback: next }, ...this.releaseOvertaken(callback));
   }
 
-  /** The callbacks held back for a later one to go first, released now that it has. */
+  /** Releases the callbacks that were held back until a later one had gone out, now that `by` has. */
   private releaseOvertaken(by: Callback): { callback: Callback }[] {
     if (by.kind !== 'postback') return [];
     return [...this.waiting()]
@@ -230,7 +230,7 @@ export class PostbacksService {
     };
   }
 
-  /** A postback as a payer could forge it: with the digest of their redirect, which does not cover Status. */
+  /** A postback as a payer could forge it: with the digest of the payer's own redirect, which does not cover Status. */
   private makeForged(shop: Shop, bill: Bill, payment: Payment | undefined, set?: Record<string, string>): Callback {
     const fields = {
       Status: 'SUCCESS',

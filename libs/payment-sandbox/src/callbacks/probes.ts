@@ -7,7 +7,7 @@ import { postbackBody, signFields } from './postback.js';
 
 /** Probes that take longer are abandoned; the advice then does without them. */
 const TIMEOUT_MS = 700;
-/** Postbacks that fail alike share one probe. */
+/** How long findings are reused for further postbacks to the same address. */
 const CACHE_TTL_MS = 10_000;
 const MAX_CACHED = 100;
 const GLOBAL_PREFIXES = ['api', 'api/v1', 'v1'];
@@ -28,12 +28,12 @@ export function impossibleFields(): Record<string, string> {
   };
 }
 
-/** Finds out why a shop refused a postback by sending others, for an order that cannot exist. */
+/** Sends probes, postbacks for an order that cannot exist, to find out why a shop refused a postback. */
 @Injectable()
 export class Probes {
   private readonly cache = new Map<string, { at: number; findings: Promise<Findings> }>();
 
-  /** @param isForged whether the shop should not have accepted the postback at all */
+  /** @param isForged whether the postback was forged, so that the shop should not have accepted it */
   find(
     attempt: Pick<PostAttempt, 'shop' | 'url' | 'format' | 'answer'>,
     closed: AbortSignal,
@@ -48,13 +48,13 @@ export class Probes {
     }
     const isRefused = (status !== null && status >= 400 && status !== 419) || hasFailed(answer);
     if (!isRefused && !(status === 200 && (isForged || deniesDelivery(body)))) return Promise.resolve({});
-    // Another shop at the address has another token.
+    // Includes the shop: another shop at the same address has another token.
     return this.findCached(`format ${format} ${shop.id} ${url}`, () => this.compare(attempt, closed));
   }
 
   /**
-   * Sends each kind of postback with a right digest and with a wrong one: a shop that answers both alike has not read the
-   * digest.
+   * Sends a postback in each format with a right digest, a right one in lower case, and a wrong one: a shop that answers
+   * right and wrong ones alike has not read the digest.
    */
   private async compare(
     { shop, url, format }: Pick<PostAttempt, 'shop' | 'url' | 'format'>,
@@ -102,7 +102,7 @@ export class Probes {
   }
 }
 
-/** One postback for an order that cannot exist. */
+/** Sends one postback for an order that cannot exist. */
 function probe(
   url: string,
   format: Shop['postbackFormat'],
@@ -113,7 +113,7 @@ function probe(
   return post(url, type, text, TIMEOUT_MS, shutdownSignal);
 }
 
-/** Tries the same path under common global prefixes, or without the one it has. */
+/** Tries the same path under common global prefixes, or without the prefix that it has. */
 async function findSimilarAddress(
   url: string,
   format: Shop['postbackFormat'],
@@ -134,24 +134,30 @@ async function findSimilarAddress(
   return undefined;
 }
 
-/** A handler that fails may close the connection. */
+/** Whether the shop failed: a handler that fails may also just close the connection. */
 function hasFailed({ status, code }: PostAnswer): boolean {
   return status === null ? code === 'ECONNRESET' : status >= 500;
 }
 
-/** Whether the shop accepted the first postback, or refused it for another reason. A missing answer proves nothing. */
+/**
+ * Whether the shop accepted the postback, or refused it for another reason than the one with the wrong digest. A missing
+ * answer proves nothing.
+ */
 function answersDiffer(answer: PostAnswer, wrong: PostAnswer): boolean {
   if (answer.status === null || wrong.status === null || answer.status >= 500) return false;
   if (isBusy(answer) || isBusy(wrong)) return false;
   return answer.status !== wrong.status || mentionsDigest(answer.body) !== mentionsDigest(wrong.body);
 }
 
-/** A rate limit was hit, which proves nothing about what was sent. */
+/** Whether the shop was too busy to answer, or limits the rate: this proves nothing about what was sent. */
 function isBusy({ status }: PostAnswer): boolean {
   return status === 429 || status === 503;
 }
 
-/** For shops that check no digest: one format is accepted, or its order is not found, and the other cannot be read. */
+/**
+ * For shops that check no digest: whether they can read the postback that got `answer` (they accept it or do not find its
+ * order), but not the one that got `other`.
+ */
 function isBetterAnswer(answer: PostAnswer, other: PostAnswer): boolean {
   const isTaken = answer.status === 200 && !deniesDelivery(answer.body);
   if (isBusy(other)) return false;

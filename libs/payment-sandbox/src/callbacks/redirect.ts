@@ -8,8 +8,8 @@ export interface Redirect {
 }
 
 /**
- * The redirect after a payment; null while it has no result, or if the shop set no address for it. The reference
- * examples also carry an Authorization header, which a browser's form cannot send.
+ * The redirect after a payment; null while the payment has no result, or if no address is set for that result. The
+ * reference examples also carry an Authorization header, which a browser's form cannot send.
  */
 export function redirectOf(shop: Shop, bill: Bill, payment: Payment): Redirect | null {
   const final = payment.status === 'SUCCESS' || payment.status === 'FAIL';
@@ -29,7 +29,7 @@ export function redirectOf(shop: Shop, bill: Bill, payment: Payment): Redirect |
   };
 }
 
-/** The text as a browser sends a form field: each line break is CRLF. The digest is that of the text sent. */
+/** The text as a browser sends it in a form field: each line break is CRLF. The digest covers the text as sent. */
 function asFormText(text: string): string {
   return text.replace(/\r\n?|\n/g, '\r\n');
 }

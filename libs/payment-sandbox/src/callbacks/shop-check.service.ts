@@ -9,19 +9,19 @@ import { impossibleFields, Probes } from './probes.js';
 /** What the service would meet at one of a shop's addresses. */
 export interface CheckedAddress {
   setting: 'resultUrl' | 'successUrl' | 'failUrl';
-  /** Null where none is set. */
+  /** Null if no address is set. */
   url: string | null;
-  /** The HTTP status of the answer; null where none came. */
+  /** The HTTP status of the answer; null if none came. */
   status: number | null;
   /** The first bytes of the answer's body. */
   body: string;
   /** `bad`: postbacks or payers get lost here. `warn`: worth a look. */
   verdict: 'good' | 'warn' | 'bad';
-  /** What that means, and what to do. */
+  /** What the verdict means, and what to do. */
   says: string;
 }
 
-/** How a shop answered a postback and a redirect that it cannot take for its own. */
+/** How a shop answered postbacks and redirects for an order that cannot exist. */
 export interface ShopCheck {
   shopId: string;
   at: Instant;
@@ -30,7 +30,7 @@ export interface ShopCheck {
 
 const TIMEOUT_MS = 5_000;
 const MAX_KEPT_CHECKS = 100;
-/** Statuses that refuse a postback after reading it. */
+/** Statuses with which a shop may refuse a postback that it has read. */
 const REFUSAL_STATUSES = [400, 401, 403, 409, 422];
 
 /**
@@ -82,7 +82,7 @@ export class ShopCheckService implements BeforeApplicationShutdown {
     const findings = await this.probes.find({ shop, url, format, answer }, this.shutdown.signal, true);
     const { status } = answer;
     const checked = verdictOn(setting, url, answer);
-    // Without the wrong digest: the advice is about the address, not about this postback.
+    // Leaves out the wrong digest: the advice is about the address, not about this postback.
     const { SignatureValue: _wrong, ...fields } = impossibleFields();
     const advice = adviceFor({ shop, url, format, fields, answer }, findings)?.advice ?? '';
     if (findings.requirement) return checked('bad', advice);
@@ -93,13 +93,13 @@ export class ShopCheckService implements BeforeApplicationShutdown {
     if (status === 200 && advice !== '') return checked('warn', advice);
     if (status === 200) {
       const says =
-        'it accepts postbacks. This one was forged, for an order that cannot exist: the shop should not change anything';
+        'it accepts postbacks. This one was forged, for an order that cannot exist: make sure that the shop has changed nothing because of it';
       return checked('good', says);
     }
     if (status !== null && REFUSAL_STATUSES.includes(status)) {
       return checked(
         'warn',
-        `it answered ${status} to this one, whose signature is wrong${findings.commonAnswer ? ', as it did one with a correct signature' : ''}: pay a bill to see whether it accepts a genuine one`,
+        `it answered ${status} to a postback with a wrong signature${findings.commonAnswer ? ', and to one with a correct signature' : ''}: pay a bill to see whether it accepts a genuine one`,
       );
     }
     if (status === 404 && !findings.similarAddress)
@@ -117,13 +117,13 @@ export class ShopCheckService implements BeforeApplicationShutdown {
     if (status !== null && REFUSAL_STATUSES.includes(status)) {
       return checked(
         'good',
-        `it answered ${status} to this one, whose signature is wrong: that is fine if it accepts genuine ones`,
+        `it answered ${status} to a redirect with a wrong signature: that is fine if it accepts genuine ones`,
       );
     }
     if (status !== null && status < 400) {
       return checked(
         'good',
-        'it accepts redirects. The signature of this one is wrong: the shop should not change anything',
+        'it accepts redirects. The signature of this one is wrong: make sure that the shop has changed nothing because of it',
       );
     }
     const isNotThere = status === 404 || status === 405;

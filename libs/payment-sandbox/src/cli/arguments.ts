@@ -9,7 +9,7 @@ import { UsageError } from './usage-error.js';
 
 /** The program's options. */
 export interface ProgramOptions extends Omit<StartOptions, 'log'> {
-  /** Which requests and postbacks it prints a line for: all, those with a problem, or none. */
+  /** Which requests and postbacks the program prints a line for: all, those with a problem, or none. */
   log: 'all' | 'problems' | 'none';
 }
 
@@ -54,7 +54,7 @@ The demo shops: demo-main, token sandbox-main-token-0123456789abcdef
 `;
 
 /**
- * Reads the options from the command line, then from the environment. Undefined if help was asked for.
+ * Reads the options from the command line, then from the environment. Undefined if `--help` is given.
  * @throws UsageError
  */
 export function readArguments(args: string[], env: NodeJS.ProcessEnv): ProgramOptions | undefined {

@@ -10,17 +10,17 @@ import { UsageError } from './usage-error.js';
 
 /** How another program runs this one. */
 export interface ProgramSettings {
-  /** Its arguments, as on a command line. */
+  /** The program's arguments, as on a command line. */
   args: string[];
   /** The environment, for options that the arguments leave out. */
   env: NodeJS.ProcessEnv;
-  /** How it was started, for `--help`. Default `nestjs-payment-sandbox`. */
+  /** The command that started the program, for `--help`. Default `nestjs-payment-sandbox`. */
   command?: string;
   /** Prints nothing at start-up. Default false. */
   quiet?: boolean;
 }
 
-/** Runs the sandbox until SIGINT or SIGTERM, then exits; with 2 if its options are wrong. */
+/** Runs the sandbox until SIGINT or SIGTERM, then exits. If the options are wrong, exits with status 2. */
 export function runSandbox(settings: ProgramSettings): void {
   // A closed pipe, such as one to `head`, does not stop the sandbox.
   process.stdout.on('error', () => undefined);

@@ -1,4 +1,4 @@
-/** Where the sandbox takes the time from. */
+/** Where the sandbox gets the time from. */
 export interface Clock {
   /** Milliseconds since 1970-01-01T00:00:00Z. */
   now(): number;

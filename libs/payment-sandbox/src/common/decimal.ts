@@ -31,8 +31,8 @@ export function isFloat(text: string): boolean {
 }
 
 /**
- * Minor units of an amount, also as floating-point numbers print it; `undefined` if it has more than two significant
- * decimals.
+ * Minor units of an amount, even one printed from a floating-point number; `undefined` if it has more than two decimals
+ * that are not zero, rounding noise aside.
  */
 export function parseAmount(text: string): bigint | undefined {
   const decimal = parseDecimal(text);

@@ -2,7 +2,7 @@ import { SandboxError } from './errors.js';
 
 export type Fields = Record<string, unknown>;
 
-/** A JSON object with no fields but the `allowed` ones. `undefined` and `null` read as an empty one. */
+/** A JSON object with no fields but the `allowed` ones. `undefined` and `null` count as an empty object. */
 export function readFields(value: unknown, what: string, allowed: readonly string[]): Fields {
   const fields = value ?? {};
   if (!isFields(fields)) throw new SandboxError(400, `${what} must be a JSON object`);

@@ -18,7 +18,7 @@ export interface Page {
   returnsToShop?: boolean;
 }
 
-/** Given the request, answers 304 if the client already has the page. */
+/** Sends the page. If the request is given and shows that the client already has the page, answers 304. */
 export function sendPage(response: ServerResponse, page: Page, request?: SandboxRequest): void {
   const text = documentOf(page).text;
   const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;

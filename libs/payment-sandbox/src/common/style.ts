@@ -1,8 +1,8 @@
 import { Asset } from './asset.js';
 
 /*
- * The style of every page of the sandbox: colours by name, one rule a line, no classes that one page alone would use twice.
- * Text contrasts with its background by at least 4.5 : 1, in light and dark mode.
+ * The style of every page of the sandbox, with named colours. The contrast of text with its background is at least
+ * 4.5 : 1, in light and dark mode.
  */
 
 const COLOURS = `
@@ -159,7 +159,7 @@ button.switch[aria-checked=true]::after { inset: .15rem .15rem .15rem auto; back
 
 export const STYLE = new Asset('style.css', 'text/css', [COLOURS, BASE, PAYER, CONSOLE].join('').trimStart());
 
-/** A round seal with a tick; the browser's tab shows it. */
+/** A payment card; the browser's tab shows it. */
 export const ICON = new Asset(
   'icon.svg',
   'image/svg+xml',

@@ -49,7 +49,7 @@ export class ConsoleActionsController {
     return to(`/sandbox/console/bills/${payment.billId}#payment-${id}-${payment.history.length - 1}`);
   }
 
-  /** Without fields, replays it unchanged. */
+  /** Without fields in the form, replays the callback unchanged. */
   @Post('callbacks/:id/replay')
   @Redirect()
   async replay(@Param('id') id: string, @Req() request: SandboxRequest): Promise<Target> {

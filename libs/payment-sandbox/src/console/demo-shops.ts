@@ -1,8 +1,8 @@
 import type { ShopInput } from '../model/options.js';
 
 /**
- * Two shops to begin with: `demo-main` and `demo-eu`, the default shop and the shop `eu` of an application at `address`
- * that uses nestjs-payment-acceptance on its default routes.
+ * Two shops to begin with: `demo-main` for the default shop, and `demo-eu` for the shop `eu`, of an application at
+ * `address` that uses nestjs-payment-acceptance on its default routes.
  */
 export function demoShops(address: string): Record<string, ShopInput> {
   const base = address.replace(/\/+$/, '');

@@ -18,7 +18,7 @@ export class LocalOnlyGuard implements CanActivate {
 
   canActivate(context: ExecutionContext): true {
     const request = context.switchToHttp().getRequest<SandboxRequest>();
-    // A URL has its host in lower case.
+    // `URL` writes the host name in lower case, so the configured names are compared like that.
     const controlHosts = (this.options.controlHosts ?? []).map((host) => host.toLowerCase());
     if (controlHosts.length === 0 && !LOOPBACK_PATTERN.test(request.socket.remoteAddress ?? '')) {
       throw new SandboxError(
@@ -34,7 +34,7 @@ export class LocalOnlyGuard implements CanActivate {
         `The control interface does not accept the host name ${JSON.stringify(name)}: to allow it, add it to controlHosts (--control-hosts)`,
       );
     }
-    // A link on another site may lead here; what its scripts would read is refused even if the host answers CORS.
+    // A link on another site may lead here. Requests of that site's scripts are refused even if the host allows CORS.
     const isLink = READ_METHODS.includes(request.method ?? '') && request.headers['sec-fetch-mode'] === 'navigate';
     if (!isLink && isCrossSite(request)) {
       throw new SandboxError(

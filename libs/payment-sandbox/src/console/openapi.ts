@@ -51,7 +51,7 @@ const REDIRECT = {
 };
 const POSTBACK = { Status: 'SUCCESS', Commission: '2.00', TrsId: BILL_ID, ...REDIRECT };
 
-/** The service's own objects (sections 2 and 7). Assumed parts say so. */
+/** The service's own objects (sections 2 and 7). Parts that are assumed are marked as such. */
 const SCHEMAS: Readonly<Record<string, Schema>> = {
   BillRequest: {
     type: 'object',
@@ -107,7 +107,7 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
       amount: amount('What the payer pays in total.'),
       amount_received: amount('What the shop receives.'),
       commission: amount('Commission.'),
-      account_amount: amount('As amount_received.'),
+      account_amount: amount('Same as amount_received.'),
       account_currency_code: { enum: CURRENCIES },
       from_card: text('Masked card number.', { examples: ['411111******1111'] }),
       currency_in: { enum: CURRENCIES },
@@ -180,7 +180,7 @@ const created = (address: string): Schema => ({
 
 /** The OpenAPI 3.1 document of the service: its two operations, and the callbacks that it sends to the shop. */
 export function openApiDocument(address: string): Schema {
-  const form = content('BillRequest', { bill: BILL, 'as little as possible': { amount: '100.05' } });
+  const billRequest = content('BillRequest', { bill: BILL, 'as little as possible': { amount: '100.05' } });
   const callback = (operationId: string, summary: string, types: Schema, status: string): Schema => ({
     post: {
       operationId,
@@ -210,9 +210,9 @@ export function openApiDocument(address: string): Schema {
           requestBody: {
             required: true,
             content: {
-              'multipart/form-data': form,
-              'application/x-www-form-urlencoded': form,
-              'application/json': form,
+              'multipart/form-data': billRequest,
+              'application/x-www-form-urlencoded': billRequest,
+              'application/json': billRequest,
             },
           },
           responses: { 200: answer('The bill.', 'BillCreated', { bill: created(address) }), default: REFUSED_ANSWER },

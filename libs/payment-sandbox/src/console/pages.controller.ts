@@ -23,7 +23,7 @@ const MAX_SHOWN_BILLS = 50;
 const MAX_SHOWN_REQUESTS = 50;
 const MAX_SHOWN_UPCOMING = 50;
 
-/** The console: the control interface, for people. */
+/** The console: the control interface as web pages. */
 @LeftOutOfOpenApi()
 @Controller('sandbox')
 @UseGuards(LocalOnlyGuard)
@@ -73,7 +73,8 @@ export class ConsolePagesController {
       now: this.clock.instant(),
       address: ownAddress(request),
       shopId: [...this.store.shops.keys()][0] ?? 'SHOP',
-      refused: this.received.all.filter(({ operation, problem }) => operation === 'create' && problem !== null).length,
+      refusedCreations: this.received.all.filter(({ operation, problem }) => operation === 'create' && problem !== null)
+        .length,
     });
     sendPage(response, page, request);
   }
@@ -93,7 +94,7 @@ export class ConsolePagesController {
     sendPage(response, page, request);
   }
 
-  /** `?problems`: only those with a problem. */
+  /** `?problems` shows only the requests with a problem. */
   @Get('console/requests')
   requests(
     @Query('problems') problems: unknown,

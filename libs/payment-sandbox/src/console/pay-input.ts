@@ -28,7 +28,7 @@ export interface PayInput {
 
 export interface PayResult {
   payment: Payment;
-  /** Where the payer's browser goes next; null while there is no result, or if the shop set no address for it. */
+  /** Where the payer's browser goes next; null while there is no result, or if no address is set for that result. */
   redirect: Redirect | null;
 }
 

@@ -43,8 +43,8 @@ export class PaymentSandbox {
   }
 
   /**
-   * The last 500 requests as received, oldest first, each with what was wrong. Includes refused ones and those to
-   * unknown addresses. `after`: only those after the one with this id.
+   * The last 500 requests as received, oldest first, each with what was wrong. Includes refused requests and requests to
+   * unknown addresses. `after` is the id of a request: only later ones are returned.
    */
   receivedRequests(after = 0): ReceivedRequest[] {
     return this.received.all.filter(({ id }) => id > after);
@@ -140,7 +140,7 @@ export class PaymentSandbox {
     return this.store.faults;
   }
 
-  /** Replaces the faults in force; their dice start from the seed. */
+  /** Replaces the faults in force; the dice start over from the seed. */
   async setFaults(faults: FaultDocument): Promise<FaultDocument> {
     this.dice.put(readFaultDocument(faults));
     await this.store.durable();

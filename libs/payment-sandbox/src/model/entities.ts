@@ -38,7 +38,7 @@ export interface ShopSettings {
   /** A banned shop gets 403 `api:error.merchant_banned`, and its bills cannot be paid. Default false. */
   banned: boolean;
   /**
-   * Longer lists are refused with `api:error.too_many_payments`. Default 100 (assumed: the threshold is not
+   * A list of more payments is refused with `api:error.too_many_payments`. Default 100 (assumed: the threshold is not
    * documented).
    */
   maxPayments: number;
@@ -80,11 +80,11 @@ export interface Bill {
   custom: string | null;
   payerPaysCommission: boolean;
   createdAt: Instant;
-  /** The bill's own addresses, if it gave some and the shop's `billAddresses` is on. */
+  /** The bill's own addresses, if any were given and the shop's `billAddresses` is on. */
   addresses?: BillAddresses;
 }
 
-/** Where the payer of one bill is sent instead of the shop's addresses; null means the shop's. */
+/** The addresses for the payer of one bill. Null: the shop's address is used, or none in the case of `returnUrl`. */
 export interface BillAddresses {
   successUrl: string | null;
   failUrl: string | null;
@@ -121,8 +121,8 @@ export interface Visit {
   billId: string;
   at: Instant;
   /**
-   * `link` and `form` are those of 2.2; `redirect` is the result, with the form that takes the browser to the shop
-   * (4.3).
+   * `link` and `form` are the pages of 2.2; `redirect` is the result page with the form that takes the browser to the
+   * shop (4.3).
    */
   page: 'link' | 'form' | 'redirect';
   /** The payment whose result was shown; null on other pages. */
@@ -146,7 +146,7 @@ export interface Callback {
   createdAt: Instant;
   /** When the next attempt is due; null if there is none. */
   nextTryAt: Instant | null;
-  /** Instead of the shop's `postbackFormat`. */
+  /** The format to use instead of the shop's `postbackFormat`. */
   format?: ShopSettings['postbackFormat'];
   /** Held back by the fault `reorder`, until a later postback has gone out. */
   held: boolean;
@@ -167,7 +167,7 @@ export interface CallbackTry {
   durationMs: number;
   /** What the answer means, and what to do about it; absent if there is nothing to say. */
   advice?: string;
-  /** The format to try instead. */
+  /** The format to try instead; absent if the advice names none. */
   remedy?: ShopSettings['postbackFormat'];
 }
 

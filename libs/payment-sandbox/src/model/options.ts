@@ -31,16 +31,19 @@ export interface PaymentSandboxOptions {
    * immediate, as it always is through the control interface.
    */
   processingTime?: Duration;
-  /** Address of the payer's pages, `{pay_url}` of the specification, without a path. Default: the address of the API call. */
+  /**
+   * Address of the payer's pages, `{pay_url}` of the specification, without a path. Default: the address of the API
+   * call.
+   */
   payUrl?: string;
   /**
-   * Names besides `localhost` to which the control interface and the console answer, such as a container's. If any is
-   * given, other machines may use them too. Default: none; only this machine may.
+   * Host names besides `localhost` under which the control interface and the console answer, such as a container's. If
+   * any is given, other machines have access too. Default: none; only this machine has access.
    */
   controlHosts?: string[];
   /**
-   * Whether to probe a shop that refuses a postback, to find out why: sends postbacks for an order that cannot exist,
-   * under a prefix such as `/api` and in the other format. Default false.
+   * Whether to probe a shop that refuses a postback, to find out why: the sandbox then sends it postbacks for an order that
+   * cannot exist, under or without a prefix such as `/api`, or in both formats. Default false.
    */
   diagnose?: boolean;
   /**

@@ -25,7 +25,7 @@ export function readCardForm(body: URLSearchParams): CardForm {
   return { card: field('card'), expiry: field('expiry'), cvc: field('cvc') };
 }
 
-/** Checks only for typing errors; `now` is in milliseconds. */
+/** Checks only for typing errors and an expired card; `now` is in milliseconds. */
 export function checkCardForm(form: CardForm, now: number): CardFormErrors {
   const errors: CardFormErrors = {};
   if (form.card === '') errors.card = FIELD_MESSAGES.card.empty;
@@ -33,7 +33,7 @@ export function checkCardForm(form: CardForm, now: number): CardFormErrors {
   const expiry = /^(\d{1,2}) ?\/? ?(?:20)?(\d{2})$/.exec(form.expiry);
   const month = Number(expiry?.[1]);
   if (!expiry || month < 1 || month > 12) errors.expiry = FIELD_MESSAGES.expiry.wrong;
-  // A card is valid until its month has ended everywhere: twelve hours after it has in UTC.
+  // A card is valid until its month has ended everywhere: twelve hours after the month's end in UTC.
   else if (Date.UTC(2000 + Number(expiry[2]), month, 1, 12) <= now) errors.expiry = 'This card has expired.';
   if (!/^\d{3,4}$/.test(form.cvc)) errors.cvc = FIELD_MESSAGES.cvc.wrong;
   return errors;

@@ -19,7 +19,7 @@ export function linkPage(toPay: BillToPay): Page {
   });
 }
 
-/** `expiry`: that of the test cards. */
+/** `expiry` is the expiry date that test cards fill in. */
 export function cardPage(
   toPay: BillToPay,
   expiry: string,

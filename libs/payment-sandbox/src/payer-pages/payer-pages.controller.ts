@@ -26,8 +26,8 @@ interface OpenedBill extends BillToPay {
 const MAX_VISITS = 40;
 
 /**
- * The payer's pages: `{pay_url}/link/<bill_id>` and `{pay_url}/transfer/<bill_id>` of 2.2. Their content is not
- * documented, and assumed. They work without scripts, which only save the payer waiting, typing and the last click.
+ * The payer's pages: `{pay_url}/link/<bill_id>` and `{pay_url}/transfer/<bill_id>` of 2.2. Their content is assumed, as it
+ * is not documented. They work without scripts, which only save the payer waiting, typing and the last click.
  */
 @LeftOutOfOpenApi()
 @Controller()

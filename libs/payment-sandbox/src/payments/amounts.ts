@@ -19,7 +19,7 @@ export function amountDue(bill: Pick<Bill, 'amount' | 'payerPaysCommission'>, co
   return billed + divideHalfUp(billed * numerator, denominator);
 }
 
-/** What a test card pays of `due`. */
+/** The amount that a test card pays if `due` is due. */
 export function amountPaid(due: bigint, pays: TestCard['pays']): bigint {
   if (pays === 'half') return divideHalfUp(due, 2n);
   return pays === 'oneMore' ? due + 100n : due;
@@ -27,7 +27,7 @@ export function amountPaid(due: bigint, pays: TestCard['pays']): bigint {
 
 /**
  * Splits what was paid into what the shop receives and the commission, rounded half up to minor units (assumed). If the
- * payer bears the commission, it is the surplus over the received amount, otherwise a part of the billed one.
+ * payer bears the commission, it is a percentage of what the shop receives, otherwise of what was paid.
  */
 export function splitPaid(
   paid: Amount,

@@ -29,7 +29,7 @@ export interface PaymentInput {
   outcome?: 'success' | 'fail';
   amount?: Amount;
   currency?: Currency;
-  /** Whether it spends the option `processingTime` in NEW, and again in PROCESS, as on the payer's page. */
+  /** Whether the payment stays in NEW for the option `processingTime`, and again in PROCESS, as on the payer's page. */
   takesTime?: boolean;
 }
 
@@ -144,7 +144,7 @@ function isDue(step: PlannedStatus | undefined, now: Instant): step is PlannedSt
   return step !== undefined && step.at <= now;
 }
 
-/** Only a payment that succeeded is received and charged a commission. */
+/** The amount received and the commission: both are zero unless the payment succeeded. */
 function amountsAt(
   status: PaymentStatus,
   amount: Amount,

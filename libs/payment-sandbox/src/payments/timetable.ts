@@ -26,7 +26,7 @@ export class Timetable implements OnApplicationBootstrap, OnApplicationShutdown 
 
   onApplicationBootstrap(): void {
     const rearm = (): void => {
-      // Once per turn of the event loop, however often it is called.
+      // Arms the timer once per turn of the event loop, however many commits there are.
       this.rearming ??= setImmediate(() => this.arm()).unref();
     };
     this.store.onCommit(rearm);

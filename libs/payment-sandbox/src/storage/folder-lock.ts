@@ -13,7 +13,7 @@ export interface FolderLock {
  * listening local socket, so a killed process leaves no lock, even if its process id is reused.
  */
 export async function lockFolder(folder: string): Promise<FolderLock> {
-  // The name includes the user: nobody could remove a socket that another user's killed process left behind.
+  // The name includes the user, as one user cannot remove a socket that another user's killed process left behind.
   const key = `${process.getuid?.() ?? ''}:${realpathSync(folder)}`;
   const name = `payment-sandbox-${createHash('sha256').update(key).digest('hex').slice(0, 16)}`;
   const address = process.platform === 'win32' ? `\\\\.\\pipe\\${name}` : join(tmpdir(), `${name}.sock`);

@@ -40,7 +40,7 @@ export const noJournal: Journal = {
  */
 export class FileJournal implements Journal {
   private waiting: string[] = [];
-  /** The last requested write; it takes all lines that wait when it starts. Once one fails, so do all after it. */
+  /** The last requested write; it takes all lines that wait when it starts. Once a write fails, all later ones fail. */
   private tail: Promise<void> = Promise.resolve();
 
   constructor(
@@ -48,7 +48,7 @@ export class FileJournal implements Journal {
     private readonly path: string,
   ) {}
 
-  /** The commits of the file, in order. A last line that a kill tore was never acknowledged, and is dropped. */
+  /** The commits of the file, in order. A last line that a kill cut off was never acknowledged, and is dropped. */
   static read(path: string): Change[][] {
     if (!existsSync(path)) return [];
     const bytes = readFileSync(path);
@@ -72,7 +72,7 @@ export class FileJournal implements Journal {
     fsyncSync(fd);
     renameSync(newPath, path);
     if (process.platform !== 'win32') {
-      // Windows flushes no folder.
+      // Windows cannot flush a folder.
       const folderFd = openSync(folder, 'r');
       fsyncSync(folderFd);
       closeSync(folderFd);

@@ -26,13 +26,13 @@ export interface ReceivedRequest {
   faults: string[];
   /** What was wrong with it, in one sentence; null if nothing was. */
   problem: string | null;
-  /** What was odd about it although it was accepted, in one sentence; null if nothing was. */
+  /** What was odd about it but no reason to refuse it, in one sentence; null if nothing was. */
   remark: string | null;
   /** The HTTP status of the answer; null while there is none, or if the connection was reset. */
   status: number | null;
   /** The first 8 KiB of the answer's body; null while there is none, or if the connection was reset. */
   answer: string | null;
-  /** From the first byte to the answer; null while there is no answer. */
+  /** From the arrival of the request to its answer or the reset of the connection; null until then. */
   durationMs: number | null;
 }
 

@@ -6,7 +6,7 @@ import { type FolderLock, lockFolder } from './folder-lock.js';
 import { FileJournal, type Journal, noJournal } from './journal.js';
 
 /**
- * The whole state of the sandbox. A commit is applied synchronously, so nothing happens between a read and a write, and
+ * The whole state of the sandbox. A commit is applied synchronously, so nothing happens between a read and a write. It
  * reaches the disk later: await {@link durable} before answering or sending a postback. Records are never changed in
  * place, so what was read stays as it was.
  */
@@ -15,7 +15,7 @@ export class SandboxStore {
   readonly bills = new Map<string, Bill>();
   readonly payments = new Map<string, Payment>();
   readonly callbacks = new Map<string, Callback>();
-  /** What each shop was last seeded with, to tell settings changed by hand from those that follow the seed. */
+  /** What each shop was last seeded with, to tell settings changed by hand from settings that follow the options. */
   readonly seeded = new Map<string, Partial<ShopSettings>>();
   /** Ids of the payments with planned statuses. */
   readonly planned = new Set<string>();
@@ -126,7 +126,7 @@ export class SandboxStore {
   }
 }
 
-/** Journals written before payments had a history lack it. */
+/** Adds the history, which journals written before payments had one lack. */
 function withHistory(payment: Omit<Payment, 'history'> & Partial<Pick<Payment, 'history'>>): Payment {
   return { ...payment, history: payment.history ?? [{ status: 'NEW', at: payment.createdAt }] };
 }

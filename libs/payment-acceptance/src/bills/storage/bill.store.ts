@@ -69,7 +69,7 @@ export abstract class BillStore<D extends Database = Database> {
 
   /**
    * Opens a bill that the service has created, even if it has become `UNKNOWN` meanwhile.
-   * @param isVoided even if an operator has voided it
+   * @param isVoided opens it even if an operator has voided it
    */
   abstract open(
     id: string,
@@ -78,10 +78,10 @@ export abstract class BillStore<D extends Database = Database> {
     isVoided?: 'voided',
   ): Promise<BillRecord | undefined>;
 
-  /** Finds creations whose lease has expired, by an index. */
+  /** The condition that selects creations whose lease has expired; it can use an index. */
   protected abstract isAbandoned(now: Statement): Statement;
 
-  /** Closes up to `limit` creations whose lease expired as `UNKNOWN`; returns them. */
+  /** Closes up to `limit` creations whose lease has expired; returns them. They become `UNKNOWN`. */
   async closeAbandoned(limit: number): Promise<BillRecord[]> {
     const { database } = this;
     const { oneOf, text } = database.dialect;
@@ -140,8 +140,8 @@ export abstract class BillStore<D extends Database = Database> {
   }
 
   /**
-   * Stores an intent again, as the order's latest, if the database has lost its commit, as in a failover to a lagging
-   * standby. Otherwise returns what exists: the intent itself, or the service's bill if somebody has imported it.
+   * Stores an intent again, as the order's latest bill, if the database has lost its commit, for example in a failover to a
+   * lagging standby. Otherwise returns what exists: the intent itself, or the service's bill if somebody has imported it.
    */
   async restore(
     bill: Omit<NewBill, 'attempt'>,
@@ -161,8 +161,8 @@ export abstract class BillStore<D extends Database = Database> {
   }
 
   /**
-   * Closes a creation that made no bill (`REJECTED`) or may have made one (`UNKNOWN`); `false` if its own answer came first.
-   * `REJECTED` also replaces an `UNKNOWN` that was stored meanwhile.
+   * Closes a creation that made no bill (`REJECTED`) or may have made one (`UNKNOWN`); `false` if the answer to the creation
+   * was stored first. `REJECTED` also replaces an `UNKNOWN` that was stored meanwhile.
    */
   async close(id: string, state: 'REJECTED' | 'UNKNOWN', failure: string, tx?: OwnTransaction): Promise<boolean> {
     const unended = state === 'REJECTED' ? sql`IN ('CREATING', 'UNKNOWN')` : sql`= 'CREATING'`;

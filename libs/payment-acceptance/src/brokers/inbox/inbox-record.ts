@@ -11,7 +11,7 @@ export interface InboxRecord {
   readonly id: string;
 }
 
-/** @throws RangeError for what the table cannot hold */
+/** @throws RangeError for an id or a name that the table cannot hold */
 export function inboxRecord({ id }: { readonly id: string }, consumer: string): InboxRecord {
   checkText('id of the event', id, 255);
   checkText('name of the consumer', consumer, 100);
@@ -25,15 +25,17 @@ export const findRecord = ([consumer, id]: readonly [string, string]): string =>
 export const insertRecord = ([consumer, id]: readonly [string, string]): string =>
   `INSERT INTO ${INBOX_TABLE} (consumer, event_id) VALUES (${consumer}, ${id})`;
 
-/** @throws Error if the record is not there: then the transaction has ended without it, whatever the work believes */
+/**
+ * @throws Error if the record is missing: the transaction then ended before the work did, even if the work did not notice
+ */
 export async function verifyRecord({ id }: InboxRecord, find: () => Promise<readonly unknown[]>): Promise<void> {
   const rows = await find().catch((cause: unknown) => {
     throw new Error(STATEMENT_FAILED, { cause });
   });
   if (rows.length > 0) return;
   throw new Error(
-    `The transaction of the event "${id}" ended before its work was done: by a ROLLBACK on its connection, or by the database ` +
-      'after a failed statement whose error the work caught. Do not acknowledge the event: it must be redelivered.',
+    `The transaction of the event "${id}" was rolled back before its work was done: by a ROLLBACK on its connection, or by the ` +
+      'database after a failed statement whose error your code caught. Do not acknowledge the event: it must be redelivered.',
   );
 }
 

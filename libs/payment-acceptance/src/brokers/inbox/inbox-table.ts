@@ -26,7 +26,7 @@ const CREATE: Readonly<Record<InboxDialect, string>> = {
 
 /**
  * The dialect of a data source.
- * @throws TypeError for one that `processOnce` does not support
+ * @throws TypeError for a data source that `processOnce` does not support
  */
 export function inboxDialect(manager: EntityManager): InboxDialect {
   const { type } = dataSourceOf(manager).options;
@@ -36,14 +36,15 @@ export function inboxDialect(manager: EntityManager): InboxDialect {
 }
 
 export function dataSourceOf(manager: EntityManager): DataSource {
-  // `connection` is its name in TypeORM 0.3.
+  // In TypeORM 0.3, `dataSource` is named `connection`.
   const { dataSource, connection } = manager as { dataSource?: DataSource; connection?: DataSource };
   return (dataSource ?? connection) as DataSource;
 }
 
 /**
- * Creates the table `payment_inbox` if it does not exist. In a migration of yours: `await createPaymentInbox(runner.manager)`, or
- * with the transactions of another data layer. On MySQL and MariaDB it is an InnoDB table.
+ * Creates the table `payment_inbox` if it does not exist. Call it in a migration of yours, as
+ * `await createPaymentInbox(runner.manager)`, or pass the transactions of another data layer. On MySQL and MariaDB it is an
+ * InnoDB table.
  */
 export async function createPaymentInbox(target: InboxManager | PaymentTransactions): Promise<void> {
   if (!isLayer(target)) {

@@ -4,7 +4,7 @@ import { findRecord, insertRecord, verifyRecord, type InboxDialect, type InboxRe
 
 /** How long the work may take, in milliseconds. */
 const WORK_TIMEOUT_MS = 60_000;
-/** For layers with their own timeout, which must not end the transaction before our limit does. */
+/** Passed to layers that have a timeout of their own, which must not end the transaction before our limit does. */
 const TIMEOUT_MS = WORK_TIMEOUT_MS + 10_000;
 
 const FROM_PROCESSLIST = 'FROM information_schema.PROCESSLIST';
@@ -34,7 +34,7 @@ export function runIn<Tx, T>(transactions: PaymentTransactions<Tx>, work: (tx: T
   return transactions.run(work, { signal: AbortSignal.timeout(TIMEOUT_MS), timeoutMs: TIMEOUT_MS });
 }
 
-/** {@link processOnce} in a transaction that another data layer makes. */
+/** `processOnce` in a transaction of a data layer other than TypeORM. */
 export async function processOnceInLayer<Tx>(
   transactions: PaymentTransactions<Tx>,
   record: InboxRecord,
@@ -92,8 +92,8 @@ export async function processOnceInLayer<Tx>(
 }
 
 /**
- * Switches autocommit off: after a deadlock whose error the work has caught, its further statements would commit one by one.
- * Returns the session.
+ * Switches autocommit off, because after a deadlock whose error the work has caught, the work's further statements would
+ * otherwise commit one by one. Returns the session.
  */
 async function holdCommits<Tx>(transactions: PaymentTransactions<Tx>, tx: Tx): Promise<Session> {
   const sessionQuery = `SELECT CAST(ID AS CHAR) AS id, HOST AS host ${FROM_PROCESSLIST} WHERE ID = CONNECTION_ID()`;
@@ -115,8 +115,8 @@ async function isRestored<Tx>(transactions: PaymentTransactions<Tx>, tx: Tx): Pr
 }
 
 /**
- * Waits until the work has ended by itself or its session has been ended. Ending it takes a connection, which may never
- * become free.
+ * Waits until the work has ended by itself or its session has been ended. Ending the session takes another connection, and
+ * none may ever become free.
  */
 async function untilOver(working: Promise<unknown>, end: (isWanted: () => boolean) => Promise<boolean>): Promise<void> {
   const state = { isOver: false, isEnding: false };
@@ -133,8 +133,8 @@ async function untilOver(working: Promise<unknown>, end: (isWanted: () => boolea
 }
 
 /**
- * Ends a session that cannot be put in order: it must not go back to its pool.
- * @param isWanted asked once there is a connection to do it with
+ * Ends a session that cannot be restored, because it must not go back to its pool.
+ * @param isWanted called when a connection for this is available: whether the session must still be ended
  */
 async function isEnded<Tx>(
   transactions: PaymentTransactions<Tx>,

@@ -17,8 +17,8 @@ export async function processOnceInTypeOrm(manager: EntityManager, record: Inbox
     if (began) await run(inner);
     return began;
   };
-  // READ COMMITTED: after waiting for another transaction, its record must be visible. Inside the caller's transaction
-  // this is a savepoint: if the caller continues after an error of the work, no record stays behind.
+  // READ COMMITTED: after waiting for another transaction, that transaction's record must be visible. Inside the caller's
+  // transaction this is a savepoint, so that no record stays behind if the caller continues after an error of the work.
   const level = 'READ COMMITTED';
   if (manager.queryRunner) {
     const { queryRunner } = manager;
@@ -52,8 +52,8 @@ function destroy(_runner: QueryRunner, connection: unknown): Promise<void> {
 }
 
 /**
- * Runs the work on a query runner of the caller's. On MariaDB a deadlock rolls the whole transaction back, and what follows would
- * commit by itself: so after a failed statement further ones are refused.
+ * Runs the work on the caller's query runner. On MariaDB, a deadlock rolls the whole transaction back, and statements sent
+ * afterwards would commit one by one. So after a failed statement, all further statements are refused.
  */
 async function untilFailed(runner: QueryRunner, work: () => Promise<unknown>): Promise<void> {
   const query = runner.query.bind(runner) as (text: string, ...args: unknown[]) => Promise<unknown>;
@@ -78,14 +78,15 @@ function verify(manager: EntityManager, record: InboxRecord, dialect: InboxDiale
   return verifyRecord(record, () => manager.query(findRecord(PLACEHOLDERS[dialect]), [record.consumer, record.id]));
 }
 
-/** Inserts the record; `false` if it exists. Waits for another transaction that is inserting the same one. */
+/** Inserts the record; `false` if it exists. Waits for another transaction that is inserting the same record. */
 async function insert(manager: EntityManager, { consumer, id }: InboxRecord, dialect: InboxDialect): Promise<boolean> {
   const text = insertRecord(PLACEHOLDERS[dialect]);
   if (dialect === 'postgres') {
     const rows: unknown[] = await manager.query(`${text} ON CONFLICT DO NOTHING RETURNING event_id`, [consumer, id]);
     return rows.length > 0;
   }
-  // IGNORE would also accept values that do not fit: the record's are checked. A failed statement would count as one of the work's.
+  // IGNORE would also accept values that do not fit, but the record's values are checked. A plain INSERT that fails would
+  // count as a failed statement of the work.
   const { affectedRows } = await manager.query<{ affectedRows: number }>(text.replace('INSERT', 'INSERT IGNORE'), [
     consumer,
     id,

@@ -7,7 +7,8 @@ import { processOnceInTypeOrm } from './process-once-in-typeorm.js';
 
 export interface ProcessOnceOptions {
   /**
-   * Name of the consumer, if several on one database each process every event. 1 to 100 characters. Default `default`.
+   * Name of the consumer, if several consumers share a database and each processes every event. 1 to 100 characters. Default
+   * `default`.
    */
   consumer?: string;
 }
@@ -17,12 +18,12 @@ export interface ProcessOnceOptions {
  * transaction: both commit, or neither. If the work swallowed a failed statement, nothing is kept and an error is
  * thrown, because the database may have undone earlier statements. A concurrent call with the same event waits for this
  * one and then does nothing. An error of the work is rethrown, and the event counts as unprocessed again.
- * @param transactions those of your data layer, as the option `transactions` takes them; a transaction may take a minute in layers
- * that have a timeout. On MariaDB a swallowed failure other than a deadlock does not count as one
+ * @param transactions transactions of your data layer, as the option `transactions` takes them. The work may take up to
+ * a minute. On MariaDB, the only swallowed failure that counts is a deadlock
  * @param event a message as `readPaymentEvent` returns it, or anything with an id that all copies of an event share
  * @param work writes through the transaction that it is given
- * @returns `true` if this call has done the work: it is committed, or part of your transaction, which is still open; `false` for a
- * copy
+ * @returns `true` if this call has done the work, which is then committed, or part of your own transaction, which is still
+ * open; `false` for a copy of an event already processed
  * @throws RangeError for an id or consumer name that the table cannot hold
  * @throws Error if the transaction was ended before the work was over: the event must then be delivered again
  */
@@ -34,8 +35,8 @@ export function processOnce<Tx>(
 ): Promise<boolean>;
 /**
  * The same with TypeORM.
- * @param manager `dataSource.manager`; the manager of your own transaction, which then commits everything; or that of a query
- * runner without a transaction, which gets one
+ * @param manager `dataSource.manager`; the manager of your own transaction, which then commits everything; or the manager of
+ * a query runner without a transaction, for which a transaction is started
  */
 export function processOnce<Manager extends InboxManager>(
   manager: Manager,

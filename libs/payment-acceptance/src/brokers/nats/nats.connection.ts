@@ -17,7 +17,7 @@ export interface NatsTarget {
   readonly acknowledgeTimeoutMs: number;
 }
 
-/** The link times out earlier; this only ensures that no wait is unbounded. */
+/** The link times out earlier; this later timeout only ensures that no wait is unbounded. */
 const MARGIN_MS = 5_000;
 
 /** Connects and checks that the stream exists. The client must not reconnect by itself: the link does that. */
@@ -67,7 +67,8 @@ function publisher(
       throw refusedError(`No stream accepts the subject "${to}". Add the subject to the stream "${stream}".`);
     });
     // A duplicate is fine: an earlier attempt was stored, and its acknowledgement was lost.
-    if (ack.stream !== stream) throw refusedError(`"${to}" belongs to the stream "${ack.stream}", not to "${stream}".`);
+    if (ack.stream !== stream)
+      throw refusedError(`The subject "${to}" belongs to the stream "${ack.stream}", not to "${stream}".`);
   };
 }
 

@@ -14,7 +14,7 @@ export interface RabbitMqTarget {
   /** Shown by the broker. */
   readonly name: string;
   readonly connectTimeoutMs: number;
-  /** Ids of events that were in flight when RabbitMQ refused one of several. */
+  /** Ids of events that were in flight together when RabbitMQ refused one of them. */
   readonly suspectEventIds: Set<string>;
 }
 
@@ -67,7 +67,7 @@ function publisher(
   channel: ConfirmChannel,
   { exchange, routingKey, suspectEventIds: suspects }: RabbitMqTarget,
 ): BrokerConnection['publish'] {
-  /** Why messages came back, by message id: the broker returns a message before it confirms it. */
+  /** Why messages were returned, by message id. The broker returns an unroutable message before it confirms it. */
   const returned = new Map<string, string>();
   /** Whether the channel is closed, and whether a message caused that: too large, or a forbidden topic. */
   let closed = false;
@@ -102,8 +102,8 @@ function publisher(
         const reason = returned.get(event.id);
         returned.delete(event.id);
         if (error) {
-          // If several were in flight, it is unknown which one was refused: presumably the one in flight again at the next
-          // refusal.
+          // If several were in flight, it is unknown which one was refused: presumably the one that is in flight again at
+          // the next refusal.
           const isSuspect = suspects.delete(event.id);
           const isUnanswered = closed && !(rejected && (isAlone || isSuspect));
           if (isUnanswered && rejected) suspects.add(event.id);
@@ -119,7 +119,7 @@ function publisher(
             ),
           );
       });
-      // Not before: what cannot be encoded, such as a routing key of 256 bytes, throws.
+      // Counted only now: publish() throws if something cannot be encoded, such as a routing key of 256 bytes.
       unconfirmed += 1;
     });
 }
@@ -134,6 +134,6 @@ interface ReturnedMessage {
 async function end(model: ChannelModel): Promise<void> {
   const { stream } = model.connection as unknown as { stream?: { destroy(error: Error): void } };
   await withTimeout(CLOSE_TIMEOUT_MS, model.close()).catch(() => undefined);
-  // Without an error amqplib would not notice, and would go on sending heartbeats.
+  // Unless destroyed with an error, amqplib would not notice, and would go on sending heartbeats.
   stream?.destroy(new Error('The connection was dropped.'));
 }

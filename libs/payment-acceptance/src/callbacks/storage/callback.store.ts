@@ -17,7 +17,7 @@ export interface NewCallback {
   readonly billId: BillId | null;
   /** The order that it names, to be compared with ours. */
   readonly orderId: OrderId | null;
-  /** The same, as it is stored. */
+  /** The same, as it is stored: with card numbers masked. */
   readonly maskedOrderId: string | null;
   readonly status: string | null;
   readonly digest: DigestCheck;
@@ -40,9 +40,7 @@ export type OpenedBill = Pick<NamedBill, 'intentId' | 'shop' | 'billId'>;
 
 /** How many callbacks are stored. */
 export interface RecordLimits {
-  /**
-   * Per shop, while they wait for an unknown bill. With 0 none is stored, and none counted.
-   */
+  /** Per shop, while they wait for an unknown bill. With 0, none is stored, and those that wait are not counted. */
   readonly maxUnmatched: number;
   /** Per bill, in addition to those that wait for their check. */
   readonly maxPerBill: number;
@@ -70,10 +68,10 @@ export abstract class CallbackStore<D extends Database = Database> {
   /**
    * Stores a callback with its corroboration, and commits. Its row requests a check of the bill.
    *
-   * A bill that has `maxPerBill` callbacks gets another row only if no pending one requests the same check, that is, one not
-   * yet covered by any check, including a check in flight that began before it came (`check_after`). So a check that begins
-   * after the callback is certain, with or without a row of its own. The new row then replaces the latest answered ones
-   * beyond the limit; the first ones and confirmed ones stay.
+   * A bill that has `maxPerBill` callbacks gets another row only if no pending callback requests the same check. Such a
+   * callback must not be covered by any check yet: if a check is in flight, the callback came after it began
+   * (`check_after`). So a check that begins after the new callback is certain, with or without a row of its own. A new row
+   * replaces the latest answered rows beyond the limit; the earliest rows and confirmed ones are kept longest.
    */
   abstract record(callback: NewCallback, limits: RecordLimits): Promise<RecordResult>;
 
@@ -91,9 +89,9 @@ export abstract class CallbackStore<D extends Database = Database> {
   abstract linkWaiting(bill: OpenedBill): Promise<void>;
 
   /**
-   * Links postbacks whose bill was opened by an instance that has ended before it could link them. Until then each of them waits
-   * for its bill's next scheduled check, and takes one of the places for unknown bills. Looks at some bills at a time, those after the
-   * last ones.
+   * Links postbacks whose bill was opened by an instance that ended before it could link them. Until they are linked, each
+   * waits for its bill's next scheduled check, and takes one of the places for unknown bills. Each call looks at the next
+   * {@link LINK_BATCH_SIZE} bills.
    */
   async linkForgotten(): Promise<void> {
     const { shop, billId } = this.lastPosition;
@@ -158,7 +156,10 @@ export abstract class CallbackStore<D extends Database = Database> {
   }
 }
 
-/** The outcome that the list is asked for because of a callback: what it asserts, or the success behind a redirect to the Success URL. */
+/**
+ * The outcome that a check made for a callback looks for in the service's list: what a postback asserts, or SUCCESS for a
+ * redirect to the Success URL; NULL if there is none.
+ */
 export function expectedStatus(kind: Expression, status: Expression): Statement {
   return sql`CASE WHEN ${toSql(kind)} = 'redirect-success' THEN 'SUCCESS' ELSE ${assertedStatus(kind, status)} END`;
 }
@@ -183,8 +184,8 @@ export function fieldsUnlessRedacted(fields: Expression): Statement {
 }
 
 /**
- * On PostgreSQL: the corroboration of a callback, an object, without `custom` if that of its bill `b` is removed: there is
- * nothing to compare with.
+ * On PostgreSQL: the corroboration of a callback, an object, without `custom` if the bill's own `custom` (bill `b`) has been
+ * removed: then there is nothing to compare with.
  */
 export function corroborationUnlessRedacted(corroboration: Statement): Statement {
   return sql`(${corroboration} - CASE WHEN b.redacted_at IS NOT NULL AND b.custom_given THEN 'custom' ELSE '' END)`;

@@ -12,7 +12,7 @@ export type NamedBill = Pick<BillRecord, 'intentId' | 'shop' | 'orderId' | 'bill
 /** Finds the bill of a callback. Only our own records say which it is. Reads without a lock. */
 @Injectable()
 export class NamedBillStore {
-  /** By the id of our intent. Anybody can send one. */
+  /** Finds a bill by the id of our intent. Anybody can send such an id, so look-ups share statements. */
   readonly byId: (id: string) => Promise<NamedBill | undefined>;
 
   constructor(

@@ -11,10 +11,11 @@ export class ResultStore {
   constructor(private readonly database: Database) {}
 
   /**
-   * By the id of our bill: `paid` once the order is paid, by any of its bills, with the amount of that bill; `failed` once every
-   * payment has failed and no callback announces another one; otherwise `pending`. A callback announces one until its first
-   * check; where it says that a payment has succeeded, which the list may show later, until the last one made for it. A
-   * redirect to the Fail URL does not count: it announces the failure that is already known.
+   * The results by the id of our bill: `paid` once the order is paid by any of its bills, with the amount of that bill;
+   * `failed` once every payment has failed and no callback announces another payment; otherwise `pending`. A callback
+   * announces a payment until the first check made for it; one that says a payment has succeeded does so until the last such
+   * check, since the list may show the payment later. A redirect to the Fail URL announces none: it concerns the failure
+   * that is already known.
    */
   async ofIntents(ids: readonly string[]): Promise<ReadonlyMap<string, BillResult>> {
     const { dialect } = this.database;

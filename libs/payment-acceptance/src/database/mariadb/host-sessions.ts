@@ -7,8 +7,8 @@ import { rawSql } from '../statement.js';
 import { idleTimeoutSettings } from './maria.database.js';
 
 /**
- * Autocommit is off during the transaction: after a deadlock whose error the handler has caught, its further statements
- * would commit one by one. Switching it on again commits.
+ * Autocommit is off during the transaction: otherwise, after a deadlock whose error the handler has caught, the
+ * handler's further statements would commit one by one. Switching autocommit on again commits.
  */
 export class MariaHostSessions extends HostSessions {
   protected override async find(transaction: HostTransaction, unattendedMs: number): Promise<SessionId> {
@@ -36,7 +36,7 @@ export class MariaHostSessions extends HostSessions {
     { id, mark }: SessionId,
     isEnding: boolean,
   ): Promise<EndedSession> {
-    // `end` and `undo` have ended its transaction: the layer's COMMIT or ROLLBACK waits for nothing.
+    // `end` or `undo` has already ended the transaction, so the layer's COMMIT or ROLLBACK waits for nothing.
     if (isEnding) return 'gone';
     const [session] = await held.rows<{ busy: boolean }>({ busy: flag })`
       SELECT COMMAND <> 'Sleep' AS busy FROM information_schema.PROCESSLIST WHERE ID = ${id} AND HOST = ${mark}`;

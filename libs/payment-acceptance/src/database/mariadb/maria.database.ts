@@ -13,7 +13,7 @@ import type { OwnTransaction } from '../own-transaction.js';
 /** Timeout of killing the thread of a closed connection, in milliseconds. */
 const KILL_TIMEOUT_MS = 2_000;
 
-/** A query that runs this long is taken for the one to kill, in milliseconds. */
+/** How long a query must have been running to be taken for the one to kill, in milliseconds. */
 const LONG_QUERY_MS = 1_000;
 
 /** Modes in which some statements of ours would mean something else. */
@@ -23,7 +23,10 @@ const INCOMPATIBLE_MODES_PATTERN =
 /** How often a single statement that conflicts with others is attempted. */
 const STATEMENT_ATTEMPTS = 4;
 
-/** Settings of a session that let the server end its transaction if it idles for this long, and that restore the host's value. */
+/**
+ * Session settings: `before` lets the server end a transaction that idles for this long, `after` restores the host's
+ * value.
+ */
 export function idleTimeoutSettings(unattendedMs: number): { readonly before: string; readonly after: string } {
   const seconds = Math.ceil(unattendedMs / 1_000);
   return {
@@ -62,8 +65,8 @@ export class MariaDatabase extends Database {
   }
 
   /**
-   * READ COMMITTED is set for each transaction: the default of one session says nothing about the pool's other connections. The
-   * time limit is a session setting, so the host's value is restored afterwards.
+   * READ COMMITTED is set for each transaction: the default of one session says nothing about the pool's other
+   * connections. The idle timeout is a session setting, so the host's value is restored afterwards.
    */
   protected override bounds(unattendedMs: number): Promise<TransactionBounds> {
     const { before, after } = idleTimeoutSettings(unattendedMs);
@@ -94,11 +97,14 @@ export class MariaDatabase extends Database {
     const { stream, threadId } = mysqlConnectionOf(connection);
     const { destroyed, localPort } = stream;
     await this.discard(connection);
-    // Until it is killed, the server goes on with a running query and keeps its locks.
+    // Until the thread is killed, the server goes on with a running query and keeps its locks.
     if (!destroyed) await withTimeout(KILL_TIMEOUT_MS, this.kill(threadId, localPort)).catch(() => undefined);
   }
 
-  /** If this takes too long, its own connection is only closed: killing its thread would need yet another one. */
+  /**
+   * If this takes too long, the connection that it uses is merely closed: killing the thread of that one would need yet
+   * another connection.
+   */
   private async kill(threadId: number, localPort: number | undefined): Promise<void> {
     const connection = await this.source.connect();
     let isBroken = false;
@@ -157,8 +163,9 @@ export class MariaDatabase extends Database {
 }
 
 /**
- * The driver writes a list with commas. An empty list would leave nothing after IN, so it becomes NULL, which nothing equals:
- * then MariaDB reads nothing, where for an empty subquery it would read, and an UPDATE lock, the whole table.
+ * The driver writes a list as values separated by commas. An empty list would leave nothing after IN, so it becomes
+ * NULL, which nothing equals: MariaDB then reads no rows. For an empty subquery it would read the whole table, and an
+ * UPDATE would lock it.
  */
 function toDriverValue(value: unknown): unknown {
   if (!Array.isArray(value) || value.length > 0) return value ?? null;

@@ -23,7 +23,7 @@ export async function mariaTables(database: Database, tx?: OwnTransaction): Prom
 
 /**
  * Runs the missing migrations on one connection, which holds the lock. MariaDB commits each DDL statement on its own, so
- * all of them may be repeated, and a migration counts once its last one has run.
+ * all of them can be repeated, and a migration is recorded only after its last statement has run.
  */
 export async function migrateMaria(
   database: Database,
@@ -34,7 +34,7 @@ export async function migrateMaria(
       SELECT GET_LOCK(${MIGRATION_LOCK}, ${LOCK_SECONDS}) AS mine`;
     if (!turn?.mine) {
       throw new Error(
-        'Another process has been migrating the tables of PaymentAcceptanceModule for two minutes. Find out what blocks it, then restart.',
+        'Another process has been migrating the tables of PaymentAcceptanceModule for two minutes. Find out what is blocking it, then restart.',
       );
     }
     try {

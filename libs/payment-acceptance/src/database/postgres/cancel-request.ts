@@ -2,7 +2,10 @@ import { withTimeout } from '../../common/timeout.js';
 import type { Stream } from '../socket.js';
 import type { PgClient } from './pg-connection.js';
 
-/** The parts of `pg`'s `Connection` that send a CancelRequest, which its client cannot: it needs its own connection. */
+/**
+ * The parts of `pg`'s `Connection` that send a CancelRequest. A client cannot send one: the request needs its own
+ * connection.
+ */
 interface CancelConnection {
   readonly stream: Stream;
   connect(port: number | string, host?: string): void;

@@ -16,7 +16,7 @@ export function postgresTables(database: Database, tx?: OwnTransaction): Promise
   return exists(database, "to_regclass('payment_acceptance.migration')", tx);
 }
 
-/** Runs each migration in its own transaction, so that none locks the tables of two. */
+/** Runs each migration in its own transaction, so that no transaction locks the tables of two migrations. */
 export async function migratePostgres(
   database: Database,
   missing: (tx: OwnTransaction) => Promise<readonly Migration[]>,

@@ -7,7 +7,7 @@ export interface PgClient {
   readonly processID: number;
   /** Whether no statement is under way; a client that the host has wrapped may not report it. */
   readonly readyForQuery?: boolean;
-  /** Whether statements are sent without waiting; `pg` 8.23 and newer can. */
+  /** Whether statements are sent without waiting for earlier answers; `pg` 8.23 and newer can do so. */
   readonly pipeline?: boolean;
   /** Secret of the session, which authorizes cancelling its statements. */
   readonly secretKey: unknown;
@@ -24,7 +24,7 @@ export interface PgConnection {
   off(event: 'readyForQuery' | 'errorMessage', listener: OnAnswer): void;
 }
 
-/** Called after each statement, and before that on its error; status `E` is a failed transaction. */
+/** Called after each statement, and before that if it fails; status `E` means that the transaction has failed. */
 export type OnAnswer = (message: { readonly status?: string }) => void;
 
 /** A private method of TypeORM's query runner for PostgreSQL. */

@@ -8,8 +8,9 @@ import { rawSql, toSql, sql, type Expression, type Statement } from '../statemen
 export const ROW_BY_ROW = rawSql('OFFSET 0');
 
 /**
- * End of a subquery whose rows must be read in index order, only as many as are needed. In fact no limit: the planner sees
- * that there is one but not its value, so it does not read and sort all rows, however few it believes there are.
+ * End of a subquery whose rows must be read in index order, only as many as are needed. In fact it limits nothing: the
+ * planner sees that there is a limit but not its value, so it does not read and sort all rows, however few it believes
+ * there are.
  */
 export const IN_ORDER = rawSql('LIMIT (SELECT NULL::bigint)');
 

@@ -34,7 +34,7 @@ export class PostgresDatabase extends Database {
   private readonly preparedStatements = new PreparedStatements();
   private readCommitted: boolean | undefined;
 
-  /** With any other encoding than UTF-8, callbacks with characters outside of it could never be stored. */
+  /** With any encoding other than UTF-8, callbacks with characters that it lacks could never be stored. */
   override async verify(): Promise<void> {
     const [set] = await this.rows<{ server: string; client: string }>({})`
       SELECT current_setting('server_encoding') AS server, current_setting('client_encoding') AS client`;
@@ -53,7 +53,7 @@ export class PostgresDatabase extends Database {
     }
   }
 
-  /** Executes a prepared statement of the hot path, whose plan connections keep if they can. */
+  /** Executes a prepared statement of the hot path; connections keep its plan if they can. */
   async execute<Row, Name extends string>(
     statement: PreparedStatement<Name>,
     parameters: Readonly<Record<Name, Value>>,
@@ -70,8 +70,8 @@ export class PostgresDatabase extends Database {
   }
 
   /**
-   * The same at READ COMMITTED, whatever the database's default: claims must skip rows that another instance has just taken,
-   * where a stricter level would fail.
+   * Like {@link execute}, but at READ COMMITTED, whatever the database's default: claims must skip rows that another
+   * instance has just taken, where a stricter level would fail.
    */
   async executeAtReadCommitted<Row, Name extends string>(
     statement: PreparedStatement<Name>,

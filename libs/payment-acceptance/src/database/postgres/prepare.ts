@@ -6,7 +6,7 @@ const OFFSET = 'offsetMs';
 const OFFSET_MS = parameter(OFFSET);
 const NOW = postgres.now(OFFSET_MS);
 
-/** A statement that is built once and whose plan connections keep, with named parameters. */
+/** A statement with named parameters that is built once, and whose plan connections keep. */
 export class PreparedStatement<Name extends string> {
   readonly text: string;
   readonly timeoutMs: number | undefined;

@@ -13,15 +13,15 @@ import { runOnClient, type PgResult } from './pg-query.js';
 const LOST_STATEMENT_CODES = new Set<unknown>(['26000', '42P05', '0A000']);
 
 /**
- * A plan fits the table sizes of its time, and one made for small tables must not stay when they grow quickly. So a
- * connection discards its plans after ever longer intervals: whenever its age has doubled, first after `MIN_RENEWAL_MS`, at
- * the latest every `MAX_RENEWAL_MS`. A connection opened by the first of many postbacks, for example, has planned for an empty
- * table.
+ * A plan fits the sizes that the tables had when it was made, and a plan for small tables must not stay when they grow
+ * quickly. So a connection discards its plans after ever longer intervals: whenever its age has doubled, first after
+ * `MIN_RENEWAL_MS`, but at least every `MAX_RENEWAL_MS`. A connection opened by the first of many postbacks, for
+ * example, has planned for an empty table.
  */
 const MAX_RENEWAL_MS = 30_000;
 const MIN_RENEWAL_MS = 500;
 
-/** The connection cannot keep plans. The statement was not executed, and none is prepared any more. */
+/** The connection cannot keep plans. The statement was not executed, and no further statement is prepared. */
 export class PreparedStatementsUnavailableError extends Error {
   override readonly name = 'PreparedStatementsUnavailableError';
 }
@@ -64,7 +64,7 @@ export class PreparedStatements {
     );
   }
 
-  /** Does not wait, so that statements are sent in the order in which they were asked for. */
+  /** Does not wait, so that statements are sent in the order of the calls. */
   private renew(client: object): void {
     const now = performance.now();
     const age = this.ages.get(client);
@@ -74,7 +74,7 @@ export class PreparedStatements {
     }
     if (now - age.renewed < Math.min(MAX_RENEWAL_MS, Math.max(MIN_RENEWAL_MS, age.renewed - age.first))) return;
     age.renewed = now;
-    // A connection on which it fails fails the statement behind it, too.
+    // On a connection where this fails, the statement behind it fails, too.
     runOnClient(client, { text: 'DISCARD PLANS', values: [] }).catch(() => undefined);
   }
 }

@@ -34,7 +34,7 @@ export interface DeliveryClaim {
 
 /** A delivery whose attempt has been counted and committed; it may run until its lease ends. */
 export interface ClaimedDelivery extends DeliveryQueue {
-  /** The number of its row. */
+  /** The id of its row. */
   readonly id: string;
   readonly deliveryId: DeliveryId;
   readonly token: string;
@@ -174,12 +174,14 @@ export abstract class DeliveryStore<D extends Database = Database> {
   abstract claim(claim: DeliveryClaim): Promise<ClaimedDeliveries>;
 
   /**
-   * Clears `behind` on the next delivery of each of these queues, unless an earlier delivery holds it back. An earlier one no longer does so after {@link HOLDING_ATTEMPTS}, when no instance has hosted its consumer
-   * for {@link CONSUMER_ABSENT_MS}, or when it has been due for that long and its consumer does not name its shop here: it might
-   * wait for ever.
+   * Clears `behind` on the next delivery of each of these queues, unless an earlier delivery holds it back. An earlier
+   * one stops doing so after {@link HOLDING_ATTEMPTS}, when no instance has hosted its consumer for
+   * {@link CONSUMER_ABSENT_MS}, or when it has been due for that long and its consumer does not name its shop here: the
+   * next might otherwise wait for ever.
    *
-   * Called after a commit that marked some, and after one that ended a delivery, unless none followed it when it was marked
-   * done. One that is created between that mark and its commit, a moment later, is freed by the next sweep.
+   * Called after a commit that marked deliveries `behind`, and after a commit that ended a delivery, unless none
+   * followed it when it was marked done. A delivery created between that mark and its commit, a moment later, is freed
+   * by the next sweep.
    */
   abstract free(
     queues: readonly DeliveryQueue[],
@@ -187,12 +189,16 @@ export abstract class DeliveryStore<D extends Database = Database> {
     tx?: OwnTransaction,
   ): Promise<void>;
 
-  /** The queues of the next deliveries that are `behind`, by their keys. @param after the last one of the call before */
+  /**
+   * The next queues with deliveries that are `behind`, in the order of their keys. @param after the last queue of the
+   * previous call
+   */
   abstract queuesBehind(after: DeliveryQueue | null, limit: number): Promise<DeliveryQueue[]>;
 
   /**
-   * Dead-letters deliveries to these consumers that have used up their attempts without ending the last: a handler may kill its
-   * process. Looks at the {@link EXHAUSTED_SCAN_LIMIT} of each consumer that have been due for longest: a claim leaves them there.
+   * Dead-letters deliveries to these consumers that have used up their attempts although the last one never ended: a
+   * handler may kill its process. Looks at those {@link EXHAUSTED_SCAN_LIMIT} deliveries of each consumer that have been
+   * due for longest: claims leave exhausted ones there.
    */
   abstract deadLetterExhausted(
     hosted: readonly HostedConsumer[],
@@ -251,8 +257,9 @@ export abstract class DeliveryStore<D extends Database = Database> {
   }
 
   /**
-   * Schedules a retry after the pause, or, without one, makes the delivery a dead letter; `false` if the token was replaced
-   * or it is done. The bill is locked, so that an erasure is either over, and the error is not stored, or removes it.
+   * Schedules a retry after the pause, or, without one, makes the delivery a dead letter; `false` if the token was
+   * replaced or it is done. The bill is locked, so that an erasure is either over, in which case the error is not
+   * stored, or comes later and removes the error.
    * @param code the kind of the error, of low cardinality
    */
   fail(delivery: ClaimedDelivery, error: string, code: string, pauseMs: number | null): Promise<boolean> {

@@ -15,14 +15,17 @@ export interface OldestDelivery {
   readonly seq: string;
 }
 
-/** Whether the checks of a bill keep failing; the index `bill_failing` has the same. */
+/** Whether the checks of a bill keep failing; on PostgreSQL, the index `bill_failing` has the same condition. */
 const KEEPS_FAILING = rawSql('failed_checks >= 5');
 
 /** Counts and ages of pending work, for health, metrics and operators. Read-only; reads a limited number of rows, however much waits. */
 export abstract class StatisticsStore {
   constructor(protected readonly database: Database) {}
 
-  /** For each consumer at least the oldest delivery that waits, and the oldest that fails; an implementation may add that of each error. */
+  /**
+   * For each consumer, at least the oldest waiting delivery and the oldest failing one; may also include the oldest with
+   * each error.
+   */
   protected abstract oldest(): Promise<OldestDelivery[]>;
 
   /** Names of the shops that the service refuses, at most `limit`; cheap even with many shops. */
@@ -70,7 +73,7 @@ export abstract class StatisticsStore {
       ${limitedCount(sql`payment_acceptance.callback c WHERE c.pending AND c.intent_id IS NULL
        AND ${ofScope('c.shop', scope)}`)} AS "waitingCallbacks"`;
     if (!read) throw new Error('The counts of the payment tables could not be read.');
-    // A callback requests a check, whenever the next one is scheduled.
+    // A callback requests a check, no matter when the next one is scheduled.
     const { oldestHintMs, ...counts } = read;
     const overdue = [counts.oldestCheckMs, oldestHintMs].filter((ms) => ms !== null);
     const oldestCheckMs = overdue.length > 0 ? Math.max(...overdue) : null;
@@ -148,7 +151,7 @@ const CONSUMERS = sql`(SELECT DISTINCT name FROM payment_acceptance.consumer) c`
 /** The deliveries that wait for the consumer `c`. */
 const WAITING = sql`payment_acceptance.delivery d WHERE d.state = 'PENDING' AND d.consumer = c.name`;
 
-/** Asks the index of each consumer in turn. */
+/** Looks up each consumer in the indexes in turn. */
 export class PostgresStatisticsStore extends StatisticsStore {
   protected override oldest(): Promise<OldestDelivery[]> {
     return this.database.rows<OldestDelivery>({})`
@@ -159,7 +162,10 @@ export class PostgresStatisticsStore extends StatisticsStore {
   }
 }
 
-/** Grouped by all of the index up to `seq`, MariaDB reads the first of each error and consumer, and skips the others. */
+/**
+ * Groups by all columns of the index before `seq`: MariaDB reads the first row of each error and consumer, and skips the
+ * others.
+ */
 export class MariaStatisticsStore extends StatisticsStore {
   protected override oldest(): Promise<OldestDelivery[]> {
     return this.database.rows<OldestDelivery>({})`

@@ -8,7 +8,7 @@ import type { PaymentStatus } from '../../domain/payment.js';
  *
  * | state | meaning | set by |
  * |---|---|---|
- * | PENDING | not delivered yet: waits for its turn or its next attempt, or is leased while an attempt runs | settlement/, with its event; an operator who replays a dead letter |
+ * | PENDING | not delivered yet: waits for its turn or its next attempt, or is leased while an attempt runs | settlement/, with its event; an operator who replays a dead letter or delivers past events |
  * | DONE | delivered | events/: in the handler's own transaction, or after a consumer without one has returned |
  * | DEAD | a dead letter: its attempts are used up, or the handler threw a PaymentNonRetryableError | events/ |
  */
@@ -65,7 +65,7 @@ export interface RecordedPayment {
   readonly amountReceived: string | null;
   readonly currency: string | null;
   readonly fromCard: string | null;
-  /** As the service sent it, on its own clock. */
+  /** As the service sent it, on the service's own clock. */
   readonly serviceCreatedAt: string | null;
   readonly verdict: string;
   readonly firstSeenAt: string;
@@ -78,14 +78,19 @@ export interface RecordedCallback {
   readonly kind: CallbackKind;
   readonly status: string | null;
   readonly digest: DigestCheck;
-  /** `match`, `mismatch` or `absent` for `order`, `amount`, `currency` and `custom`; empty if nothing was compared, without `custom` if the bill's was removed. */
+  /**
+   * `match`, `mismatch` or `absent` for `order`, `amount`, `currency` and `custom`; empty if nothing was compared. Has no
+   * `custom` if the `custom` of the bill had been removed.
+   */
   readonly corroboration: Readonly<Record<string, string>>;
   /** Its fields, redacted; empty once retention has removed them. */
   readonly fields: Readonly<Record<string, unknown>>;
   readonly pending: boolean;
   /** How often the service was asked again because its list did not yet show the payment. */
   readonly asks: number;
-  /** Whether the service's list showed what the postback asserts; `null` until then, and for callbacks that assert nothing. */
+  /**
+   * Whether the service's list showed what the postback asserts; `null` while undecided, or if the callback asserts nothing.
+   */
   readonly outcome: 'confirmed' | 'unconfirmed' | null;
   readonly receivedAt: string;
 }
@@ -126,7 +131,10 @@ export interface RecordedReview {
   readonly currency: string;
   /** Whether the payment already had its `payment.succeeded`. */
   readonly succeeded: boolean;
-  /** Current status of the payment in the ledger, UNKNOWN if an undocumented status has followed FAIL; `null` if it is not there. */
+  /**
+   * Current status of the payment in the ledger; UNKNOWN if an undocumented status has followed FAIL; `null` if the ledger
+   * does not have the payment.
+   */
   readonly ledgerStatus: PaymentStatus | null;
   /** Detail of the newest review of the payment, which may be this one; `null` if this one is about the whole bill. */
   readonly newest: ReviewDetail | null;

@@ -5,8 +5,8 @@ import type { RedactedPart } from '../../retention/storage/redaction.js';
 export type { RedactedPart };
 
 /**
- * What an erasure removes besides: raw fields of postbacks that name the order and no known bill, the payments listed of its
- * bills when they were lost bills, and the notes of operators' actions.
+ * What an erasure removes: the same parts as retention, and also raw fields of postbacks that name the order but no known
+ * bill, the payments that were listed while the order's bills were lost bills, and the notes of operators' actions.
  */
 export type ErasedPart = RedactedPart | 'waitingCallbacks' | 'lostBills' | 'notes';
 
@@ -22,6 +22,6 @@ export interface PaymentErasure {
   readonly shop: string;
   readonly orderId: OrderId;
   readonly bills: readonly ErasedBill[];
-  /** The number of records from which something was removed; all 0 if it had been done before. */
+  /** For each part, the number of records from which data was removed; all 0 if the order had been erased before. */
   readonly removed: Readonly<Record<ErasedPart, number>>;
 }

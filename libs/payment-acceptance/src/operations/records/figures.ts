@@ -25,10 +25,10 @@ export interface HourOfPayments {
   readonly reviews: number;
 }
 
-/** Number of due checks or deliveries of one age. */
+/** Number of due checks, or of pending deliveries, in one age group. */
 export interface WaitingWork {
   readonly kind: 'check' | 'delivery';
-  /** Index, in the given ages, of the highest that this work has reached; -1 if it has not reached the first. */
+  /** Index of the highest of the given ages that this work has reached; -1 if it has reached none of them. */
   readonly age: number;
   readonly count: number;
 }

@@ -19,7 +19,7 @@ export interface BillQuery {
 /** A postback that names no known bill and waits for one. */
 export interface WaitingPostback {
   readonly shop: string;
-  /** As the postback claims: anybody can send one. */
+  /** As the postback claims, which anybody can have sent. */
   readonly orderId: OrderId | null;
   /** The service's `bill_id`, as the postback claims. */
   readonly trsId: string | null;

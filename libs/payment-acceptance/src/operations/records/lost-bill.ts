@@ -12,9 +12,9 @@ export interface LostBill {
   readonly billId: BillId;
   /** The order named by its first postback. Anybody can send a postback, so this proves nothing. */
   readonly namedOrderId: OrderId | null;
-  /** How many different orders its waiting postbacks name; one for a genuine bill. */
+  /** How many different orders its waiting postbacks name. The postbacks of a genuine bill name only one. */
   readonly namedOrderCount: number;
-  /** Our intent of unknown outcome for the named order, if there is one: this may be its bill. */
+  /** Our intent of unknown outcome for the named order, if there is one: the lost bill may be the one that it created. */
   readonly unknownIntentId: IntentId | null;
   /** The payments last listed, at most 20, successful ones first; empty if the service has too many to list any. */
   readonly payments: readonly LostBillPayment[];

@@ -7,8 +7,9 @@ import { NAME_PREFIX } from '../../domain/uuid.js';
 import { join, rawSql, toSql, sql, type Expression, type Statement } from '../../database/statement.js';
 
 /**
- * FROM and WHERE for the dead letters `d` of bills `b` that match the filter and the scope, as they are read in the order of
- * `seq` and `id`. @param afterCursor a condition for those of the next pages
+ * FROM and WHERE for the dead letters `d`, with their bills `b`, that match the filter and the scope, to be read in the
+ * order of `seq` and `id`.
+ * @param afterCursor a condition that excludes the previous pages
  */
 export function deadLettersOf(
   dialect: Dialect,
@@ -19,7 +20,10 @@ export function deadLettersOf(
   return deliveriesOf(sql`d.state = 'DEAD' ${afterCursor}`, sql`d.seq, d.id`, dialect, filter, scope);
 }
 
-/** The same for deliveries whose handler found no order, and that wait for their next attempt, in the order of `consumer` and `seq`. */
+/**
+ * The same for deliveries that wait for their next attempt because their handler found no order, in the order of `consumer`
+ * and `seq`.
+ */
 export function orderlessOf(
   dialect: Dialect,
   filter: DeadLetterFilter,
@@ -52,13 +56,13 @@ function deliveriesOf(
     ...has('b.shop', shop),
     ...has('b.order_id', orderId),
   ];
-  // Those of an order are found by its bills, all others page by page.
+  // The deliveries of one order are found by its bills, all others page by page.
   const inOrder = orderId === undefined ? sql`ORDER BY ${order} ${dialect.inOrder}` : sql``;
   return sql`FROM (SELECT * FROM payment_acceptance.delivery d WHERE ${which} ${inOrder}) d
   JOIN payment_acceptance.bill b ON b.intent_id = d.intent_id WHERE ${join(conditions, ' AND ')}`;
 }
 
-/** Whether a delivery has this id: a hash of the name that `deliveryId` gives it, with two digits that are not of the hash. */
+/** Whether a delivery has this id: a hash of the name in `deliveryId()`, except for two digits that the UUID format sets. */
 export function isDelivery({ sha256, text, concat }: Dialect, delivery: Lowercase<string>, id: string): Statement {
   const digits = id.replaceAll('-', '');
   const pattern = `${digits.slice(0, 12)}_${digits.slice(13, 16)}_${digits.slice(17)}%`;

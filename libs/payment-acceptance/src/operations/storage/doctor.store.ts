@@ -13,7 +13,7 @@ export interface DigestEvidence {
   readonly absent: number;
 }
 
-/** How many of the latest payments of a day came with a postback. */
+/** How many of the bills last paid, within a day, had a postback. */
 export interface PostbackEvidence {
   readonly paid: number;
   readonly announced: number;
@@ -28,7 +28,7 @@ const WRITTEN_TABLES = ['bill', 'payment', 'callback', 'event', 'review'];
 export class DoctorStore {
   constructor(private readonly database: Database) {}
 
-  /** The bill with the latest payment, for which the service is known to list some. */
+  /** The bill with the latest payment: the service is known to list payments for it. */
   async billWithPayments(shop: string): Promise<BillId | undefined> {
     const [bill] = await this.database.withTimeout(LONG_STATEMENT_TIMEOUT_MS).rows<{ billId: BillId }>({})`
       SELECT b.bill_id AS "billId" FROM payment_acceptance.payment p
@@ -50,7 +50,7 @@ export class DoctorStore {
     return evidence ?? { confirmed: 0, matching: 0, absent: 0 };
   }
 
-  /** How many of the latest payments of a day came with a postback. */
+  /** How many of the bills last paid, within a day, had a postback. */
   async postbacks(shop: string): Promise<PostbackEvidence> {
     const announced = sql`EXISTS (SELECT 1 FROM payment_acceptance.callback c
       WHERE c.intent_id = latest.intent_id AND c.kind = 'postback')`;
@@ -63,7 +63,7 @@ export class DoctorStore {
     return evidence ?? { paid: 0, announced: 0 };
   }
 
-  /** What the database refuses to the user of this data source; `undefined` if nothing. Tries to change and delete no row. */
+  /** What the database denies the user of this data source; `undefined` if nothing. Tries statements that match no row. */
   async missingPrivilege(): Promise<string | undefined> {
     try {
       for (const table of WRITTEN_TABLES.map((name) => rawSql(`payment_acceptance.${name}`))) {

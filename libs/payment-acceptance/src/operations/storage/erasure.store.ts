@@ -24,7 +24,7 @@ export class ErasureStore {
     return this.database.transaction(work);
   }
 
-  /** First attempt first. */
+  /** The bills of the order, first attempt first. */
   billsOf({ shop, orderId }: OrderKey, tx?: OwnTransaction): Promise<ErasedBill[]> {
     return (tx ?? this.database).rows<ErasedBill>({})`SELECT b.intent_id AS "intentId", b.bill_id AS "billId", b.state
       FROM payment_acceptance.bill b WHERE b.shop = ${shop} AND b.order_id = ${orderId} ORDER BY b.attempt`;
@@ -37,14 +37,14 @@ export class ErasureStore {
     );
   }
 
-  /** Removes it; returns from how many records of each part, and how many of the bills are newly marked as redacted. */
+  /** Removes the order's personal data. Returns from how many records of each part, and how many bills were newly marked. */
   async erase(
     tx: OwnTransaction,
     order: OrderKey,
     bills: readonly ErasedBill[],
   ): Promise<{ removed: Record<ErasedPart, number>; marked: number }> {
     const ids = bills.map(({ intentId }) => intentId);
-    // First, since it locks the bills: what is written meanwhile comes before or after the removal, not beside it.
+    // Marked first, because that locks the bills: a concurrent write comes either before or after the removal.
     const marked = await markRedacted(this.database, ids, tx);
     const numbers: [string, number][] = [];
     for (const [name, part] of Object.entries(await this.partsOf(tx, order, bills))) {
@@ -78,7 +78,10 @@ export class ErasureStore {
     };
   }
 
-  /** What operators' actions name: the reviews and deliveries of these bills, and lost bills that were said to be of the order. */
+  /**
+   * Possible targets of operators' actions: reviews and deliveries of these bills, and dismissed lost bills whose postback
+   * named the order.
+   */
   private async targets(
     tx: OwnTransaction,
     intentIds: readonly IntentId[],

@@ -10,7 +10,7 @@ import type { OwnTransaction } from '../../database/own-transaction.js';
 
 const LOST_BILL_READERS: ColumnReaders<LostBill> = { namedOrderCount: integer, payments: json, paymentCount: integer };
 
-/** The statements of lost bills: those that the service created but that are missing from the ledger. */
+/** The statements about lost bills: bills that the service created but that are missing from the ledger. */
 @Injectable()
 export class LostBillStore {
   constructor(private readonly database: Database) {}

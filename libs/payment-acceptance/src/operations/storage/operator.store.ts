@@ -63,9 +63,9 @@ export class OperatorStore {
   }
 
   /**
-   * Forgets which events a consumer takes that no instance has hosted for {@link CONSUMER_ABSENT_MS}: no settlement writes deliveries of them from
-   * now on, unless an instance hosts them again.
-   * @returns how many it has forgotten, and how many are hosted
+   * Forgets those events of a consumer that no instance has hosted for {@link CONSUMER_ABSENT_MS}: from now on, settlements
+   * write no deliveries of them to the consumer, unless an instance hosts them again.
+   * @returns how many events were forgotten, and how many are still hosted
    */
   async forgetAbsent(
     tx: OwnTransaction,
@@ -79,7 +79,7 @@ export class OperatorStore {
     return { forgotten, hosted: row?.hosted ?? 0 };
   }
 
-  /** Some deliveries that a consumer has not taken, of events that no instance hosts for it. */
+  /** Deliveries that a consumer has not taken, of events that no instance hosts for it; at most {@link READ_AT_ONCE}. */
   async findUntaken(consumer: string, state: 'PENDING' | 'DEAD'): Promise<string[]> {
     const rows = await this.database.withTimeout(LONG_STATEMENT_TIMEOUT_MS).rows<{ id: string }>({})`
       SELECT ${this.database.dialect.text('d.id')} AS id FROM payment_acceptance.delivery d
@@ -87,7 +87,7 @@ export class OperatorStore {
     return rows.map(({ id }) => id);
   }
 
-  /** Removes those of these deliveries that are still untaken. @returns how many */
+  /** Removes the given deliveries if they are still untaken. @returns how many were removed */
   removeUntaken(tx: OwnTransaction, consumer: string, ids: readonly string[]): Promise<number> {
     const { inKeyOrder, oneOf } = this.database.dialect;
     return tx.change`
@@ -155,7 +155,7 @@ export class OperatorStore {
     return newest;
   }
 
-  /** The order of the bill with this id at the service, in any state. */
+  /** The order of the bill that has this id at the service, whatever the bill's state. */
   async orderIdOfBill(tx: OwnTransaction, shop: string, billId: BillId): Promise<string | undefined> {
     const [bill] = await tx.rows<{ orderId: OrderId }>({})`SELECT b.order_id AS "orderId" FROM payment_acceptance.bill b
       WHERE b.shop = ${shop} AND b.bill_id = ${billId}`;
@@ -199,15 +199,15 @@ export class OperatorStore {
   }
 
   /**
-   * Makes deliveries due now, with all their attempts; returns how many still were dead letters or waited for an order. Dead
-   * letters are marked `behind` until `DeliveryStore.free` clears the heads of their queues.
+   * Makes those of the deliveries due now, with a full set of attempts, that still are dead letters or wait for an order;
+   * returns how many. Dead letters are marked `behind` until `DeliveryStore.free` clears the heads of their queues.
    */
   async replay(tx: OwnTransaction, ids: readonly string[]): Promise<number> {
     const { dialect } = this.database;
     const isDead = sql`d.state = 'DEAD'`;
-    // A subquery, because the planner would otherwise search all deliveries that wait or are dead, which it may believe to
-    // be few. An attempt in flight finds the order, or is retried by itself. MariaDB sets one column after the other: the
-    // state last.
+    // A subquery, because the planner may believe that few deliveries wait or are dead, and would then search all of them.
+    // A delivery whose attempt is running is left alone: the attempt finds the order, or is retried automatically. MariaDB
+    // sets one column after the other, so the state, which other columns depend on, comes last.
     return tx.change`
       UPDATE payment_acceptance.delivery d ${dialect.byPrimaryKey} SET attempts = 0, due_at = ${dialect.now(0)},
         replays = replays + CASE WHEN ${isDead} THEN 1 ELSE 0 END, behind = (behind OR ${isDead}), ended_at = NULL,

@@ -36,10 +36,10 @@ export class PastEventsStore {
     return counted?.missing ?? 0;
   }
 
-  /** The events that are missing, the oldest first; at most {@link READ_AT_ONCE}. */
+  /** The events whose deliveries are missing, oldest first; at most {@link READ_AT_ONCE}. */
   findMissing(filter: PastEventFilter, scope: ShopScope, after?: PastEvent): Promise<PastEvent[]> {
     const { dialect } = this.database;
-    // A few events are found by their bill, all others page by page: the first page skips what is older than `from`.
+    // The few events of one order are found by its bills, others page by page: the first page skips those before `from`.
     const isSelective = filter.orderId !== undefined;
     const [hint, order] = isSelective ? [sql``, sql``] : [dialect.bySeq, sql`ORDER BY e.seq ${dialect.inOrder}`];
     const later = sql`(SELECT * FROM payment_acceptance.event e ${hint} WHERE e.seq > ${after?.seq ?? '0'} ${order}) e`;
@@ -49,8 +49,8 @@ export class PastEventsStore {
   }
 
   /**
-   * Creates those of these deliveries that are still missing, `behind` until `DeliveryStore.free` clears them; returns their
-   * number.
+   * Creates the deliveries of these events that are still missing. They are `behind` until `DeliveryStore.free` clears them.
+   * Returns how many were created.
    */
   async deliver(
     tx: OwnTransaction,
@@ -75,7 +75,7 @@ export class PastEventsStore {
     return this.database.dialect.text(sql`${databaseText(consumer)}`);
   }
 
-  /** Whether the consumer takes an event `e`, and has no delivery of it. */
+  /** Whether an event `e` fits the filter and the scope, and the consumer takes it but has no delivery of it. */
   private isMissing(filter: PastEventFilter, scope: ShopScope): Statement {
     const { event, shop, orderId, from, to } = filter;
     const { dialect } = this.database;

@@ -47,7 +47,9 @@ export interface ReconciliationSpan {
   readonly to: Date;
   /** The same day on the service's clock, as `YYYY-MM-DD`: a payment made then may have become known later. */
   readonly day: string;
-  /** Also includes bills that ended since then: they are still checked, because a payment may come late. */
+  /**
+   * If set, also includes bills that ended at this time or later: they are still checked, because a payment may come late.
+   */
   readonly followedSince: Date | null;
 }
 
@@ -59,8 +61,8 @@ export class ReconciliationStore {
   constructor(private readonly database: Database) {}
 
   /**
-   * Bills that were open during the period, or have a payment that was made, seen or changed then, or a callback; at most `limit`,
-   * in the order of their opening, after the given one.
+   * Bills that were open during the period, or that had a payment made, first seen or changed, or a callback received, in
+   * it; at most `limit`, in the order of their opening, after the given bill.
    */
   bills(span: ReconciliationSpan, after: BillToReconcile | undefined, limit: number): Promise<BillToReconcile[]> {
     const { dialect } = this.database;

@@ -15,7 +15,7 @@ export interface BillToRecheck {
 export interface UnknownBillPostback {
   readonly id: string;
   readonly billId: BillId;
-  /** The order that it names, if any: anybody can send one. */
+  /** The order that the postback names, if any. Anybody can send a postback. */
   readonly orderId: OrderId | null;
   readonly status: string | null;
   readonly digest: string;
@@ -31,8 +31,8 @@ export class RecoveryStore {
   constructor(private readonly database: Database) {}
 
   /**
-   * The shop's bills with an id at the service that are open, or were opened, ended or had a payment change at that time or
-   * later; at most `limit`, in the order of their opening, after the given one.
+   * The shop's bills with an id at the service that are open, or that were opened, ended, or had a payment change, at
+   * `since` or later; at most `limit`, in the order of their opening, after the given bill.
    */
   billsToRecheck(shop: string, since: Date, after: BillToRecheck | undefined, limit: number): Promise<BillToRecheck[]> {
     const { dialect } = this.database;

@@ -13,8 +13,8 @@ import type { OwnTransaction } from '../../database/own-transaction.js';
 export type RedactedPart = 'bills' | 'payments' | 'events' | 'callbacks' | 'deliveries';
 
 /**
- * All personal data recorded about these bills, table by table. What identifies a payment and what books need stays: ids,
- * amounts, states, times. docs/privacy.md lists both.
+ * All personal data recorded about these bills, table by table. What identifies a payment and what bookkeeping needs
+ * stays: ids, amounts, states, times. docs/privacy.md lists both.
  */
 export function redactableParts(dialect: Dialect, intentIds: readonly IntentId[]): Record<RedactedPart, Redactable> {
   const ofBill = sql`intent_id ${dialect.oneOf(intentIds, 'uuid')}`;
@@ -70,7 +70,10 @@ export function isOver(id: Expression, end: Statement = rawSql('')): Statement {
     AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery o WHERE ${ofBill} AND o.state <> 'DONE' ${end})`;
 }
 
-/** Marks bills, so that what is learned of them later is stored without personal data. Returns how many are new. */
+/**
+ * Marks bills, so that what is learned of them later is stored without personal data. Returns how many were not marked
+ * before.
+ */
 export function markRedacted(database: Database, intentIds: readonly IntentId[], tx: OwnTransaction): Promise<number> {
   const { dialect } = database;
   return tx.change`UPDATE payment_acceptance.bill SET redacted_at = ${database.now()}
@@ -84,7 +87,7 @@ export async function redactBills(
   tx: OwnTransaction,
 ): Promise<number> {
   if (intentIds.length === 0) return 0;
-  // First, since it locks the bills: what is written meanwhile comes before or after the removal, not beside it.
+  // First, since it locks the bills: whatever else is written about them comes either before the removal or after it.
   const marked = await markRedacted(database, intentIds, tx);
   for (const part of Object.values(redactableParts(database.dialect, intentIds))) await remove(part, tx);
   return marked;

@@ -17,19 +17,19 @@ export interface OldRows {
   readonly order: Statement;
 }
 
-/** Whether no review of the callback's bill is open: its evidence must stay. */
+/** Whether no review of the callback's bill is open: the evidence for a review must stay. */
 const HAS_NO_OPEN_REVIEW = sql`NOT EXISTS (
   SELECT 1 FROM payment_acceptance.review r WHERE r.intent_id = t.intent_id AND r.state = 'OPEN')`;
 
 /**
- * Removes what is no longer needed, in batches, in one instance at a time. Touches only what has ended: pending callbacks,
- * bills, payments, events, reviews, dead letters and orders stay, whatever their age, if perhaps without personal data. Each
- * method returns the number of rows; if that is `limit`, there may be more.
+ * Removes what is no longer needed, in batches, in one instance at a time. Touches only what has ended: pending
+ * callbacks, bills, payments, events, reviews, dead letters and orders stay, whatever their age, though possibly without
+ * personal data. Each method returns the number of rows; if that is `limit`, there may be more.
  */
 export abstract class RetentionStore {
   constructor(protected readonly database: Database) {}
 
-  /** Callbacks that were consumed, and have their raw fields. Each database finds them by an index of its own. */
+  /** Consumed callbacks that still have their raw fields. Each database finds them by an index of its own. */
   protected abstract unredactedCallbacks(before: Statement): OldRows;
   protected abstract unredactedBills(before: Statement): OldRows;
   protected abstract actionsWithNotes(before: Statement): OldRows;

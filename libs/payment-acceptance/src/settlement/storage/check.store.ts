@@ -61,10 +61,10 @@ export abstract class CheckStore<D extends Database = Database> {
   constructor(protected readonly database: D) {}
 
   /**
-   * Leases due bills of a shop, as many as its rate allows: hinted and scheduled ones alternately, chosen at random if only
-   * one fits, so that neither starves the other. A fresh token makes every answer to an earlier claim stale. Claims nothing
-   * while another instance claims for the same shop. A clock that was set back restarts the rate.
-   * @param named only these, which need not be searched for: callbacks of them have just been stored
+   * Leases due bills of a shop, as many as its rate allows: hinted and scheduled ones alternately (if only one fits,
+   * chance decides), so that neither kind starves the other. A fresh token makes every answer to an earlier claim stale.
+   * Claims nothing while another instance claims for the same shop. A clock that was set back restarts the rate.
+   * @param named claims only these bills, without a search: callbacks that name them have just been stored
    */
   abstract claim(
     shop: string,
@@ -107,7 +107,10 @@ export abstract class CheckStore<D extends Database = Database> {
     return failed === 1;
   }
 
-  /** Makes postponed bills due now, except those being checked: by their hints, or, without any, by the schedule. */
+  /**
+   * Makes postponed bills due now, except those being checked: a bill with hints is due by them, any other by its
+   * schedule.
+   */
   async retryNow(intentIds: readonly IntentId[]): Promise<void> {
     const hint = sql`SELECT 1 FROM payment_acceptance.callback c
       WHERE c.intent_id = payment_acceptance.bill.intent_id AND c.pending = TRUE`;

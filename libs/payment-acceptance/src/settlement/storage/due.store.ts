@@ -68,7 +68,7 @@ export abstract class DueStore<D extends Database = Database> {
     return { shops: [...due].sort(), nextMs: next === Infinity ? null : Math.max(0, next - now) };
   }
 
-  /** The shops, of any instance, in the indexes of due bills. */
+  /** Shops with bills that are due now or soon, whichever instances follow them. Read from the indexes only. */
   protected abstract shopsDueSoon(probeMs: number): Promise<readonly ShopDueSoon[]>;
 
   /** The shops among these that are due, each queried on its own. */

@@ -6,10 +6,10 @@ import { IS_LOST, NOT_IN_LEDGER, IS_WAITING } from './lost-bills.js';
 import { integer } from '../../database/reading.js';
 import { join, rawSql, sql, type Statement } from '../../database/statement.js';
 
-/** A bill named by a postback, for which the service is to be asked. */
+/** A bill named by a postback, about which the service is to be asked. */
 export interface BillToAsk {
   readonly billId: BillId;
-  /** How often the service was already asked for it. */
+  /** How often the service has already been asked about it. */
   readonly asks: number;
 }
 
@@ -18,7 +18,7 @@ export type LostBillPayment = Pick<
   ReportedPayment,
   'paymentId' | 'status' | 'statusText' | 'amount' | 'amountReceived' | 'currency' | 'fromCard' | 'createdAtText'
 > & {
-  /** ISO 8601, in the shop's `timeZone`; `null` if it could not be read. */
+  /** ISO 8601 in UTC, from the service's time in the shop's `timeZone`; `null` if it could not be read. */
   readonly createdAt: string | null;
 };
 
@@ -38,12 +38,15 @@ const MAX_PAYMENTS = 20;
 /** Maximum rows deleted at once. */
 const BATCH = 1_000;
 
-/** The statements of inquiries: asking the service for bills that postbacks name but the ledger lacks. */
+/** The statements of inquiries: asking the service about bills that postbacks name but the ledger lacks. */
 @Injectable()
 export class InquiryStore {
   constructor(private readonly database: Database) {}
 
-  /** Shops that the service accepts, whose next inquiry is due, and that have a waiting postback or a bill to ask for again. */
+  /**
+   * Shops that the service accepts, whose next inquiry is due, and that have a waiting postback or a bill to ask about
+   * again.
+   */
   shopsToAsk(): Promise<ShopToAsk[]> {
     const { dialect } = this.database;
     const saved = dialect.msBetween(
@@ -57,8 +60,8 @@ export class InquiryStore {
   }
 
   /**
-   * Bills that were never asked for, or have used up their requests and are named again. Each counts once, however many
-   * postbacks name it.
+   * Bills that were never asked about, or that have used up their requests and were named again since. Each counts once,
+   * however many postbacks name it.
    * @param creationMs how long a creation may still be in flight after its postback has come
    */
   findNew(shop: string, which: 'newest' | 'oldest', creationMs: number, limit: number): Promise<BillToAsk[]> {
@@ -71,14 +74,14 @@ export class InquiryStore {
       ORDER BY ${rawSql(which === 'newest' ? 'last_at DESC' : 'first_at')} LIMIT ${limit}`;
   }
 
-  /** Bills that are due to be asked for again. */
+  /** Bills that are due to be asked about again. */
   findDueAgain(shop: string, limit: number): Promise<BillToAsk[]> {
     return this.database.rows<BillToAsk>({ asks: integer })`
       SELECT l.bill_id AS "billId", l.asks FROM payment_acceptance.lost_bill l
       WHERE l.shop = ${shop} AND l.ask_after <= ${this.database.now()} AND ${NOT_IN_LEDGER} ORDER BY l.ask_after LIMIT ${limit}`;
   }
 
-  /** Whether more than `most` callbacks of the shop wait for unknown bills. */
+  /** Whether more than `maxWaiting` callbacks of the shop wait for unknown bills. */
   async hasMoreWaiting(maxWaiting: number, shop: string): Promise<boolean> {
     const [row] = await this.database.rows<{ waiting: number }>({ waiting: integer })`
       SELECT count(*) AS waiting FROM (SELECT 1 FROM payment_acceptance.callback c WHERE c.shop = ${shop} AND ${IS_WAITING}
@@ -111,7 +114,9 @@ export class InquiryStore {
       WHERE shop = ${shop}`;
   }
 
-  /** Leases bills to one instance: until then, no other asks for them. @param newId makes ids of new records */
+  /**
+   * Leases bills to one instance: until the lease ends, no other asks about them. @param newId makes ids of new records
+   */
   async lease(shop: string, bills: readonly BillToAsk[], leaseMs: number, newId: () => string): Promise<void> {
     const leasedUntil = this.database.now(leaseMs);
     const rows = bills.map(
@@ -125,7 +130,7 @@ export class InquiryStore {
       WHERE ${this.isOneOf(shop, bills)} AND state <> 'DISMISSED'`;
   }
 
-  /** Counts a request for each. @param pauseMs pause before they may be asked for again; `null` for never */
+  /** Counts a request about each bill. @param pauseMs pause before they may be asked about again; `null` for never */
   async noteAsked(shop: string, bills: readonly BillToAsk[], pauseMs: number | null): Promise<void> {
     const askAfter = pauseMs === null ? null : this.database.now(pauseMs);
     await this.database.change`
@@ -167,7 +172,7 @@ export class InquiryStore {
     return lost.length > 0;
   }
 
-  /** Deletes unconfirmed bills that were last asked for long ago; returns their number. */
+  /** Deletes unconfirmed bills that were last asked about long ago; returns their number. */
   async forget(afterMs: number): Promise<number> {
     const expired = await this.database.rows<{ id: string }>({})`
       SELECT id FROM payment_acceptance.lost_bill WHERE state = 'SOUGHT' AND asked_at < ${this.database.now(-afterMs)} LIMIT ${BATCH}`;

@@ -1,8 +1,8 @@
 import { sql } from '../../database/statement.js';
 
 /**
- * Whether the ledger has no bill for the row `l` of `lost_bill`: once attached or imported, a bill is no longer lost. Counted
- * and not with NOT EXISTS, for which PostgreSQL might read the whole ledger, so that each is looked up by its key.
+ * Whether the ledger has no bill for the row `l` of `lost_bill`: once attached or imported, a bill is no longer lost.
+ * Counts, so that each bill is looked up by its key: for NOT EXISTS, PostgreSQL might read the whole ledger.
  */
 export const NOT_IN_LEDGER = sql`(SELECT count(*) FROM payment_acceptance.bill b
   WHERE b.shop = l.shop AND b.bill_id = l.bill_id) = 0`;

@@ -63,7 +63,7 @@ export abstract class SettlementStore<D extends Database = Database> {
     const locking = this.lockClaimed(tx, claims, wait);
     if (!tx.isPipelined && (await locking).length === 0) return { locked: [], known: [] };
     const reading = this.payments(tx, intentIds, listed);
-    // If one fails, the other must not be under way when the transaction is rolled back.
+    // If either fails, the other must not be under way when the transaction is rolled back.
     await Promise.allSettled([locking, reading]);
     return { locked: await locking, known: await reading };
   }

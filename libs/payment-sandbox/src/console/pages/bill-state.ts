@@ -13,7 +13,7 @@ export function billState(bill: Bill, payments: readonly Payment[]): [text: stri
   return payments.length > 0 ? ['failed', 'bad'] : ['not paid yet', ''];
 }
 
-/** Compares a bill's only payment with what was billed; the payer's commission does not count as paid. */
+/** Compares a bill's only successful payment with what was billed; the payer's commission does not count as paid. */
 function paidState(bill: Bill, payment: Payment): [text: string, tone: Tone] {
   if (payment.currency !== bill.currency) return [`paid in ${payment.currency}`, 'warn'];
   const paid = bill.payerPaysCommission ? payment.amountReceived : payment.amount;

@@ -24,13 +24,13 @@ export interface BillsView {
   /** The address of the sandbox, as the browser knows it. */
   address: string;
   shopId: string;
-  /** How many of the creations that are kept were refused. */
-  refused: number;
+  /** How many of the stored requests to create a bill were refused. */
+  refusedCreations: number;
 }
 
 /** The newest bills, and whether all is well. */
 export function billsPage(view: BillsView): Page {
-  const { rows, search, older, faults, now, refused } = view;
+  const { rows, search, older, faults, now, refusedCreations: refused } = view;
   const inForce = Object.keys({ ...faults.requests, ...faults.postbacks }).length;
   const bills = table('Bills', ['Order', 'State', 'Amount', 'Postbacks', 'Shop', 'Created'], rows.map(billRow));
   return consolePage({

@@ -22,7 +22,7 @@ export function clockPage(now: Instant, aheadMs: number, upcoming: readonly Upco
   return consolePage({
     title: 'Clock',
     place: 'clock',
-    lead: 'Advancing it triggers everything that falls due, including redeliveries. The shop’s clock does not change.',
+    lead: 'Advancing the clock triggers everything that falls due, including redeliveries. The shop’s clock does not change.',
     content: html`<section class="card" aria-labelledby="now">
         <h2 id="now">${time(now)}</h2>
         <p class="note">

@@ -15,7 +15,7 @@ type Settings = RequestFaultSettings & PostbackFaultSettings;
 
 interface FaultText {
   does: string;
-  /** The settings of this fault alone. */
+  /** The settings that this fault has besides those of every fault. */
   settings?: readonly (keyof Settings)[];
 }
 
@@ -211,7 +211,7 @@ ${Object.entries(currentSettings.set ?? {})
 const NUMBER_SETTINGS = ['p', 'times', 'ms', 'copies'];
 const FLAG_SETTINGS = ['done', 'resign'];
 
-/** A fault's settings from its form, not validated yet; 1, as in the control interface, if the form sets none. */
+/** A fault's settings from its form, not validated yet; if the form sets none, the probability 1. */
 export function faultSettings(form: URLSearchParams): Record<string, unknown> | number {
   const settings: Record<string, unknown> = {};
   for (const [name, text] of form) {

@@ -79,12 +79,12 @@ export function tag(text: string, tone: Tone = ''): Html {
   return html`<span class="tag ${tone}">${text}</span>`;
 }
 
-/** Where a shop's settings are. */
+/** The address of the page with a shop's settings. */
 export function shopAddress(shopId: string): string {
   return `/sandbox/console/shops/${encodeURIComponent(shopId)}`;
 }
 
-/** A sentence about a shop, in which the setting that it names leads to that setting. */
+/** A sentence about a shop. If it names a setting, that name becomes a link to the setting. */
 export function linkSetting(sentence: string, shopId: string | null): Html {
   const match = /\b(?:postback(?:Format|Signature)|roundAmounts|billAddresses)\b/.exec(sentence);
   if (!match || shopId === null) return html`${sentence}`;
@@ -94,8 +94,8 @@ export function linkSetting(sentence: string, shopId: string | null): Html {
 }
 
 /**
- * `21 Nov 2026, 12:00:00 UTC`, machine-readable too; `exact` adds milliseconds. Leaves out the day if it is that of
- * `after`, the time shown above it.
+ * `21 Nov 2026, 12:00:00 UTC`, machine-readable too; `exact` adds milliseconds. Leaves out the day if `after`, the time
+ * shown above, is on the same day.
  */
 export function time(instant: Instant, exact = false, after?: Instant): Html {
   const [, year, month, day, seconds, ms] = /^(\d+)-(\d+)-(\d+)T([\d:]+)(\.\d+)/.exec(instant) ?? [];
@@ -118,7 +118,7 @@ export function button(action: string, label: string, fields: Record<string, str
   return html`<form method="post" action="${action}">${hidden}<button class="quiet">${label}</button></form>`;
 }
 
-/** Text to copy. `id`: of the element that holds it. */
+/** Text with a button that copies it. `id` is that of the element that holds the text. */
 export function copyable(id: string, text: string): Html {
   return html`<pre tabindex="0" id="${id}">${text}</pre>
     <button class="quiet scripted" type="button" data-copy="${id}">Copy</button>`;

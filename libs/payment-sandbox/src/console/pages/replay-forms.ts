@@ -40,7 +40,7 @@ export function changedFields(form: URLSearchParams, { fields }: Callback): Reco
   const set = new Map<string, string>();
   for (const [key, value] of form) {
     const name = key.startsWith(FIELD_PREFIX) ? key.slice(FIELD_PREFIX.length) : '';
-    // A text field carries no line breaks.
+    // A text field drops line breaks.
     if (name !== '' && value !== (before.get(name) ?? '').replace(/[\r\n]/g, '')) set.set(name, value);
   }
   return Object.fromEntries(set);

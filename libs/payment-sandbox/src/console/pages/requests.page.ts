@@ -7,7 +7,7 @@ import { consolePage, copyable, linkSetting, table, tag, time, type Tone } from 
 export interface RequestsView {
   /** Newest first. */
   requests: readonly ReceivedRequest[];
-  /** Whether to show only those with a problem. */
+  /** Whether only requests with a problem are shown. */
   problems: boolean;
   /** The address of the older requests; null if there are none. */
   older: string | null;

@@ -50,7 +50,7 @@ function sync(old, next) {
 
 const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
 
-// Local time, with UTC beside it; with the day if one was shown or the local day differs.
+// Shows local time with UTC beside it, and the day if one was shown or the local day differs.
 function localise(root) {
   for (const element of root.querySelectorAll('time')) {
     const [, day, clock] = /^(?:(.*), )?([\\d:.]+) UTC$/.exec(element.textContent) ?? [];

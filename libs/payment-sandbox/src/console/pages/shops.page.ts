@@ -41,7 +41,7 @@ function shopRow({ id, name, resultUrl, commissionPercent, banned }: Shop): Html
   </tr> `;
 }
 
-/** One shop's settings; `address` is the sandbox's own, as the reader knows it. */
+/** One shop's settings; `address` is the address of the sandbox, as the browser knows it. */
 export function shopPage(shop: Shop, address: string, saved: boolean, check?: ShopCheck): Page {
   const text = (name: keyof Shop, label: string, options: { type?: string; note?: string } = {}): Html =>
     html`<label id="${name}"

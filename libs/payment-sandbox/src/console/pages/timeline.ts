@@ -23,7 +23,7 @@ export interface History {
   payments: readonly Payment[];
   callbacks: readonly Callback[];
   visits: readonly Visit[];
-  /** What the shop asked the API about the bill, as far as it is remembered. */
+  /** The shop's API requests about the bill, as far as they are still stored. */
   requests: readonly ApiRequest[];
 }
 
@@ -100,7 +100,7 @@ function statusEntries(payment: Payment): Entry[] {
   }));
 }
 
-/** An entry for a payer whom no address takes back to the shop. */
+/** An entry for a payer who stays on the result page because the shop has no address for the result. */
 function missingRedirect({ bill, shop, visits }: History, payment: Payment): Entry[] {
   const end = payment.history.at(-1);
   const isFinal = end?.status === 'SUCCESS' || end?.status === 'FAIL';
@@ -149,7 +149,7 @@ function attempt(callback: Callback, callbackTry: CallbackTry): Html {
   </details>`;
 }
 
-/** What the last answer means; what was said of earlier ones is the same, or no longer true. */
+/** What the last answer means. Advice on earlier answers is left out: it is the same, or no longer true. */
 function adviceOn(callback: Callback, shopId: string): Html | false {
   const lastTry = callback.tries.at(-1);
   if (lastTry?.status === 200 && lastTry.advice === undefined) {
@@ -180,7 +180,7 @@ function requestText(callback: Callback, { url, format }: CallbackTry): string {
   return `POST ${url}\nContent-Type: ${type}\n\n${body}`;
 }
 
-/** What the shop asked. A creation that went well says nothing new. */
+/** A request of the shop. A creation that went well is left out, because it says nothing new. */
 function requestEntries({ operation, at, status, faults }: ApiRequest, index: number): Entry[] {
   if (operation === 'create' && status === 200 && faults.length === 0) return [];
   const what = operation === 'create' ? 'The shop asked to create the bill' : 'The shop asked for the payments';
@@ -196,7 +196,7 @@ function requestEntries({ operation, at, status, faults }: ApiRequest, index: nu
   ];
 }
 
-/** Runs of like entries, each as its first one, which says how many there are. */
+/** Reduces each run of like entries to the first, which then says how many there are. */
 function withoutRuns(entries: readonly Entry[]): Entry[] {
   const runs: (Entry & { times: number })[] = [];
   for (const entry of entries) {

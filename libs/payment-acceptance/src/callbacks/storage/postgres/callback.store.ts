@@ -233,7 +233,9 @@ function rowOf(callback: NewCallback, nr: number, place: number) {
   };
 }
 
-/** Whether its texts may become parameters, which TypeORM logs and keeps in its errors. */
+/**
+ * Whether the callback's texts may become parameters of a statement: TypeORM logs parameters and keeps them in its errors.
+ */
 function isCommon({ orderId, maskedOrderId: keptOrderId, currency, custom }: NewCallback): boolean {
   return orderId === keptOrderId && isHarmless(currency) && isHarmless(custom);
 }

@@ -104,7 +104,7 @@ export const initial: Migration = {
       'UNIQUE delivery_of_event (event_id, consumer)',
       'INDEX delivery_next (state, behind, consumer, event_name, due_at, seq)',
       'INDEX delivery_behind (state, behind, intent_id, consumer, seq), INDEX delivery_of_bill (intent_id, consumer, seq)',
-      // The oldest that waits for each consumer, and the oldest with each error.
+      // For the oldest delivery that waits for each consumer, and the oldest with each error.
       'INDEX delivery_waiting (state, last_error_code, consumer, seq)',
       'INDEX delivery_dead (state, seq), INDEX delivery_done (state, ended_at)',
       'FOREIGN KEY (event_id) REFERENCES payment_acceptance.event (id)',

@@ -190,7 +190,8 @@ export const initial: Migration = {
     ) WITH (fillfactor = 80)`,
     `COMMENT ON COLUMN payment_acceptance.delivery.behind IS
       'An earlier delivery of the bill to the consumer is pending, so that claims read the heads of queues only.'`,
-    // The conditions on the state are phrased differently, so that a claim never uses the index of all that wait.
+    // Their conditions on the state are phrased differently, so that a claim never uses the index of all waiting
+    // deliveries.
     `CREATE INDEX delivery_next ON payment_acceptance.delivery (consumer, event_name, due_at, seq)
       WHERE state NOT IN ('DONE', 'DEAD') AND NOT behind`,
     `CREATE INDEX delivery_behind ON payment_acceptance.delivery (intent_id, consumer, seq) WHERE behind`,

@@ -70,8 +70,11 @@ const IN_SIGHT = 20;
 /** How many candidates are read per delivery to claim, since other instances may have locked some. */
 const CANDIDATES = 3;
 
-/** MariaDB's UPDATE returns no rows, and asking first would add a statement to each handler's transaction. */
-const COMPLETED: CompletedDelivery = { isFollowed: true };
+/**
+ * MariaDB's UPDATE returns no rows, and looking for a later delivery would add a statement to each handler's
+ * transaction.
+ */
+const COMPLETED_ASSUMED_FOLLOWED: CompletedDelivery = { isFollowed: true };
 
 /** A savepoint in the transaction of a handler. */
 const HANDLER = rawSql('payment_acceptance_handler');
@@ -156,7 +159,7 @@ export class MariaDeliveryStore extends DeliveryStore<MariaDatabase> {
     if (next.length === 0) return;
     const ids = next.map(({ id }) => id);
     const free = async (within: OwnTransaction): Promise<void> => {
-      // One that a handler has locked was freed and claimed meanwhile.
+      // A delivery that a handler has locked was freed and claimed meanwhile.
       const locked = await this.database.lockFree(within, 'delivery', ids, sql`t.state = 'PENDING' AND t.behind = 1`);
       if (locked.length === 0) return;
       await within.change`UPDATE payment_acceptance.delivery SET behind = 0 WHERE id ${mariadb.oneOf(locked, 'bigint')}`;
@@ -187,7 +190,7 @@ export class MariaDeliveryStore extends DeliveryStore<MariaDatabase> {
         ${mariadb.epochMs('e.asserted_at')} AS "assertedAt", b.state AS "billState", ${IS_LATE}
       FROM payment_acceptance.delivery d JOIN payment_acceptance.event e ON e.id = d.event_id
       JOIN payment_acceptance.bill b ON b.intent_id = d.intent_id WHERE d.id ${mariadb.oneOf(ids, 'bigint')}`;
-    // Unused on MariaDB: `completeWith` always looks for others.
+    // Unused on MariaDB: `lock` always looks for others.
     return rows.map((row) => withDeliveryId({ ...row, alone: false }));
   }
 
@@ -248,20 +251,20 @@ export class MariaDeliveryStore extends DeliveryStore<MariaDatabase> {
     try {
       await within.change`RELEASE SAVEPOINT ${HANDLER}`;
     } catch (error) {
-      // Other layers put the driver's error into one of their own; and what a handler has persisted may fail only now.
+      // Other layers wrap the driver's error in one of their own. What a handler has persisted may also fail only now.
       const isMissing = isMissingSavepoint(error) || /SAVEPOINT \S+ does not exist/.test(describeError(error));
       throw isMissing ? new HandlerTransactionEndedError() : error;
     }
     const done = await within.change`UPDATE payment_acceptance.delivery SET ${this.done()}
       WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND ${isPending('state')}`;
     if (done !== 1) throw new HandlerTransactionEndedError();
-    return COMPLETED;
+    return COMPLETED_ASSUMED_FOLLOWED;
   }
 
   override async complete(delivery: ClaimedDelivery): Promise<CompletedDelivery | undefined> {
     const completed = await this.database.change`UPDATE payment_acceptance.delivery SET ${this.done()}
       WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND ${isPending('state')}`;
-    return completed === 1 ? COMPLETED : undefined;
+    return completed === 1 ? COMPLETED_ASSUMED_FOLLOWED : undefined;
   }
 
   private done(): Statement {

@@ -31,7 +31,7 @@ import type { OwnTransaction } from '../../../database/own-transaction.js';
 /** How many of a consumer's next deliveries are read to find out when one is due. */
 const IN_SIGHT = opaque(sql`20`, 'int');
 
-/** The rows of consumers that were passed as {@link consumersJson} JSON. */
+/** The rows of consumers that were passed as JSON, as {@link consumersJson} writes it. */
 function hostedOf(consumers: Statement): Statement {
   return rowsFromJson(consumers, 'consumer text, event_name text, shops jsonb');
 }
@@ -64,14 +64,14 @@ function holdsBack(earlier: Expression, now: Statement): Statement {
     WHERE own.consumer = ${each}.consumer AND own.event_name = ${each}.event_name AND NOT ${namesItsShop('own')}))`;
 }
 
-/** A row of a claim; only `nextMs` where there is no delivery. */
+/** A row of a claim; without a delivery, it holds only `nextMs`. */
 type ClaimRow = Omit<ClaimedRow, 'id'> & { readonly id: string | null; readonly nextMs: number | null };
 
 const CLAIM_ROW_READERS: ColumnReaders<ClaimRow> = {
   ...{ attempt: integer, orderWasMissing: flag, assertedAt: instant, late: flag, alone: flag, nextMs: integer },
 };
 
-/** Whether a later event of the bill has reached the consumer of a delivery `d` before this one. */
+/** Whether a later event of the bill has reached the consumer of a delivery `d` before `d` itself. */
 const IS_LATE = sql`EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.intent_id = d.intent_id
   AND later.consumer = d.consumer AND later.seq > d.seq AND ${isDone('later.state')})`;
 
@@ -122,8 +122,9 @@ const CLAIM_DELIVERIES = prepare(
 );
 
 /**
- * See `DeliveryStore.free`. Locks in the order of ids, as every statement that locks several. In the look-ups by queue, `behind`
- * is hidden from the planner: analysed while nothing was pending, its index looks empty, and each would read all of it.
+ * See `DeliveryStore.free`. Locks in the order of ids, as does every statement that locks several rows. In the look-ups
+ * by queue, the value of `behind` is hidden from the planner: if the table was analysed while nothing was pending, the
+ * index of `behind` looks empty, and each look-up would read all of it.
  */
 const FREE_DELIVERIES = prepare(
   ['queues', 'hosted'],
@@ -147,7 +148,7 @@ const FREE_DELIVERIES = prepare(
 const endedAfter = (unattendedMs: Statement): Statement =>
   sql`set_config('idle_in_transaction_session_timeout', ${unattendedMs}::text, true)`;
 
-/** See `DeliveryStore.lock`. Locking a row gives the transaction its id. */
+/** See `DeliveryStore.lock`. Locking a row also gives the transaction an id. */
 const LOCK_DELIVERY = prepare(
   ['id', 'token', 'unattendedMs'],
   ({
@@ -169,7 +170,7 @@ const LOCK_IN_TURN = prepare(
   WHERE d.id = ${id}::bigint AND d.lease_token = ${token}::uuid AND ${isPending('d.state')} FOR UPDATE OF d`,
 );
 
-/** Marks a delivery done; gives a {@link CompletedDelivery}. */
+/** Marks a delivery done; returns a {@link CompletedDelivery}. */
 const complete = (now: Statement, id: Statement, token: Statement, isOwn: Statement): Statement =>
   sql`UPDATE payment_acceptance.delivery d SET state = 'DONE', ended_at = ${now}, lease_token = NULL,
     lease_until = NULL, last_error = NULL

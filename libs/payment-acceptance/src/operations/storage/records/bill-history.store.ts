@@ -26,8 +26,8 @@ export class BillHistoryStore {
   constructor(private readonly database: Database) {}
 
   /**
-   * `undefined` if the scope has no such bill. One statement after the other: a person's page leaves the module's connections
-   * to payments.
+   * `undefined` if the scope has no such bill. Runs one statement at a time, so that a person's page takes no more than one
+   * of the module's connections away from payments.
    */
   async ofBill(scope: ShopScope, intentId: IntentId): Promise<BillHistory | undefined> {
     const bill = await this.bill(scope, intentId);

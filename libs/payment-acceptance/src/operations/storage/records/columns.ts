@@ -34,7 +34,7 @@ export const ACTION_READERS: ColumnReaders<RecordedAction> = { detail: json };
 /** Rows per page: a full page is smaller than 50 KB, whatever it lists. */
 export const PAGE_SIZE = 20;
 
-/** Makes a page of rows that were read with one more than it shows. */
+/** Makes a page. One row more than the page shows must have been read, to tell whether there are more. */
 export function pageOf<Row>(rows: readonly Row[]): RecordPage<Row> {
   return { rows: rows.slice(0, PAGE_SIZE), more: rows.length > PAGE_SIZE };
 }

@@ -14,14 +14,14 @@ const MAX_ERROR_KINDS = 8;
 const HOUR = 3_600_000;
 const HOURS = 24;
 
-/** The figures as stored: for settled payments, the two times, each on its own clock. */
+/** The figures as stored: instead of delays, both times of each settled payment, which are on different clocks. */
 export interface RecordedFigures extends Omit<PaymentFigures, 'settlementDelaysMs'> {
   readonly settled: readonly SettledPayment[];
 }
 
 export interface SettledPayment {
   readonly shop: string;
-  /** `created_at` as the service sent it, on its own clock. */
+  /** `created_at` as the service sent it, on the service's own clock. */
   readonly createdAtText: string;
   readonly settledAt: Date;
 }
@@ -32,7 +32,7 @@ export class FiguresStore {
   constructor(private readonly database: Database) {}
 
   /**
-   * One statement after the other: a person's page leaves the module's connections to payments.
+   * Runs one statement at a time, so that a person's page takes no more than one of the module's connections from payments.
    * @param ages lower bounds of the age groups of waiting work, in milliseconds, ascending
    */
   async read(scope: ShopScope, ages: readonly number[]): Promise<RecordedFigures> {
@@ -91,7 +91,7 @@ export class FiguresStore {
       ) due GROUP BY 1, 2`;
   }
 
-  /** Grouped by the name of the error, which precedes the first colon: its message varies. */
+  /** Grouped by the error's name, which is the text before the first colon, because the message varies. */
   private errors(scope: ShopScope): Promise<ErrorCount[]> {
     return this.database.rows<ErrorCount>({ count: integer })`
       SELECT place AS "where", left(left(error, position(':' IN concat(error, ':')) - 1), 60) AS kind, count(*) AS count

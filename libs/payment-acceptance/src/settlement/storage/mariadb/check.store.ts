@@ -27,7 +27,7 @@ type HintOfBill = Hint & { readonly intentId: IntentId };
 const HINT_READERS: ColumnReaders<HintOfBill> = { expectsSuccess: flag, receivedAt: instant, asks: integer, due: flag };
 
 interface RequestBudget {
-  /** The time from which the rate counts, as text. */
+  /** The time from which the next requests count against the rate, as text. */
   readonly start: string;
   readonly refused: boolean;
   readonly most: number;
@@ -79,7 +79,8 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
     leaseMs: number,
   ): Promise<ClaimedBill | 'busy' | 'unknown'> {
     const claimed = await this.database.transaction(async (tx) => {
-      // Looked up without a lock: a lock by another index, and then by the key, would meet a settlement the other way round.
+      // Looked up without a lock: locking by another index first and then by the key could deadlock with a settlement,
+      // which locks the other way round.
       const candidates = await tx.rows<{ intentId: string }>({})`
         SELECT intent_id AS "intentId" FROM payment_acceptance.bill WHERE shop = ${shop} AND bill_id IS NOT NULL
         AND (bill_id = ${bill} OR intent_id = ${isUuid(bill) ? bill : null})`;
@@ -182,8 +183,8 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
   }
 
   /**
-   * The hints that came before the claim. A later one must cause another check: recording relies on it. Of each bill, the
-   * earliest due come first, so that none waits behind hints that are not due yet.
+   * The hints that came before the claim. A later hint must cause another check: storing a callback relies on that. The
+   * earliest due of each bill come first, so that none waits behind hints that are not due yet.
    */
   private hintsOf(intentIds: readonly IntentId[]): Promise<HintOfBill[]> {
     return this.database.rows(HINT_READERS)`SELECT id, intentId, asserts, expectsSuccess, receivedAt, asks, due FROM (

@@ -116,7 +116,7 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
     }
   }
 
-  /** Sets `changed_at` first: MariaDB evaluates assignments in order, and it needs the old status. */
+  /** Sets `changed_at` first: MariaDB evaluates assignments in order, and `changed_at` needs the old status. */
   private async upsertPayments(tx: OwnTransaction, settlements: readonly Settlement[], now: Statement): Promise<void> {
     const payments = settlements.flatMap(({ bill, payments: billPayments }) =>
       billPayments.map((payment) => ({ shop: bill.shop, ...payment })),
@@ -187,7 +187,7 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
         INSERT INTO payment_acceptance.event (id, \`key\`, name, shop, intent_id, payload, traceparent, asserted_at,
         occurred_at) VALUES ${join(rows, ', ')}`;
     } catch (error) {
-      // Whoever was quicker has committed by now: the repetition finds its event.
+      // The transaction that was quicker has committed by now: a repetition of this one finds the event.
       throw isUniqueViolation(error) ? new ConcurrentChangeError('An event was concurrently added.') : error;
     }
     const ids = newEvents.map(({ id }) => id);
@@ -224,8 +224,9 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
   }
 
   /**
-   * The current time, read once, so that everything a settlement writes has the same timestamp, as with PostgreSQL's single
-   * statement. If the clock advanced between statements, its records would sometimes sort in another order.
+   * The current time, read once, so that everything a settlement writes has the same timestamp, as with PostgreSQL's
+   * single statement. If the clock advanced between statements, the settlement's records would sometimes sort in another
+   * order.
    */
   private async readNow(tx: OwnTransaction): Promise<Statement> {
     const present = this.database.now();

@@ -30,9 +30,9 @@ import { prepare } from '../../../database/postgres/prepare.js';
 import type { OwnTransaction } from '../../../database/own-transaction.js';
 
 /**
- * The hints of a bill `b` that arrived before its claim, as JSON. One that arrives later must cause another check: storing a
- * callback relies on that. Those due earliest come first, so that none waits behind hints that are not due yet. The condition is
- * `IS NOT FALSE`, so that the planner does not use the index of all pending callbacks.
+ * The hints of a bill `b` that arrived before its claim, as JSON. A hint that arrives later must cause another check:
+ * storing a callback relies on that. The earliest due come first, so that none waits behind hints that are not due yet.
+ * The condition is `IS NOT FALSE`, so that the planner does not use the index of all pending callbacks.
  */
 function hintsAt(now: Statement): Statement {
   return sql`(SELECT coalesce(json_agg(json_build_object('id', hint.id, 'asserts', ${assertedStatus('hint.kind', 'hint.status')},
@@ -50,7 +50,7 @@ function readHints(text: unknown): readonly Hint[] {
 
 type ClaimParameter = 'leaseMs' | 'limit' | 'token' | 'shop' | 'requestsPerSecond' | 'probeMs';
 
-/** A row of a claim; only the rate where there is no bill. */
+/** A row of a claim; without a bill, it holds only what the rate allows. */
 type ClaimRow = Omit<ClaimedBill, 'intentId'> & { readonly intentId: IntentId | null; readonly most: number };
 
 const CLAIM_ROW_READERS: ColumnReaders<ClaimRow> = { ...HINTED_BILL_READERS, most: integer };
