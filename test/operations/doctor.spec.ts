@@ -51,7 +51,7 @@ describe('doctor', () => {
       );
       expect(findings.limits!.detail).toMatch(/^\d+ bytes in \d+ ms$/);
       expect(findings['postback-digest']!.detail).toBe(
-        'of 2 confirmed postbacks, 2 have a matching digest and 0 have none',
+        'of 2 confirmed postbacks, 2 have a matching digest and 0 have no digest',
       );
       expect(findings.postbacks!.detail).toBe('1 of the latest 1 payments within a day came with a postback');
     });

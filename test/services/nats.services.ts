@@ -61,7 +61,7 @@ describeOn(await service('TEST_NATS_URL'), (url) => {
     const [delivery] = await deliveriesOf(harness);
     expect(delivery!.state).toBe('PENDING');
     expect(delivery!.lastError).toContain(
-      `No stream accepts "nobody-takes-this.payment.succeeded". Add it to "${stream}".`,
+      `No stream accepts the subject "nobody-takes-this.payment.succeeded". Add the subject to the stream "${stream}".`,
     );
   });
 

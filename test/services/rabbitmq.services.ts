@@ -64,7 +64,9 @@ describeOn(await service('TEST_RABBITMQ_URL'), (url) => {
     await pay(harness);
     const { state, lastError } = await deliveryOf(harness);
     expect(state).toBe('PENDING');
-    expect(lastError).toContain(`No queue is bound to "payment.succeeded.main" of the exchange "${name}" (NO_ROUTE).`);
+    expect(lastError).toContain(
+      `No queue bound to the exchange "${name}" matches the routing key "payment.succeeded.main" (NO_ROUTE).`,
+    );
 
     await onChannel(url, async (channel) => {
       await channel.assertQueue(name);

@@ -5,8 +5,8 @@ import { AppModule } from './app.module.js';
 import { portFromEnv, whyNotListening } from './port.js';
 import { configureShop, shopAdapter } from './shop.js';
 
-/** How long a shutdown may take. Nothing is lost by ending later work: it is as if the process were killed. */
-const SHUTDOWN_MS = 10_000;
+/** How long a shutdown may take: longer than the payment module's, whose `shutdownTimeoutMs` is five seconds here. */
+const SHUTDOWN_MS = 12_000;
 
 async function bootstrap(): Promise<void> {
   const port = portFromEnv('SHOP_PORT', 3000);

@@ -27,6 +27,7 @@ function shortenTimings(pauses: string | undefined): Partial<PaymentAcceptanceOp
     http: { totalTimeoutMs: 4_000, attempts: 2 },
     schedule: { openMs: pauses.split(',').map(Number), lagMs: [1_000, 3_000], retryCapMs: 4_000 },
     deliveries: { timeoutMs: 4_000, retryCapMs: 2_000 },
+    shutdownTimeoutMs: 5_000,
   };
 }
 

@@ -29,7 +29,7 @@ import { hasGuard, pathOf } from './resolved-options.js';
  */
 export function createConsoleController(options: PaymentConsoleOptions): Type {
   const guards = hasGuard(options) ? (options.guards ?? []) : [LOCALHOST_GUARD];
-  /** Applied to each method, since a guard may read only method metadata. */
+  /** Applied to each method, since some guards read only the metadata of the method. */
   const Guarded = (): MethodDecorator => applyDecorators(...(options.decorators ?? []), UseGuards(...guards));
 
   @LeftOutOfOpenApi()

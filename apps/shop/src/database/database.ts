@@ -42,9 +42,9 @@ export function databaseOptions(): TypeOrmModuleOptions {
 export async function openDatabase(options?: DataSourceOptions): Promise<DataSource> {
   if (!options) throw new Error('The data source has no options.');
   const dataSource = await new DataSource(options).initialize();
-  if (kindOf(dataSource) === 'mariadb') limitConnections(dataSource);
   try {
     await migrateWithLock(dataSource);
+    if (kindOf(dataSource) === 'mariadb') limitConnections(dataSource);
     return dataSource;
   } catch (error) {
     await dataSource.destroy();
@@ -63,8 +63,8 @@ interface MysqlPool {
 }
 
 /**
- * What `LimitedClient` is on PostgreSQL: closes a connection on which nothing happens, so that statements to a server that has vanished do
- * not fill the pool.
+ * Stands in for `LimitedClient`, which is for PostgreSQL: closes a connection on which nothing has happened for some time, so that
+ * statements to a server that has vanished do not fill the pool. Not while migrating, which may wait for a lock.
  */
 function limitConnections(dataSource: DataSource): void {
   const { pool } = dataSource.driver as unknown as { readonly pool: MysqlPool };

@@ -109,7 +109,7 @@ function createPostbackController({ path, decorators }: NonNullable<CallbackRout
   return PaymentPostbackController;
 }
 
-/** Applies the host's decorators to a method, since a guard may read only method metadata. */
+/** Applies the host's decorators to a method, since some guards read only the metadata of the method. */
 function HostDecorators(decorators: readonly MethodDecorator[]): MethodDecorator {
   return (target, key, descriptor) => {
     for (const decorator of decorators) decorator(target, key, descriptor);

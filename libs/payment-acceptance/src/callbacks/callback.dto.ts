@@ -165,7 +165,7 @@ export class PostbackDto {
   readonly TrsId?: string;
 
   /**
-   * Its formula is not documented. It is checked by the redirect's formula, and the result is only recorded, unless
+   * Its formula is not documented. It is checked against that of the redirect, and the result is only recorded, unless
    * `callbacks.requirePostbackDigest` is set.
    */
   @AnyText()

@@ -167,7 +167,7 @@ export class PaymentRequestAbortedError extends PaymentServiceError {
     details: ServiceErrorDetails,
     readonly mayHaveLeft: boolean,
   ) {
-    super('the caller aborted the request', 'Call again when the result is needed.', details);
+    super('the caller aborted the request', 'Call again if the result is still needed.', details);
     this.mayHaveCreatedBill = mayHaveLeft;
   }
 }

@@ -41,7 +41,7 @@ export interface LeasedWorkerOptions {
   concurrency: number;
   /** Pause between polls when there is nothing to do, in milliseconds. */
   pollMs: number;
-  /** How long `stop` waits for a poll in flight, and how long items may go on, in milliseconds. */
+  /** How long a poll and items in flight may still run once `stop` was called, in milliseconds. */
   shutdownTimeoutMs: number;
 }
 

@@ -51,7 +51,7 @@ export const DEFAULT_CONSTANTS = {
     storeTimeoutMs: 10 * SECOND,
     /** Maximum callbacks of this instance that wait to be stored; each takes a few kilobytes, at most 20. Further ones get a 503. */
     maxQueued: 5_000,
-    /** Maximum result pages of this instance that wait at the same time; further ones are shown at once. */
+    /** How many result pages of this instance wait at the same time at most; further ones are shown immediately. */
     maxWaitingResults: 200,
     /** How long the link to the result page is valid. */
     resultTicketMs: HOUR,

@@ -64,7 +64,7 @@ export interface CallbackOptions {
   requirePostbackDigest?: boolean;
   /**
    * How long the result page waits for the check that the redirect has triggered, in milliseconds, before it says that the
-   * payment is being checked. Default 3000: two checks of a bill are at least two seconds apart.
+   * payment is being checked. Default 3000, since that check may have to wait for two seconds after the one before.
    */
   resultWaitMs?: number;
 }

@@ -17,7 +17,7 @@ export interface PaymentShopOptions {
    * Default `false`.
    */
   allowSandbox?: boolean;
-  /** The shop's currency, used for bills that name none. Default `RUB` (section 2.1, documented as occurring). */
+  /** The shop's currency, used for bills that name none. Default `RUB` (assumed; section 2.1 documents only that it occurs). */
   currency?: string;
   /** Whether the payer pays the commission of a bill that does not say (section 2.1). Default `false`. */
   payerPaysCommission?: boolean;

@@ -14,11 +14,11 @@ import { rawSql, sql, type Statement } from './statement.js';
 import { PaymentReadOnlyDatabaseError, PaymentStatementTimeoutError } from './database.errors.js';
 import { withStatementTimeout } from './statement-timeout.js';
 
-/** How often a transaction that conflicts with others is attempted. */
+/** How many times a transaction that conflicts with others is attempted. */
 const TRANSACTION_ATTEMPTS = 4;
 
 /** How long our transactions may idle, in milliseconds. Their statements follow one another immediately. */
-const UNATTENDED_MS = 60_000;
+const MAX_IDLE_MS = 60_000;
 
 /** Maximum cached texts: enough for all statements except those built dynamically. */
 const MAX_TEXTS = 500;
@@ -197,7 +197,7 @@ export abstract class Database extends Queryable implements ConnectionCloser {
    */
   async transaction<T>(work: (tx: OwnTransaction) => Promise<T>, readsFirst = false): Promise<T> {
     const { connections } = this;
-    const bounds = await this.bounds(UNATTENDED_MS);
+    const bounds = await this.bounds(MAX_IDLE_MS);
     const began = performance.now();
     for (let attempt = 1; ; attempt += 1) {
       const tx = new OwnTransaction(this, await connections.connect());

@@ -22,7 +22,7 @@ export interface MigrationOptions {
 
 /**
  * Brings the module's tables up to date (in their own schema, on MariaDB under a prefix), under a lock; on PostgreSQL each
- * migration runs in one transaction. A migration that cannot lock a table within some seconds, because of a long-running
+ * migration runs in one transaction. A migration that cannot lock a table within a few seconds, because of a long-running
  * query, fails and can be repeated. Touches nothing of the host's and runs none of its migrations. Safe to call from several
  * processes at once.
  * @param database a TypeORM data source, or what the option `storage` takes

@@ -64,7 +64,7 @@ export function guardPgClients(pool: PgClients): void {
 const OPENING_TIMEOUT_MS = 10_000;
 
 /**
- * Without a timeout of the host's, `pg` waits for ever for a server that does not answer, and each wait takes a slot of the pool.
+ * Unless the host sets a timeout, `pg` waits forever for a server that does not answer, and each wait takes a slot of the pool.
  * This adds a timeout for connecting only; waiting for a free connection of the pool stays as it is.
  */
 export function limitPgOpening(pool: OpeningPool, timeoutMs: () => number): void {

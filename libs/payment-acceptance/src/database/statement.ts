@@ -40,6 +40,7 @@ export function sql(parts: TemplateStringsArray, ...substitutions: readonly (Sta
   const append = (text = ''): void => void texts.push((texts.pop() ?? '') + text);
   substitutions.forEach((next, index) => {
     if (next instanceof Statement) {
+      if (next.timeoutMs !== undefined) throw new Error('A statement with a timeout cannot become part of another.');
       const [start, ...others] = next.parts;
       append(start);
       for (const other of others) texts.push(other);

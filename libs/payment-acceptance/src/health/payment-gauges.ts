@@ -132,21 +132,21 @@ function degradedGauge(reason: PaymentDegradation | 'database', holds: boolean):
   return { gauge: 'payment_acceptance.degraded', value: holds ? 1 : 0, attributes: { 'payment.reason': reason } };
 }
 
-function measureTables(now: NonNullable<PaymentHealth['backlog']>): StateMeasurement[] {
+function measureTables(backlog: NonNullable<PaymentHealth['backlog']>): StateMeasurement[] {
   return [
-    { gauge: 'payment_acceptance.checks.overdue.age', value: (now.oldestCheckMs ?? 0) / 1_000 },
-    { gauge: 'payment_acceptance.deliveries.oldest.age', value: (now.oldestDeliveryMs ?? 0) / 1_000 },
-    { gauge: 'payment_acceptance.deliveries.pending', value: now.pendingDeliveries },
-    ...now.failingConsumers.map(({ consumer, reason, oldestMs }) => ({
+    { gauge: 'payment_acceptance.checks.overdue.age', value: (backlog.oldestCheckMs ?? 0) / 1_000 },
+    { gauge: 'payment_acceptance.deliveries.oldest.age', value: (backlog.oldestDeliveryMs ?? 0) / 1_000 },
+    { gauge: 'payment_acceptance.deliveries.pending', value: backlog.pendingDeliveries },
+    ...backlog.failingConsumers.map(({ consumer, reason, oldestMs }) => ({
       gauge: 'payment_acceptance.deliveries.failing.age' as const,
       value: oldestMs / 1_000,
       attributes: { 'payment.consumer': consumer, 'payment.reason': reason },
     })),
-    { gauge: 'payment_acceptance.dead_letters', value: now.deadLetters },
-    { gauge: 'payment_acceptance.reviews.open', value: now.openReviews },
-    { gauge: 'payment_acceptance.bills.unknown', value: now.unknownBills },
-    { gauge: 'payment_acceptance.bills.lost', value: now.lostBills },
-    { gauge: 'payment_acceptance.callbacks.waiting', value: now.waitingCallbacks },
-    { gauge: 'payment_acceptance.shops.refused', value: now.refusedShops.length },
+    { gauge: 'payment_acceptance.dead_letters', value: backlog.deadLetters },
+    { gauge: 'payment_acceptance.reviews.open', value: backlog.openReviews },
+    { gauge: 'payment_acceptance.bills.unknown', value: backlog.unknownBills },
+    { gauge: 'payment_acceptance.bills.lost', value: backlog.lostBills },
+    { gauge: 'payment_acceptance.callbacks.waiting', value: backlog.waitingCallbacks },
+    { gauge: 'payment_acceptance.shops.refused', value: backlog.refusedShops.length },
   ];
 }

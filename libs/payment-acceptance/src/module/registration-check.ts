@@ -24,10 +24,11 @@ export class RegistrationCheck implements OnModuleInit {
     const scoped = providers.filter((wrapper) => registeringModules.has(wrapper.host) && isScoped(wrapper));
     if (scoped.length === 0) return;
     const injected = new Set<unknown>(scoped.flatMap(({ inject }) => inject ?? []));
-    const duplicates = providers.filter(
+    const scopedDependencies = providers.filter(
       (wrapper) => injected.has(wrapper.token) && isScoped(wrapper) && !registeringModules.has(wrapper.host),
     );
-    const names = [...new Set(duplicates.map(({ name }) => String(name)))].join(', ') || 'what its factory injects';
+    const names =
+      [...new Set(scopedDependencies.map(({ name }) => String(name)))].join(', ') || 'what its factory injects';
     const module = scoped[0]?.host?.name ?? 'PaymentAcceptanceModule';
     throw new PaymentConfigurationError([
       `The options of ${module} depend on a request-scoped or durable provider (${names}), so the module could not run outside ` +

@@ -43,8 +43,8 @@ export class ShopIdentities {
     const problems: string[] = [];
     for (const { name, shopId, apiBaseUrl } of shops) {
       const before = stored.get(name);
-      const isIdentified = await this.store.identify({ name, shopId, apiBaseUrl });
-      if (!isIdentified) problems.push(identityTakenProblem(name, shopId, before?.shopId ?? null));
+      const isBound = await this.store.bindIdentity({ name, shopId, apiBaseUrl });
+      if (!isBound) problems.push(identityTakenProblem(name, shopId, before?.shopId ?? null));
       else if (before?.apiBaseUrl && before.apiBaseUrl !== apiBaseUrl) {
         this.logger.write(
           'shop-moved',

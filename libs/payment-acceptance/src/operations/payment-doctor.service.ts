@@ -174,7 +174,7 @@ export class PaymentDoctor {
       judge(
         'postback-digest',
         confirmed === 0 ? undefined : matching === confirmed,
-        `of ${confirmed} confirmed postbacks, ${matching} have a matching digest and ${absent} have none`,
+        `of ${confirmed} confirmed postbacks, ${matching} have a matching digest and ${absent} have no digest`,
       ),
       judge(
         'postbacks',

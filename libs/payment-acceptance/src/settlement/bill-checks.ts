@@ -125,5 +125,5 @@ function recordLags(
     if (createdAt) metrics.lagOfPayment(claim.shop, now.getTime() - createdAt.getTime());
   }
   const assertedAt = firstAssertion(claim.hints);
-  if (assertedAt) metrics.lagOfCallback(claim.shop, now.getTime() - assertedAt.getTime());
+  if (assertedAt) metrics.recordCallbackLag(claim.shop, now.getTime() - assertedAt.getTime());
 }

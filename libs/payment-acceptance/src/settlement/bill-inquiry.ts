@@ -38,7 +38,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Pauses between requests about the same bill; when all are used up, the service is not asked about it again. */
+/** Pauses between requests about the same bill; when all are used up, only a further postback starts them again. */
 const PAUSES_MS: readonly number[] = [10 * MINUTE, HOUR, 6 * HOUR, DAY, 3 * DAY];
 
 /** Pause between polls for bills to ask about; shorter after a turn that found some. */

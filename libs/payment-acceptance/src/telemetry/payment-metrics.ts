@@ -99,7 +99,7 @@ export class PaymentMetrics {
     this.deliveries(1, { 'payment.consumer': consumer, 'payment.event': event, 'payment.outcome': outcome });
   }
 
-  lagOfCallback(shop: string, ms: number): void {
+  recordCallbackLag(shop: string, ms: number): void {
     this.callbackLag(seconds(ms), { 'payment.shop': shop });
   }
 

@@ -4,7 +4,8 @@ import type { CanActivate, ModuleMetadata, Type } from '@nestjs/common';
 export interface PaymentConsoleOptions {
   /**
    * The host's guards, run before every page and action. Without guards, the application starts only if `guardedElsewhere` is set or
-   * `NODE_ENV` is `development` or `test`, and the console answers only at `localhost`, `127.0.0.1` and `[::1]`.
+   * `NODE_ENV` is `development` or `test`, and the console answers only at `localhost`, `127.0.0.1` and
+   * `[::1]`: this keeps websites out, not other machines.
    */
   guards?: (Type<CanActivate> | CanActivate)[];
   /** Modules whose providers the guards and decorators need. Default: none. */

@@ -98,7 +98,7 @@ export function reasonOf(reason: string): Reason {
   const builtIn = Object.hasOwn(REASONS, reason) ? REASONS[reason] : undefined;
   return (
     builtIn ?? {
-      shows: 'Your own judge wants a person to review this payment.',
+      shows: 'A rule of your application (the option `judge`) wants a person to review this payment.',
       advice: 'Accept it if it should count, otherwise dismiss.',
     }
   );

@@ -157,7 +157,7 @@ export abstract class CallbackStore<D extends Database = Database> {
 }
 
 /**
- * The outcome that a check made for a callback looks for in the service's list: what a postback asserts, or SUCCESS for a
+ * The outcome that a callback's check looks for in the service's list: what a postback asserts, or SUCCESS for a
  * redirect to the Success URL; NULL if there is none.
  */
 export function expectedStatus(kind: Expression, status: Expression): Statement {

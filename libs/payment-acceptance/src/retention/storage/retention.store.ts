@@ -83,12 +83,12 @@ export abstract class RetentionStore {
       const [taken] = await tx.rows<{ mine: boolean }>({ mine: flag })`SELECT ${turn.take} AS mine`;
       if (!taken?.mine) return 0;
       try {
-        const finding = sql`SELECT ${text(sql`t.${keyOf(table)}`)} AS id FROM payment_acceptance.${rawSql(table)} t
-          WHERE ${condition} ORDER BY ${order} LIMIT ${limit}`.withTimeout(LONG_STATEMENT_TIMEOUT_MS);
-        const candidateIds = (await tx.rows<{ id: string }>({})`${finding}`).map(({ id }) => id);
-        return candidateIds.length > 0
-          ? await work(await this.database.lockFree(tx, table, candidateIds, condition), tx)
-          : 0;
+        const candidates = await tx.withTimeout(LONG_STATEMENT_TIMEOUT_MS).rows<{ id: string }>({})`
+          SELECT ${text(sql`t.${keyOf(table)}`)} AS id FROM payment_acceptance.${rawSql(table)} t
+          WHERE ${condition} ORDER BY ${order} LIMIT ${limit}`;
+        if (candidates.length === 0) return 0;
+        const candidateIds = candidates.map(({ id }) => id);
+        return await work(await this.database.lockFree(tx, table, candidateIds, condition), tx);
       } finally {
         if (turn.end) await tx.change`${turn.end}`;
       }

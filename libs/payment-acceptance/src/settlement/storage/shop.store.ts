@@ -52,7 +52,7 @@ export class ShopStore {
   }
 
   /** Stores which shop a registered name stands for; `false` if it stands for another one. */
-  async identify({ name, shopId, apiBaseUrl }: ShopIdentity): Promise<boolean> {
+  async bindIdentity({ name, shopId, apiBaseUrl }: ShopIdentity): Promise<boolean> {
     const changedRows = await this.database.change`
       UPDATE payment_acceptance.shop_state SET shop_id = ${shopId}, api_base_url = ${apiBaseUrl}
       WHERE shop = ${name} AND (shop_id IS NULL OR shop_id = ${shopId})`;

@@ -204,7 +204,7 @@ ${Object.entries(currentSettings.set ?? {})
       return text('For at most', '1m');
     case 'p':
     case 'times':
-      throw new TypeError(`${name} has its field already`);
+      throw new TypeError(`${name} already has a field of its own`);
   }
 }
 
