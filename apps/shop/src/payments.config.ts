@@ -27,12 +27,13 @@ function shortenTimings(pauses: string | undefined): Partial<PaymentAcceptanceOp
     http: { totalTimeoutMs: 4_000, attempts: 2 },
     schedule: { openMs: pauses.split(',').map(Number), lagMs: [1_000, 3_000], retryCapMs: 4_000 },
     deliveries: { timeoutMs: 4_000, retryCapMs: 2_000 },
-    shutdownTimeoutMs: 5_000,
   };
 }
 
 /** The environment's `PAYMENT_ACCEPTANCE_…` variables. */
 export const paymentsConfig = registerAs('payments', () => ({
+  // main.ts ends the process soon afterwards.
+  shutdownTimeoutMs: 5_000,
   ...paymentAcceptanceOptionsFromEnv({
     ...(isProduction() ? {} : sandboxShops()),
     ...process.env,

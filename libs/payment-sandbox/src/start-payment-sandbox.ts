@@ -2,6 +2,7 @@ import type { LogLevel } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { ApiRefusal, type ApiAnswer } from './api/answers.js';
 import { ApiGateway } from './api/api-gateway.js';
 import { createRequestFilter } from './api/front-door.js';
 import { PaymentSandbox } from './console/payment-sandbox.js';
@@ -60,8 +61,8 @@ export async function startPaymentSandbox(options: StartOptions = {}): Promise<R
       const isTls = error.rawPacket?.[0] === TLS_HANDSHAKE;
       if (isTls) gateway.refuseTls();
       const status = STATUSES[error.code ?? ''] ?? '400 Bad Request';
-      const body =
-        error.code === 'HPE_INVALID_URL' && !isTls ? gateway.refuseRawAddress(methodOf(error)).body : bodyOf(status);
+      const isRawAddress = error.code === 'HPE_INVALID_URL' && !isTls;
+      const { body } = isRawAddress ? gateway.refuseRawAddress(methodOf(error)) : answerTo(status);
       // An answer can be sent only if nothing has been sent on this connection before.
       const mayAnswer =
         !isTls && socket.writable && error.code !== 'ECONNRESET' && (socket as Socket).bytesWritten === 0;
@@ -86,9 +87,8 @@ function methodOf({ rawPacket }: HttpParseError): string {
   return /^[A-Z]+(?= )/.exec(rawPacket?.toString('latin1') ?? '')?.[0] ?? 'HTTP';
 }
 
-/** The body of an error, in the form of section 7. */
-function bodyOf(status: string): string {
-  return JSON.stringify({ message: status.replace(/^\d+ /, ''), success: false });
+function answerTo(status: string): ApiAnswer {
+  return ApiRefusal.withStatus(parseInt(status), status.replace(/^\d+ /, '')).answer;
 }
 
 /** The name by which this machine reaches a server that listens on `host`. */

@@ -133,15 +133,14 @@ export abstract class Database extends Queryable implements ConnectionCloser {
     return this.dialect.now(this.offsetMs + laterMs);
   }
 
-  override run(statement: Statement): Promise<Answer> {
-    return this.runIn(undefined, statement);
+  override run(statement: Statement, _gives: 'rows' | 'count', timeoutMs?: number): Promise<Answer> {
+    return this.runIn(undefined, statement, timeoutMs);
   }
 
   /** Executes a statement in the transaction, or on a connection of its own. */
-  runIn(transaction: OwnTransaction | undefined, statement: Statement): Promise<Answer> {
-    const { values, timeoutMs } = statement;
+  runIn(transaction: OwnTransaction | undefined, statement: Statement, timeoutMs?: number): Promise<Answer> {
     const whole = statement.text(this.dialect.parameter);
-    return this.sendProbed(whole, (text) => this.answer(text, values, transaction, timeoutMs));
+    return this.sendProbed(whole, (text) => this.answer(text, statement.values, transaction, timeoutMs));
   }
 
   /** Sends SQL unchanged, in the transaction or on a connection of its own. */
@@ -149,7 +148,7 @@ export abstract class Database extends Queryable implements ConnectionCloser {
     text: string,
     values: readonly unknown[],
     transaction: OwnTransaction | undefined,
-    timeoutMs: number | undefined,
+    timeoutMs?: number,
   ): Promise<Answer> {
     return this.onConnection(transaction, timeoutMs, (connection) => this.send(connection, text, values));
   }

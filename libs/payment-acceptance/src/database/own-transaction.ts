@@ -4,7 +4,7 @@ import type { Statement } from './statement.js';
 
 /** Sends statements of a transaction. */
 interface TransactionSender {
-  runIn(transaction: OwnTransaction, statement: Statement): Promise<Answer>;
+  runIn(transaction: OwnTransaction, statement: Statement, timeoutMs?: number): Promise<Answer>;
 }
 
 /** A connection that several statements of the module share, in a transaction or while it holds a lock. */
@@ -27,7 +27,7 @@ export class OwnTransaction extends Queryable {
     super();
   }
 
-  override run(statement: Statement): Promise<Answer> {
-    return this.sender.runIn(this, statement);
+  override run(statement: Statement, _gives: 'rows' | 'count', timeoutMs?: number): Promise<Answer> {
+    return this.sender.runIn(this, statement, timeoutMs);
   }
 }

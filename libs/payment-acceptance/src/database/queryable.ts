@@ -13,8 +13,11 @@ type Template = Parameters<typeof sql>;
 
 /** Executes statements: either a database, which takes any free connection for each, or a transaction. */
 export abstract class Queryable {
-  /** @param gives which part of the answer the caller reads */
-  abstract run(statement: Statement, gives: 'rows' | 'count'): Promise<Answer>;
+  /**
+   * @param gives which part of the answer the caller reads
+   * @param timeoutMs the time limit in milliseconds, if longer than the usual one
+   */
+  abstract run(statement: Statement, gives: 'rows' | 'count', timeoutMs?: number): Promise<Answer>;
 
   /** Executes a statement and returns the number of affected rows. */
   async change(...template: Template): Promise<number> {
@@ -44,6 +47,6 @@ class PatientQueryable extends Queryable {
   }
 
   override run(statement: Statement, gives: 'rows' | 'count'): Promise<Answer> {
-    return this.inner.run(statement.withTimeout(this.timeoutMs), gives);
+    return this.inner.run(statement, gives, this.timeoutMs);
   }
 }

@@ -11,14 +11,7 @@ export class Statement {
   constructor(
     readonly parts: readonly string[],
     readonly values: readonly (Value | Parameter)[],
-    /** Timeout in milliseconds, if longer than the usual one. */
-    readonly timeoutMs?: number,
   ) {}
-
-  /** The same statement with a longer timeout, for reading or deleting many rows when no payment waits. */
-  withTimeout(timeoutMs: number): Statement {
-    return new Statement(this.parts, this.values, timeoutMs);
-  }
 
   /** @param parameter writes the parameter at a position, from 1 on */
   text(parameter: (place: number) => string): string {
@@ -40,7 +33,6 @@ export function sql(parts: TemplateStringsArray, ...substitutions: readonly (Sta
   const append = (text = ''): void => void texts.push((texts.pop() ?? '') + text);
   substitutions.forEach((next, index) => {
     if (next instanceof Statement) {
-      if (next.timeoutMs !== undefined) throw new Error('A statement with a timeout cannot become part of another.');
       const [start, ...others] = next.parts;
       append(start);
       for (const other of others) texts.push(other);

@@ -120,8 +120,7 @@ export class ApiGateway {
   /** Records a request whose address has bytes that Node.js rejects, and returns the answer. */
   refuseRawAddress(method: string): ApiAnswer {
     const received = this.reception.beginUnread(method, '(unreadable address)');
-    const message = 'The address has characters that are not percent-encoded.';
-    const answer = { status: 400, body: JSON.stringify({ message, success: false }) };
+    const { answer } = ApiRefusal.withStatus(400, 'The address has characters that are not percent-encoded.');
     const problem = 'the address has characters that are not percent-encoded: send é as %C3%A9 in a query';
     this.reception.end(received, { ...NO_REFERENCES, problem, answer });
     return answer;

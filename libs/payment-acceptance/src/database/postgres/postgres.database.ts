@@ -64,8 +64,7 @@ export class PostgresDatabase extends Database {
       return within.rows(reading)`${statement.with(parameters, this.offsetMs)}`;
     }
     const values = statement.values(parameters, this.offsetMs);
-    const { text: whole, timeoutMs } = statement;
-    const rows = await this.sendProbed(whole, (text) => this.sendPrepared(text, values, within, timeoutMs));
+    const rows = await this.sendProbed(statement.text, (text) => this.sendPrepared(text, values, within));
     return readRows(rows, reading);
   }
 
@@ -86,18 +85,17 @@ export class PostgresDatabase extends Database {
     text: string,
     values: unknown[],
     transaction: OwnTransaction | undefined,
-    timeoutMs: number | undefined,
   ): Promise<Answer['rows']> {
     if (this.preparedStatements.areUsable) {
       const run = (connection: Connection): Promise<Answer['rows']> =>
         this.preparedStatements.run(connection, text, values);
       try {
-        return await this.onConnection(transaction, timeoutMs, run);
+        return await this.onConnection(transaction, undefined, run);
       } catch (error) {
         if (transaction || !(error instanceof PreparedStatementsUnavailableError)) throw error;
       }
     }
-    return (await this.answer(text, values, transaction, timeoutMs)).rows;
+    return (await this.answer(text, values, transaction)).rows;
   }
 
   override async send(connection: Connection, text: string, values: readonly unknown[] = []): Promise<Answer> {

@@ -9,15 +9,13 @@ const NOW = postgres.now(OFFSET_MS);
 /** A statement with named parameters that is built once, and whose plan connections keep. */
 export class PreparedStatement<Name extends string> {
   readonly text: string;
-  readonly timeoutMs: number | undefined;
   private readonly names: readonly (Name | typeof OFFSET)[];
 
   constructor(
     names: readonly Name[],
     private readonly statement: Statement,
   ) {
-    const { parts, values, timeoutMs } = statement;
-    this.timeoutMs = timeoutMs;
+    const { parts, values } = statement;
     const occurs = (name: string): boolean => values.some((value) => value instanceof Parameter && value.name === name);
     this.names = occurs(OFFSET) ? [OFFSET, ...names] : names;
     const places = new Map<string, number>(this.names.map((name, index) => [name, index + 1]));
@@ -30,17 +28,25 @@ export class PreparedStatement<Name extends string> {
   }
 
   values(parameters: Readonly<Record<Name, Value>>, offsetMs: number): Value[] {
-    const all = { ...parameters, [OFFSET]: offsetMs };
-    return this.names.map((name) => all[name]);
+    return this.names.map((name) => valueOf(name, parameters, offsetMs));
   }
 
   /** The statement with its values, for a connection that keeps no plans. */
   with(parameters: Readonly<Record<Name, Value>>, offsetMs: number): Statement {
-    const { parts, values, timeoutMs } = this.statement;
-    const all = { ...parameters, [OFFSET]: offsetMs };
-    const valueOf = (value: Value | Parameter): Value => (value instanceof Parameter ? all[value.name as Name] : value);
-    return new Statement(parts, values.map(valueOf), timeoutMs);
+    const { parts, values } = this.statement;
+    return new Statement(
+      parts,
+      values.map((value) => (value instanceof Parameter ? valueOf(value.name as Name, parameters, offsetMs) : value)),
+    );
   }
+}
+
+function valueOf<Name extends string>(
+  name: Name | typeof OFFSET,
+  parameters: Readonly<Record<Name, Value>>,
+  offsetMs: number,
+): Value {
+  return name === OFFSET ? offsetMs : parameters[name];
 }
 
 /**
