@@ -120,7 +120,7 @@ describe('a statement of the account against the ledger', () => {
     expect(text.err).toMatch(
       /^line 7: amount "ten"[^\n]*\n.*: 8 rows, 6 with a difference\npayments of bills not known here: 1; unreadable lines: 1/,
     );
-    expect(text.err).toContain('SUCCESS in RUB: statement 47.06 in 5 payments, ledger 50.00 in 5\n');
+    expect(text.err).toContain('SUCCESS in RUB: statement 47.06 (payments: 5), ledger 50.00 (payments: 5)\n');
   });
 
   test('agrees with a complete one; failures count only if it lists failures', async () => {

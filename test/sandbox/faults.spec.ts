@@ -195,6 +195,8 @@ describe('faults', () => {
     [{ requests: { slow: { p: 1, by: '1s' } } }, 'by'],
     [{ postbacks: { delay: { p: 1, by: '1 day' } } }, 'by'],
     [{ postbacks: { change: { p: 1, set: { OutSum: 1 } } } }, 'set.OutSum'],
+    [{ postbacks: { change: 1 } }, 'change needs set'],
+    [{ postbacks: { change: { p: 1, set: {}, resign: true } } }, 'change needs set'],
     [{ seed: 'x' }, 'seed'],
     [{ faults: {} }, 'faults'],
     [[], 'JSON object'],

@@ -120,7 +120,7 @@ async function* compareFile(
 
 function printTotals(totals: Iterable<ReconciliationTotal>, sourceName: string, { err }: Output): void {
   for (const { currency, serviceAmount, servicePayments, ledgerAmount, ledgerPayments } of totals) {
-    err(`SUCCESS in ${currency || 'no currency'}: ${sourceName} ${serviceAmount} in ${servicePayments} payments, `);
-    err(`ledger ${ledgerAmount} in ${ledgerPayments}\n`);
+    err(`SUCCESS in ${currency || 'no currency'}: ${sourceName} ${serviceAmount} (payments: ${servicePayments}), `);
+    err(`ledger ${ledgerAmount} (payments: ${ledgerPayments})\n`);
   }
 }

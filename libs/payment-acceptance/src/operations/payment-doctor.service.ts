@@ -180,8 +180,8 @@ export class PaymentDoctor {
         'postbacks',
         paid === 0 ? undefined : announced > 0,
         announced > 0 || paid === 0
-          ? `${announced} of the latest ${paid} payments within a day came with a postback`
-          : `none of the latest ${paid} payments within a day came with a postback: check the Result URL set at the service, and look for ` +
+          ? `latest payments within a day: ${paid}; with a postback: ${announced}`
+          : `latest payments within a day: ${paid}; none came with a postback: check the Result URL set at the service, and look for ` +
               'callback-refused, callback-misaddressed and callback-not-stored in the log',
       ),
       judge('database-rights', refused === undefined, refused ?? 'the database user has all the rights that it needs'),

@@ -11,7 +11,7 @@ export function fieldsOf({ shop, orderId, billId, intentId, token: check }: Clai
 export function warnOfProblems(logger: PaymentLogger, claim: ClaimedBill, problems: readonly string[]): void {
   logger.write(
     'payments-unreadable',
-    `The service lists ${problems.length} payments of bill ${claim.billId} of shop "${claim.shop}" that cannot be read: ` +
+    `Cannot read every payment of bill ${claim.billId} of shop "${claim.shop}" that the service lists: ` +
       `${problems.slice(0, 5).join(', ')}. The others are settled, and a review is open.`,
     fieldsOf(claim),
   );

@@ -106,6 +106,7 @@ function readGroup<N extends string, S extends FaultSettings>(
       group[fault] = read(fault, settings);
     } else {
       group[fault] = readProbability(value, `${name}.${fault}`);
+      if (value !== 0) read(fault, {});
     }
   }
   return group;
@@ -140,7 +141,9 @@ function readPostbackFault(fault: PostbackFault, fields: Fields): PostbackFaultS
   readChoice(fields, 'status', ['SUCCESS', 'FAIL']);
   readWhole(fields, 'copies', 1, 1_000);
   readFlag(fields, 'resign');
-  readTexts(fields, 'set');
+  const set = readTexts(fields, 'set') ?? {};
+  if (fault === 'change' && Object.keys(set).length === 0)
+    throw new SandboxError(400, 'postbacks.change needs set, the fields to change');
   for (const name of ['by', 'within']) if (fields[name] !== undefined) durationMs(fields[name], name);
   return fields;
 }
