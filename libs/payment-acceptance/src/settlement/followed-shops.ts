@@ -5,14 +5,14 @@ import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentUnknownShopError } from '../config/configuration.error.js';
 import type { Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
-import { PaymentShopError, PaymentShopResolverError } from '../config/shop.errors.js';
+import { PaymentShopError } from '../config/shop.errors.js';
 import { DueStore, type DueShops } from './storage/due.store.js';
 import { ShopStore } from './storage/shop.store.js';
 
 /** How often the shops are listed and registered again. */
 const PREPARE_INTERVAL_MS = 60_000;
 
-/** How long to wait before calling a failed shop resolver again, or looking up again a shop that it does not have. */
+/** How long to wait before listing the shops again, or looking one up again, after a failure. */
 const RETRY_PAUSE_MS = 5_000;
 
 /**
@@ -26,7 +26,7 @@ const LOOKUP_BATCH_SIZE = 8;
 
 /**
  * The shops whose bills this instance checks: those of the options, and those that the shop resolver lists. While the
- * resolver fails, the bills of its shops wait.
+ * resolver fails for a shop, the bills of that shop wait.
  */
 @Injectable()
 export class FollowedShops {
@@ -34,7 +34,6 @@ export class FollowedShops {
   private names: readonly string[] = [];
   private preparedAt = -Infinity;
   private preparing: Promise<void> | undefined;
-  private failedAt = -Infinity;
   /** Index of the shop that comes first; rotates with each poll, so that none always comes last. */
   private rotation = 0;
   /** Removed shops that have already been reported. */
@@ -118,7 +117,7 @@ export class FollowedShops {
 
   private isSuspended(name: string): boolean {
     if (this.shops.isConfigured(name)) return false;
-    return this.now() - Math.max(this.failedAt, this.unusableSince.get(name) ?? -Infinity) < RETRY_PAUSE_MS;
+    return this.now() - (this.unusableSince.get(name) ?? -Infinity) < RETRY_PAUSE_MS;
   }
 
   private async findUsable(name: string): Promise<Shop | undefined> {
@@ -129,10 +128,8 @@ export class FollowedShops {
       return shop;
     } catch (error) {
       if (!(error instanceof PaymentShopError || error instanceof PaymentUnknownShopError)) throw error;
-      const isOfResolver = error instanceof PaymentShopResolverError;
-      const isReported = isOfResolver ? this.isSuspended(name) : this.unusableSince.has(name);
-      if (error instanceof PaymentShopResolverError) this.failedAt = this.now();
-      else this.unusableSince.set(name, this.now());
+      const isReported = this.unusableSince.has(name);
+      this.unusableSince.set(name, this.now());
       if (isReported) return undefined;
       const line = `Bills of shop "${name}" are waiting. ${describeError(error)}`;
       this.logger.write('shop-unusable', line, { shop: name, error: errorType(error) });
