@@ -55,6 +55,23 @@ describe('dynamic shops', () => {
       expect((await shops.billStates()).sort()).toEqual(['OPEN', 'PAID']);
     });
 
+    test.each(failures)('that %s for one shop delays that shop alone', async (_name, trouble) => {
+      await shops.start();
+      for (const name of ['main', 'eu']) {
+        const { billId } = await shops.payments.shop(name).createBill({ orderId: `${name}-1`, amount: '1' });
+        await shops.harness.sandbox.pay(billId);
+      }
+      const find = shops.table.find.bind(shops.table);
+      shops.table.find = (name) => (name === 'eu' ? trouble().then(() => null) : find(name));
+      shops.harness.clock.advance(MINUTE + CACHE_MS);
+      await shops.harness.host.confirmer.runOnce();
+      const { billId } = await shops.payments.shop('main').createBill({ orderId: 'main-2', amount: '1' });
+      await shops.harness.sandbox.pay(billId);
+      shops.harness.clock.advance(1_000);
+      await shops.harness.settle();
+      expect((await shops.orders()).sort()).toEqual(['main-1', 'main-2']);
+    });
+
     test('which lists a shop that it then does not find is asked for it once in five seconds, and that is said', async () => {
       await shops.start();
       const { orderId } = await shops.payments.shop('eu').createBill({ orderId: 'E-1', amount: '1' });

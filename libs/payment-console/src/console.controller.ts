@@ -97,7 +97,6 @@ export function createConsoleController(options: PaymentConsoleOptions): Type {
 /** Does the same as `ApiExcludeController()` of `@nestjs/swagger`, which the host may not have installed. */
 const LeftOutOfOpenApi = (): ClassDecorator => SetMetadata('swagger/apiExcludeController', [true]);
 
-/** The lists, by their addresses. */
 const LISTS = {
   bills: 'bills',
   reviews: 'reviews',

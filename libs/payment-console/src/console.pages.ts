@@ -13,7 +13,6 @@ import { unknownOutcomesPage } from './pages/unknown-outcomes.page.js';
 import { requireFound, notFoundRefusal, type Page, type PageContext } from './common/page-context.js';
 import { doneMessage } from './labels/done.js';
 
-/** Reads what each page shows. */
 @Injectable()
 export class ConsolePages {
   async overview(context: PageContext): Promise<Page> {
@@ -79,7 +78,7 @@ export class ConsolePages {
     return lostBillsPage(context, pageOf(bills), doneMessage(context));
   }
 
-  /** Covers all shops, so only operators who see all of them may read it. */
+  /** The log covers all shops, so only operators who see all of them may read it. */
   async log(context: PageContext): Promise<Page> {
     if (context.scope !== null) throw notFoundRefusal('page');
     return logPage(context, await context.records.actions(context.query.get('before') ?? undefined));
@@ -89,7 +88,7 @@ export class ConsolePages {
 /** Rows per page, as in `PaymentRecords`. */
 const PAGE_SIZE = 20;
 
-/** Makes a page. One row more than the page shows must have been read, to tell whether there are more. */
+/** @param rows one more than the page shows, to tell whether there are more */
 function pageOf<Row>(rows: readonly Row[]): RecordPage<Row> {
   return { rows: rows.slice(0, PAGE_SIZE), more: rows.length > PAGE_SIZE };
 }

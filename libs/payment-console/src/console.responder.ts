@@ -65,7 +65,7 @@ export class ConsoleResponder {
     send(exchange, answer.status ?? 200, 'text/html; charset=utf-8', layout(context, answer));
   }
 
-  /** Sends the stylesheet. Its address changes with its content, so browsers may cache it for ever. */
+  /** The stylesheet's address changes with its content, so browsers may cache it for ever. */
   asset(exchange: Exchange, name: string): void {
     const isFound = name === STYLE.name;
     const keep = isFound ? 'private, max-age=31536000, immutable' : 'no-store';
@@ -87,7 +87,6 @@ export class ConsoleResponder {
     }
   }
 
-  /** What the operator may see. */
   private viewOf(request: ConsoleRequest): Pick<PageContext, 'scope' | 'operations' | 'reviews' | 'records'> {
     const shop = this.options.shop(request);
     const { operations, reviews, records } = this;

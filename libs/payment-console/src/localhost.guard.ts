@@ -4,8 +4,8 @@ import type { ConsoleRequest } from './common/options.js';
 const LOCALHOST_PATTERN = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i;
 
 /**
- * Replaces the host's guard in development: a website that points its own name at this machine (DNS rebinding) must not be
- * able to read or decide anything.
+ * Replaces the host's guard in development: a website that points its own name at this machine (DNS rebinding) must not
+ * be able to read or decide anything.
  */
 export const LOCALHOST_GUARD: CanActivate = {
   canActivate(context) {

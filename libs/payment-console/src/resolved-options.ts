@@ -2,7 +2,6 @@ import { PaymentConfigurationError } from 'nestjs-payment-acceptance';
 import { cleanLine } from './common/text.js';
 import type { ConsoleRequest, PaymentConsoleOptions } from './common/options.js';
 
-/** The validated options of the console, with defaults filled in. */
 export interface ResolvedConsoleOptions {
   /** Last segment of the path: links are relative, and begin with it. */
   readonly name: string;
@@ -10,7 +9,6 @@ export interface ResolvedConsoleOptions {
   readonly shop: (request: ConsoleRequest) => string | null | undefined;
 }
 
-/** Token of the {@link ResolvedConsoleOptions}. */
 export const CONSOLE_OPTIONS = Symbol.for('nestjs-payment-acceptance/console-options');
 
 const DEFAULT_PATH = 'payment-console';
@@ -44,12 +42,10 @@ export function resolveConsoleOptions(
   };
 }
 
-/** Whether a guard, here or elsewhere, restricts access to operators. */
 export function hasGuard({ guards = [], guardedElsewhere = false }: PaymentConsoleOptions): boolean {
   return guards.length > 0 || guardedElsewhere;
 }
 
-/** The path without leading and trailing slashes. */
 export function pathOf({ path = DEFAULT_PATH }: PaymentConsoleOptions): string {
   return path.replace(/^\/+|\/+$/g, '');
 }

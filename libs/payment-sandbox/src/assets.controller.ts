@@ -10,7 +10,6 @@ import { CARD_SCRIPT, RETURN_SCRIPT, WAIT_SCRIPT } from './payer-pages/assets.js
 
 const ASSETS = [STYLE, ICON, CARD_SCRIPT, RETURN_SCRIPT, WAIT_SCRIPT, CONSOLE_SCRIPT];
 
-/** Stylesheet, scripts and pictures of the payer's pages and the console. */
 @LeftOutOfOpenApi()
 @Controller('sandbox/assets')
 @UseFilters(RefusalFilter)

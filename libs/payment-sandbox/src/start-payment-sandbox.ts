@@ -91,7 +91,6 @@ function answerTo(status: string): ApiAnswer {
   return ApiRefusal.withStatus(parseInt(status), status.replace(/^\d+ /, '')).answer;
 }
 
-/** The name by which this machine reaches a server that listens on `host`. */
 function reachableHost(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
   return host.includes(':') ? `[${host}]` : host;

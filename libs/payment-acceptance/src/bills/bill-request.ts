@@ -34,7 +34,7 @@ export interface CreateBillRequest {
   orderedAt?: Date;
 }
 
-/** @throws PaymentInvalidBillRequestError if `orderedAt` is in the future, for example read in the wrong time zone. */
+/** @throws PaymentInvalidBillRequestError if `orderedAt` is in the future, for example read in the wrong time zone */
 export function requirePast(shop: string, orderId: OrderId, orderedAt: Date | undefined, now: Date): void {
   if (!orderedAt || orderedAt.getTime() <= now.getTime() + MAX_CLOCK_SKEW_MS) return;
   const problem = 'orderedAt is in the future: is the column read in the wrong time zone?';
@@ -44,7 +44,6 @@ export function requirePast(shop: string, orderId: OrderId, orderedAt: Date | un
 /** How far the clocks of the host and of its database may be apart. */
 const MAX_CLOCK_SKEW_MS = 60_000;
 
-/** Whether what the ledger recorded at `knownAt` belongs to an earlier order with the same id. */
 export function isOfEarlierOrder(knownAt: Date, orderedAt: Date): boolean {
   return knownAt.getTime() < orderedAt.getTime() - MAX_CLOCK_SKEW_MS;
 }
@@ -52,7 +51,6 @@ export function isOfEarlierOrder(knownAt: Date, orderedAt: Date): boolean {
 const ORDER_ID_RULE =
   'orderId must be a single-line string of 1 to 255 characters, in well-formed Unicode and without NUL characters.';
 
-/** @throws PaymentInvalidBillRequestError if no order can have this id. */
 export function requireOrderId(shop: string, orderId: unknown): asserts orderId is OrderId {
   if (!isOrderId(orderId)) throw new PaymentInvalidBillRequestError(shop, '', [ORDER_ID_RULE]);
 }
@@ -69,10 +67,7 @@ function isText(value: unknown, limit: number): value is string {
   return typeof value === 'string' && value.length <= limit && !value.includes('\0') && value.isWellFormed();
 }
 
-/**
- * Checks a request and fills in the defaults.
- * @throws PaymentInvalidBillRequestError naming every unusable field.
- */
+/** @throws PaymentInvalidBillRequestError naming every unusable field */
 export function prepareBill(shop: Shop, request: CreateBillRequest, intentId: string): BillFields {
   const problems: string[] = [];
   const amount = typeof request.amount === 'string' ? parseAmount(request.amount) : null;

@@ -48,18 +48,16 @@ export interface CreateBillOptions {
 /** Pauses between polls while another call creates the bill. */
 const POLL_MS = { first: 50, most: 500 };
 
-/** How many abandoned creations one statement closes. */
 const CLOSE_BATCH_SIZE = 100;
 
-/** Refused creations are logged at most once per shop in this time. */
 const REFUSAL_LOG_INTERVAL_MS = 60_000;
 
-/** Creates and looks up bills. The intent is stored before the request is sent, and never stays `CREATING`. */
+/** The intent is stored before the request is sent, and never stays `CREATING`. */
 @Injectable()
 export class BillService implements BeforeApplicationShutdown {
   private readonly logger = new PaymentLogger('PaymentBills');
   private readonly creations = new InFlight();
-  /** Lets calls for one order take turns: otherwise all but one would poll the database and occupy its connections. */
+  /** Lets calls for one order take turns: otherwise all but one would poll the database and occupy connections. */
   private readonly queue = new KeyedQueue();
   private readonly ends: IntentEnds;
   private readonly refusals: RateLimitedLog;
@@ -81,14 +79,13 @@ export class BillService implements BeforeApplicationShutdown {
     this.refusals = new RateLimitedLog(this.logger, clock, REFUSAL_LOG_INTERVAL_MS);
   }
 
-  /** Refuses new creations and lets running ones finish and be stored while the database is still available. */
+  /** Lets running creations finish and be stored while the database is still available. */
   async beforeApplicationShutdown(): Promise<void> {
     this.stopping = true;
     await this.creations.idle();
     await this.ends.stop();
   }
 
-  /** See `PaymentShop.createBill`. */
   async create(shop: Shop, request: CreateBillRequest, options: CreateBillOptions = {}): Promise<PaymentBill> {
     this.warnInsideTransaction();
     const attributes = { 'payment.shop': shop.name };
@@ -97,7 +94,8 @@ export class BillService implements BeforeApplicationShutdown {
       const intentId = timeOrderedUuid(this.random, this.clock.now());
       const fields = prepareBill(shop, request, intentId);
       requirePast(shop.name, fields.orderId, request.orderedAt, this.clock.now());
-      // Card numbers are masked in what is stored, which is only for people to read. The service gets both texts as given.
+      // Card numbers are masked in the stored texts, which are only for people to read. The service gets both texts as
+      // given.
       const description = fields.description === undefined ? null : maskCards(fields.description);
       const name = fields.name === undefined ? null : maskCards(fields.name);
       const intentFields = {
@@ -122,7 +120,7 @@ export class BillService implements BeforeApplicationShutdown {
     return this.metrics.creation(shop.name, call);
   }
 
-  /** See `PaymentShop.cancelOrder`. Settling a payment takes the same lock, so one of the two always comes first. */
+  /** Settling a payment takes the same lock, so one of the two always comes first. */
   async cancelOrder(shop: string, orderId: string): Promise<void> {
     requireOrderId(shop, orderId);
     const cancelling = this.store.transaction(async (tx) => {
@@ -132,12 +130,10 @@ export class BillService implements BeforeApplicationShutdown {
     await cancelling.catch(throwTyped);
   }
 
-  /** The order's bills, first attempt first. */
   ofOrder(shop: string, orderId: OrderId): Promise<BillRecord[]> {
     return this.store.ofOrder(shop, orderId).catch(throwTyped);
   }
 
-  /** Marks creations whose outcome was not stored within their lease as unknown, and logs them. */
   async closeAbandoned(): Promise<void> {
     let closed: readonly BillRecord[];
     do {
@@ -156,10 +152,9 @@ export class BillService implements BeforeApplicationShutdown {
     );
   }
 
-  /** Warns only once: the host's code does the same each time. */
   private warnInsideTransaction(): void {
-    // Only a transaction bound to the asynchronous context of the call, such as one of `typeorm-transactional`, can be
-    // detected here.
+    // Detects only transactions bound to the asynchronous context of the call, such as those of
+    // `typeorm-transactional`.
     if (this.warned || this.host.dataSource?.manager.queryRunner?.isTransactionActive !== true) return;
     this.warned = true;
     this.logger.write(
@@ -180,8 +175,8 @@ export class BillService implements BeforeApplicationShutdown {
     for (let pauseMs = POLL_MS.first; ; pauseMs = Math.min(2 * pauseMs, POLL_MS.most)) {
       if (this.stopping) throw new PaymentApplicationStoppingError(shop.name, fields.orderId);
       await this.ends.storeNow(shop.name, fields.orderId);
-      // Every attempt begins within the first half of the lease. Later, as after a suspension of the process, none may
-      // begin: another call may have taken over.
+      // Every attempt begins within the first half of the lease. Later, for example after a suspension of the process,
+      // another call may have taken over.
       const beginBefore = this.clock.elapsed() + this.options.leases.creationMs / 2;
       const begun = await this.begin(intent, orderedAt, newAttempt).catch((error: unknown) => {
         // Without a connection no statement was sent, and closing the intent would only wait for a connection, too.
@@ -198,15 +193,15 @@ export class BillService implements BeforeApplicationShutdown {
   }
 
   /**
-   * If the reply to a commit was lost, the intent may be stored and would block its order until its lease ends. Tried only
-   * once, in the background: if it fails, the lease ends the intent.
+   * If the reply to a commit was lost, the intent may be stored and would block its order until its lease ends. Tried
+   * once, in the background: if that fails, the lease ends the intent.
    */
   private endUnsent({ intentId }: Intent, reason: unknown): void {
     const closing = this.creations.track(this.store.close(intentId, 'REJECTED', describeError(reason)));
     closing.catch(() => undefined);
   }
 
-  /** Stores an intent, or finds the open bill that satisfies the call; `busy` while another call is creating a bill. */
+  /** Returns the open bill that satisfies the call, if there is one; `busy` while another call is creating a bill. */
   private async begin(
     intent: Intent,
     orderedAt: Date | undefined,
@@ -226,8 +221,8 @@ export class BillService implements BeforeApplicationShutdown {
           return 'busy';
         abandoned.push(other);
       }
-      // A bill that is no longer checked must not be paid: if its postback were lost, nobody would notice. Nor must a bill
-      // that was created for another `shopId` under this shop's name.
+      // A bill that is no longer checked must not be paid: if its postback were lost, nobody would notice. Nor must a
+      // bill that was created for another `shopId` under this shop's name.
       const open = bills.filter((each) => each.state === 'OPEN' && each.isScheduled && each.shopId === intent.shopId);
       if (!newAttempt && open.length > 0) {
         const same = open.findLast(
@@ -246,7 +241,6 @@ export class BillService implements BeforeApplicationShutdown {
     return begun;
   }
 
-  /** Locks an order, requires that nobody has paid it, and reads its bills. */
   private async lockUnpaid(tx: OwnTransaction, shop: string, orderId: OrderId, orderedAt?: Date) {
     const { firstPaymentId, cancelled, cancelledAt } = await this.store.lockOrder(tx, shop, orderId);
     const bills = await this.store.ofOrder(shop, orderId, tx);
@@ -260,7 +254,6 @@ export class BillService implements BeforeApplicationShutdown {
     return { cancelled, bills };
   }
 
-  /** Sends the request of a stored intent and moves the intent to the state that the answer implies. */
   private async request(shop: Shop, fields: BillFields, intent: Intent, control: CreationControl): Promise<BillRecord> {
     let answer: CreatedBill;
     try {
@@ -285,7 +278,7 @@ export class BillService implements BeforeApplicationShutdown {
     this.refusals.write('creation-refused', shop.name, line, fields);
   }
 
-  /** A second record of the bill, in case the database loses its own. It is therefore written before the bill is stored. */
+  /** Writes a second record in case the database loses its own. It therefore precedes the storing of the bill. */
   private recordInLog(shop: Shop, fields: BillFields, intentId: IntentId, answer: CreatedBill): void {
     try {
       const record = creationRecord(shop.name, fields, intentId, answer, this.clock.now());

@@ -8,13 +8,12 @@ import type { BillId, IntentId, OrderId } from '../domain/ids.js';
 import type { DecimalAmount } from '../domain/money.js';
 
 /**
- * A bill that the service created, as the log has it: in the format of an import, with the id of its intent. It omits the shop's
+ * A created bill as the log records it: in the format of an import, with the id of its intent. Omits the shop's
  * `custom`, which may be personal data.
  */
 export interface CreationRecord {
   readonly shop: string;
   readonly orderId: OrderId;
-  /** The service's `bill_id`. */
   readonly billId: BillId;
   /** Our id of the bill, which the database may have lost. */
   readonly intentId: IntentId;
@@ -27,12 +26,11 @@ export interface CreationRecord {
   readonly linkPageUrl?: string;
 }
 
-/** Marks the start of a record, whatever the logger writes before it. */
 const RECORD_PREFIX = 'payment-acceptance bill created:';
 
 /**
- * The record in base64url, which no logger or collector escapes, and its seal. Matches the last such pair of a line, since
- * an order id may look like one.
+ * The record in base64url, which no logger or collector escapes, and its seal. Matches the last such pair of a line,
+ * since an order id may look like one.
  */
 const SEALED_RECORD_PATTERN = new RegExp(`${RECORD_PREFIX}.* ([\\w-]+)\\.([0-9a-f]{64})`);
 
@@ -47,7 +45,6 @@ export function creationRecord(
   return { ...bill, ...(linkPageUrl !== null && { linkPageUrl }) };
 }
 
-/** One line: what a person looks for, then the record. */
 export function creationLine(record: CreationRecord, token: Secret): string {
   const { shop, orderId, billId } = record;
   const text = Buffer.from(JSON.stringify(record)).toString('base64url');
@@ -55,10 +52,9 @@ export function creationLine(record: CreationRecord, token: Secret): string {
 }
 
 /**
- * The record in a line of a log.
  * @param find finds a shop by name; its tokens are tried on the seal
- * @returns `undefined` for a line without a record; `unsealed` for a record that somebody else may have written or that is
- * cut off
+ * @returns `undefined` for a line without a record; `unsealed` for a record that is cut off or may have been written by
+ *   somebody else
  */
 export async function readCreationLine(
   line: string,
@@ -73,7 +69,6 @@ export async function readCreationLine(
   return isOurs ? record : 'unsealed';
 }
 
-/** The record is untrusted until its seal is checked: anybody may have written it. */
 function recordIn(text: string): CreationRecord | undefined {
   try {
     const record = JSON.parse(Buffer.from(text, 'base64url').toString()) as CreationRecord | null;
@@ -83,7 +78,7 @@ function recordIn(text: string): CreationRecord | undefined {
   }
 }
 
-/** Proves that the record is ours: logs also contain external text, which may look like a record. */
+/** Proves that the record is ours: logs also contain external text that may look like a record. */
 function sealOf(text: string, token: Secret): string {
   return createHmac('sha256', token.reveal()).update(`${RECORD_PREFIX}${text}`).digest('hex');
 }

@@ -8,7 +8,6 @@ import type { IntentId } from '../domain/ids.js';
 import { isUniqueViolation } from '../database/query-errors.js';
 import { PaymentBillNotStoredError } from './bill.errors.js';
 
-/** The outcome of a creation that is still to be stored. */
 export interface CreationOutcome {
   readonly shop: string;
   readonly orderId: string;
@@ -23,21 +22,17 @@ const MAX_PAUSE_MS = 10_000;
 /** After this time, an attempt counts as lost with its connection and is repeated, so both attempts may succeed. */
 const ATTEMPT_TIMEOUT_MS = 60_000;
 
-/** Total time for the last attempts when the application shuts down. */
 const SHUTDOWN_TIMEOUT_MS = 2_000;
 
-/** An outcome on its way to the database. */
 class PendingOutcome {
   /** Settles once the outcome is stored and the creation is finished. */
   end: Promise<unknown> = Promise.resolve();
   lastError: unknown;
-  /** Whether the log says that it is not stored yet. */
   isLogged = false;
   private wake: (() => void) | undefined;
 
   constructor(readonly outcome: CreationOutcome) {}
 
-  /** Skips the rest of the pause before the next attempt. */
   retryNow(): void {
     this.wake?.();
   }
@@ -62,7 +57,7 @@ export class CreationOutcomes {
   private readonly unstored = new Set<PendingOutcome>();
   private stopping = false;
 
-  /** @param callerMs how long a caller waits for the outcome to be stored, in milliseconds */
+  /** @param callerMs how long a caller waits for the outcome to be stored */
   constructor(
     private readonly callerMs: number,
     private readonly random: PaymentRandom,
@@ -70,8 +65,7 @@ export class CreationOutcomes {
   ) {}
 
   /**
-   * Stores an outcome and finishes the creation; continues in the background if that takes longer than a caller may
-   * wait.
+   * Continues in the background if storing takes longer than a caller may wait.
    * @param attempt stores the outcome; must be idempotent
    * @param finish receives what was stored, or a permanent error
    * @throws PaymentBillNotStoredError if a created bill is not stored in time; TimeoutError if no bill was created
@@ -89,8 +83,7 @@ export class CreationOutcomes {
   }
 
   /**
-   * Retries the unstored outcomes of an order now and waits for them: until they are stored, no further bill may be
-   * created.
+   * Retries the unstored outcomes of an order at once and waits for them: until then, no further bill may be created.
    * @throws PaymentBillNotStoredError
    */
   async storeNow(shop: string, orderId: string): Promise<void> {
@@ -106,7 +99,7 @@ export class CreationOutcomes {
     }
   }
 
-  /** Tries everything once more, and logs what is left with everything needed to record it by hand. */
+  /** Tries everything once more, and logs what is left so that it can be recorded by hand. */
   async stop(): Promise<void> {
     this.stopping = true;
     const ends = Array.from(this.unstored, (storing) => {
@@ -120,8 +113,7 @@ export class CreationOutcomes {
   }
 
   private async awaitWithTimeout<Result>(storing: PendingOutcome, end: Promise<Result>): Promise<Result> {
-    // After the caller has stopped waiting, a rejection has no receiver; permanent failures are logged where they
-    // occur.
+    // A rejection after the caller has stopped waiting has no receiver. Permanent failures are logged where they occur.
     end.catch(() => undefined);
     try {
       return await withTimeout(this.callerMs, end);
@@ -154,7 +146,7 @@ export class CreationOutcomes {
         storing.lastError = error;
         if (isUniqueViolation(error)) this.unstored.delete(storing);
         if (last || isUniqueViolation(error)) throw error;
-        // If this attempt began before the shutdown, it is repeated once more, at once.
+        // An attempt that began before the shutdown is repeated once, without a pause.
         if (this.stopping) continue;
         await storing.pause(backoff(failures, FIRST_PAUSE_MS, MAX_PAUSE_MS, this.random.fraction()));
       }
@@ -169,7 +161,6 @@ function subject({ outcome: { result, shop, orderId, intentId } }: PendingOutcom
     : `Bill ${result.billId} of ${order}, which exists at the service (intent ${intentId}),`;
 }
 
-/** Everything needed to record the outcome by hand. */
 function recoveryMessage(storing: PendingOutcome): string {
   const { result, intentId } = storing.outcome;
   const meaning = { REJECTED: 'no bill was created, so void the intent', UNKNOWN: 'look up its bill at the service' };

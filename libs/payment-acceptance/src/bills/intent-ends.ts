@@ -14,13 +14,11 @@ import { isUniqueViolation } from '../database/query-errors.js';
 import { PaymentBillNotStoredError, PaymentUnknownOutcomeError } from './bill.errors.js';
 import { CreationOutcomes } from './creation-outcomes.js';
 
-/** How long a call waits for early postbacks to be linked to its bill, in milliseconds. */
+/** How long a call waits for early postbacks to be linked to its bill. */
 const LINK_TIMEOUT_MS = 1_000;
 
-/** What is stored before the request is sent. */
 export type Intent = Omit<NewBill, 'attempt'>;
 
-/** Moves stored intents to the states that the outcomes of their requests imply. */
 export class IntentEnds {
   private readonly outcomes: CreationOutcomes;
   /** Two lanes for `linkLate`: each settles when its latest link ends. The lane taken longest ago is in front. */
@@ -36,7 +34,6 @@ export class IntentEnds {
     this.outcomes = new CreationOutcomes(options.creation.storeTimeoutMs, random, logger);
   }
 
-  /** @throws PaymentBillNotStoredError if the order has a bill that is not stored yet */
   storeNow(shop: string, orderId: string): Promise<void> {
     return this.outcomes.storeNow(shop, orderId);
   }
@@ -46,8 +43,8 @@ export class IntentEnds {
   }
 
   /**
-   * Stores the service's answer, which opens the bill, even one that an operator has voided: the answer proves that the bill
-   * was made. Opens nothing if another bill has this bill id, or if an operator has attached another bill to the intent.
+   * Opens the bill, even if an operator has voided it: the answer proves that it was made. Opens nothing if another
+   * bill has this bill id, or if an operator has attached another bill to the intent.
    */
   open(intent: Intent, answer: CreatedBill): Promise<BillRecord> {
     const { shop, orderId, intentId } = intent;
@@ -88,7 +85,6 @@ export class IntentEnds {
     );
   }
 
-  /** The stored bill; opens it if an operator has voided it. */
   private async reopenIfVoided(
     { shop, orderId, intentId }: Intent,
     billId: BillId,
@@ -103,8 +99,8 @@ export class IntentEnds {
   }
 
   /**
-   * At most two calls link at a time, so that links waiting for a lock occupy at most two connections. The caller waits only
-   * briefly, because the payer is waiting and the bill is already stored.
+   * At most two calls link at a time, so that links waiting for a lock occupy at most two connections. The caller waits
+   * only briefly, because the payer is waiting and the bill is already stored.
    */
   private async linkLate(opened: BillRecord): Promise<void> {
     const linked = (this.lanes.shift() ?? Promise.resolve()).then(() => linkLateCallbacks(this.callbacks, opened));
@@ -129,7 +125,7 @@ export class IntentEnds {
       .catch(() => undefined);
   }
 
-  /** Restores a committed intent that is gone because the database failed over to a server without it. */
+  /** Restores a committed intent that is lost because the database failed over to a server without it. */
   private async restoreIfLost(intent: Intent, billId: BillId | undefined): Promise<BillRecord | undefined> {
     const present = await this.store.restore(intent, billId, this.options.leases.creationMs);
     if (!present) {

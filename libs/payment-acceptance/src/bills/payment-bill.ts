@@ -20,7 +20,7 @@ export interface PaymentBill {
   readonly intentId: string;
 }
 
-/** @throws PaymentBillAddressError if the service gave no address to pay at. */
+/** @throws PaymentBillAddressError if the service gave no address to pay at */
 export function toPaymentBill(bill: BillRecord): PaymentBill {
   if (bill.billId === null || bill.linkPageUrl === null) {
     throw new PaymentBillAddressError(bill.shop, bill.orderId, bill.billId ?? '');

@@ -8,7 +8,6 @@ import { BrokerLink, type BrokerConnection } from './broker-link.js';
 import { isUnavailable } from './broker.errors.js';
 import type { ResolvedBrokerOptions } from './resolved-options.js';
 
-/** A kind of broker, with the validated options of its module. */
 export interface Broker {
   /** Name of the broker's module, for messages. */
   readonly origin: string;
@@ -17,14 +16,13 @@ export interface Broker {
   readonly connect: (resumed: () => void) => Promise<BrokerConnection>;
 }
 
-/** What a broker's consumer needs from the module. */
 export interface BrokerHost {
   readonly addedConsumers: AddedConsumers;
   readonly worker: DeliveryWorker;
   readonly random: PaymentRandom;
 }
 
-/** A consumer that sends events to one broker: under a lease, outside any transaction, at least once. */
+/** Sends events to one broker under a lease, outside any transaction, so at least once. */
 export class BrokerConsumer implements OnApplicationShutdown {
   // Hidden from `util.inspect`, too: the connection settings contain passwords.
   readonly #link: BrokerLink;
@@ -51,7 +49,7 @@ export class BrokerConsumer implements OnApplicationShutdown {
     );
   }
 
-  /** Closes the connection. Nest calls this after the deliveries have ended. */
+  /** Nest calls this after the deliveries have ended. */
   async onApplicationShutdown(): Promise<void> {
     await this.#link.close();
   }

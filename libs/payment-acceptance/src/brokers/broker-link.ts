@@ -6,20 +6,18 @@ import { withTimeout } from '../common/timeout.js';
 import type { PaymentCloudEvent } from './cloud-event.js';
 import { isUnavailable, unavailableError } from './broker.errors.js';
 
-/** One connection to a broker. */
 export interface BrokerConnection {
   /** Resolves only when the transport acknowledges the event. If the broker refuses it, that counts as an attempt. */
   publish(event: PaymentCloudEvent): Promise<void>;
-  /** Whether the broker accepts events on this connection now: a broker may block its publishers. */
+  /** Whether the broker accepts events on this connection now: it may block its publishers. */
   readonly ready: boolean;
   /** Resolves with the reason when the connection becomes unusable. */
   readonly lost: Promise<string>;
-  /** Closes the connection; a rejection is ignored. */
+  /** A rejection is ignored. */
   close(): Promise<void>;
 }
 
 export interface BrokerLinkOptions {
-  /** Name of the consumer, for messages. */
   readonly consumer: string;
   readonly connectTimeoutMs: number;
   readonly acknowledgeTimeoutMs: number;
@@ -34,19 +32,19 @@ const RETRY_BASE_MS = 200;
 const RETRY_CAP_MS = 5_000;
 const CLOSE_TIMEOUT_MS = 2_000;
 
-/** Keeps one connection to a broker: opened on request, and reopened whenever it is lost. */
+/** Keeps one connection to a broker, and reopens it whenever it is lost. */
 export class BrokerLink {
   private connection: BrokerConnection | undefined;
   private connected: Promise<void> | undefined;
   private firstAttempt: Promise<void> | undefined;
-  /** How many events in a row the broker left unanswered. Until it answers, it gets one event at a time. */
+  /** Events in a row that the broker left unanswered. Until it answers, it gets one event at a time. */
   private unanswered = 0;
   /** Ends the current connection or the current pause. */
   private drop: (reason: string) => void = () => undefined;
   private closing = false;
   /**
-   * Fails each event in flight on the current connection. Chaining each event to the connection's `lost` promise
-   * instead would leak: the promise would keep every event's reaction for as long as the connection lives.
+   * Fails each event in flight on the current connection. Chaining the events to the connection's `lost` promise
+   * instead would leak: the promise would keep the reactions of all of them.
    */
   private readonly inFlight = new Set<(reason: string) => void>();
 
@@ -55,7 +53,6 @@ export class BrokerLink {
     private readonly logger: PaymentLogger,
   ) {}
 
-  /** Starts connecting, once; from then on, a lost connection is reopened. */
   connect(): void {
     if (this.closing || this.connected) return;
     this.firstAttempt = new Promise((resolve) => {
@@ -64,20 +61,15 @@ export class BrokerLink {
     void this.firstAttempt.then(() => (this.firstAttempt = undefined));
   }
 
-  /** Whether an event could be sent now. */
   isReady(): boolean {
     return (this.connection?.ready ?? false) && !this.isProbing();
   }
 
-  /** The very first connection attempt, while it is in progress. */
   get connecting(): Promise<void> | undefined {
     return this.firstAttempt;
   }
 
-  /**
-   * Sends one event to the broker and waits for its acknowledgement. A missing acknowledgement may have been lost with
-   * the connection, so the event is sent again through another one.
-   */
+  /** An acknowledgement may be lost with the connection, so the worker sends an unacknowledged event again. */
   async publish(event: PaymentCloudEvent, signal: AbortSignal): Promise<void> {
     const { connection } = this;
     if (!connection) throw unavailableError('There is no connection to the broker.');
@@ -165,7 +157,6 @@ export class BrokerLink {
     }
   }
 
-  /** Opens a connection; `undefined` if that failed. */
   private async open(failures: number, dropped: Promise<string>): Promise<BrokerConnection | undefined> {
     const { consumer, connectTimeoutMs } = this.options;
     const opening = this.options.connect(() => this.options.onReady());
@@ -175,13 +166,13 @@ export class BrokerLink {
       if (!connection) limited.catch(() => undefined);
       else return connection;
     } catch (error) {
-      // Logged only once: further failed attempts add nothing, and a lost connection has already been logged.
+      // Logged once: further failed attempts add nothing, and a lost connection has already been logged.
       if (failures === 0) {
         const line = `"${consumer}" cannot connect; its events are queued. ${describeError(error)}`;
         this.logger.write('broker-unreachable', line, { consumer, error: errorType(error) });
       }
     }
-    // A connection that is opened too late is closed, since nobody uses it.
+    // Nobody uses a connection that is opened too late.
     void opening.then((late) => this.end(late)).catch(() => undefined);
     return undefined;
   }

@@ -1,6 +1,6 @@
 import { PaymentAcceptanceError } from '../common/errors.js';
 
-/** A broker has not accepted an event. The event is kept and sent again. */
+/** The event was not accepted; it is kept and sent again. */
 class PaymentBrokerError extends PaymentAcceptanceError {
   readonly code: 'broker-unavailable' | 'broker-refused';
 
@@ -14,7 +14,6 @@ class PaymentBrokerError extends PaymentAcceptanceError {
 export const unavailableError = (message: string): PaymentBrokerError =>
   new PaymentBrokerError('broker-unavailable', message);
 
-/** The broker answered and refused this event. */
 export const refusedError = (message: string): PaymentBrokerError => new PaymentBrokerError('broker-refused', message);
 
 export const isUnavailable = (error: unknown): boolean =>

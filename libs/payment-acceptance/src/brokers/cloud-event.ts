@@ -1,7 +1,7 @@
 import type { PaymentEventMap, PaymentEventName } from '../domain/payment-events.js';
 import type { AnyPaymentEvent } from '../events/consumer.js';
 
-/** Media type of an event as JSON: CloudEvents 1.0, structured mode. */
+/** CloudEvents 1.0, structured mode. */
 export const CLOUD_EVENT_TYPE = 'application/cloudevents+json; charset=utf-8';
 
 /** An event as it leaves the application: CloudEvents 1.0 (https://cloudevents.io). */
@@ -31,13 +31,12 @@ export interface PaymentCloudEventOf<Name extends PaymentEventName> {
 /** Any event as it leaves the application; discriminated by `type`. */
 export type PaymentCloudEvent = { [Name in PaymentEventName]: PaymentCloudEventOf<Name> }[PaymentEventName];
 
-/** Default of the option `source`. */
 export const DEFAULT_SOURCE = '/payment-acceptance';
 
 /** What a string attribute may not contain: control characters and noncharacters (CloudEvents 1.0, type system). */
 const FORBIDDEN_CHARACTERS = /[\p{Cc}\p{Noncharacter_Code_Point}]/gu;
 
-/** Wraps an event. `source` is a URI reference without a trailing slash. */
+/** @param source a URI reference without a trailing slash */
 export function cloudEvent(event: AnyPaymentEvent, source: string, traceparent?: string | null): PaymentCloudEvent {
   const wrapped: PaymentCloudEventOf<PaymentEventName> = {
     specversion: '1.0',

@@ -4,7 +4,6 @@ import { DEFAULT_SOURCE } from './cloud-event.js';
 import { isPaymentEventName } from '../events/handler.decorators.js';
 import type { PaymentBrokerOptions } from './options.js';
 
-/** The options that all brokers share, validated, with defaults filled in. */
 export interface ResolvedBrokerOptions {
   readonly consumer: string;
   readonly events: readonly PaymentEventName[];
@@ -17,7 +16,7 @@ export interface ResolvedBrokerOptions {
 const MAX_TIMEOUT_MS = 600_000;
 
 /**
- * @param further the options that only this broker has, each with the problem that its module found, or `false`
+ * @param further the options that only this broker has, with the problem that its module found, or `false`
  * @throws PaymentConfigurationError
  */
 export function resolveBrokerOptions(
@@ -58,10 +57,7 @@ export function resolveBrokerOptions(
 
 const isList = (value: unknown): boolean => Array.isArray(value) && value.length > 0;
 
-/**
- * Whether every value is an address with one of these protocols. Never put an address into a message: it may contain a
- * password.
- */
+/** Never put an address into a message: it may contain a password. */
 export function areAddresses(value: unknown, protocols: readonly string[]): boolean {
   const all: unknown[] = Array.isArray(value) ? value : [value];
   const isAddress = (each: unknown): boolean =>
@@ -69,6 +65,6 @@ export function areAddresses(value: unknown, protocols: readonly string[]): bool
   return all.length > 0 && all.every(isAddress);
 }
 
-/** Event and shop, as in `payment.succeeded.main`: the default routing key or subject. */
+/** Returns the default routing key or subject, such as `payment.succeeded.main`. */
 export const topicOf = (event: { readonly type: string; readonly data: { readonly shop: string } }): string =>
   `${event.type}.${event.data.shop}`;

@@ -13,12 +13,11 @@ interface ResultWaiter {
   reject(error: unknown): void;
 }
 
-/** How often the results of waiting pages are polled. */
 const POLL_MS = 100;
 
 /**
- * Briefly waits for the check that a redirect requested, so that the payer usually sees the final result. Pages that arrive
- * together share one statement, and so do all that wait, at each poll. The number of waiting pages is limited.
+ * Briefly waits for the check that a redirect requested, so that the payer usually sees the final result. Pages that
+ * arrive together share one statement, and so do all that wait, at each poll. The number of waiting pages is limited.
  */
 @Injectable()
 export class AwaitedResults {
@@ -51,7 +50,6 @@ export class AwaitedResults {
     });
   }
 
-  /** Runs until no page waits. */
   private async poll(): Promise<void> {
     while (this.waiting.size > 0) {
       await sleep(POLL_MS);

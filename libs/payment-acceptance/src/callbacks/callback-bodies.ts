@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { parseBytes, readBytes, UnreadableBody } from './read-body.js';
 
-/** The parts that Express's and Fastify's requests share and that are used here. */
+/** The parts of requests of Express and Fastify that are used here. */
 export interface ReceivedRequest {
   readonly headers: IncomingHttpHeaders;
   /** The message, on Fastify. */
@@ -23,7 +23,6 @@ export interface Transmission {
   readonly contentType?: string;
 }
 
-/** A callback's body, and how it came. */
 export interface CallbackBody {
   readonly body: unknown;
   readonly sent: Transmission;
@@ -36,11 +35,11 @@ export class CallbackBodies {
   private readonly takenRequests = new WeakSet<object>();
 
   /**
-   * Reads the body off a request. Also removes the headers that describe it, so that no parser tries to read it again.
-   * Guards and interceptors of the host find the body in `body` and `rawBody`, as they would without this.
+   * Also removes the headers that describe the body, so that no parser tries to read it again. Guards and interceptors
+   * of the host find it in `body` and `rawBody`, as they would without this.
    */
   async read(request: ReceivedRequest, raw: IncomingMessage): Promise<void> {
-    // Something before us has read it: a platform that hands over requests in one piece, say.
+    // Something else has read it, for example a platform that hands over requests in one piece.
     if (request.body !== undefined || request.rawBody !== undefined || raw.readableDidRead || raw.destroyed) return;
     const { headers } = raw;
     const contentType = headers['content-type'];
@@ -58,7 +57,7 @@ export class CallbackBodies {
     if (!(parsed.fields instanceof UnreadableBody)) request.body = parsed.fields;
   }
 
-  /** The body of a request that has reached its route: as we have read it, or else as the application has. */
+  /** Returns the body as we have read it, or else as the application has; `undefined` if it cannot be had. */
   async take(request: ReceivedRequest): Promise<CallbackBody | undefined> {
     const raw = request.raw ?? (request as IncomingMessage & ReceivedRequest);
     this.takenRequests.add(raw);
@@ -75,7 +74,6 @@ export class CallbackBodies {
     return { body, sent: { bytes, contentType: type ?? 'none' } };
   }
 
-  /** Whether a request has reached its route. */
   wasTaken(raw: IncomingMessage): boolean {
     return this.takenRequests.has(raw);
   }

@@ -12,7 +12,6 @@ import {
   type RedirectDto,
 } from './callback.dto.js';
 
-/** A callback as it is stored, without the id of its row. */
 export type CallbackRow = Omit<NewCallback, 'id'>;
 
 /** The longest `TrsId` and `Status` that are kept, and our longest order id. */
@@ -20,7 +19,7 @@ const MAX_ID_LENGTH = 128;
 const MAX_STATUS_LENGTH = 64;
 const MAX_ORDER_LENGTH = 255;
 
-/** The row of a postback. Its `TrsId` says which bill it is about; `billId` is `null` if no bill can have such an id. */
+/** `billId` is `null` if no bill can have the postback's `TrsId`. */
 export function postbackRow(shop: string, postback: PostbackDto, digest: DigestCheck, body: object) {
   const { TrsId = '', InvId, Status } = postback;
   const orderId = toComparable(InvId, MAX_ORDER_LENGTH);
@@ -39,7 +38,6 @@ export function postbackRow(shop: string, postback: PostbackDto, digest: DigestC
   } satisfies CallbackRow;
 }
 
-/** The row of a redirect that belongs to one of our bills. */
 export function redirectRow(
   kind: 'redirect-success' | 'redirect-fail',
   { shop, intentId, orderId }: NamedBill,
@@ -61,7 +59,6 @@ export function redirectRow(
   };
 }
 
-/** What a callback states, for comparison with our bill. */
 function comparedFields(callback: RedirectDto | PostbackDto): Pick<NewCallback, 'amount' | 'currency' | 'custom'> {
   const { OutSum = '' } = callback;
   return {
@@ -71,7 +68,7 @@ function comparedFields(callback: RedirectDto | PostbackDto): Pick<NewCallback, 
   };
 }
 
-/** A postback's texts may have any length. A text longer than ours can be becomes one that can never match. */
+/** A postback's texts may have any length. A text longer than ours can be becomes one that never matches. */
 function toComparable(text: string | undefined, maxLength: number): string | null {
   if (text === undefined) return null;
   return text.length > maxLength ? ' '.repeat(maxLength + 1) : databaseText(text);

@@ -5,19 +5,17 @@ import { CallbackStore } from './storage/callback.store.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
 
-/** What is learned about a callback while it is received, for its span and its metric. */
 export interface RecordedCallback {
   digest: DigestCheck;
-  /** Id of the stored row. */
   id?: string;
-  /** Its outcome, if the answer does not show it. */
+  /** The outcome, if the answer does not show it. */
   outcome?: 'matched' | 'unmatched' | 'repeated' | 'turned-away';
 }
 
-/** How long looking up the trace to link may delay the answer to a stored callback, in milliseconds. */
+/** How long looking up the trace to link may delay the answer to a stored callback. */
 const LINK_TIMEOUT_MS = 1_000;
 
-/** Records a span and a metric for each callback; the span links to the trace of the callback's bill. */
+/** Records a span and a metric for each callback. The span links to the trace of the callback's bill. */
 @Injectable()
 export class CallbackWatch {
   constructor(

@@ -16,9 +16,9 @@ import { CallbackResponder, type AnyRequest, type AnyResponse, type Exchange } f
 import { relativePath, type CallbackRoutes } from './routes.js';
 
 /**
- * Creates the callback controllers for one registration of the module: the routes are known before any factory runs, and no
- * metadata changes afterwards. No method takes the body as a parameter, so that a host's strict global pipe has nothing to
- * refuse.
+ * Creates the controllers for one registration of the module: the routes are known before any factory runs, and no
+ * metadata changes afterwards. No method takes the body as a parameter, so that a host's strict global pipe has nothing
+ * to refuse.
  */
 export function createCallbackControllers({ redirect, postback }: CallbackRoutes): Type[] {
   return [
@@ -28,12 +28,11 @@ export function createCallbackControllers({ redirect, postback }: CallbackRoutes
 }
 
 /**
- * Leaves the routes out of OpenAPI documents: only the service and payers call them. Sets the metadata that
- * `ApiExcludeController()` sets, since `@nestjs/swagger` may be missing.
+ * Only the service and payers call these routes. Sets the metadata that `ApiExcludeController()` sets, since
+ * `@nestjs/swagger` may be missing.
  */
 const LeftOutOfOpenApi = (): ClassDecorator => SetMetadata('swagger/apiExcludeController', [true]);
 
-/** The default shop's path, and that of any shop. */
 const ofAnyShop = (path: string): string[] => [path, `${path}/:shop`];
 
 @Injectable()
@@ -109,7 +108,7 @@ function createPostbackController({ path, decorators }: NonNullable<CallbackRout
   return PaymentPostbackController;
 }
 
-/** Applies the host's decorators to a method, since some guards read only the metadata of the method. */
+/** Some guards read only the metadata of the method. */
 function HostDecorators(decorators: readonly MethodDecorator[]): MethodDecorator {
   return (target, key, descriptor) => {
     for (const decorator of decorators) decorator(target, key, descriptor);

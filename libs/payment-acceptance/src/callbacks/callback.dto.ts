@@ -10,7 +10,7 @@ const NOT_DECIMAL_MESSAGE = '$property must be a decimal such as 100.05';
 
 type Reader = (value: unknown) => unknown;
 
-/** Converts a field's raw value. `parseBody` wraps nested values in a function. */
+/** `parseBody` wraps nested values in a function. */
 function readBy(read: Reader): PropertyDecorator {
   return Transform(({ obj, key }: { obj: Record<string, unknown>; key: string }) => {
     const value = obj[key];
@@ -23,9 +23,7 @@ const isAbsent = (value: unknown): boolean => value === undefined || value === n
 /** Stands for nested values: class-validator's messages compare a value's own `length`, which may throw. */
 const NON_TEXT_VALUE = Object.freeze({});
 
-/**
- * All values are text (assumed). A JSON number is read as its text; `null` and empty values count as absent.
- */
+/** All values are text (assumed). A JSON number is read as its text; `null` and empty values count as absent. */
 const Text = (): PropertyDecorator =>
   readBy((value) => {
     if (isAbsent(value)) return undefined;
@@ -60,8 +58,8 @@ export function isTooDeep(value: unknown, levels = MAX_DEPTH): boolean {
 const readAnything: Reader = (value) => (isTooDeep(value) ? '[nested too deeply]' : readAsJson(value));
 
 /**
- * For fields that decide nothing: a genuine postback must not be rejected for their type or length. Code that compares or
- * stores them applies its own limits.
+ * Accepts any text, in fields that decide nothing: a genuine postback must not be rejected for their type or length.
+ * Code that compares or stores them applies its own limits.
  */
 function AnyText(): PropertyDecorator {
   return (target, field) => {
@@ -69,12 +67,9 @@ function AnyText(): PropertyDecorator {
   };
 }
 
-/** A DTO of callbacks, with what `parseBody` needs to know about it. */
 export interface CallbackType<T extends object = object> {
   new (): T;
-  /** The fields that are read. */
   readonly fields: readonly string[];
-  /** The fields that accept any value. */
   readonly acceptingAnything: readonly string[];
 }
 

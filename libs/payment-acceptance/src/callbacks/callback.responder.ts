@@ -13,7 +13,7 @@ import { PaymentCallbacks } from './callback.service.js';
 import { PAGE_POLICY, messagePage, neutralPage, resultPage } from './pages.js';
 import type { FieldError } from './parse-body.js';
 
-/** The parts that Express's and Fastify's requests and responses share and that are used here. */
+/** The parts of requests and responses of Express and Fastify that are used here. */
 export interface AnyRequest extends ReceivedRequest {
   readonly url?: string;
 }
@@ -25,7 +25,6 @@ export interface Exchange {
   readonly response: AnyResponse;
 }
 
-/** Seconds after which a "being checked" page reloads. */
 const REFRESH_SECONDS = 2;
 
 /**
@@ -104,7 +103,7 @@ export class CallbackResponder {
     }
   }
 
-  /** For a payer who goes back, or opens the address again: nothing is known of the payment. */
+  /** Answers a payer who goes back or opens the address again, when nothing is known of the payment. */
   neutral(exchange: Exchange): void {
     page(exchange, 200, neutralPage());
   }
@@ -158,7 +157,6 @@ const RETRY_LATER_PAGE = messagePage(
   'We could not process this right now. Your payment is not affected.',
 );
 
-/** A browser gets a page; any other client gets the errors as JSON. */
 function isBrowser({ request }: Exchange): boolean {
   return /\btext\/html\b/i.test(String(request.headers.accept));
 }
@@ -187,8 +185,8 @@ function page(exchange: Exchange, status: number, html: string): void {
 }
 
 /**
- * A page rendered by the host, which decides what the page may load and open. The page's address is secret: it stays out of
- * Referer headers, the page stays out of caches, and no other site may frame or embed it.
+ * A page rendered by the host, which decides what it may load and open. Its address is secret: it stays out of Referer
+ * headers, the page stays out of caches, and no other site may frame or embed it.
  */
 function hostPage(exchange: Exchange, html: string, status = 200): void {
   const { adapter, response } = exchange;

@@ -111,7 +111,8 @@ export class PaymentCallbacks {
     const answer = billId === null ? undefined : await this.store(row, seen);
     const isUnknown = billId === null || seen.outcome === 'unmatched' || seen.outcome === 'turned-away';
     if (!isUnknown || custom === null || !isUuid(custom)) return answer;
-    // The new row stands beside the one that waits for a bill with that id, since the ledger may have lost that bill.
+    // The new row is stored beside the one that waits for a bill with that id, since the ledger may have lost that
+    // bill.
     const namedBill = await this.billById(custom);
     // Our bill has no id at the service yet and may be the very bill that `TrsId` names: the postback waits for it.
     if (namedBill?.shop !== row.shop || (namedBill.billId === null && billId !== null)) return answer;
@@ -176,8 +177,8 @@ export class PaymentCallbacks {
     const stored = await this.store(redirectRow(kind, bill, redirect, digest, body as object), seen);
     if (stored.kind !== 'stored') return stored;
     const expiresAt = new Date(this.clock.now().getTime() + this.options.callbacks.resultTicketMs);
-    // Signed with the current token: that of `shop` may have been replaced meanwhile, and other instances may know only the
-    // new one.
+    // Signed with the current token: that of `shop` may have been replaced meanwhile, and other instances may know only
+    // the new one.
     const current = this.shops.peek(shop.name) ?? shop;
     return { kind: 'result', status: 303, ticket: issueTicket(current, bill.intentId, expiresAt) };
   }
@@ -233,7 +234,7 @@ export class PaymentCallbacks {
     }
   }
 
-  /** Any failure here is our own, including one of the shop resolver. */
+  /** Any failure here is ours, including one of the shop resolver. */
   private answerRetryLater(
     code: 'callback-not-stored' | 'result-failed',
     sentence: string,

@@ -29,7 +29,7 @@ export interface DroppedCounts {
 
 export type DropKind = keyof DroppedCounts;
 
-/** Kinds that share the log line `callbacks-bounded`; each of the others has a line of its own. */
+/** Kinds that share the log line `callbacks-bounded`. */
 type CountedDropKind = Exclude<DropKind, 'malformedCallbacks' | 'unseenCallbacks'>;
 
 const LOG_MESSAGES: Readonly<Record<CountedDropKind, string>> = {
@@ -64,14 +64,11 @@ const LOG_INTERVAL_MS = 60_000;
 const REFUSALS_IN_A_ROW = 3;
 const REFUSAL_MEMORY_MS = 3_600_000;
 
-/**
- * How many field names of a callback are shown. Only plain names are shown: a sender may have put anything into the others.
- */
+/** Only plain names of fields are shown: a sender may have put anything into the others. */
 const MAX_NAMES = 20;
 const PLAIN_NAME_PATTERN = /^[A-Za-z_][A-Za-z_.[\]-]{0,39}$/;
 const PLAIN_TYPE_PATTERN = /^[a-z]{1,20}\/[a-z.+-]{1,60}(?:; ?charset=[\w-]{1,20})?$/i;
 
-/** Counts dropped callbacks and logs them at a limited rate. */
 @Injectable()
 export class DroppedCallbacks {
   private readonly byShop = new Map<string, DroppedCounts>();
@@ -92,7 +89,7 @@ export class DroppedCallbacks {
     this.log.write('callbacks-bounded', `${kind} ${key}`, line, fields);
   }
 
-  /** A callback was answered 400: says what it looked like, with none of its values. */
+  /** Says what a callback that was answered 400 looked like, with none of its values. */
   noteRefused(
     shop: string,
     kind: CallbackKind,
@@ -109,7 +106,6 @@ export class DroppedCallbacks {
     this.log.write('callback-refused', `${kind} ${shop}`, line, { shop, callback: kind });
   }
 
-  /** A callback was answered with an error before it reached its route at `path`. */
   noteAnsweredByApplication(path: string, status: number): void {
     this.add('unseenCallbacks', NO_SHOP);
     this.remember(NO_SHOP);
@@ -132,7 +128,7 @@ export class DroppedCallbacks {
     return after;
   }
 
-  /** A callback of the shop was understood, whatever the answer to it. */
+  /** Called for a callback that was understood, whatever the answer to it. */
   noteUnderstood(shop: string): void {
     this.refusedInARow.delete(shop);
     this.refusedInARow.delete(NO_SHOP);
@@ -148,7 +144,7 @@ export class DroppedCallbacks {
     return refused && this.clock.elapsed() - refused.at <= REFUSAL_MEMORY_MS ? refused : undefined;
   }
 
-  /** Counts of one shop; `null` for all shops. */
+  /** @param shop `null` for all shops */
   counts(shop: string | null): DroppedCounts {
     if (shop !== null) return this.byShop.get(shop) ?? NO_DROPS;
     const sum = { ...NO_DROPS } as Record<DropKind, number>;

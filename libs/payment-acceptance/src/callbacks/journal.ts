@@ -11,7 +11,7 @@ const MAX_ROWS_OF_STATEMENT = 256;
 /** Limits the connections that a flood of uncommon cases can take from the pool. */
 const MAX_SINGLE_STATEMENTS = 2;
 
-/** How long a queue counts as full after it was found full, in milliseconds. */
+/** How long a queue counts as full after it was found full. */
 const FULL_QUEUE_MS = 1_000;
 
 const MATCHED_RESULT = { value: 'matched' } as const;
@@ -25,7 +25,6 @@ const MATCHED_RESULT = { value: 'matched' } as const;
  */
 @Injectable()
 export class CallbackJournal implements BeforeApplicationShutdown, OnApplicationShutdown {
-  /** When each shop's queue of unknown bills was last found full. */
   private readonly fullAt = new Map<string, number>();
   private readonly commits: GroupCommit<NewCallback, RecordResult>;
 
@@ -51,9 +50,7 @@ export class CallbackJournal implements BeforeApplicationShutdown, OnApplication
     });
   }
 
-  /**
-   * While a shop's queue of unknown bills is full, it is counted only once a second: refusing must cost less than accepting.
-   */
+  /** A full queue is counted only once a second: refusing must cost less than accepting. */
   private async recordAlone(callback: NewCallback, limits: RecordLimits): Promise<RecordResult> {
     const { shop } = callback;
     const now = this.clock.elapsed();
@@ -72,8 +69,8 @@ export class CallbackJournal implements BeforeApplicationShutdown, OnApplication
   }
 
   /**
-   * Requests arrive until the server is closed. So this hook drains those already here, and the next one drains the
-   * rest: every request is answered before the data source closes. Neither takes longer than `storeTimeoutMs`.
+   * Requests arrive until the server is closed. This hook drains those already here and the next one drains the rest,
+   * so that every request is answered before the data source closes. Neither takes longer than `storeTimeoutMs`.
    */
   beforeApplicationShutdown(): Promise<void> {
     return this.commits.drain();

@@ -5,10 +5,7 @@ import type { NamedBill } from './storage/named-bill.store.js';
 
 const logger = new PaymentLogger('PaymentBills');
 
-/**
- * Links postbacks that arrived early to their bill, after the bill is committed. A failure is only logged: the bill is then
- * checked later, on schedule.
- */
+/** Call it after the bill is committed. A failure is only logged: the bill is then checked later, on schedule. */
 export async function linkLateCallbacks(
   store: CallbackStore,
   { intentId, shop, orderId, billId }: NamedBill,

@@ -24,12 +24,11 @@ export function resultPage({ result, orderId, amount, currency }: PaymentResult)
   return page(title, [text, result === 'paid' ? `${amount} ${currency}` : ''], orderId);
 }
 
-/** For a redirect that proves nothing: acknowledges it and says nothing else. */
+/** Says nothing about the payment, because the redirect proves nothing. */
 export function neutralPage(orderId?: string): string {
   return page('Thank you', ['The shop will confirm your payment.'], orderId);
 }
 
-/** For an invalid or expired link, or a refused redirect. */
 export function messagePage(title: string, text: string): string {
   return page(title, [text]);
 }

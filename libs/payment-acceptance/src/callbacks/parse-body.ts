@@ -15,7 +15,7 @@ export type ParseResult<T> = { readonly value: T } | { readonly errors: readonly
 /** More bytes than a genuine callback has: its longest field is a percent-encoded `custom` of 4,000 characters. */
 const MAX_BYTES = 32_768;
 
-/** These stand for nested values of a large body: the first in fields that accept anything, the second in all others. */
+/** These replace nested values of a large body: the first in fields that accept anything, the second elsewhere. */
 const UNREAD_VALUE = Object.freeze({});
 const TOO_DEEP_VALUE = Array.from({ length: MAX_DEPTH + 1 }).reduce(
   (inner: unknown): unknown => Object.freeze([inner]),
@@ -23,8 +23,8 @@ const TOO_DEEP_VALUE = Array.from({ length: MAX_DEPTH + 1 }).reduce(
 );
 
 /**
- * Selects the fields of a body to read. Of a small body, these are all fields; of a large one, only the DTO's, and no nested
- * values, since listing an object's members takes longer the more there are.
+ * Returns all fields of a small body, but of a large one only the DTO's, without nested values: listing an object's
+ * members takes longer the more there are.
  */
 export function readableFields({ fields, acceptingAnything }: CallbackType, body: unknown, bytes = 0): unknown {
   if (bytes <= MAX_BYTES || !isObject(body) || Array.isArray(body) || body instanceof UnreadableBody) return body;
@@ -40,9 +40,9 @@ export function readableFields({ fields, acceptingAnything }: CallbackType, body
 
 /**
  * Parses a callback with its DTO, the only definition of what is valid. Not a pipe, because a host's global pipe would
- * refuse the unknown fields that genuine callbacks carry. Only the DTO's own fields are read, so `__proto__` and the like
- * have no effect. Nested values are wrapped in a function: otherwise class-transformer would descend into them and call a
- * member that a sender named `constructor`.
+ * refuse the unknown fields that genuine callbacks carry. Only the DTO's own fields are read, so `__proto__` and the
+ * like have no effect. Nested values are wrapped in a function: otherwise class-transformer would descend into them and
+ * call a member that a sender named `constructor`.
  */
 export function parseBody<T extends object>(type: CallbackType<T>, body: unknown): ParseResult<T> {
   if (body instanceof UnreadableBody) return { errors: [{ field: 'body', errors: [`body ${body.problem}`] }] };

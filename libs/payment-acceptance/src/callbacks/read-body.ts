@@ -3,29 +3,24 @@ import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 
-/** The longest body that is read, in bytes, before and after decompression. A genuine callback has a few hundred. */
+/** Longest body that is read, in bytes, before and after decompression. A genuine callback has a few hundred. */
 const MAX_BYTES = 102_400;
-/** The most fields that are read. */
 const MAX_FIELDS = 1_000;
-/** The most parts of a multipart form that are read; a part takes longer to read than another field. */
+/** A part of a multipart form takes longer to read than another field. */
 const MAX_PARTS = 100;
 
-/** Stands for a body whose fields cannot be read, and says why. */
 export class UnreadableBody {
   constructor(readonly problem: string) {}
 }
 
-/** The format of a body, as the sender states it. */
 export interface BodyFormat {
-  /** `Content-Type` of the request. */
   readonly contentType?: string | undefined;
-  /** `Content-Encoding` of the request. */
   readonly contentEncoding?: string | undefined;
 }
 
 /**
- * Reads a request's stream and puts the bytes back where HTTP/1 allows it, so that the host's middleware can still read
- * them; `undefined` if the stream ends early.
+ * Puts the bytes back where HTTP/1 allows it, so that the host's middleware can still read them; `undefined` if the
+ * stream ends early.
  */
 export function readBytes(
   stream: Readable & { readonly complete?: boolean },
@@ -62,8 +57,8 @@ export function readBytes(
 const TOO_LONG_MESSAGE = `must have at most ${MAX_BYTES.toLocaleString('en')} bytes`;
 
 /**
- * The fields of a body. Unless it is multipart, its content decides: JSON if it begins like an object or a list, otherwise a
- * form. The value of a field that occurs more than once is a list. `bytes` is the length after decompression.
+ * Unless the body is multipart, its content decides: JSON if it begins like an object or a list, otherwise a form. The
+ * value of a field that occurs more than once is a list. `bytes` is the length after decompression.
  */
 export async function parseBytes(
   body: Uint8Array | string,
@@ -106,8 +101,8 @@ const TOKEN_PATTERN = /"(?:[^"\\]|\\.)*"?|[[\]{}]|-?\d[\d.eE+-]*/gs;
 const PLAIN_NUMBER_PATTERN = /^-?\d+(\.\d+)?$/;
 
 /**
- * Turns the number of a field into text if it would otherwise not be written as it was sent: `100.00` would become 100, and
- * a long number would lose digits.
+ * Turns the number of a field into text if it would otherwise not be written as it was sent: `100.00` would become 100,
+ * and a long number would lose digits.
  */
 function withNumbersAsText(json: string): string {
   if (!/:\s*-?\d/.test(json)) return json;
@@ -132,7 +127,7 @@ const EXPANSIONS: Readonly<Record<string, Expansion | undefined>> = {
   br: brotli,
 };
 
-/** The decoder for the `charset` of a Content-Type: UTF-8 if it has none or an unknown one. */
+/** Uses UTF-8 if there is no charset or an unknown one. */
 function decoderOf(contentType: string, options = { ignoreBOM: false }): { decode(bytes: Uint8Array): string } {
   const [, charset = 'utf-8'] = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType) ?? [];
   try {
@@ -154,8 +149,8 @@ function* pairsOf(form: Buffer, contentType: string): Generator<[string, string]
 }
 
 /**
- * A loop, since a regular expression would take seconds for a body of blanks. Not `trim`, which also removes the byte A0,
- * which is the last byte of some characters in UTF-8.
+ * A loop, since a regular expression would take seconds for a body of blanks. Not `trim`, which also removes the byte
+ * A0, the last byte of some characters in UTF-8.
  */
 function trimmed(form: Buffer): Buffer {
   let [start, end] = [0, form.length];
@@ -164,15 +159,11 @@ function trimmed(form: Buffer): Buffer {
   return form.subarray(start, end);
 }
 
-/** A tab, a line feed, a carriage return or a space. */
 function isBlank(byte: number | undefined): boolean {
   return byte === 0x09 || byte === 0x0a || byte === 0x0d || byte === SPACE;
 }
 
-/**
- * Decodes percent signs and plus signs to bytes, in the form's charset. A loop, since a body may consist of these signs
- * alone.
- */
+/** Decodes to bytes in the form's charset. A loop, since a body may consist of percent signs alone. */
 function percentDecode(part: string): Uint8Array {
   const bytes = Buffer.from(part, 'latin1');
   let length = 0;

@@ -19,16 +19,13 @@ export function issueTicket(shop: Shop, intentId: IntentId, expiresAt: Date): st
   return Buffer.concat([content, mac(shop.token, shop.name, content)]).toString('base64url');
 }
 
-/**
- * The bill that the ticket claims to be for. Unverified: use it only to find the shop whose token can verify the
- * ticket.
- */
+/** Unverified: use it only to find the shop whose token can verify the ticket. */
 export function intentIdOf(ticket: string): string | undefined {
   const bytes = bytesOf(ticket);
   return bytes && uuidFromBytes(bytes);
 }
 
-/** The id of our bill, or `undefined` for a foreign, altered or expired ticket. */
+/** Returns the id of our bill, or `undefined` for a foreign, altered or expired ticket. */
 export function readTicket(shop: Shop, ticket: string, now: Date): string | undefined {
   const bytes = bytesOf(ticket);
   if (!bytes) return undefined;

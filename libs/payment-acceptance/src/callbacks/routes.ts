@@ -8,7 +8,7 @@ import type {
 } from '../config/extras.js';
 import { readOptions } from '../config/read-options.js';
 
-/** The callback routes of one registration: paths without a slash at either end, decorators in the order given. */
+/** Paths have no slash at either end. */
 export interface CallbackRoutes {
   /** `undefined` if disabled. */
   readonly redirect: (RequiredDecorators & Readonly<Record<'success' | 'fail' | 'result', string>>) | undefined;
@@ -16,13 +16,9 @@ export interface CallbackRoutes {
 }
 type RequiredDecorators = Readonly<Required<RouteDecorators>>;
 
-/** Token of the {@link CallbackRoutes}. */
 export const CALLBACK_ROUTES = Symbol.for('nestjs-payment-acceptance/callback-routes');
 
-/**
- * Fills in the defaults.
- * @throws PaymentConfigurationError for invalid or equal paths
- */
+/** @throws PaymentConfigurationError for invalid or equal paths */
 export function resolveRoutes(options: PaymentRoutesOptions): CallbackRoutes {
   const problems: string[] = [];
   const all = readOptions(ROUTE_RULES, { ...options }, { path: 'routes', production: false, problems });
@@ -62,14 +58,15 @@ export function resolveRoutes(options: PaymentRoutesOptions): CallbackRoutes {
   return routes;
 }
 
-/** Paths that the service and redirected payers post to; each may be followed by a shop's name. */
+/** A shop's name may follow each path. */
 export function postedPaths({ redirect, postback }: CallbackRoutes): string[] {
   return [...(redirect ? [redirect.success, redirect.fail] : []), ...(postback ? [postback.path] : [])];
 }
 
 /**
- * The address of `to`, relative to a page at `from`, so that whatever precedes both (a global prefix, a proxy's path)
- * is kept. `deeper` counts the path segments that follow `from` in the current address.
+ * The address of `to` relative to a page at `from`, so that whatever precedes both (a global prefix, a proxy's path) is
+ * kept.
+ * @param deeper how many path segments follow `from` in the current address
  */
 export function relativePath(from: string, to: string, deeper: number): string {
   const [source, target] = [segments(from), segments(to)];

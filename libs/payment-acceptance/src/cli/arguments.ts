@@ -107,10 +107,9 @@ const OPTIONS = {
   'dry-run': { type: 'boolean' },
 } satisfies ParseArgsConfig['options'];
 
-/** Options of every command except `init`, which takes only `--json`. */
+/** `init` takes only `--json`. */
 const COMMON_OPTIONS = ['data-source', 'config', 'env-file', 'json'];
 
-/** Each command's own options, and the name of its one operand. */
 const COMMANDS = {
   init: { options: [], operand: undefined },
   migrate: { options: ['dry-run'], operand: undefined },
@@ -143,7 +142,7 @@ export interface Arguments {
 }
 
 /**
- * Reads the command line; `undefined` if it asks for help.
+ * Returns `undefined` if the command line asks for help.
  * @throws UsageError
  */
 export function readArguments(args: readonly string[]): Arguments | undefined {

@@ -11,7 +11,7 @@ import { UsageError, type Arguments } from './arguments.js';
 import { openStatement } from './statement-file.js';
 import { printFields, printJson, type Output } from './output.js';
 
-/** Runs a command with the module's services. @returns the exit code */
+/** @returns the exit code */
 export type Command = (context: INestApplicationContext, invocation: Arguments, output: Output) => Promise<number>;
 
 /** Exits with 1 unless the module is healthy. */
@@ -151,7 +151,6 @@ export const importFile: Command = async (context, { operand, values }, output) 
   return report.refused.length > 0 ? 1 : 0;
 };
 
-/** Sets the shop of a bill that names none. */
 function withDefaultShop(bill: BillToImport, shop: string): BillToImport {
   return typeof bill === 'object' && (bill as object | null) !== null ? { shop, ...bill } : bill;
 }
@@ -168,7 +167,7 @@ async function readBills(file: string): Promise<BillToImport[]> {
 }
 
 /**
- * The operator named on the command line, else the system user who runs the command.
+ * Defaults to the system user who runs the command.
  * @throws UsageError
  */
 export function operatorOf(operator: string | undefined): string {

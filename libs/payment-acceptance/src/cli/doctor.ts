@@ -20,7 +20,6 @@ export const doctor: Command = async (context, { values }, output) => {
   return report(findings, { options, routes, json: values.json }, output);
 };
 
-/** Whether the command line, the environment or the configuration names a database. */
 export async function namesDatabase(invocation: CommandLine, env: NodeJS.ProcessEnv): Promise<boolean> {
   return invocation.values['data-source'] !== undefined || (await storageOf(invocation, env)) !== undefined;
 }
@@ -62,7 +61,7 @@ function report(findings: readonly DoctorFinding[], { options, routes, json }: R
   return findings.some(({ verdict }) => verdict === 'different') ? 1 : 0;
 }
 
-/** Prints the conclusions last. Says separately if a token is refused, since that is not the service's fault. */
+/** Says separately if a token is refused, since that is not the service's fault. */
 function printSummary(findings: readonly DoctorFinding[], { out }: Output): void {
   const count = (verdict: DoctorVerdict): number => findings.filter((finding) => finding.verdict === verdict).length;
   out(
@@ -75,7 +74,7 @@ function printSummary(findings: readonly DoctorFinding[], { out }: Output): void
   }
 }
 
-/** Prints the callback paths, which a global prefix and a proxy may change. */
+/** A global prefix and a proxy may change the callback paths. */
 function printCallbacks({ publicUrl = '' }: ResolvedOptions, routes: CallbackRoutes, { out }: Output): void {
   const paths = postedPaths(routes);
   if (paths.length === 0) return;

@@ -3,7 +3,6 @@ import path from 'node:path';
 import { parseEnv } from 'node:util';
 import { UsageError, type Arguments } from './arguments.js';
 
-/** A command line, and where its environment comes from. */
 export interface CommandLine extends Arguments {
   /** The files that were read, as a sentence names them. */
   readonly environmentFiles: string;
@@ -11,7 +10,8 @@ export interface CommandLine extends Arguments {
 
 /**
  * Adds the variables of `--env-file`, by default of `.env` in the working folder if there is one, by the rule of
- * `@nestjs/config`: a variable that is already set keeps its value, even an empty one, and the first of several files wins.
+ * `@nestjs/config`: a variable that is already set keeps its value, even an empty one, and the first of several files
+ * wins.
  * @returns the files as a sentence names them
  * @throws UsageError if a file cannot be read
  */

@@ -19,7 +19,6 @@ const PART_LABELS: Readonly<Record<ErasedPart, string>> = {
 const NOT_COVERED_NOTE =
   'Not covered: your own tables, events already delivered, brokers, logs, backups, and the service.\n';
 
-/** Prints from how many records of each kind data was removed. */
 export const erase: Command = async (context, { values }, output) => {
   const { order, shop } = values;
   if (order === undefined || order === '') throw new UsageError('Specify an order: --order ID.');

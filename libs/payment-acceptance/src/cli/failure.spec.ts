@@ -43,7 +43,6 @@ const OF_THE_APPLICATION = [
   'PaymentTransactionsError',
 ];
 
-/** One of a class, for its class alone. */
 function anError<T extends Error>(type: abstract new (...args: never[]) => T): T {
   return Object.assign(Object.create(type.prototype as object) as T, { message: 'said', shop: 'eu', code: 'its-code' });
 }

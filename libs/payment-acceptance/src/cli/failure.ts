@@ -31,15 +31,13 @@ export interface Failure {
 
 const PROGRAM = 'npx payment-acceptance';
 
-/** The command line of a failed command. */
 export interface Situation {
-  /** The command line as it was typed. */
   readonly args: readonly string[];
   /** `undefined` if the command line is wrong. */
   readonly invocation: CommandLine | undefined;
 }
 
-/** The data source cannot connect: there is no server, or the server refuses. */
+/** There is no server, or the server refuses. */
 export class DatabaseUnreachableError extends PaymentAcceptanceError {
   readonly code = 'database-unreachable';
 
@@ -71,7 +69,6 @@ const USAGE_ERRORS: readonly ErrorType[] = [
 interface NextStep {
   readonly type: ErrorType;
   readonly next: (error: unknown, situation: Situation) => string;
-  /** Code of an error that is not the module's own. */
   readonly code?: string;
 }
 
@@ -79,7 +76,7 @@ function step<E>(type: ErrorType<E>, next: (error: E, situation: Situation) => s
   return { type, next: next as NextStep['next'], ...(code !== undefined && { code }) };
 }
 
-/** What to do next after each error that can end a command; the first that fits. */
+/** The first step that fits the error applies. */
 const NEXT_STEPS: readonly NextStep[] = [
   step(UsageError, ({ next }) => next ?? `${PROGRAM} --help`),
   step(
@@ -156,12 +153,11 @@ function shopOf({ invocation }: Situation): string[] {
   return invocation?.values.shop === undefined ? [] : ['--shop', invocation.values.shop];
 }
 
-/** The same command line once more. */
 function repeatedCommand({ args }: Situation): string {
   return [PROGRAM, ...args.map(shellQuote)].join(' ');
 }
 
-/** Another command on the same data source and configuration. */
+/** Uses the same data source and configuration. */
 function command(name: string, { invocation }: Situation, extraArgs: readonly string[] = []): string {
   const values: Partial<CommandLine['values']> = invocation?.values ?? {};
   const files = [
@@ -174,12 +170,11 @@ function command(name: string, { invocation }: Situation, extraArgs: readonly st
     .join(' ');
 }
 
-/** Quotes a word for a shell. */
 function shellQuote(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** The message of a foreign error may be empty, as when no address answers. */
+/** The message of a foreign error may be empty, for example when no address answers. */
 function reasonText(error: unknown): string {
   return error instanceof Error && error.message === '' ? errorType(error) : describeError(error);
 }

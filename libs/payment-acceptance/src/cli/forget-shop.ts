@@ -9,7 +9,7 @@ import type { CommandLine } from './environment-file.js';
 import { schemaOf, withDatabase, type NamedDatabase } from './host.js';
 import { printJson, type Output } from './output.js';
 
-/** Does not start the application, which would refuse to start because its shop's id differs from the one in the tables. */
+/** The application is not started: it would refuse, because its shop's id differs from the one in the tables. */
 export function forgetShop(invocation: CommandLine, env: NodeJS.ProcessEnv, output: Output): Promise<number> {
   const { shop, 'dry-run': dryRun = false, ...values } = invocation.values;
   if (shop === undefined) throw new UsageError('Specify a shop: --shop NAME.');

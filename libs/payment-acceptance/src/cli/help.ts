@@ -1,7 +1,10 @@
 import { HELP } from './arguments.js';
 import { printJson, type Output } from './output.js';
 
-/** Prints what the program does. Needs no package and no database. @returns the exit code */
+/**
+ * Needs no package and no database.
+ * @returns the exit code
+ */
 export function printHelp(args: readonly string[], output: Output): number {
   if (args.includes('--json')) printJson(output, { help: HELP });
   else output.out(HELP);

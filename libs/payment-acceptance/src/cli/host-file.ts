@@ -8,7 +8,6 @@ import { describeError } from '../common/errors.js';
 import { UsageError } from './arguments.js';
 
 /**
- * The exports of a host's file.
  * @param option the option that names the file, for errors
  * @throws UsageError
  */
@@ -24,7 +23,7 @@ export async function importHostFile(option: string, name: string): Promise<unkn
   }
 }
 
-/** Whether the file is an ES module, decided as Node decides it, so that a loader for either kind of module gets it. */
+/** Decided as Node decides it, so that a loader for either kind of module gets the file. */
 function isModule(file: string): boolean {
   if (/\.[mc][jt]s$/.test(file)) return /\.m[jt]s$/.test(file);
   for (let folder = path.dirname(file); ; folder = path.dirname(folder)) {
@@ -36,7 +35,7 @@ function isModule(file: string): boolean {
 }
 
 /**
- * The one data source that a file exports: under any name, by default, or as a promise.
+ * The file may export one data source, under any name, by default, or as a promise.
  * @throws UsageError
  */
 export async function importDataSource(file: string): Promise<DataSource> {
@@ -65,7 +64,7 @@ async function awaitExports(exports: readonly unknown[]): Promise<unknown[]> {
   }
 }
 
-/** How to load a TypeScript file. TypeORM may need the types of decorated properties, which tsx does not emit. */
+/** TypeORM may need the types of decorated properties, which tsx does not emit. */
 function forTypeScript(option: string, file: string): string {
   const compiled = path.basename(file).replace(/ts$/, 'js');
   return (

@@ -13,14 +13,12 @@ import { DatabaseUnreachableError } from './failure.js';
 import { importDataSource, importHostFile } from './host-file.js';
 import type { Output } from './output.js';
 
-/** The module for a command: on the host's database, without workers or routes. */
 @Module({})
 class CommandModule {}
 
-/** The database of a command: the data source of the host's file, or an address. */
+/** The data source of the host's file, or an address. */
 export type NamedDatabase = DataSource | PaymentStorageOptions;
 
-/** Runs work on the host's database. */
 export async function withDatabase<T>(
   invocation: CommandLine,
   env: NodeJS.ProcessEnv,
@@ -45,7 +43,7 @@ export async function withDatabase<T>(
   return work(storage);
 }
 
-/** Runs work on the host's data source and closes it afterwards. */
+/** Closes the data source afterwards. */
 async function withDataSource<T>(dataSource: DataSource, work: (dataSource: DataSource) => Promise<T>): Promise<T> {
   // What the application does to its own tables at startup must not happen here.
   dataSource.setOptions({
@@ -75,7 +73,7 @@ async function connect(dataSource: DataSource): Promise<void> {
   }
 }
 
-/** The database that `DATABASE_URL` names, else the host's own option `storage`; `undefined` if there is neither. */
+/** `DATABASE_URL` comes before the host's own option `storage`. */
 export async function storageOf(
   { values: { config } }: CommandLine,
   env: NodeJS.ProcessEnv,
@@ -86,7 +84,7 @@ export async function storageOf(
   return storage && namesDatabase(storage) ? storage : undefined;
 }
 
-/** Runs work with the module's services. */
+/** The module runs without workers and routes. */
 export function withModule<T>(
   invocation: CommandLine,
   env: NodeJS.ProcessEnv,
@@ -129,7 +127,7 @@ async function commandModule(database: NamedDatabase, options: PaymentAcceptance
 }
 
 /**
- * The module's options, from the host's file or its environment.
+ * Reads the options from the host's file or its environment.
  * @throws UsageError, PaymentConfigurationError
  */
 export async function optionsOf(file: string | undefined, env: NodeJS.ProcessEnv): Promise<PaymentAcceptanceOptions> {
@@ -149,7 +147,7 @@ export async function optionsOf(file: string | undefined, env: NodeJS.ProcessEnv
   return options as PaymentAcceptanceOptions;
 }
 
-/** The schema, for commands that need no shop. */
+/** Commands that need no shop read only the schema. */
 export async function schemaOf(file: string | undefined, env: NodeJS.ProcessEnv): Promise<string | undefined> {
   return file === undefined ? schemaFromEnv(env) : (await optionsOf(file, env)).schema;
 }

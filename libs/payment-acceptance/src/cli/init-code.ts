@@ -24,7 +24,7 @@ const ADD_NOTE = `UPDATE orders SET note = $4 ${WHERE_ORDER}`;
 /** With `?`, the values are taken in the order in which the placeholders appear in the text. */
 const withQuestionMarks = (text: string): string => text.replace(/\$\d/g, '?');
 
-/** In the order in which they are looked for: each layer comes before the layers that it may be built on. */
+/** The layers are looked for in this order: each comes before those that it may be built on. */
 export const LAYERS: readonly PrintedLayer[] = [
   {
     package: '@prisma/client',

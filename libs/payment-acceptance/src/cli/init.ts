@@ -7,7 +7,6 @@ import { printJson, type Output } from './output.js';
 
 type Ranges = Readonly<Record<string, string>>;
 
-/** The fields of a package.json that are read here. */
 interface Manifest {
   readonly version?: string;
   readonly type?: string;
@@ -17,10 +16,8 @@ interface Manifest {
   readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
 }
 
-/** Lines to add to a file of the application. */
 interface Edit {
   readonly file: string;
-  /** Where in the file the code belongs. */
   readonly place: string;
   readonly code: string;
 }
@@ -35,9 +32,9 @@ const PACKAGE_MANAGERS = {
 } as const;
 
 /**
- * Prints what an application adds to take payments: packages, lines, variables. Reads its package.json and the name of its lockfile,
- * and changes nothing. Needs none of the packages that the module is built on: they may not be installed yet.
- *
+ * Prints what an application adds to take payments: packages, lines, variables. Reads its package.json and the name of
+ * its lockfile, and changes nothing. Needs none of the packages that the module is built on: they may not be installed
+ * yet.
  * @returns the exit code: 1 if the folder is not that of a NestJS application
  */
 export function init({ values }: Arguments, folder: string, output: Output): number {
@@ -88,12 +85,11 @@ function managerOf(folder: string): (typeof PACKAGE_MANAGERS)[keyof typeof PACKA
   return manager ?? (parent === folder ? PACKAGE_MANAGERS.npm : managerOf(parent));
 }
 
-/** The packages that handlers need in an application without another data layer. */
 const TYPEORM_PACKAGES = ['@nestjs/typeorm', 'typeorm'];
 
 /**
- * Names every package that the application does not declare, in the version that fits its NestJS. Needed because yarn does
- * not install peer dependencies, and npm would install newer versions.
+ * Names every package that the application does not declare, in the version that fits its NestJS. Yarn does not install
+ * peer dependencies, and npm would install newer versions.
  */
 function installCommands(
   folder: string,
@@ -147,7 +143,7 @@ function packageSpec(folder: string, name: string, version: string): string {
   return existsSync(path.join(folder, file)) ? `${name}@file:./${file}` : `${name}@${majorOf(version)}`;
 }
 
-/** The application's data layer other than TypeORM; `undefined` if it uses TypeORM, or has none and gets TypeORM. */
+/** Returns `undefined` for an application that uses TypeORM, or has no data layer and gets TypeORM. */
 function layerOf(declared: Ranges): PrintedLayer | undefined {
   if (declared['typeorm'] !== undefined) return undefined;
   return LAYERS.find((layer) => declared[layer.package] !== undefined);

@@ -23,13 +23,15 @@ export function jsonText(value: unknown, indent = 0): string {
   );
 }
 
-/** Prints names and values, one per line. */
 export function printFields({ out }: Output, fields: Readonly<Record<string, unknown>>): void {
   const width = Math.max(...Object.keys(fields).map((name) => name.length));
   for (const [name, value] of Object.entries(fields)) out(`${name.padEnd(width)}  ${formatValue(value)}\n`);
 }
 
-/** A CSV record (RFC 4180). Text that a spreadsheet would take for a formula gets an apostrophe in front; numbers do not. */
+/**
+ * A CSV record (RFC 4180). Text that a spreadsheet would take for a formula gets an apostrophe in front; numbers do
+ * not.
+ */
 export function csvLine(values: readonly (string | null)[]): string {
   return `${values.map((value) => quoteCsv(value ?? '')).join(',')}\r\n`;
 }

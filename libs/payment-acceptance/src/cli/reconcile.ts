@@ -9,7 +9,7 @@ import type { Command } from './commands.js';
 import { csvLine, jsonText, type Output } from './output.js';
 import { readStatement, type UnreadableLine } from './statement-file.js';
 
-/** The columns of the CSV, in their order. */
+/** The columns appear in the CSV in this order. */
 const COLUMNS = {
   shop: 'shop',
   order_id: 'orderId',
@@ -35,8 +35,8 @@ function lineOf(row: StatementComparison): string {
 }
 
 /**
- * Prints the payments of a day or of a statement, as CSV row by row, with the totals on standard error. Exits with 1 if
- * there is a difference, an unreadable line, or a shop that could not be reconciled.
+ * Prints the payments as CSV row by row, with the totals on standard error. Exits with 1 if there is a difference, an
+ * unreadable line, or a shop that could not be reconciled.
  */
 export const reconcile: Command = async (context, invocation, output) => {
   const { day, against, followed = false, shop, json = false } = invocation.values;
@@ -49,8 +49,8 @@ export const reconcile: Command = async (context, invocation, output) => {
       ? compareFile(context, invocation, unreadable, output)
       : context.get(PaymentReconciliation).reconcile({ day, followed, ...(shop !== undefined && { shop }) });
   /**
-   * JSON rows are printed only after all have been read, because the document of an error has no rows. They are printed one
-   * by one, because a million rows do not fit into one string.
+   * JSON rows are printed only after all have been read, because the document of an error has no rows. They are printed
+   * one by one, because a million rows do not fit into one string.
    */
   const rows: string[] = [];
   const totals = new Map<string, ReconciliationTotal>();

@@ -6,7 +6,6 @@ import { UsageError } from './arguments.js';
 import { instantOf, operatorOf, type Command } from './commands.js';
 import { jsonText, printJson, type Output } from './output.js';
 
-/** Schedules the checks, and writes the bills that only postbacks name to a file, for a person to confirm. */
 export const recover: Command = async (context, { values }, output) => {
   const since = instantOf('--since', values.since);
   if (!since) throw new UsageError('Specify since when commits may be missing: --since 2026-11-21T00:00:00Z.');

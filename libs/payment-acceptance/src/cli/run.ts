@@ -28,7 +28,7 @@ const COMMANDS: Readonly<Record<Exclude<CommandName, 'init' | 'migrate' | 'forge
 };
 
 /**
- * Runs a command line. Never rejects.
+ * Never rejects.
  * @param env gets what the host's .env sets
  * @returns the exit code
  */

@@ -4,10 +4,9 @@ import { init } from './init.js';
 import { printJson, type Output } from './output.js';
 
 /**
- * Runs a command line in a process of its own. Loads the module only for the commands that need it: help and `init` must
- * work before the packages that the module needs are installed. The other commands say in one sentence which package is
- * missing.
- *
+ * Runs a command line in a process of its own. Loads the module only for the commands that need it: help and `init`
+ * must work before the packages that the module needs are installed. The other commands say in one sentence which
+ * package is missing.
  * @returns the exit code
  */
 export async function start(args: readonly string[], env: NodeJS.ProcessEnv, output: Output): Promise<number> {
@@ -28,7 +27,7 @@ export async function start(args: readonly string[], env: NodeJS.ProcessEnv, out
   return run(args, env, output);
 }
 
-/** `undefined` if the command line asks for help. If it is invalid, `run` says why. */
+/** Returns `undefined` if the command line asks for help. If it is invalid, `run` says why. */
 function argumentsOf(args: readonly string[]): Arguments | 'invalid' | undefined {
   try {
     return readArguments(args);

@@ -4,7 +4,6 @@ import type { PaymentStatus } from '../domain/payment.js';
 import { statementInstant, type StatementPayment } from '../operations/statement.js';
 import { UsageError } from './arguments.js';
 
-/** A line of a statement that cannot be read as a payment, and why. */
 export interface UnreadableLine {
   /** Counted from 1. */
   readonly line: number;
@@ -15,7 +14,7 @@ export const STATEMENT_HEADER = 'payment_id,bill_id,status,amount,currency,creat
 const STATUSES: readonly string[] = ['NEW', 'PROCESS', 'SUCCESS', 'FAIL'] satisfies PaymentStatus[];
 
 /**
- * Reads the payments of a statement one by one: CSV with the columns of {@link STATEMENT_HEADER}, in this order.
+ * Reads CSV with the columns of {@link STATEMENT_HEADER}, in this order.
  * @param timeZone time zone for times that state none
  * @param unreadable called for each line that cannot be read as a payment
  * @throws UsageError if the file cannot be read, is empty, or has other columns
@@ -50,7 +49,7 @@ export async function openStatement(file: string): Promise<FileHandle> {
   }
 }
 
-/** The fields of a line, with or without quotes (RFC 4180), but without line breaks. Empty if the quotes do not match. */
+/** Fields may have quotes (RFC 4180), but no line breaks. Empty if the quotes do not match. */
 function valuesOf(line: string): string[] {
   const fields = [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,"]*))/g)];
   if (fields.map(([field]) => field).join('') !== line) return [];

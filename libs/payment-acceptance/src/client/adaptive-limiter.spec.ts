@@ -3,18 +3,18 @@ import { AdaptiveLimiter, type RequestEnd } from './adaptive-limiter.js';
 
 const CEILINGS = [128, 1_000] as const;
 
-/** What the service does with a request that comes now, while it has so many. */
+/** The service's reaction to a request, given the time and the number of concurrent requests. */
 type Service = (now: number, atOnce: number) => { readonly end: RequestEnd; readonly latencyMs: number };
 
 interface Second {
   requests: number;
   refused: number;
-  /** What is due at the end of it. */
+  /** Requests that are due at the end of the second. */
   waiting: number;
   mostAtOnce: number;
 }
 
-/** Instances with a limiter each, which take what is due from one queue at the rate that they have learned. */
+/** Simulates instances with a limiter each, which take due requests from one queue at the rates they learn. */
 function simulate(service: Service, perSecond: (second: number) => number, seconds: number, instances = 1): Second[] {
   let now = 0;
   const limiters = Array.from({ length: instances }, () => new AdaptiveLimiter(...CEILINGS, () => now));
@@ -60,7 +60,7 @@ function simulate(service: Service, perSecond: (second: number) => number, secon
   return log;
 }
 
-/** Refuses what comes beyond so many in any second. */
+/** Refuses requests beyond this number in any second. */
 function counting(perSecond: number): Service {
   const accepted: number[] = [];
   return (now) => {

@@ -11,17 +11,12 @@ export type RequestEnd =
 const INITIAL_LIMIT = 8;
 const IDLE_MS = 60_000;
 
-/**
- * Failures reduce the limits only from this share of recent requests on; below it, they are taken to concern single bills.
- */
+/** Below this share of recent requests, failures are taken to concern single bills and do not reduce the limits. */
 const FAILURE_THRESHOLD = 0.2;
 /** Weight of one request in that share, a moving average. */
 const SMOOTHING_FACTOR = 0.1;
 
-/**
- * Samples per mean latency: this many, or half the concurrency limit if that is more. Each mean is compared with the best
- * one.
- */
+/** Samples per mean latency, or half the concurrency limit if that is more. Each mean is compared with the best one. */
 const MIN_SAMPLES = 20;
 /** A mean latency of more than twice the best one plus this tolerance shows that requests queue at the service. */
 const LATENCY_TOLERANCE_MS = 100;
@@ -31,10 +26,10 @@ const IMPROVEMENT_RATIO = 0.9;
 const MIN_PER_SECOND = 1;
 
 /**
- * Adapts one instance's concurrency and request rate to how one shop's service answers. Both follow AIMD, as TCP does. At
- * first, the concurrency doubles with each round trip, and the rate each second; after the first congestion, both rise
- * slowly. Both are cut by a factor when the service fails or refuses, and the concurrency also when it is too slow.
- * Instances thus converge to equal shares of the service's capacity without knowing of each other. Times are in
+ * Adapts one instance's concurrency and request rate to how one shop's service answers. Both follow AIMD, as TCP does:
+ * at first, the concurrency doubles with each round trip, and the rate each second; after the first congestion, both
+ * rise slowly. Both are cut by a factor when the service fails or refuses, and the concurrency also when it is too
+ * slow. Instances thus converge to equal shares of the service's capacity without knowing of each other. Times are in
  * milliseconds.
  */
 export class AdaptiveLimiter {
@@ -51,9 +46,7 @@ export class AdaptiveLimiter {
   private rateRaisedAt: number;
   /** When the limits were last cut. Failures of requests that began earlier cut nothing again. */
   private cutAt = -Infinity;
-  /**
-   * Whether a request that began after the cut was answered. Cuts without such an answer between them belong to one outage.
-   */
+  /** Whether a request begun after the cut was answered. Cuts without such an answer belong to one outage. */
   private answeredSinceCut = true;
   private down = false;
   private pausedUntil = -Infinity;
@@ -62,7 +55,6 @@ export class AdaptiveLimiter {
   private bestLatencyMs: number | undefined;
   /** The mean latency that caused the last cut, until it is known whether the cut has helped. */
   private slowLatencyMs: number | undefined;
-  /** Whether the limit is frozen while latencies are measured. */
   private frozen = false;
   /** Requests that began before this say nothing about the current limit. */
   private measuredFrom = -Infinity;
@@ -72,8 +64,8 @@ export class AdaptiveLimiter {
   private requestCounts = { second: 0, now: 0, before: 0 };
 
   /**
-   * @param concurrency most requests at once
-   * @param ceiling most requests a second
+   * @param concurrency maximum requests at once
+   * @param ceiling maximum requests a second
    */
   constructor(
     private readonly concurrency: number,
@@ -85,7 +77,6 @@ export class AdaptiveLimiter {
     this.endedAt = this.rateRaisedAt = this.now();
   }
 
-  /** How many more requests may start now. */
   get free(): number {
     if (this.isPaused) return 0;
     if (this.isIdle) this.restart();
@@ -97,29 +88,25 @@ export class AdaptiveLimiter {
     return Math.max(MIN_PER_SECOND, Math.floor(this.rate));
   }
 
-  /** Changes the ceiling of requests a second. */
   set maxPerSecond(ceiling: number) {
     if (this.rate === this.ceiling) this.rate = ceiling;
     this.rate = Math.min(this.rate, ceiling);
     this.ceiling = ceiling;
   }
 
-  /** Whether the service has asked for a pause. */
   get isPaused(): boolean {
     return this.now() < this.pausedUntil;
   }
 
-  /** What is left of the pause that the service has asked for, in milliseconds. */
+  /** What is left of the pause that the service has asked for; 0 without one. */
   get pauseLeftMs(): number {
     return Math.max(0, this.pausedUntil - this.now());
   }
 
-  /** How many requests are in flight. */
   get running(): number {
     return this.places;
   }
 
-  /** The concurrency limit, a whole number. */
   get maxConcurrency(): number {
     return Math.floor(this.limit);
   }
@@ -129,12 +116,10 @@ export class AdaptiveLimiter {
     return this.down;
   }
 
-  /** Whether there was no request for a minute. */
   get isIdle(): boolean {
     return this.places === 0 && this.now() - this.endedAt > IDLE_MS;
   }
 
-  /** Takes a free slot. */
   acquire(): void {
     this.places += 1;
     this.peak = Math.max(this.peak, this.places);
@@ -192,7 +177,7 @@ export class AdaptiveLimiter {
     this.adjustToLatency(now, mean, this.bestLatencyMs);
   }
 
-  /** Finds out in steps whether requests queue at the service: freeze the limit, then cut it, then see whether that helped. */
+  /** Finds out whether requests queue at the service: freezes the limit, cuts it, and sees whether that helped. */
   private adjustToLatency(now: number, mean: number, best: number): void {
     const isSlow = mean > 2 * best + LATENCY_TOLERANCE_MS && this.limit > INITIAL_LIMIT;
     const { frozen: wasFrozen, slowLatencyMs: previousMs } = this;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { SEED } from '../../../../test/support/seed.js';
 import { AnswerProblem, isSuccess, parseAnswer, readCreatedBill, readMessage, readPayments } from './answers.js';
 
-/** The payments of `{"data": [...]}`, written by hand so that numbers stay as they are. */
+/** Reads the payments of an answer written as text, so that numbers stay as they are. */
 const payments = (json: string, zone = 'UTC') => readPayments(parseAnswer(`{"data":[${json}],"success":true}`)!, zone);
 const payment = (more: string) => payments(`{"id":"p-1","status":"SUCCESS"${more && `,${more}`}}`)[0]!;
 

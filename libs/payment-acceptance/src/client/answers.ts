@@ -18,7 +18,7 @@ export interface CreatedBill {
 /** Says what is wrong with an answer; the caller turns it into a typed error. */
 export class AnswerProblem extends Error {}
 
-/** How many characters of an error are read: a longer text would only hold up everything else. */
+/** How many characters of an error are read: a longer text would hold up everything else. */
 export const MAX_ERROR_TEXT = 16_384;
 
 /** How many characters of an error that is not JSON are searched for a message. */
@@ -48,14 +48,17 @@ export function readCreatedBill(fields: Fields): CreatedBill {
   return { billId, linkUrl: webAddress(fields.link_url), linkPageUrl: webAddress(fields.link_page_url) };
 }
 
-/** Reads all payments; throws the first problem. */
+/** @throws AnswerProblem for the first entry that cannot be read */
 export function readPayments(fields: Fields, timeZone: string): ReportedPayment[] {
   const { payments, problems } = readPaymentList(fields, timeZone);
   if (problems[0] !== undefined) throw new AnswerProblem(problems[0]);
   return [...payments];
 }
 
-/** Reads every payment that can be read: an unreadable entry does not hide the others. */
+/**
+ * An unreadable entry does not hide the others.
+ * @throws AnswerProblem if there is no list
+ */
 export function readPaymentList(fields: Fields, timeZone: string): PaymentList {
   const data = listOf(fields.data);
   if (!Array.isArray(data)) throw new AnswerProblem('data is not a list');
@@ -71,10 +74,7 @@ export function readPaymentList(fields: Fields, timeZone: string): PaymentList {
   return { payments, problems };
 }
 
-/**
- * Some serializers write an empty list as `null`, and PHP writes a list with gaps as an object with numbers for names
- * (assumed).
- */
+/** Some serializers write an empty list as `null`; PHP writes a list with gaps as an object (assumed). */
 export function listOf(data: unknown): unknown {
   if (data === null) return [];
   const names = isRecord(data) ? Object.keys(data) : [];
@@ -91,8 +91,8 @@ const PAGING_FIELDS = ['meta', 'pagination', 'paging', 'links', '_links'];
 
 /**
  * The next page of a list of payments (not shown in section 4.2; assumed, after what other services publish): its query
- * without the bill's id; `null` if there is a next page but nothing leads to it; `undefined` on the last page. A page at
- * another host or path is not requested, since the request carries the token.
+ * without the bill's id; `null` if there is a next page but nothing leads to it; `undefined` on the last page. A page
+ * at another host or path is not requested, since the request carries the token.
  * @param pageUrl the address of this page
  */
 export function nextPage(fields: Fields, pageUrl: URL): string | null | undefined {
@@ -162,8 +162,8 @@ function readPayment(paymentId: PaymentId, item: Fields, timeZone: string): Repo
 const MESSAGE_FIELDS = ['message', 'error_message', 'error', 'errors'];
 
 /**
- * Extracts the message from any error body: a field of {@link MESSAGE_FIELDS}, `error_code`, plain text, HTML, or nothing.
- * `redact` runs before the message is truncated, so that no part of a secret survives.
+ * Extracts the message from any error body: a field of {@link MESSAGE_FIELDS}, `error_code`, plain text, HTML, or
+ * nothing. `redact` runs before the message is truncated, so that no part of a secret survives.
  */
 export function readMessage(body: string, redact = (line: string): string => line): string | undefined {
   const text = body.slice(0, MAX_ERROR_TEXT);

@@ -22,22 +22,19 @@ export interface CheckWorkload {
   readonly pausedUntil: string | null;
 }
 
-/** Maximum postponed bills remembered per shop. */
 const MAX_POSTPONED = 1_000;
 
-/** The longest pause that the service is granted, in milliseconds. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
 /**
- * Limits this instance's requests for the payments of bills, shop by shop. If there are several shops, each gets at most
- * half of the concurrency, so that a shop whose service hangs leaves the rest to the others. No shop gets more than its
- * service can take.
+ * Limits this instance's requests for the payments of bills, shop by shop, to what the shop's service can take. If
+ * there are several shops, each gets at most half of the concurrency, so that a shop whose service hangs leaves the
+ * rest to the others.
  */
 @Injectable()
 export class CheckRequests {
   private readonly share: FairShare;
   private readonly limiters = new Map<string, AdaptiveLimiter>();
-  /** Bills postponed while the service of their shop was down. */
   private readonly postponed = new Map<string, IntentId[]>();
 
   constructor(
@@ -54,7 +51,7 @@ export class CheckRequests {
   }
 
   /**
-   * How many more requests may start while a slot stays free for checks of the shop's bills; at least 1 if the shop is idle.
+   * How many more requests may start while a slot stays free for checks of the shop's bills; at least 1 if it is idle.
    */
   spareCapacity(shop: string, shops: number): number {
     const limiter = this.limiters.get(shop);
@@ -64,7 +61,6 @@ export class CheckRequests {
     return Math.max(1, free - 1);
   }
 
-  /** Whether the service has asked for a pause. */
   isPaused(shop: string): boolean {
     return this.limiters.get(shop)?.isPaused ?? false;
   }
@@ -91,7 +87,6 @@ export class CheckRequests {
       .sort((a, b) => (a.shop < b.shop ? -1 : 1));
   }
 
-  /** Takes a slot for a claimed bill. */
   acquire(shop: string): void {
     this.share.acquire(shop);
     this.limiters.get(shop)?.acquire();
@@ -118,7 +113,7 @@ export class CheckRequests {
     return [...new Set(bills)];
   }
 
-  /** Requests a bill's payments once: the schedule repeats the check, since a lease might expire during a backoff here. */
+  /** Makes one attempt only: a lease might expire during a backoff here, and the schedule repeats the check. */
   async read(shop: Shop, { billId }: ClaimedBill, signal: AbortSignal): Promise<PaymentList> {
     const end = this.limiters.get(shop.name)?.begin();
     try {
@@ -137,7 +132,7 @@ function endOf(error: unknown): RequestEnd {
   return error instanceof PaymentServiceNetworkError ? 'failed' : 'answered';
 }
 
-/** The pause that the service asked for, in milliseconds, up to an hour; 0 if it asked for none. */
+/** The pause that the service asked for, in milliseconds, at most an hour; 0 if it asked for none. */
 export function retryAfter(error: unknown): number {
   return error instanceof PaymentServiceUnavailableError ? Math.min(error.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS) : 0;
 }

@@ -29,7 +29,7 @@ describe('kept connections of creations', () => {
           for (const answered = performance.now(); performance.now() - answered < 30;) await turn();
           return { kept: service.kept().length, tookMs: performance.now() - began };
         },
-        // On a busy machine the pause may be over by now.
+        // On a busy machine, the pause may already be over.
         ({ tookMs }) => tookMs < 90,
       );
       expect(kept).toBe(0);

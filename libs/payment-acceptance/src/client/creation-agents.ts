@@ -4,27 +4,24 @@ import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /**
- * Pause before a connection is used again. A server that closes it after its answer, without announcing that, has done so by
- * the end of the pause (assumed).
+ * Pause before a connection is used again. A server that closes the connection after its answer without announcing that
+ * has done so by the end of the pause (assumed).
  */
 const CLOSE_GRACE_MS = 100;
 
-/**
- * Nobody between here and the service closes a connection that has been silent for less than this (assumed: such limits are
- * 5 seconds and more).
- */
+/** Nobody closes a connection that has been silent for less than this (assumed: limits are 5 seconds or more). */
 const MAX_IDLE_MS = 1_000;
 
-/** How a connection was when its last answer was complete. */
+/** State of a connection when its last answer was complete. */
 interface IdleState {
   readonly since: number;
   readonly bytesRead: number;
 }
 
 /**
- * Keeps the connections of creations for those that follow, so that few payers wait for the round trips of TCP and TLS.
- * Node's own agent does this, too, but it gives a connection to the next request at once, however old it is, without
- * checking what has happened on it. A server that closes it meanwhile makes the outcome of that creation unknown.
+ * Keeps the connections of creations for later ones, so that few payers wait for the round trips of TCP and TLS. Node's
+ * own agent also does this, but gives a connection to the next request at once, however old it is, without checking
+ * what has happened on it: if the server closes it meanwhile, the outcome of that creation is unknown.
  */
 export class CreationAgents {
   readonly http: http.Agent;
@@ -40,9 +37,8 @@ export class CreationAgents {
   }
 
   /**
-   * Before a creation, drops the kept connections that are too old or no longer as their last answers left them. First lets
-   * the event loop handle what this machine has already received: the current turn of the event loop may be past its I/O
-   * phase, hence two turns.
+   * Called before a creation: drops the kept connections that are too old, or no longer as their last answers left
+   * them. Two turns of the event loop let it handle what has arrived; the current turn may be past its I/O phase.
    */
   async destroyStale(): Promise<void> {
     if (this.freeSockets().length === 0) return;

@@ -47,7 +47,7 @@ export interface CreationControl extends RequestControl {
   readonly beginBefore?: number;
 }
 
-/** One operation. Its request is built for each attempt, since a token rotation may change the shop in between. */
+/** The request is built for each attempt, since a token rotation may change the shop in between. */
 interface Exchange<T> {
   readonly operation: ServiceOperation;
   readonly request: (shop: Shop) => Pick<TransportRequest, 'method' | 'url'> & { fields?: Record<string, string> };
@@ -57,21 +57,20 @@ interface Exchange<T> {
 
 type ReadList = (fields: Fields, timeZone: string) => PaymentList;
 
-/** A page of a list, and how the list goes on; see `nextPage`. */
+/** `next` is the result of `nextPage`. */
 interface ListPage extends PaymentList {
   readonly next: string | null | undefined;
 }
 
-/** Most pages of a list that are read: each is a request. */
+/** Each page is a request. */
 const MAX_PAGES = 20;
 
-/** Longest list of payments that is read: a longer one would hold up everything else. */
+/** Reading a longer list of payments would hold up everything else. */
 const MAX_LISTED = 5_000;
 
 /** The service's HTTP API (section 4). Knows nothing of storage or of Nest's server. */
 @Injectable()
 export class PaymentServiceClient implements OnApplicationShutdown {
-  /** The outcomes of this process's requests. */
   readonly contacts = new ServiceContacts();
   private readonly transport: Transport;
 
@@ -121,7 +120,7 @@ export class PaymentServiceClient implements OnApplicationShutdown {
   }
 
   /**
-   * The same for a check: returns the readable payments and the problems of the others.
+   * Like {@link listPayments}, but returns the readable payments and the problems of the others, for a check.
    * @param beginWithinMs how long after the start a further page may be requested. Default: a third of a check's lease
    */
   readPaymentList(
@@ -280,7 +279,7 @@ export class PaymentServiceClient implements OnApplicationShutdown {
     throw error;
   }
 
-  /** Only an understood answer counts: a service whose answers have changed is as useless as an unreachable one. */
+  /** Counts only understood answers: a service whose answers have changed is as useless as an unreachable one. */
   private noteAnswer<T>(shop: Shop, read: () => T): T {
     const note = (answered: boolean): void => this.contacts.note(shop.apiBaseUrl, answered, this.clock.now());
     try {
@@ -294,10 +293,7 @@ export class PaymentServiceClient implements OnApplicationShutdown {
   }
 }
 
-/**
- * Drops what an earlier page has already listed: a payment that comes while a list is read moves the last one of a page to
- * the next page.
- */
+/** A payment that arrives while a list is read moves the last payment of each page to the next page. */
 function dropRepeatedPages(pages: readonly (readonly ReportedPayment[])[]): readonly ReportedPayment[] {
   if (pages[0] && pages.length === 1) return pages[0];
   const earlier = new Set<string>();

@@ -53,8 +53,7 @@ export function errorOf(
   const { status, text } = answer;
   const messageKey = messageOf(shop, answer);
   const details = { shop: shop.name, operation, status, messageKey };
-  // The specification does not show the body's shape: the key may stand beside a sentence for people, which is then the
-  // message that was read.
+  // The specification does not show the body's shape: the message that was read may be a sentence beside the key.
   const beginning = text.slice(0, MAX_ERROR_TEXT);
   const says = (key: string): boolean => messageKey?.includes(key) === true || beginning.includes(`api:error.${key}`);
   if (status === 401) return new PaymentUnauthenticatedError(details);
@@ -100,7 +99,7 @@ function namesBill({ bill_id: billId }: Fields = {}): boolean {
   return billId !== undefined && billId !== null && billId !== '';
 }
 
-/** Reads `Retry-After`: whole seconds or an HTTP date. */
+/** Reads `Retry-After`, whole seconds or an HTTP date; returns milliseconds. */
 export function retryAfterMs(header: string | undefined, now: Date): number | undefined {
   if (header === undefined) return undefined;
   if (/^\d{1,9}$/.test(header)) return Number(header) * 1000;

@@ -1,4 +1,3 @@
-/** How the service has recently answered this process. */
 export interface ServiceContact {
   /** Host name of the service, with its port unless it is the default. */
   readonly host: string;
@@ -9,7 +8,7 @@ export interface ServiceContact {
   readonly failuresInARow: number;
 }
 
-/** Only this many hosts are remembered, the latest ones. */
+/** Beyond this number, the host that was contacted longest ago is forgotten. */
 const MAX_HOSTS = 100;
 
 /** Remembers the outcomes of requests, so that the health check needs no request of its own. */

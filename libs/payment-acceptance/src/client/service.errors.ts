@@ -21,8 +21,8 @@ export abstract class PaymentServiceError extends PaymentAcceptanceError impleme
   /** What the developer or the operator can do about it. */
   readonly advice: string;
   /**
-   * Whether a bill may have been created although the call failed with this error. `false` only if the service refused the
-   * request or the request provably never left this machine (section 7, documented; the rest assumed).
+   * Whether a bill may have been created although the call failed with this error. `false` only if the service refused
+   * the request or the request provably never left this machine (section 7, documented; the rest assumed).
    */
   readonly mayHaveCreatedBill: boolean = true;
 
@@ -47,8 +47,9 @@ export class PaymentUnauthenticatedError extends PaymentServiceError {
 }
 
 /**
- * 400 `api:error.too_many_payments` (sections 7 and 8.2, documented): the bill has more payments than a list can hold; or its
- * list exceeds the option `http.maxAnswerBytes`, 5,000 payments or 20 pages, or claims to continue but does not say where (assumed).
+ * 400 `api:error.too_many_payments` (sections 7 and 8.2, documented): the bill has more payments than a list can hold;
+ * or its list exceeds the option `http.maxAnswerBytes`, 5,000 payments or 20 pages, or claims to continue but does not
+ * say where (assumed).
  */
 export class PaymentTooManyPaymentsError extends PaymentServiceError {
   readonly code = 'too-many-payments';
@@ -99,8 +100,8 @@ export class PaymentRequestRefusedError extends PaymentServiceError {
   constructor(
     details: ServiceErrorDetails,
     /**
-     * Whether the answer says `success: false` or names an `api:error`. Any other 4xx may be that of a gateway in front of
-     * the service.
+     * Whether the answer says `success: false` or names an `api:error`. Any other 4xx may be that of a gateway in front
+     * of the service.
      */
     readonly isFromService: boolean,
   ) {

@@ -58,7 +58,7 @@ describe('what a failed request says of whether it left', () => {
   });
 
   describe('on a kept connection', () => {
-    /** Sends a creation, whose connection is kept, then another one; returns how the second one ends. */
+    /** Sends a creation, whose connection is kept, then another; returns how the second ends. */
     async function second(act: (kept: Socket) => void, atHandOver: boolean): Promise<TransportFailure | 'answered'> {
       let kept: Socket | undefined;
       const port = await serve((socket) => {

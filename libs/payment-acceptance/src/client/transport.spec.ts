@@ -38,7 +38,7 @@ describe('transport', () => {
       for (let answer = 0; answer < 3; answer += 1) {
         const { text, isCut } = await send();
         expect(isCut).toBe(true);
-        // One chunk more than fits, at most.
+        // At most one chunk more than the limit.
         expect(text.length).toBeLessThan(10_000 + 65_536);
       }
     });

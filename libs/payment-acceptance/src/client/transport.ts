@@ -34,7 +34,6 @@ export class TransportFailure extends Error {
   }
 }
 
-/** Node's `request`, or a wrapper of it. */
 type Request = (options: RequestOptions, onAnswer: (answer: IncomingMessage) => void) => ClientRequest;
 
 export interface TransportLimits {
@@ -59,7 +58,7 @@ export class Transport {
     now: () => number,
   ) {
     this.#ofCreations = new CreationAgents(now);
-    // The instance inherits what the host has set for all its axios requests, such as time limits, credentials and headers.
+    // The instance inherits what the host has set for all of axios, such as time limits, credentials and headers.
     for (const name of Object.keys(axios.defaults)) Reflect.deleteProperty(axios.defaults, name);
   }
 
@@ -87,8 +86,7 @@ export class Transport {
     };
     try {
       if (request.method === 'POST') await this.#ofCreations.destroyStale();
-      // Assume that the other side may have seen the request until our own `request` function says otherwise; a request that
-      // has been aborted by now is not sent.
+      // Assumed until our own `request` function says otherwise; a request that has been aborted by now is not sent.
       progress.hasLeft = !limit.signal.aborted;
       const answer = await this.axios.request<unknown>(config);
       const retryAfter: unknown = answer.headers['retry-after'];
@@ -161,8 +159,8 @@ export class Transport {
 }
 
 /**
- * Aborts a request at its timeout or when the caller does. Afterwards, releases the caller's signal, which may live as long
- * as the process; `AbortSignal.any` would not release it.
+ * Aborts a request at its timeout or when the caller does. Then releases the caller's signal, which may last as long as
+ * the process; `AbortSignal.any` would not release it.
  */
 class RequestLimit {
   exceeded = false;
@@ -193,9 +191,8 @@ class RequestLimit {
 }
 
 /**
- * Uncorks an established connection, which sends the request in one write. If the operating system already
- * knows that the connection has ended, it refuses that write as a whole, and nothing has left. Over TLS the refusal is
- * reported later and proves nothing.
+ * Uncorks an established connection, which sends the request in one write. If the operating system knows that the
+ * connection has ended, it refuses the whole write, and nothing has left; over TLS it reports that too late.
  */
 function writeFirst(socket: Socket, progress: { hasLeft: boolean }): void {
   if (socket.destroyed) return;
@@ -204,8 +201,8 @@ function writeFirst(socket: Socket, progress: { hasLeft: boolean }): void {
 }
 
 /**
- * `multipart/form-data` (RFC 7578), built as a whole, so that it leaves in one write. Nobody can guess the boundary, so no
- * value contains it; the boundary of Node's own `FormData` has only 36 random bits.
+ * `multipart/form-data` (RFC 7578), built as a whole, so that it leaves in one write. Nobody can guess the boundary, so
+ * no value contains it; the boundary of Node's own `FormData` has only 36 random bits.
  */
 function multipart(fields: Readonly<Record<string, string>>): { body: Buffer; type: string } {
   const boundary = `form-${randomBytes(24).toString('base64url')}`;

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 
 /**
- * The only source of time. Leases and schedules use the database's clock; `offsetMs` shifts that clock, too, so that a test
- * can let days pass without sleeping. Replace it with `overrideProvider(PaymentClock)`.
+ * The only source of time. Leases and schedules use the database's clock; `offsetMs` shifts that clock, too, so that a
+ * test can let days pass without sleeping. Replace it with `overrideProvider(PaymentClock)`.
  */
 @Injectable()
 export class PaymentClock {
@@ -36,8 +36,8 @@ export class ManualPaymentClock extends PaymentClock {
   }
 
   /**
-   * Simulates a step of the machine's clock, as by NTP or in a resumed virtual machine; the database's clock and durations
-   * are not affected.
+   * Simulates a step of the machine's clock, as by NTP or in a resumed virtual machine; the database's clock and
+   * durations are not affected.
    */
   step(ms: number): void {
     this.steppedMs += ms;

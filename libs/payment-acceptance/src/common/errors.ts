@@ -2,9 +2,10 @@ import { maskCards } from './redact.js';
 import { cleanLine } from './text.js';
 
 /**
- * Base class of the errors that this module throws on purpose, except those of handlers and receivers (`PaymentOrderNotFoundError`,
- * `PaymentNonRetryableError`, `UnreadablePaymentEventError`). Messages say what happened and what to do next. No error
- * contains a token, a digest or a full card number, and none has a foreign error as its `cause`.
+ * Base class of the errors that this module throws on purpose, except those of handlers and receivers
+ * (`PaymentOrderNotFoundError`, `PaymentNonRetryableError`, `UnreadablePaymentEventError`). Messages say what happened
+ * and what to do next. No error contains a token, a digest or a full card number, and none has a foreign error as its
+ * `cause`.
  */
 export abstract class PaymentAcceptanceError extends Error {
   /** Stable, machine-readable name of the error, for example `bill-mismatch`. */

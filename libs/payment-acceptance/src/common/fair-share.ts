@@ -1,6 +1,6 @@
 /**
- * Slots shared by several members. None holds more than half of them, so that a member whose work hangs leaves the rest to
- * the others, whenever they come. A member without others may take all.
+ * Slots shared by several members. None holds more than half of them while there are others, so that a member whose
+ * work hangs leaves the rest to the others, whenever they come.
  */
 export class FairShare {
   private readonly held = new Map<string, number>();
@@ -8,12 +8,10 @@ export class FairShare {
 
   constructor(readonly places: number) {}
 
-  /** How many slots are taken. */
   get taken(): number {
     return this.total;
   }
 
-  /** How many more slots a member may take. */
   remainingFor(member: string, members: number): number {
     const share = members > 1 ? Math.max(1, Math.floor(this.places / 2)) : this.places;
     return Math.max(0, Math.min(share - (this.held.get(member) ?? 0), this.places - this.total));

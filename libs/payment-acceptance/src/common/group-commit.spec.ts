@@ -7,7 +7,7 @@ import {
   type GroupCommitOptions,
 } from './group-commit.js';
 
-/** Notes each batch; an item is done as its text says. */
+/** Logs each batch; the text of an item says how it ends. */
 function setUp(more: Partial<GroupCommitOptions<string, string>> = {}) {
   const log: string[] = [];
   let gate = Promise.resolve();
@@ -71,7 +71,7 @@ describe('group commit', () => {
     const { all } = setUp();
     expect(ends(await all('a', 'poison', 'b'))).toEqual(['a alone', 'Error: poison', 'b alone']);
     expect(ends(await all('a', 'outage'))).toEqual(['RangeError: an outage', 'RangeError: an outage']);
-    // An only one is to blame itself.
+    // An item that is alone in its batch is itself to blame.
     expect(ends(await all('poison'))).toEqual(['TypeError: a batch with poison']);
     expect(ends(await all('c'))).toEqual(['c']);
   });

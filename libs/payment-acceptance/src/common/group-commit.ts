@@ -1,10 +1,8 @@
 import { AsyncResource } from 'node:async_hooks';
 import { TimeoutError, withTimeout } from './timeout.js';
 
-/** The outcome of one item of a batch. */
 export type ItemOutcome<R> = { readonly value: R } | { readonly error: unknown };
 
-/** Too many items wait, so this one was rejected. */
 export class GroupCommitFullError extends Error {
   override readonly name = 'GroupCommitFullError';
 }
@@ -12,7 +10,6 @@ export class GroupCommitFullError extends Error {
 export interface GroupCommitOptions<T, R> {
   /** Name of the async resource in which batches run: a batch takes over no item's trace or context. */
   readonly name: string;
-  /** Maximum items in one batch. */
   readonly maxBatch: number;
   /** Maximum items that wait; at most half as many may wait to be done alone. Default unlimited. */
   readonly maxWaiting?: number;
@@ -35,21 +32,20 @@ export interface GroupCommitOptions<T, R> {
 interface WaitingItem<T, R> {
   readonly item: T;
   readonly deadline: number;
-  /** Whether it still has no answer. */
+  /** Whether the item has no answer yet. */
   open: boolean;
   resolve(value: R): void;
   reject(error: unknown): void;
 }
 
 /**
- * Group commit: items that arrive in the same turn of the event loop, or while a batch is in flight, form the next batch, in
- * order of arrival. Each item is answered after its own commit, or when it times out, even if its work still goes on. An
- * item that arrives alone waits for no other.
+ * Items that arrive in the same turn of the event loop, or while a batch is in flight, form the next batch, in order of
+ * arrival. An item is answered after its own commit, or when it times out, even if its work still goes on.
  */
 export class GroupCommit<T, R> {
   /**
-   * In order of deadline; answered items are removed now and then. Not a `Set`, since a `Set` that changes constantly leaves
-   * behind a chain of old tables, which keeps items in memory until a full garbage collection.
+   * In order of deadline; answered items are removed now and then. Not a `Set`: a `Set` that changes constantly leaves
+   * a chain of old tables behind, which keeps items in memory until a full garbage collection.
    */
   private waiting: WaitingItem<T, R>[] = [];
   private open = 0;
@@ -74,10 +70,7 @@ export class GroupCommit<T, R> {
     this.maxWaitMs = options.maxWaitMs ?? Infinity;
   }
 
-  /**
-   * Resolves with the item's result.
-   * @throws GroupCommitFullError, GroupCommitTimeoutError, or what the work throws
-   */
+  /** @throws GroupCommitFullError, GroupCommitTimeoutError, or what the work throws */
   add(item: T): Promise<R> {
     if (this.work.isBlocked) return Promise.reject(GroupCommitTimeoutError.blocked());
     if (this.open >= this.maxWaiting) {
@@ -103,7 +96,7 @@ export class GroupCommit<T, R> {
     return !this.timer && this.maxWaitMs !== Infinity;
   }
 
-  /** Collects everything that the event loop has already read: a batch of the first item alone would delay the others. */
+  /** Waits for what the event loop has already read: a batch of the first item alone would delay the others. */
   private start(): void {
     if (this.needsTimer()) this.timer = setTimeout(() => this.expire(), this.maxWaitMs);
     if (this.batchRuns) return;
@@ -141,7 +134,7 @@ export class GroupCommit<T, R> {
       // Answer once the next batch is on its way, so that the database works while the answers are written.
       setImmediate(() => batch.forEach((entry, index) => this.answer(entry, ends[index])));
     } catch (error) {
-      // Not in this turn of the event loop: if the pool rejects at once and callers retry at once, nothing else would run.
+      // Not in this turn: if the pool rejects at once and callers retry at once, nothing else would run.
       setImmediate(() => this.fail(batch, error));
     }
   }
@@ -210,7 +203,6 @@ export class GroupCommit<T, R> {
     this.timer = undefined;
   }
 
-  /** Rejects items whose deadline has passed. What is in flight for them goes on, and may still commit. */
   private expire(): void {
     this.timer = undefined;
     for (const entry of this.waiting) {
@@ -244,19 +236,15 @@ export class GroupCommitTimeoutError extends TimeoutError {
   }
 }
 
-/**
- * How much work that timed out may still be in flight. Each piece holds a resource such as a connection, so beyond that
- * nothing new may start.
- */
+/** Nothing new starts beyond this many timed-out pieces in flight: each holds a resource, such as a connection. */
 const MAX_OVERDUE = 1;
 
-/** Work under a time limit. Work that exceeds it is not awaited any longer, but counted until it ends. */
+/** Work that exceeds its time limit is no longer awaited, but is counted until it ends. */
 class TimeLimitedWork {
   private overdue = 0;
 
   constructor(private readonly timeoutMs: number) {}
 
-  /** Whether too much work has timed out and is still in flight. */
   get isBlocked(): boolean {
     return this.overdue > MAX_OVERDUE;
   }

@@ -1,6 +1,6 @@
 /**
- * Counts work in flight, and says when there is none. A count rather than a `Set`: a `Set` that changes constantly leaves
- * behind a chain of old tables, which keeps ended work in memory until a full garbage collection.
+ * Counts work in flight. A count rather than a `Set`: a `Set` that changes constantly leaves a chain of old tables
+ * behind, which keeps ended work in memory until a full garbage collection.
  */
 export class InFlight {
   private count = 0;
@@ -10,7 +10,6 @@ export class InFlight {
     return this.count;
   }
 
-  /** Counts the work until it settles; settles like it. */
   async track<R>(work: Promise<R>): Promise<R> {
     this.count += 1;
     try {

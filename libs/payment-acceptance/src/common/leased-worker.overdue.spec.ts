@@ -72,7 +72,7 @@ describe('a worker whose polls or items do not end', () => {
       worker.start();
       await jest.advanceTimersByTimeAsync(3_600_000);
       expect([answers.length, logged.mock.calls.length, worker.state(60_000)]).toEqual([2, 1, 'stalled']);
-      // Only the end of the overdue one makes room for another.
+      // Only the end of the overdue poll makes room for another.
       answers[0]!();
       await turn();
       expect(worker.state(60_000)).toBe('running');

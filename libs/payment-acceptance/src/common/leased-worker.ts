@@ -11,23 +11,19 @@ export interface LeasedWork<T> {
   maintain?(): Promise<void>;
   /** Leases at most `limit` items to this instance, and commits before any of them starts. */
   claim(limit: number): Promise<ClaimResult<T>>;
-  /**
-   * Processes one item. Records expected failures itself; what it throws is unexpected. Resolves with whether it may have
-   * left work that is due, now or later: if so, the worker polls again.
-   */
+  /** Records expected failures itself. Resolves with whether work may be due, now or later: if so, the worker polls. */
   process(item: T, stopping: AbortSignal): Promise<boolean>;
-  /** The fields of a log line about the item. */
   fieldsOf(item: T): LogFields;
 }
 
 export interface ClaimResult<T> {
   readonly items: readonly T[];
   /**
-   * After a claim smaller than the limit: in how many milliseconds more items may be due, if known. The worker polls after
+   * Milliseconds until more items may be due, if known, after a claim smaller than the limit. The worker polls after
    * `pollMs` at the latest, since other instances create work, too.
    */
   readonly nextMs: number | null;
-  /** Whether more items may be due now, although the claim was smaller than the limit: set it if the claim has a limit of its own. */
+  /** Whether more items may be due now although the claim, which has a limit of its own, was smaller than the limit. */
   readonly mayBeMore?: boolean;
   /** Whether items may be due that the claim had no place for: the worker polls again when an item in flight ends. */
   readonly isFull?: boolean;
@@ -51,7 +47,7 @@ const MIN_PAUSE_MS = 10;
 /** Shortest pause between two polls while work is in flight, so that under load one claim serves several wake-ups. */
 const BATCHING_DELAY_MS = 5;
 
-/** Timeout of a poll, which may never end on a connection whose other side is gone. The next one then starts beside it. */
+/** Timeout of a poll, which may never end on a dead connection; the next poll then starts beside it. */
 const POLL_TIMEOUT_MS = 60_000;
 
 /** How long `stop` waits for items beyond `shutdownTimeoutMs`, so that they can end and record their outcome. */
@@ -64,14 +60,12 @@ export class LeasedWorker<T> {
   /** The context in which adopted items begin: the caller's context may belong to a transaction of the host. */
   private readonly context = new AsyncResource('LeasedWorker');
   private loop: Promise<void> | undefined;
-  /** When the last poll started. */
   private pollStartedAt = -Infinity;
   /** When a poll last succeeded. */
   private pollEndedAt = 0;
   private isOneOverdue = false;
   /** Whether the last poll may have left due items, for lack of places or because it failed. */
   private isFull = false;
-  /** How many items have ended. */
   private ends = 0;
   private signalled = false;
   private wakeTimer: NodeJS.Timeout | undefined;
@@ -96,7 +90,7 @@ export class LeasedWorker<T> {
     this.loop ??= this.run();
   }
 
-  /** `stalled` if no poll has succeeded for `silenceMs` beyond `pollMs`, for example because a query hangs or the disk is full. */
+  /** `stalled` if no poll has succeeded for `silenceMs` beyond `pollMs`, as when a query hangs. */
   state(silenceMs: number): WorkerState {
     if (!this.loop) return 'not-started';
     if (this.stopping.signal.aborted) return 'stopped';
@@ -110,15 +104,13 @@ export class LeasedWorker<T> {
     else this.wakeTimer ??= setTimeout(() => this.pollNow(), BATCHING_DELAY_MS - sinceMs);
   }
 
-  /** Whether it takes items that were claimed elsewhere: it runs, and nothing that is due waits for a place. */
+  /** Whether the worker takes items that were claimed elsewhere: it runs, and no due item waits for a place. */
   get hasRoom(): boolean {
     const isRunning = this.loop !== undefined && !this.stopping.signal.aborted;
     return isRunning && !this.isFull && this.inFlight.size < this.options.concurrency;
   }
 
-  /**
-   * Starts an item that was claimed elsewhere. Resolves at once, or, if the worker is stopping, once the item is released.
-   */
+  /** Starts an item claimed elsewhere. Resolves at once, or, if the worker is stopping, when the item is released. */
   async adopt(item: T): Promise<void> {
     const running = this.context.runInAsyncScope(() => this.begin(item));
     if (this.stopping.signal.aborted) await running;
@@ -138,9 +130,8 @@ export class LeasedWorker<T> {
   }
 
   /**
-   * Claims nothing more, aborts items in flight, and resolves once they have ended or their time is over: an exhausted pool
-   * or a hanging query must not block a shutdown. Items that a late poll still leases are released; if even that fails,
-   * their leases expire.
+   * Aborts items in flight, and resolves once they have ended or their time is over: an exhausted pool or a hanging
+   * query must not block a shutdown. Items that a late poll still leases are released, or else their leases expire.
    */
   async stop(): Promise<void> {
     this.stopping.abort();
@@ -204,7 +195,6 @@ export class LeasedWorker<T> {
     return this.work.claim(limit);
   }
 
-  /** Claims items and starts them; `undefined` if the claim failed. */
   private async claim(limit: number): Promise<ClaimResult<T> | undefined> {
     try {
       const polling = this.claimed(limit).then((claimed) => {
@@ -225,8 +215,8 @@ export class LeasedWorker<T> {
   }
 
   /**
-   * Abandons a poll that does not end: only one at a time, since several would exhaust the pool. If the poll ends after all,
-   * its items are started, since they are leased to this instance.
+   * Abandons a poll that does not end, but only one at a time, since several would exhaust the pool. If the poll ends
+   * after all, its items are started, since they are leased to this instance.
    */
   private async pollWithTimeout(polling: Promise<ClaimResult<T>>): Promise<ClaimResult<T>> {
     try {

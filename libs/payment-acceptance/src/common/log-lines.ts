@@ -1,4 +1,3 @@
-/** The levels of Nest's logger that are used. */
 export type LogLevel = 'debug' | 'log' | 'warn' | 'error';
 
 /**
@@ -80,5 +79,4 @@ export const LOG_LEVELS = {
   'telemetry-failed': 'warn',
 } as const satisfies Readonly<Record<string, LogLevel>>;
 
-/** Stable name of a kind of log line. */
 export type LogCode = keyof typeof LOG_LEVELS;

@@ -1,6 +1,5 @@
 /**
- * Caches a function of a string. Beyond `maxEntries` strings, further ones are computed each time, so that the memory stays
- * limited.
+ * Caches a function of a string. Results beyond `maxEntries` strings are not cached, so that the memory stays limited.
  */
 export function memoize<T extends object | string>(
   make: (text: string) => T,

@@ -14,7 +14,7 @@ describe('payment logger', () => {
     jest.restoreAllMocks();
   });
 
-  /** What Nest's logger is given. */
+  /** Returns what Nest's logger is given. */
   function written(code: LogCode, message: string, fields?: LogFields): Written {
     const lines: unknown[][] = [];
     const level = LOG_LEVELS[code];

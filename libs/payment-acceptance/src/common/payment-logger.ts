@@ -4,13 +4,12 @@ import { LOG_LEVELS, type LogCode } from './log-lines.js';
 import { maskCards } from './redact.js';
 import { shownText } from './text.js';
 
-/** The structured fields of a log line, for machines; its text says the same to people. Ids and kinds, never a secret. */
+/** The structured fields of a log line: ids and kinds that its text also contains, never a secret. */
 export interface LogFields {
   readonly shop?: string;
   readonly orderId?: string;
   /** The service's `bill_id`. */
   readonly billId?: string | null;
-  /** Id of our bill. */
   readonly intentId?: string;
   /** The claim's token: the same for every line about one check. */
   readonly check?: string;
@@ -22,7 +21,6 @@ export interface LogFields {
   readonly attempt?: number;
   /** Pause before the retry, in milliseconds. */
   readonly againInMs?: number;
-  /** Code of the error. */
   readonly error?: string;
   /** Which of the `DroppedCounts` has grown. */
   readonly dropped?: string;
@@ -47,9 +45,8 @@ const ID_FIELDS: ReadonlySet<string> = new Set<keyof LogFields>([
 ]);
 
 /**
- * What is handed to Nest's logger: an object for loggers that write fields, and one readable line for those that write text.
- * As the only argument, and with these properties, it is understood by the `ConsoleLogger` of NestJS 11 and 12 (as JSON:
- * `message`), by nestjs-pino (which takes `msg` as its message) and by nest-winston (which takes `message`).
+ * The only argument passed to Nest's logger. As text it is one readable line; its message is read from `message` by the
+ * `ConsoleLogger` of NestJS 11 and 12 (as JSON) and nest-winston, and from `msg` by nestjs-pino.
  */
 class LogLineRecord {
   readonly code: LogCode;
@@ -61,7 +58,7 @@ class LogLineRecord {
     Object.assign(this, shownFields(fields));
   }
 
-  /** The text, for loggers that expect it by this name. Not enumerable, so that it is not written twice. */
+  /** For loggers that expect the text by this name. Not enumerable, so that it is not written twice. */
   get message(): string {
     return this.msg;
   }
@@ -78,10 +75,7 @@ class LogLineRecord {
   }
 }
 
-/**
- * Nest's `Logger` for lines that have a code. Control characters are replaced, since outsiders may choose parts of a line,
- * such as an order id.
- */
+/** Replaces control characters, since outsiders may choose parts of a line, such as an order id. */
 export class PaymentLogger {
   private readonly logger: Logger;
 

@@ -7,15 +7,14 @@ const ROWS_OF_ACTION = 20;
 /** Few enough that reading them keeps neither the event loop nor the database busy for long. */
 export const READ_AT_ONCE = 4 * ROWS_OF_ACTION;
 
-/** The rows in pieces, each for a statement. */
 export function inPieces<T>(rows: readonly T[], size = ROWS_OF_STATEMENT): T[][] {
   const count = Math.ceil(rows.length / size);
   return Array.from({ length: count }, (_, piece) => rows.slice(piece * size, (piece + 1) * size));
 }
 
 /**
- * The rows of an operator's action, in pieces. @param reads run one after the other; each gives the next {@link
- * READ_AT_ONCE} after a row
+ * Reads the rows of an operator's action in pieces.
+ * @param reads run one after the other; each returns the next {@link READ_AT_ONCE} rows after a given row
  */
 export async function* readPieces<T>(
   ...reads: ((after: T | undefined) => Promise<readonly T[]>)[]

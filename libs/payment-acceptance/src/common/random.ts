@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 
-/** The only source of randomness: intent ids, lease tokens, jitter. Replace it with `overrideProvider(PaymentRandom)`. */
+/**
+ * The only source of randomness: intent ids, lease tokens, jitter. Replace it with `overrideProvider(PaymentRandom)`.
+ */
 @Injectable()
 export class PaymentRandom {
   /** A random (version 4) UUID from a cryptographic source. */

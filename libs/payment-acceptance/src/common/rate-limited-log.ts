@@ -9,9 +9,8 @@ interface KindState {
 }
 
 /**
- * A rate-limited log, for lines that outsiders can provoke at will or that an outage would repeat for every request: writes
- * the first line of each kind, then at most one per pause. A line's field `suppressed` says how many were left out before
- * it.
+ * For lines that outsiders can provoke at will, or that an outage would repeat for every request: writes the first line
+ * of each kind, then at most one per pause. Its field `suppressed` says how many were left out before it.
  */
 export class RateLimitedLog {
   private readonly kinds = new Map<string, KindState>();

@@ -14,7 +14,7 @@ test.each(['12345678-', '1----', '0-', '1%20%20%20', '4111 ', '2026-01-', '1-', 
     const text = part.repeat(Math.ceil(100_000 / part.length));
     const began = performance.now();
     maskCards(text);
-    // A pattern that looks ahead to the end from every place takes many seconds.
+    // A pattern that looks ahead to the end of the text from every position takes many seconds.
     expect(performance.now() - began).toBeLessThan(3_500);
   },
 );

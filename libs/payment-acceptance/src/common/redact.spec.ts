@@ -56,7 +56,7 @@ describe('maskCards', () => {
     expect(maskCards(text)).toBe(text);
   });
 
-  // Each would pass for a card number where less of it were a date.
+  // Each would count as a card number if less of it counted as a date.
   test.each([
     '2026-11-21 1006', '2026-11-21 12:04', '2026-11-21 12:00:04', '2026-01-21 12:00:06', 'on 2026-11-21 12:00:04',
     '2026-11-21 12:04 10000000', '2026-11-21 12:00:00.123456 100007',
@@ -137,7 +137,7 @@ describe('redactFields', () => {
   });
 
   describe('what is too long as a whole', () => {
-    /** Six characters of JSON each. */
+    /** Each character takes six in JSON. */
     const escaped = (count: number) => '\u0001'.repeat(count);
 
     test('begins beyond 16,384 characters of JSON', () => {

@@ -14,9 +14,8 @@ interface Budget {
 }
 
 /**
- * The fields of a callback as they are stored: without the digest, card numbers masked, limited in size, since anybody can
- * send anything. The result is plain JSON that every database accepts. What is too long is cut off before it is looked at,
- * so that nobody can make this take long.
+ * The fields of a callback as they are stored: without the digest, with card numbers masked, limited in size, as plain
+ * JSON that every database accepts. Anybody can send anything, so what is too long is cut off before it is read.
  */
 export function redactFields(body: object): object {
   const budget: Budget = { remaining: MAX_JSON };
@@ -59,10 +58,10 @@ function maskNumber(value: number | boolean | null): unknown {
   return digits.length >= 12 ? maskDigits(digits) : value;
 }
 
-/** How many characters a card number may have: each of its digits with the separators before it. */
+/** How many characters a card number may have: 19 digits, each after up to three separators of up to three (`%20`). */
 const MAX_CARD_TEXT_LENGTH = 19 * 10;
 
-/** Masked before it is cut, so that no card number is cut in two. */
+/** Masks before it cuts, so that no card number is cut in two. */
 function cleanText(text: string, limit: number): string {
   return databaseText(maskCards(databaseText(text.slice(0, limit + MAX_CARD_TEXT_LENGTH))).slice(0, limit));
 }
@@ -71,14 +70,13 @@ function cleanText(text: string, limit: number): string {
 const NO_CARD =
   /((?<!\d)(?:19|20)\d\d[-./](?:0[1-9]|1[0-2])[-./][0-3]\d(?:[ T][0-2]\d:[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?)?(?!\d)|\b(?=[\da-f]{8}-)(?=[\d-]{0,35}[a-f])[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}\b)/i;
 
-/** How many separators may stand between two digits of a number. */
 const MAX_SEPARATORS = 3;
 const LETTER_OR_NUMBER_PATTERN = /[\p{L}\p{N}]/u;
 
 /**
- * Masks everything that looks like a card number: 12 to 19 digits with a valid check digit, and between any two digits up to
- * three characters that are neither letters nor digits. Other digits may be adjacent (`7 4111 1111 1111 1111`). Dates and
- * UUIDs stay. Digits may be of any script or width, and written as HTML entities.
+ * Masks everything that looks like a card number: 12 to 19 digits with a valid check digit, and between any two digits
+ * up to three characters that are neither letters nor digits. Other digits may be adjacent (`7 4111 1111 1111 1111`).
+ * Dates and UUIDs stay. Digits may be of any script or width, and written as HTML entities.
  */
 export function maskCards(text: string): string {
   const digitsText = plainDigits(text);
@@ -92,7 +90,7 @@ export function maskCards(text: string): string {
 /** An HTML entity: numeric, or the name of a blank or a dash that may stand between digits. */
 const ENTITY_PATTERN = /&(?:#(\d{1,7})|#x([\da-f]{1,6})|(nbsp|ensp|emsp|thinsp|shy|zwn?j|ndash|mdash|hyphen|minus));/gi;
 
-/** The text in which to look for card numbers: with HTML entities decoded, and ASCII digits in place of all others. */
+/** Decodes HTML entities and replaces all other digits with ASCII digits, to look for card numbers. */
 function plainDigits(text: string): string {
   const decoded = text.includes('&') ? text.replace(ENTITY_PATTERN, decodeEntity) : text;
   return /^[\0-\x7f]*$/.test(decoded) ? decoded : decoded.replace(/[^\P{N}0-9]/gu, (number) => plainNumber(number));
@@ -107,9 +105,7 @@ function decodeEntity(_whole: string, decimal?: string, hexadecimal?: string): s
 /** A number of any script or form in ASCII digits, if it has a decimal value. */
 const plainNumber = memoize((number) => number.normalize('NFKC').replace(/[^\P{Nd}0-9]/gu, asciiDigit), 1_000);
 
-/**
- * The decimal digits of each script follow one another, from 0 to 9, and no other script's digits stand right before them.
- */
+/** Relies on Unicode: the ten digits of each script are adjacent, and no other script's digits precede them. */
 function asciiDigit(digit: string): string {
   const code = digit.codePointAt(0) ?? 0;
   let value = 0;
@@ -117,7 +113,7 @@ function asciiDigit(digit: string): string {
   return String(value);
 }
 
-/** Whether the text has enough digits for a card number. Most do not, and need no closer look. */
+/** Whether the text has enough digits for a card number; most texts do not, and need no closer look. */
 function hasDigitsOfCard(text: string): boolean {
   let digits = 0;
   for (let index = 0; index < text.length && digits < 12; index += 1) if (isDigit(text.charCodeAt(index))) digits += 1;
@@ -128,7 +124,6 @@ function isDigit(code: number): boolean {
   return code >= 48 && code <= 57;
 }
 
-/** Digits that follow one another immediately. */
 interface DigitGroup {
   readonly start: number;
   readonly end: number;
@@ -154,7 +149,6 @@ function groupsOf(text: string): DigitGroup[] {
   return groups;
 }
 
-/** The length of the separator at this place; 0 if there is none. */
 function separatorLength(text: string, index: number): number {
   const code = text.charCodeAt(index);
   if (code < 128) return /[a-z]/i.test(text.charAt(index)) ? 0 : text.startsWith('%20', index) ? 3 : 1;
@@ -183,8 +177,8 @@ function maskDigits(digits: string): string {
 }
 
 /**
- * The end of the longest card number (by the Luhn algorithm) that consists of whole groups, from group `first` on: the index
- * after its last group. `undefined` if there is none.
+ * The index after the last group of the longest card number (by the Luhn algorithm) that consists of whole groups, from
+ * group `first` on; `undefined` if there is none.
  */
 function endOfCard(text: string, groups: readonly DigitGroup[], first: number): number | undefined {
   let end: number | undefined;

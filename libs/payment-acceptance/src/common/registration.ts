@@ -6,7 +6,7 @@ export const REGISTRATION = 'nestjs-payment-acceptance/registration';
 let registrations = 0;
 
 /**
- * Distinguishes registrations of a module where Nest compares their contents (`moduleIdGeneratorAlgorithm: 'deep-hash'`):
+ * Distinguishes registrations of a module if Nest compares their contents (`moduleIdGeneratorAlgorithm: 'deep-hash'`):
  * our options are in closures, which all look alike.
  */
 export function registration(): ValueProvider {

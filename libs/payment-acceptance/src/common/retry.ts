@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Exponential backoff with full jitter: each pause is random between 0 and a ceiling, which starts at `baseMs` and doubles
- * up to `capMs`. A pause that the other side asked for is respected, unless it is longer than `capMs`: then the error is
- * thrown at once, since a caller is waiting.
+ * Exponential backoff with full jitter: each pause is random between 0 and a ceiling, which starts at `baseMs` and
+ * doubles up to `capMs`. A pause that the other side asked for is respected, unless it is longer than `capMs`: then the
+ * error is thrown at once, since a caller is waiting.
  */
 export interface RetryPolicy {
   readonly attempts: number;
@@ -36,7 +36,7 @@ export async function retry<T>(
   }
 }
 
-/** Exponential backoff with equal jitter: a pause between one half and the whole of a ceiling that doubles up to a cap. */
+/** Exponential backoff with equal jitter: half to all of a ceiling that doubles up to a cap. */
 export function backoff(failures: number, baseMs: number, capMs: number, fraction: number): number {
   const ceiling = Math.min(capMs, baseMs * 2 ** Math.min(failures, 30));
   return Math.round(ceiling * (0.5 + fraction / 2));

@@ -27,8 +27,8 @@ export class Secret {
 }
 
 /**
- * Hides the secrets of an object behind accessors: they can be read, set and spread as before, but JSON and `util.inspect`
- * do not show them. Returns the same object.
+ * Hides the secrets of an object behind accessors: they can be read, set and spread as before, but JSON and
+ * `util.inspect` do not show them. Returns the same object.
  */
 export function conceal<T extends object>(options: T, ...secrets: (keyof T)[]): T {
   for (const name of secrets) {

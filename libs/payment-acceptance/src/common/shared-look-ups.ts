@@ -3,8 +3,8 @@ import { GroupCommit } from './group-commit.js';
 const MAX_BATCH = 500;
 
 /**
- * Look-ups by ids that anybody can send. Those that arrive together share a statement, so that any number of them holds one
- * connection.
+ * For look-ups by ids that anybody can send: those that arrive together share a statement, so any number of them holds
+ * one connection.
  * @param name of the async resource in which they run
  * @param timeoutMs timeout of a statement, in milliseconds
  */

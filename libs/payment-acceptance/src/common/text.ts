@@ -1,6 +1,6 @@
 /**
- * Characters that a terminal or log viewer interprets rather than shows: control characters, including C1 (a one-character
- * CSI), and those that reverse the text direction, which could make a line read differently from what it says.
+ * Control characters, including C1 (a one-character CSI), and those that reverse the text direction: a terminal or log
+ * viewer interprets them, so a line could read differently from what it says.
  */
 export const NON_PRINTING_PATTERN = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 const BLANK_PATTERN = new RegExp(`[\\s${NON_PRINTING_PATTERN.source.slice(1)}+`, 'gu');

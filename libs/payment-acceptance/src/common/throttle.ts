@@ -1,6 +1,5 @@
 import type { PaymentClock } from './clock.js';
 
-/** Lets work through the first time, and then again after each pause. */
 export class Throttle {
   private lastAt = -Infinity;
 

@@ -1,4 +1,3 @@
-/** Work did not end in time. */
 export class TimeoutError extends Error {
   override readonly name: string = 'TimeoutError';
 }

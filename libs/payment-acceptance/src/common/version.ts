@@ -1,2 +1,2 @@
-/** Version of this package. A release changes it with `package.json`. */
+/** A release changes it with `package.json`. */
 export const VERSION = '0.1.0';

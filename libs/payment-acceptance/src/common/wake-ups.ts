@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 /** Why to wake up: `hint`, a callback requests a check of its bill; `event`, a settlement created deliveries. */
 export type WakeUp = 'hint' | 'event';
 
-/** A callback, and the bill that it names, by the service's id, by ours, or by both. */
+/** A callback, and the bill that it names: by the service's id, by ours, or by both. */
 export interface HintedBill {
   readonly id: string;
   readonly shop: string;
@@ -13,10 +13,7 @@ export interface HintedBill {
 
 type Listener = (wakeUp: WakeUp, bill?: HintedBill) => void;
 
-/**
- * Announces work within this instance, so that it need not wait for the next poll. A listener forwards it to the other
- * instances.
- */
+/** Announces work within this instance, so that it need not wait for the next poll. */
 @Injectable()
 export class WakeUps {
   private readonly listeners: Listener[] = [];

@@ -1,9 +1,6 @@
 const MAX_ADDRESS_LENGTH = 2_048;
 
-/**
- * An http or https URL as a browser parses it: ASCII without white space or line breaks, safe in any header; `null` for
- * anything else.
- */
+/** An http or https URL as a browser parses it: ASCII without white space, safe in any header; `null` for others. */
 export function webAddress(value: unknown): string | null {
   if (typeof value !== 'string' || value.length > MAX_ADDRESS_LENGTH || !URL.canParse(value)) return null;
   const { protocol, href } = new URL(value);
@@ -11,8 +8,8 @@ export function webAddress(value: unknown): string | null {
 }
 
 /**
- * The URL of a payment page, entered by a person. In production only https: the payer enters card data there, and unlike
- * the service's own answer, nothing but that person vouches for it.
+ * The URL of a payment page, entered by a person. In production only https: the payer enters card data there, and
+ * unlike the service's own answer, nothing but that person vouches for it.
  */
 export function statedPageAddress(value: unknown, production: boolean): string | null {
   const href = webAddress(value);

@@ -7,8 +7,7 @@ export const DEFAULT_CONSTANTS = {
     /** How long a shop's settings are cached. */
     cacheMs: 30 * SECOND,
     /**
-     * Minimum pause between two look-ups of one shop, or of the list, caused by a refused token, a wrong digest or an
-     * unknown name.
+     * Minimum pause between look-ups of a shop, or of the list, after a refused token, wrong digest or unknown name.
      */
     refreshGapMs: 5 * SECOND,
     /** How long one call of the resolver may take. */
@@ -38,8 +37,8 @@ export const DEFAULT_CONSTANTS = {
   },
   callbacks: {
     /**
-     * Maximum postbacks of each shop that name an unknown bill and wait for it, for 30 days; further ones get a 503. While more than
-     * half of the places are taken, they wait only until the service says that it does not know their bill.
+     * Maximum postbacks of each shop that wait, for 30 days, for an unknown bill; further ones get a 503. While more
+     * than half of the places are taken, they wait only until the service says that it does not know the bill.
      */
     maxUnmatched: 20_000,
     /**
@@ -49,7 +48,7 @@ export const DEFAULT_CONSTANTS = {
     maxPerBill: 100,
     /** How long storing a callback may take before it is answered 503. */
     storeTimeoutMs: 10 * SECOND,
-    /** Maximum callbacks of this instance that wait to be stored; each takes a few kilobytes, at most 20. Further ones get a 503. */
+    /** Maximum callbacks of this instance waiting to be stored, up to 20 kilobytes each; further ones get a 503. */
     maxQueued: 5_000,
     /** How many result pages of this instance wait at the same time at most; further ones are shown immediately. */
     maxWaitingResults: 200,
@@ -77,5 +76,4 @@ export type Constants = { readonly [G in keyof typeof DEFAULT_CONSTANTS]: Readon
 /** The key under which tests of this project give other constants, beside the options. */
 export const CONSTANTS = Symbol.for('nestjs-payment-acceptance/constants');
 
-/** What is given under {@link CONSTANTS}. */
 export type ConstantOverrides = { readonly [G in keyof Constants]?: Partial<Constants[G]> };

@@ -11,13 +11,14 @@ const PREFIX = 'PAYMENT_ACCEPTANCE_';
 /**
  * Reads the options from environment variables.
  *
- * One shop, named `main`: `PAYMENT_ACCEPTANCE_API_BASE_URL`, `PAYMENT_ACCEPTANCE_API_TOKEN`, `PAYMENT_ACCEPTANCE_SHOP_ID`.
- * Several: `PAYMENT_ACCEPTANCE_SHOPS=main,eu`, then `PAYMENT_ACCEPTANCE_EU_API_TOKEN` and so on (`-` becomes `_`). An
- * option that a shop does not set falls back to the variable without the shop's name, except for tokens.
+ * One shop, named `main`: `PAYMENT_ACCEPTANCE_API_BASE_URL`, `PAYMENT_ACCEPTANCE_API_TOKEN`,
+ * `PAYMENT_ACCEPTANCE_SHOP_ID`. Several: `PAYMENT_ACCEPTANCE_SHOPS=main,eu`, then `PAYMENT_ACCEPTANCE_EU_API_TOKEN` and
+ * so on (`-` becomes `_`). An option that a shop does not set falls back to the variable without the shop's name,
+ * except for tokens.
  *
- * Every option of a shop has a variable, for example `TIME_ZONE` or `PREVIOUS_API_TOKENS` (comma-separated). So does every
- * option of the module that is in no group and is a text, a number, or `true` or `false` (also `1` or `0`), for example
- * `PAYMENT_ACCEPTANCE_PUBLIC_URL`.
+ * Every option of a shop has a variable, for example `TIME_ZONE` or `PREVIOUS_API_TOKENS` (comma-separated). So does
+ * every option of the module that is in no group and is a text, a number, or `true` or `false` (also `1` or `0`), for
+ * example `PAYMENT_ACCEPTANCE_PUBLIC_URL`.
  *
  * @throws PaymentConfigurationError naming every variable that is missing or cannot be read.
  */

@@ -1,6 +1,5 @@
 import type { ModuleMetadata } from '@nestjs/common';
 
-/** Token of {@link PaymentAcceptanceExtras.role}. */
 export const PAYMENT_ROLE = Symbol.for('nestjs-payment-acceptance/role');
 
 /**

@@ -1,9 +1,5 @@
 import type { DecimalAmount } from '../domain/money.js';
 
-/*
- * The functions that a host can pass as options, with their parameters and results.
- */
-
 /** What the payer is told after the redirect: the stored state, never what the redirect claims. */
 export interface PaymentResult {
   readonly shop: string;

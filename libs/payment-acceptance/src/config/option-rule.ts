@@ -1,14 +1,10 @@
-/** Context of an option's check. */
 export interface OptionContext {
   readonly production: boolean;
   /** Whether the shop may use a sandbox even in production. */
   readonly allowSandbox?: boolean;
 }
 
-/**
- * What an option accepts. Its meaning is stated only in the docstring of its interface; `npm run docs` combines both into one
- * table row.
- */
+/** What an option accepts. Its meaning is in its docstring; `npm run docs` combines both into one table row. */
 export interface OptionRule<T> {
   /** The accepted values in words, for errors and docs, e.g. `a whole number of milliseconds from 1 to 10000`. */
   readonly takes?: string;

@@ -170,7 +170,6 @@ export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
   autoStart: flag(true),
 };
 
-/** Splits a comma-separated list and drops empty items. */
 export function itemsOf(variable: string): string[] {
   return variable.split(',').flatMap((item) => item.trim() || []);
 }

@@ -1,14 +1,13 @@
 import { isRecord } from '../common/objects.js';
 import type { OptionContext, OptionGroup, OptionRule, OptionRules } from './option-rule.js';
 
-/** Where the options are, and where to report problems with them. */
 export interface OptionPlace extends OptionContext {
   /** For example `shops.main`; empty for the module's own options. */
   readonly path: string;
   readonly problems: string[];
 }
 
-/** Reads the options, with the default in place of each that is missing or invalid. */
+/** Puts the default in place of each option that is missing or invalid. */
 export function readOptions<T>(
   rules: OptionRules<T>,
   options: Readonly<Record<string, unknown>>,
@@ -29,9 +28,7 @@ export function readOptions<T>(
 
 type ProblemContext = Pick<OptionPlace, 'path' | 'problems'>;
 
-/**
- * Reads a property of an object that the host has given. A getter may throw, and the message of its error may hold a secret.
- */
+/** Reads a property of the host's object. A getter may throw, and the message of its error may hold a secret. */
 export function valueOf(
   object: Readonly<Record<PropertyKey, unknown>>,
   name: PropertyKey,

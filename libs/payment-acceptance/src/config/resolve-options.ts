@@ -12,10 +12,7 @@ import { sharedTokenProblem, TokenOwners } from './token-owners.js';
 /** The resolver may return more tokens at any time; this bound lets the lease durations be fixed at start. */
 const MAX_TOKENS = 3;
 
-/**
- * Checks the options and fills in the defaults.
- * @throws PaymentConfigurationError naming every invalid option and its shop.
- */
+/** @throws PaymentConfigurationError naming every invalid option and its shop */
 export function resolveOptions(options: PaymentAcceptanceOptions, environment: string | undefined): ResolvedOptions {
   // On Windows, `set NODE_ENV=production && node …` leaves a trailing space.
   const production = environment?.trim().toLowerCase() === 'production';

@@ -34,14 +34,12 @@ type OptionalKey =
 type Groups = 'storage' | 'http' | 'schedule' | 'checks' | 'deliveries' | 'callbacks' | 'retention';
 type WithDefaults<T> = T extends object ? Readonly<Required<Omit<T, OptionalKey>> & Pick<T, OptionalKey & keyof T>> : T;
 
-/** The given options, with defaults filled in. */
 export type FilledOptions = WithDefaults<Omit<PaymentAcceptanceOptions, Groups>> & {
   readonly [G in Groups]: WithDefaults<NonNullable<PaymentAcceptanceOptions[G]>>;
 };
 
-/** The module's options, validated, with values derived from them. */
 export interface ResolvedOptions extends Omit<FilledOptions, 'shops' | 'defaultShop' | 'migrations' | keyof Constants> {
-  /** The shops from the options, by name. */
+  /** By name; without those of the shop resolver. */
   readonly shops: ReadonlyMap<string, Shop>;
   readonly defaultShop: string;
   readonly shopLookup: Constants['shopLookup'];
@@ -53,7 +51,6 @@ export interface ResolvedOptions extends Omit<FilledOptions, 'shops' | 'defaultS
   readonly retention: false | (Exclude<FilledOptions['retention'], false> & Constants['retention']);
   /** How long claims last, in milliseconds: twice as long as the requests under them may take. */
   readonly leases: { readonly checkMs: number; readonly creationMs: number };
-  /** Maximum tokens tried per request. */
   readonly tokensPerRequest: number;
   /** Without a trailing slash. */
   readonly publicUrl: string | undefined;
@@ -64,5 +61,4 @@ export interface ResolvedOptions extends Omit<FilledOptions, 'shops' | 'defaultS
   readonly warnings: readonly string[];
 }
 
-/** Injection token of the {@link ResolvedOptions}. */
 export const RESOLVED_OPTIONS = Symbol.for('nestjs-payment-acceptance/resolved-options');

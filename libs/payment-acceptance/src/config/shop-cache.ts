@@ -13,15 +13,15 @@ interface Entry {
 }
 
 /**
- * Validates the shops of the host's resolver and caches them for `cacheMs`. A name from a callback's address is looked up
- * only if the list has exactly this name: `find` may accept other spellings, as a database that ignores case does. The
- * host's own calls see a new shop at once.
+ * Validates the shops of the host's resolver and caches them for `cacheMs`. A name from a callback's address is looked
+ * up only if the list has exactly this name: `find` may accept other spellings, as a database that ignores case does.
+ * The host's own calls see a new shop at once.
  */
 export class ShopCache {
   private readonly logger = new PaymentLogger('PaymentShops');
   private readonly entries = new Map<string, Entry>();
   private readonly reading = new Map<string, Promise<Shop | undefined>>();
-  /** The last look-up of each shop before its cache entry expired: callers within the gap share its outcome. */
+  /** Each shop's last look-up by `refresh`; callers within the gap share its outcome. */
   private readonly refreshes = new Map<string, { readonly at: number; readonly read: Promise<unknown> }>();
   private readonly warned = new Set<string>();
   private readonly owners = new TokenOwners();
@@ -29,7 +29,6 @@ export class ShopCache {
   /** When the list was last requested, successfully or not. */
   private listedAt = -Infinity;
   private listing: Promise<ReadonlySet<string>> | undefined;
-  /** Whether a shop was seen for the first time since `list()` was last called. */
   discovered = false;
 
   constructor(
@@ -62,10 +61,7 @@ export class ShopCache {
     return this.listed;
   }
 
-  /**
-   * Gives `undefined` if there is no such shop.
-   * @throws PaymentShopResolverError, PaymentInvalidShopError if that cannot be determined
-   */
+  /** @throws PaymentShopResolverError, PaymentInvalidShopError */
   async find(name: string): Promise<Shop | undefined> {
     const entry = this.entries.get(name);
     const isFresh = entry && this.now() - entry.readAt < this.options.shopLookup.cacheMs;
@@ -73,8 +69,8 @@ export class ShopCache {
   }
 
   /**
-   * Like {@link find}, for a name that anyone may have made up. If the list lacks it, the list is requested again, at most
-   * once per `refreshGapMs`.
+   * Like {@link find}, for a name that anyone may have made up. If the list lacks it, the list is requested again, at
+   * most once per `refreshGapMs`.
    * @throws PaymentShopResolverError, PaymentInvalidShopError
    */
   async findRequested(name: string): Promise<Shop | undefined> {
@@ -92,7 +88,7 @@ export class ShopCache {
 
   /**
    * Looks a shop up again before its cache entry expires, because its token may have changed. At most once per
-   * `refreshGapMs`, since anyone can send a wrong digest. Gives `undefined` if nothing newer is known.
+   * `refreshGapMs`, since anyone can send a wrong digest. Returns `undefined` if nothing newer is known.
    * @throws PaymentShopResolverError, PaymentInvalidShopError
    */
   async refresh(shop: Shop): Promise<Shop | undefined> {

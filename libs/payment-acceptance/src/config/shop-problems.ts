@@ -17,7 +17,6 @@ const PLACEHOLDER_PATTERNS = [
 const LOCAL_HOST_PATTERN =
   /^(localhost|.*\.localhost|localhost\.localdomain|host\.docker\.internal|127\..*|0\.0\.0\.0|\[::1?\]|\[::ffff:7f.*\])\.?$/;
 
-/** What to set when a shop's option is missing or invalid. */
 export const ADVICE = {
   shopId: 'Set it to the shop_id issued by the service.',
   apiToken: 'Set it to the API token issued by the service.',
@@ -54,7 +53,6 @@ export function tokenProblem(token: unknown, context: OptionContext): string | u
   return undefined;
 }
 
-/** The problem of the first unusable token. */
 export function tokensProblem(tokens: unknown, context: OptionContext): string | undefined {
   if (!Array.isArray(tokens)) return 'must be a list of tokens.';
   return tokens.map((token) => tokenProblem(token, context)).find((problem) => problem !== undefined);

@@ -9,16 +9,13 @@ import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from './resolved-op
 import { ShopCache } from './shop-cache.js';
 import { PaymentShopError } from './shop.errors.js';
 
-/** A token of a shop, with the version of the shop that has it. */
+/** A token, and the version of the shop that has it. */
 export interface Credential {
   readonly shop: Shop;
   readonly token: Secret;
 }
 
-/**
- * The shops by name: first those of the options, which never change, then those of the shop resolver. Keep a `Shop` for one
- * piece of work only, and get it again for the next.
- */
+/** Keep a `Shop` for one piece of work only, and get it again for the next: shops of the resolver may change. */
 @Injectable()
 export class ShopRegistry {
   private readonly logger = new PaymentLogger('PaymentShops');
@@ -36,7 +33,6 @@ export class ShopRegistry {
     return this.options.defaultShop;
   }
 
-  /** Names of the shops in the options. */
   get configured(): string[] {
     return [...this.options.shops.keys()];
   }
@@ -71,7 +67,7 @@ export class ShopRegistry {
   }
 
   /**
-   * Gives `undefined` if there is no such shop.
+   * Returns `undefined` if there is no such shop.
    * @throws PaymentShopResolverError, PaymentInvalidShopError if that cannot be determined
    */
   async find(name: string): Promise<Shop | undefined> {
@@ -95,7 +91,8 @@ export class ShopRegistry {
   }
 
   /**
-   * Returns the name if a shop may have it, without asking the shop resolver: enough where only our own records are concerned.
+   * Returns the name if a shop may have it, without asking the shop resolver: enough if only our own records are
+   * concerned.
    * @throws PaymentUnknownShopError
    */
   requireName(name: string): string {
@@ -108,8 +105,8 @@ export class ShopRegistry {
   }
 
   /**
-   * Gives the shop for which the check holds: the given one, or its current version after a token rotation. `undefined` if it
-   * holds for neither.
+   * Returns the shop for which the check holds: the given one, or its current version after a token rotation;
+   * `undefined` if it holds for neither.
    * @throws PaymentShopResolverError, PaymentInvalidShopError if that cannot be determined
    */
   async findMatching(shop: Shop, matches: (shop: Shop) => boolean): Promise<Shop | undefined> {
@@ -125,7 +122,7 @@ export class ShopRegistry {
   async *credentials(shop: Shop): AsyncGenerator<Credential> {
     const maxTokens = this.isConfigured(shop.name) ? Infinity : this.options.tokensPerRequest;
     const triedTokens = new Set<string>();
-    // Under another `shopId`, the name stands for another shop, and the request is not for it.
+    // With another `shopId`, the name now stands for another shop, for which the request is not meant.
     for (
       let now: Shop | undefined = shop;
       now?.shopId === shop.shopId;

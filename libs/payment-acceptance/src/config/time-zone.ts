@@ -31,7 +31,7 @@ export function zoneOffsetMs(timeZone: string, instant: Date): number {
 const DAY_MS = 86_400_000;
 const MAX_DAYS = 1_000;
 
-/** The payments of a list fall on few days, and asking the runtime for each would take longer than reading the list. */
+/** The payments of a list fall on few days; asking the runtime for each would take longer than reading the list. */
 const days = new Map<string, number>();
 
 function offsetAtStart(timeZone: string, day: number): number {

@@ -2,14 +2,14 @@ import { createHmac, randomBytes } from 'node:crypto';
 import type { Shop } from './resolved-options.js';
 
 /**
- * Finds shops that share a current or previous token. A redirect's digest names no shop, so with a shared token a redirect of
- * one shop would also be valid for the other. Stores fingerprints, never a token.
+ * Finds shops that share a current or previous token. A redirect's digest names no shop, so with a shared token a
+ * redirect of one shop would also be valid for the other. Stores fingerprints, never a token.
  */
 export class TokenOwners {
   private readonly key = randomBytes(32);
   private readonly owners = new Map<string, string>();
 
-  /** Registers the shop's tokens. Returns the name of another shop that has one of them, if any. */
+  /** Returns the name of another shop that has one of the tokens, if any. */
   register(shop: Shop): string | undefined {
     let other: string | undefined;
     for (const token of this.fingerprints(shop)) {

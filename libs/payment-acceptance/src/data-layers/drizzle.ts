@@ -13,7 +13,8 @@ export interface DrizzleDatabase<Tx> {
  * Transactions of Drizzle on `pg` or `mysql2`: handlers get its transaction.
  * @param pool the pool beneath the host's Drizzle database
  * @param make creates such a database on a single client, which Drizzle accepts in place of a pool:
- * `(client) => drizzle(client, { schema })`. This keeps statements that a handler did not await from committing on their own
+ *   `(client) => drizzle(client, { schema })`. This keeps statements that a handler did not await from committing on
+ *   their own
  */
 export function drizzleTransactions<Pool extends PgPool | MysqlPool, Tx extends object>(
   pool: Pool,

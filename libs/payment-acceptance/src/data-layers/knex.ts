@@ -37,8 +37,7 @@ export function knexTransactions<Tx extends KnexTransaction>(knex: KnexInstance<
     run: (work) =>
       knex.transaction((tx) => withoutEnd(tx, work, () => ended.add(tx)), { isolationLevel: 'read committed' }),
     async query(tx, sql, values) {
-      // The module's first statement after the handler's must not be sent: otherwise what the handler wanted undone would
-      // commit.
+      // Refuse the module's next statement: otherwise what the handler wanted undone would commit.
       if (ended.delete(tx)) throw new HandlerTransactionEndedError();
       const answer = await tx.raw(sql, values);
       if (Array.isArray(answer)) return answerOf(answer[0]);

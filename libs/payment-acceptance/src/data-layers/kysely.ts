@@ -15,8 +15,8 @@ export interface KyselyInstance<Tx> {
  * Transactions of Kysely on `pg` or `mysql2`: handlers get its `Transaction`.
  * @param pool the pool beneath the host's Kysely instance
  * @param make creates such an instance on a pool with a single connection:
- * `(pool) => new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })`. This keeps statements that a handler did not await from
- * committing on their own
+ *   `(pool) => new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })`. This keeps statements that a handler did
+ *   not await from committing on their own
  */
 export function kyselyTransactions<Pool extends PgPool | MysqlPool, Tx extends object>(
   pool: Pool,

@@ -23,12 +23,12 @@ interface KyselyConnection {
 }
 
 /**
- * Kysely releases a connection only after a successful ROLLBACK, so it would hold a connection whose session has ended for
- * ever. The server has already rolled such a session back, so its ROLLBACK is answered here.
+ * Kysely releases a connection only after a successful ROLLBACK, so it would never release a connection whose session
+ * has ended. The server has already rolled such a session back, so its ROLLBACK is answered here.
  */
 async function releaseDeadConnection(context: Context): Promise<void> {
   if (context.isRolledBack) return;
-  // The session may still be alive: perhaps only one of the host's subscribers has failed.
+  // The session may still be open: perhaps only one of the host's subscribers has failed.
   const isReleased = await context
     .rollback()
     .execute()
@@ -52,8 +52,9 @@ interface Connection {
 }
 
 /**
- * Transactions of MikroORM on PostgreSQL or MariaDB: handlers get a fork of the entity manager. What they persist is flushed when
- * they return. A statement that a handler does not await may commit even if the handler throws: await every statement.
+ * Transactions of MikroORM on PostgreSQL or MariaDB: handlers get a fork of the entity manager. What they persist is
+ * flushed when they return. A statement that a handler does not await may commit even if the handler throws: await
+ * every statement.
  * @param em the host's entity manager
  * @param options.connections maximum connections of the host's pool. Default 10
  */

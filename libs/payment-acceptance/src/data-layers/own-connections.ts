@@ -37,19 +37,17 @@ export interface MysqlConnection {
 
 type Answer = Awaited<ReturnType<DriverTransactions['query']>>;
 
-/** A client of either driver. */
 type Client = PgClient & MysqlConnection;
 
 /** How long a transaction may exceed its limit, and how long its rollback may take, before its connection is closed. */
 const GRACE_MS = 2_000;
 
-/** The statement that ends a transaction. */
 const END_PATTERN = /^\s*(commit|rollback)\s*;?\s*$/i;
 
 /**
- * Transactions of a layer that can be created on a single client. Each transaction gets a client of the host's pool. Once
- * the work has ended, only COMMIT or ROLLBACK pass to it: statements that a handler did not await would otherwise commit
- * alone.
+ * Transactions of a layer that can be created on a single client. Each transaction gets a client of the host's pool.
+ * Once the work has ended, only COMMIT or ROLLBACK pass to the client: statements that a handler did not await would
+ * otherwise commit alone.
  * @param begin creates the layer on the client, and calls the work in a transaction of the layer, at READ COMMITTED
  */
 export function onOwnConnections<Tx extends object>(
@@ -104,7 +102,6 @@ export function onOwnConnections<Tx extends object>(
 /** Settings that only MariaDB has. MySQL, on which the inbox also runs, treats them as a comment. */
 const ofMariaDb = (settings: string): string => `/*M! ${settings}, */`;
 
-/** Controls which statements may still pass to a connection. */
 class Gate {
   private allowed: 'all' | 'ends' | 'none' = 'all';
 
@@ -142,7 +139,6 @@ function isEnd(statement: unknown): boolean {
   return typeof sql === 'string' && END_PATTERN.test(sql);
 }
 
-/** A statement as `pg` and `mysql2` take it. */
 interface Statement {
   readonly text?: unknown;
   readonly sql?: unknown;

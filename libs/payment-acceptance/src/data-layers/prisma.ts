@@ -15,7 +15,7 @@ export interface PrismaClientLike<Tx> {
   ): Promise<T>;
 }
 
-/** At its own time limit, Prisma does not end a running statement but only refuses the next one. So ours comes first. */
+/** At its own time limit, Prisma only refuses the next statement and ends none, so ours comes first. */
 const MARGIN_MS = 5_000;
 
 /**

@@ -1,30 +1,25 @@
 /** A connection of a driver, as its pool gives it. */
 export type Connection = object;
 
-/** Where the module's connections come from: a pool of `pg` or `mysql2`. */
 export interface ConnectionSource {
   readonly type: 'postgres' | 'mariadb';
-  /** Maximum number of connections. */
   readonly size: number;
   /** Connections not in use, minus the callers waiting for one; negative if more callers wait. */
   free(): number;
   connect(): Promise<Connection>;
   /** @param isBroken whether the connection is already closed, so that the pool must replace it */
   release(connection: Connection, isBroken: boolean): void;
-  /** Calls the listener for each new connection. */
   onOpened(listener: (connection: Connection) => void): void;
   /** Limits how long opening a connection may take, in milliseconds, unless the host has set a limit. */
   limitOpening(timeoutMs: () => number): void;
   /** What opens connections of `pg` outside the pool. */
   readonly pg?: PgDriver | undefined;
-  /** Closes what the module has opened. */
+  /** Closes what the module has opened; the host's pools stay open. */
   close(): Promise<void>;
 }
 
-/** What opens connections of `pg`. */
 export interface PgDriver {
   /** Absent if the pool's driver is not `pg`. */
   readonly Client?: new (options: unknown) => object;
-  /** What the pool opens its connections with. */
   readonly options: unknown;
 }

@@ -5,9 +5,8 @@ import type { OwnTransaction } from './own-transaction.js';
 import { isReadOnly } from './query-errors.js';
 import { withStatementTimeout } from './statement-timeout.js';
 
-/** How a database closes a connection. The pool learns of it when the connection is released. */
+/** The pool learns that a connection is closed only when it is released. */
 export interface ConnectionCloser {
-  /** Closes the connection. */
   discard(connection: Connection): Promise<void>;
   /** Closes the connection and ends its server process at once. */
   destroy(connection: Connection): Promise<void>;
@@ -15,7 +14,7 @@ export interface ConnectionCloser {
 
 /** The connections of a pool, as our statements use them: within time limits, and only if the server is writable. */
 export class Connections {
-  /** Timeout of each statement, and of waiting for its connection before that, in milliseconds. */
+  /** See `Database.statementTimeoutMs`. */
   statementTimeoutMs = Infinity;
   /** Connections in use, each with a mark of that use. */
   private readonly held = new Map<Connection, symbol>();
@@ -46,8 +45,8 @@ export class Connections {
 
   /**
    * Runs a statement within its time limit, on the connection of the transaction or else on a free one. If a read-only
-   * server refuses it, nothing was done, and the connection is closed. Outside a transaction, the statement is then sent
-   * again, until a connection opened since the first attempt is refused, too.
+   * server refuses it, nothing was done, and the connection is closed. Outside a transaction, the statement is then
+   * sent again, until a connection opened since the first attempt is refused, too.
    * @param timeoutMs the time limit, if longer than that of other statements
    * @throws PaymentStatementTimeoutError, after which the connection and its transaction are gone
    * @throws PaymentPoolExhaustedError
@@ -115,7 +114,6 @@ export class Connections {
     this.source.release(connection, this.closed.has(connection));
   }
 
-  /** Closes a connection that is still held, and ends its server process. */
   async destroy(connection: Connection): Promise<void> {
     this.closed.add(connection);
     await this.closer.destroy(connection);

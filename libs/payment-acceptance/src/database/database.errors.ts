@@ -90,7 +90,9 @@ export class PaymentReadOnlyDatabaseError extends PaymentAcceptanceError {
   }
 }
 
-/** The database could not be reached, or it refused a statement of the module. What the driver said is in the message. */
+/**
+ * The database could not be reached, or it refused a statement of the module. What the driver said is in the message.
+ */
 export class PaymentDatabaseError extends PaymentAcceptanceError {
   readonly code = 'database-error';
 

@@ -14,55 +14,45 @@ import { rawSql, sql, type Statement } from './statement.js';
 import { PaymentReadOnlyDatabaseError, PaymentStatementTimeoutError } from './database.errors.js';
 import { withStatementTimeout } from './statement-timeout.js';
 
-/** How many times a transaction that conflicts with others is attempted. */
 const TRANSACTION_ATTEMPTS = 4;
 
-/** How long our transactions may idle, in milliseconds. Their statements follow one another immediately. */
+/** The server ends our transactions if they idle for longer; their statements normally follow one another at once. */
 const MAX_IDLE_MS = 60_000;
 
 /** Maximum cached texts: enough for all statements except those built dynamically. */
 const MAX_TEXTS = 500;
 
-/** The verb and table of a statement, for the probe. */
 function statementName(sql: string): string {
   const verb = /\b(INSERT|UPDATE|DELETE|SELECT)\b/.exec(sql)?.[1] ?? sql.slice(0, 20);
   const writtenTable = /(?:INTO|UPDATE)\s+(payment_acceptance\.\w+)/.exec(sql)?.[1];
   return `${writtenTable ? (verb === 'SELECT' ? 'UPDATE' : verb) : verb} ${writtenTable ?? /payment_acceptance\.\w+/.exec(sql)?.[0] ?? ''}`.trim();
 }
 
-/** The transaction that a statement belongs to. */
 export type EnclosingTransaction = OwnTransaction | HostTransaction;
 
-/**
- * The statements that begin one of the module's own transactions, in order, and the statement sent after it has ended.
- */
+/** `begin` starts one of the module's own transactions; `after` is sent once it has ended. */
 export interface TransactionBounds {
   readonly begin: readonly string[];
   readonly after?: string;
 }
 
-/** How a database is opened. */
 export interface DatabaseSettings {
   /** Name of the schema, or on MariaDB the prefix, of our tables. Default `payment_acceptance`. */
   readonly schema?: string;
   readonly probe?: PaymentProbe;
-  /** Timeout of each statement, and of waiting for its connection before that, in milliseconds. Default none. */
+  /** In milliseconds. Default none. */
   readonly statementTimeoutMs?: number;
 }
 
-/** A table whose rows are locked by their keys. */
 export type KeyedTable = 'bill' | 'callback' | 'delivery' | 'operator_action';
 
-/** The column of a table's primary key. */
 export function keyOf(table: KeyedTable): Statement {
   return rawSql(table === 'bill' ? 'intent_id' : 'id');
 }
 
-/** A database with our tables, as our statements use it. Open it with `openDatabase`. */
+/** Open it with `openDatabase`, which verifies the server. */
 export abstract class Database extends Queryable implements ConnectionCloser {
-  /** The SQL that differs between databases. */
   abstract readonly dialect: Dialect;
-  /** Prefix of each of our tables' names. */
   protected abstract readonly prefix: string;
   private readonly sent = memoize(
     (text) => ({ name: statementName(text), text: text.replaceAll(`${DEFAULT_SCHEMA}.`, this.prefix) }),
@@ -86,13 +76,12 @@ export abstract class Database extends Queryable implements ConnectionCloser {
     if (!isSchemaName(schema)) throw new RangeError(`The name of the schema ${SCHEMA_NAME_RULE}`);
   }
 
-  /** @throws PaymentUnsupportedDataSourceError if the server or its settings would change the meaning of our statements */
+  /** @throws PaymentUnsupportedDataSourceError if the server's settings would change the meaning of our statements */
   abstract verify(): Promise<void>;
 
   /**
-   * Timeout of each statement, and of waiting for its connection before that, in milliseconds; none unless the module's
-   * options set one. If a statement exceeds it, behind a lock or on a dead connection, the connection is closed, so that
-   * the pool has room for another.
+   * Timeout of each statement, and of waiting for its connection before that, in milliseconds. A connection whose
+   * statement exceeds it is closed, so that the pool has room for another.
    */
   get statementTimeoutMs(): number {
     return this.connections.statementTimeoutMs;
@@ -104,16 +93,12 @@ export abstract class Database extends Queryable implements ConnectionCloser {
 
   /**
    * For the shutdown: limits all further statements to this timeout. When it has passed, connections that have been in
-   * use since now are destroyed, since the host's pool closes only once all of its connections are back.
+   * use since the call are destroyed, since the host's pool closes only once all of its connections are back.
    */
   shortenTimeout(timeoutMs: number): void {
     this.connections.shortenTimeout(timeoutMs);
   }
 
-  /**
-   * Verifies that the server is writable.
-   * @throws PaymentReadOnlyDatabaseError
-   */
   async verifyWritable(): Promise<void> {
     const { dialect } = this;
     const text = sql`SELECT ${dialect.readOnly} AS "readOnly"`.text(dialect.parameter);
@@ -128,7 +113,6 @@ export abstract class Database extends Queryable implements ConnectionCloser {
     return this.clock.offsetMs;
   }
 
-  /** The current time, plus `laterMs` milliseconds. */
   now(laterMs = 0): Statement {
     return this.dialect.now(this.offsetMs + laterMs);
   }
@@ -137,13 +121,11 @@ export abstract class Database extends Queryable implements ConnectionCloser {
     return this.runIn(undefined, statement, timeoutMs);
   }
 
-  /** Executes a statement in the transaction, or on a connection of its own. */
   runIn(transaction: OwnTransaction | undefined, statement: Statement, timeoutMs?: number): Promise<Answer> {
     const whole = statement.text(this.dialect.parameter);
     return this.sendProbed(whole, (text) => this.answer(text, statement.values, transaction, timeoutMs));
   }
 
-  /** Sends SQL unchanged, in the transaction or on a connection of its own. */
   protected answer(
     text: string,
     values: readonly unknown[],
@@ -153,13 +135,9 @@ export abstract class Database extends Queryable implements ConnectionCloser {
     return this.onConnection(transaction, timeoutMs, (connection) => this.send(connection, text, values));
   }
 
-  /**
-   * Sends SQL on a connection.
-   * @throws QueryFailedError
-   */
+  /** @throws QueryFailedError */
   abstract send(connection: Connection, text: string, values?: readonly unknown[]): Promise<Answer>;
 
-  /** See {@link Connections.run}. */
   protected onConnection<T>(
     transaction: OwnTransaction | undefined,
     timeoutMs: number | undefined,
@@ -191,8 +169,8 @@ export abstract class Database extends Queryable implements ConnectionCloser {
   /**
    * Runs a transaction at READ COMMITTED, which SKIP LOCKED and re-reading under a lock need. Work that was rolled back
    * because of a conflict (deadlock, serialization failure) is repeated.
-   * @param readsFirst whether nothing is written before the first answer has come, so that the first statements may be sent
-   * before the transaction has begun
+   * @param readsFirst whether nothing is written before the first answer has come, so that the first statements may be
+   *   sent before the transaction has begun
    */
   async transaction<T>(work: (tx: OwnTransaction) => Promise<T>, readsFirst = false): Promise<T> {
     const { connections } = this;
@@ -239,8 +217,7 @@ export abstract class Database extends Queryable implements ConnectionCloser {
       return result;
     } catch (error) {
       tx.isOver = true;
-      // A ROLLBACK would queue behind a statement that is still under way, even if that is COMMIT. In these cases the
-      // connection is destroyed below instead.
+      // ROLLBACK would queue behind a statement that is under way, be it COMMIT: the connection is destroyed below.
       if (tx.running === 0 && !(error instanceof PaymentStatementTimeoutError)) {
         isEnded = await send('ROLLBACK').then(
           () => !isReadOnly(error),
@@ -283,7 +260,7 @@ export abstract class Database extends Queryable implements ConnectionCloser {
     return ids.filter((id) => locked.has(id));
   }
 
-  /** Deletes locked rows; returns their number. */
+  /** Deletes rows that `tx` has locked; returns their number. */
   delete(tx: OwnTransaction, table: 'callback', ids: readonly string[]): Promise<number> {
     const { inKeyOrder, oneOf } = this.dialect;
     return tx.change`
@@ -299,15 +276,11 @@ export abstract class Database extends Queryable implements ConnectionCloser {
 
   /**
    * The bounds of a transaction that the server ends if it idles for this long. Otherwise, if an instance froze or lost
-   * its machine, its locks would stay, and all other instances would skip the locked rows, until TCP gives up the
-   * connection after hours.
+   * its machine, other instances would skip the rows that it had locked until TCP gives up the connection after hours.
    */
   protected abstract bounds(unattendedMs: number): Promise<TransactionBounds>;
 
-  /**
-   * Verifies that a connection can be destroyed while a statement runs on it.
-   * @throws UndestroyableConnectionError
-   */
+  /** @throws UndestroyableConnectionError if the connection cannot be destroyed while a statement runs on it */
   abstract verifyDestroyable(connection: unknown): void;
 
   /** Whether the driver sends statements on the connection without waiting for the answers to earlier ones. */

@@ -1,6 +1,5 @@
 import type { Expression, Statement } from './statement.js';
 
-/** Types of the values in a list. */
 export type ListType = 'text' | 'uuid' | 'bigint';
 
 /** SQL that differs between PostgreSQL and MariaDB in otherwise equal statements. */
@@ -9,7 +8,6 @@ export interface Dialect {
   readonly parameter: (place: number) => string;
   /** The current time on the database's clock, plus an offset in milliseconds. */
   readonly now: (offsetMs: number | Statement) => Statement;
-  /** An instant given as epoch milliseconds. */
   readonly instant: (epochMs: number) => Statement;
   /** Whole milliseconds from one instant to another. */
   readonly msBetween: (from: Expression, to: Expression) => Statement;
@@ -28,41 +26,35 @@ export interface Dialect {
   ) => Statement;
   /** JSON text of an array with an object for each row of a group, in the given order; `[]` for no rows. */
   readonly jsonArray: (properties: Readonly<Record<string, Expression>>, order: Expression) => Statement;
-  /** Texts, one after the other. */
   readonly concat: (texts: readonly Statement[]) => Statement;
   /** The SHA-256 digest of a text in UTF-8, as hexadecimal text in lower case. */
   readonly sha256: (text: Statement) => Statement;
   /**
-   * Follows a column: whether its value is in the list. An empty list matches nothing. To negate it, use {@link noneOf}.
+   * Follows a column: whether its value is in the list. An empty list matches nothing. To negate, use {@link noneOf}.
    */
   readonly oneOf: (values: readonly string[], type: ListType) => Statement;
   /** Follows a column that is never NULL: whether its value is not in the list. An empty list excludes nothing. */
   readonly noneOf: (values: readonly string[], type: ListType) => Statement;
-  /** Whether a stored list of texts contains a value. */
   readonly listHas: (list: Expression, value: Expression) => Statement;
   /** End of a subquery that must be evaluated per row: otherwise the planner might join whole tables. */
   readonly rowByRow: Statement;
   /** End of a subquery whose rows must be read in the order of an index, only as many as are needed. */
   readonly inOrder: Statement;
-  /** After a table that is read page by page in the order of its index `seq`: otherwise each page might sort all that is left. */
+  /** After a table that is read in pages ordered by `seq`: otherwise each page might sort all that remains. */
   readonly bySeq: Statement;
-  /**
-   * After a table whose rows are locked by their ids: no other row is locked on the way, as might happen in a small
-   * table.
-   */
+  /** After a table whose rows are locked by their ids: another access path might lock other rows, too. */
   readonly byPrimaryKey: Statement;
-  /** End of a DELETE by ids, for the same reason. @param count how many ids */
+  /** End of a DELETE by ids, so that it locks no other rows. @param count how many ids */
   readonly inKeyOrder: (count: number) => Statement;
   /** End of a SELECT that locks rows for a change that leaves their keys as they are. */
   readonly rowLockClause: Statement;
   /**
-   * `take` tells whether this session obtains the lock of retention, which one instance holds at a time; `end` releases
-   * the lock, if COMMIT does not.
+   * `take` tells whether this session gets the lock, which only one has at a time. Without `end`, COMMIT releases it.
    */
   readonly retentionLock: { readonly take: Statement; readonly end?: Statement };
   /** Whether the server is read-only: 1 or 0. */
   readonly readOnly: Statement;
-  /** At the end of a SELECT: nobody may write these rows until the transaction ends. */
+  /** End of a SELECT whose rows nobody may write until the transaction ends. */
   readonly shareLockClause: Statement;
   /** End of an INSERT that leaves an existing row unchanged. @param column any column of the table */
   readonly ignoreExisting: (column: Lowercase<string>) => Statement;

@@ -2,10 +2,9 @@ import type { DataSource, QueryRunner } from 'typeorm';
 import { statementRefused } from './database.errors.js';
 
 /**
- * Makes the runner's `connect`, and the driver's client that it returns, refuse once `isOver()` holds: the connection may
- * then belong to another caller, in whose transaction later statements would run, and a released runner would take
- * another connection from the pool. If a handler releases the runner before that, the connection is kept until then,
- * since what follows runs in our transaction.
+ * Makes the runner's `connect`, and the driver's client that it returns, refuse once `isOver()` holds: the connection
+ * may then belong to another caller's transaction, and a released runner would take another one from the pool. If a
+ * handler releases the runner earlier, the connection is kept, since what follows runs in our transaction.
  */
 export function guardConnection({ driver }: DataSource, runner: QueryRunner, isOver: () => boolean): void {
   const connect = runner.connect.bind(runner) as () => Promise<object>;
@@ -16,8 +15,7 @@ export function guardConnection({ driver }: DataSource, runner: QueryRunner, isO
   const release = runner.release.bind(runner);
   runner.release = async () => {
     if (isOver()) return release();
-    // To close its pool, TypeORM releases the runners in this list until the list is empty: this runner would never
-    // leave it.
+    // To close its pool, TypeORM releases the runners in this list until it is empty: this one would never leave it.
     const { connectedQueryRunners = [] } = driver as { readonly connectedQueryRunners?: QueryRunner[] };
     const place = connectedQueryRunners.indexOf(runner);
     if (place >= 0) connectedQueryRunners.splice(place, 1);

@@ -14,19 +14,15 @@ import { isOfDriver, type PaymentTransactions, type PaymentTransactionsPool } fr
 import { TypeOrmTransactions } from './typeorm-transactions.js';
 import type { DataSource } from 'typeorm';
 
-/** Token of the {@link Host}. */
 export const HOST = Symbol.for('nestjs-payment-acceptance/host');
 
-/** What the application provides. */
 export interface Host {
   /** Its TypeORM data source, if it has one with the name given in the options. */
   readonly dataSource: DataSource | undefined;
 }
 
-/** The limits of a handler's transaction, and what is done when it begins and ends. */
 export interface TransactionLimits {
   readonly signal: AbortSignal;
-  /** How long to wait for a connection, in milliseconds. */
   readonly connectMs: number;
   /** Called once there is a connection, before any statement of the work. */
   readonly connected?: () => void;
@@ -34,20 +30,13 @@ export interface TransactionLimits {
   readonly unattendedMs: number;
   /** Sends the last statements before COMMIT. If it throws, nothing is committed. */
   readonly finish?: (within: EnclosingTransaction) => Promise<void>;
-  /**
-   * Whether what `finish` sent is committed, read on another connection. Called if the end of the transaction leaves
-   * that uncertain.
-   */
+  /** Reads on another connection whether what `finish` sent is committed. Called if that is uncertain. */
   readonly isCommitted?: () => Promise<boolean>;
 }
 
 /** Assumed for a layer that does not report its pool: the default of most drivers. */
 const ASSUMED_POOL: PaymentTransactionsPool = { size: 10, free: () => 10 };
 
-/**
- * How the module's statements are sent in a layer's transaction: on its connection if that is known, otherwise by the
- * layer.
- */
 function enclosingTransaction(database: Database, layer: PaymentTransactions, tx: unknown): EnclosingTransaction {
   return isOfDriver(layer)
     ? new OwnTransaction(database, layer.connectionOf(tx), tx)
@@ -60,12 +49,10 @@ const NOTICE_TIMEOUT_MS = 2_000;
 const VERIFY_TIMEOUT_MS = 10_000;
 
 /**
- * The transactions in which handlers run; a data layer begins and ends them. This class makes up for what a layer may
- * get wrong: a session that exceeds its limit is ended at the server before the error is reported, and if the outcome is
- * uncertain, the mark that the delivery is done decides.
+ * Runs handlers in transactions of a data layer, without trusting it: a session that exceeds its limit is ended at the
+ * server before the error is reported, and if the outcome is uncertain, the mark that the delivery is done decides.
  */
 export class HandlerTransactions {
-  /** The pool that the transactions take their connections from. */
   readonly pool: PaymentTransactionsPool;
 
   constructor(
@@ -76,7 +63,10 @@ export class HandlerTransactions {
     this.pool = layer.pool ?? ASSUMED_POOL;
   }
 
-  /** Verifies, before the first transaction, that the layer does what it promises. */
+  /**
+   * Called before the first transaction.
+   * @throws PaymentTransactionsError, UndestroyableConnectionError
+   */
   async verify(): Promise<void> {
     const { layer, sessions } = this;
     const limits = { signal: AbortSignal.timeout(VERIFY_TIMEOUT_MS), timeoutMs: VERIFY_TIMEOUT_MS };
@@ -109,9 +99,8 @@ export class HandlerTransactions {
   }
 
   /**
-   * Runs the work and commits, unless the signal aborts first: then the session is ended at the server, and the transaction is
-   * undone.
-   * @throws NoConnectionError if there was no connection, so that the work never began
+   * Runs the work and commits. If the signal aborts first, the session is ended at the server and nothing is committed.
+   * @throws NoConnectionError if there was no connection, or no transaction could begin on it; the work never began
    */
   async run(limits: TransactionLimits, work: (within: EnclosingTransaction) => Promise<void>): Promise<void> {
     limits.signal.throwIfAborted();
@@ -126,7 +115,6 @@ export class HandlerTransactions {
   }
 }
 
-/** One transaction of a handler. */
 class HostAttempt {
   private session: HostSession | undefined;
   /** Set once the transaction must no longer be committed; resolves with the reason when its session has ended. */
@@ -165,8 +153,8 @@ class HostAttempt {
       (error: unknown) => this.thrown ?? { error },
     );
     if (this.abortReason) failure = { error: await this.abortReason };
-    // A layer may reject after a COMMIT that succeeded, or hide one that failed. On a known connection it cannot hide
-    // that: the mark is the last statement there.
+    // A layer may reject after a COMMIT that succeeded, or hide one that failed (unless its connection is known: the
+    // mark is the last statement there).
     if (this.mayBeCommitted && isCommitted && (failure || !isOfDriver(this.layer))) {
       if (await isCommitted()) return;
       throw failure ? failure.error : PaymentTransactionsError.uncommitted();
@@ -202,8 +190,7 @@ class HostAttempt {
       this.mayBeCommitted = true;
       await finish?.(transaction);
       if (transaction instanceof HostTransaction) await this.sessions.end(transaction);
-      // The session goes back to its pool next, where it must not be ended: if it is being ended, wait until that is
-      // over.
+      // Next, the session returns to its pool, where it must not be killed: wait for a kill that is under way.
       await this.abortReason;
     } catch (error) {
       this.thrown ??= { error };
@@ -257,17 +244,12 @@ class HostAttempt {
     }
   }
 
-  /**
-   * Ends the session before reporting that the limit was exceeded: as long as its session lives, a handler could still
-   * write.
-   */
+  /** Ends the session before the limit is reported: while the session is open, the handler could still write. */
   private async end(reason: Error): Promise<Error> {
     return (await this.kill()) === 'idle' ? new HandlerIdleError(reason) : reason;
   }
 
-  /**
-   * Resolves when the handler or its session has ended; keeps trying to end a session that could not be ended at the limit.
-   */
+  /** Resolves when the handler or its session has ended. Keeps trying to end a session that outlived the limit. */
   private async waitUntilIdle(working = Promise.resolve()): Promise<void> {
     const over = working.then(
       () => true,
@@ -279,11 +261,10 @@ class HostAttempt {
     }
   }
 
-  /** Tries to end the session. Resolves with what the session was doing; `undefined` if it was not ended. */
+  /** Resolves with what the session was doing; `undefined` if it was not ended. */
   private async kill(): Promise<EndedSession | undefined> {
     if (!this.session) return undefined;
-    // An attempt to end it that waits too long for a connection is given up: the session may serve somebody else by that
-    // time.
+    // If ending the session waits too long for a connection, give up: by then, the session may serve somebody else.
     let isWanted = true;
     const killing = this.sessions.kill(this.session, {
       isWanted: () => isWanted && !this.isReleased,

@@ -2,10 +2,7 @@ import type { Database, EnclosingTransaction } from './database.js';
 import type { HostTransaction } from './host-transaction.js';
 import { OwnTransaction } from './own-transaction.js';
 
-/**
- * A session of the server in which one of the host's data layers has begun a transaction: the transaction itself if its
- * connection is known, otherwise the session's id.
- */
+/** The session of a transaction of the host: the transaction itself if its connection is known, or else an id. */
 export type HostSession = OwnTransaction | SessionId;
 
 export interface SessionId {
@@ -16,7 +13,7 @@ export interface SessionId {
   readonly transaction?: string;
 }
 
-/** Whether and how a session is to be ended; called once there is a connection to do it on. */
+/** Both are called once there is a connection on which to end the session. */
 export interface EndingOfSession {
   readonly isWanted: () => boolean;
   /** Whether its layer may already be committing or rolling back, or have given the session to somebody else. */
@@ -26,7 +23,6 @@ export interface EndingOfSession {
 /** Whether a statement was under way in a session that has been ended; `gone` if there was no such session any more. */
 export type EndedSession = 'busy' | 'idle' | 'gone';
 
-/** Which database a connection leads to, and how its transactions begin. */
 export interface HostIdentity {
   /** Equal for two connections to the same tables. */
   readonly place: string;
@@ -36,8 +32,7 @@ export interface HostIdentity {
 }
 
 /**
- * What is sent in the host's transactions besides the statements of a delivery, and how their sessions are ended from
- * outside.
+ * Sends what the host's transactions need besides the statements of a delivery, and ends their sessions from outside.
  */
 export abstract class HostSessions {
   constructor(readonly database: Database) {}
@@ -47,9 +42,7 @@ export abstract class HostSessions {
     return within instanceof OwnTransaction ? within : this.find(within, unattendedMs);
   }
 
-  /**
-   * Finds the session. On MariaDB, also lets the server end the transaction if it idles for longer than `unattendedMs`.
-   */
+  /** On MariaDB, also lets the server end the transaction if it idles for longer than `unattendedMs`. */
   protected abstract find(transaction: HostTransaction, unattendedMs: number): Promise<SessionId>;
 
   /** Sends the last statements of the transaction, after the mark. */
@@ -61,10 +54,7 @@ export abstract class HostSessions {
    */
   abstract undo(transaction: HostTransaction, untilQuiet: () => Promise<void>): Promise<void>;
 
-  /**
-   * Ends the session. Resolves with what it was doing, with `gone` if it is not there, and with `undefined` if it need not
-   * be ended any more.
-   */
+  /** Resolves with `undefined` if the session need no longer be ended. */
   async kill(session: HostSession, { isWanted, isEnding }: EndingOfSession): Promise<EndedSession | undefined> {
     if (!(session instanceof OwnTransaction)) {
       return this.database.holding(async (held) => (isWanted() ? this.killOn(held, session, isEnding()) : undefined));

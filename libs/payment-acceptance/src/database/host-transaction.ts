@@ -2,14 +2,11 @@ import type { PaymentTransactions, Scalar } from './payment-transactions.js';
 import { Queryable, type Answer } from './queryable.js';
 import type { Statement } from './statement.js';
 
-/** Knows the actual names of our tables. */
 interface TextSender {
   sendProbed<T>(statement: string, send: (text: string) => Promise<T>): Promise<T>;
 }
 
-/**
- * A transaction begun by one of the host's data layers, in which we send statements of our own. They bind scalars only.
- */
+/** A transaction begun by one of the host's data layers. Our statements in it bind scalars only. */
 export class HostTransaction extends Queryable {
   constructor(
     private readonly sender: TextSender,

@@ -21,10 +21,10 @@ export interface MigrationOptions {
 }
 
 /**
- * Brings the module's tables up to date (in their own schema, on MariaDB under a prefix), under a lock; on PostgreSQL each
- * migration runs in one transaction. A migration that cannot lock a table within a few seconds, because of a long-running
- * query, fails and can be repeated. Touches nothing of the host's and runs none of its migrations. Safe to call from several
- * processes at once.
+ * Brings the module's tables up to date (in their own schema, on MariaDB under a prefix), under a lock; on PostgreSQL
+ * each migration runs in one transaction. A migration that cannot lock a table within a few seconds, because of a
+ * long-running query, fails and can be repeated. Touches nothing of the host's and runs none of its migrations. Safe to
+ * call from several processes at once.
  * @param database a TypeORM data source, or what the option `storage` takes
  * @throws PaymentUnsupportedDataSourceError, or RangeError for an invalid schema name
  */
@@ -35,7 +35,6 @@ export function migratePaymentAcceptance(
   return withConnections(database, (source) => migrateTables(source, options));
 }
 
-/** See {@link migratePaymentAcceptance}. */
 export async function migrateTables(source: ConnectionSource, { schema }: MigrationOptions): Promise<void> {
   const database = await openDatabase(source, new PaymentClock(), {
     schema,
@@ -74,7 +73,7 @@ export async function verifySchema(database: Database): Promise<void> {
   throw new PaymentSchemaBehindError(before, Math.max(...all.map(({ version }) => version)));
 }
 
-/** The missing migrations, in order. None is missing from the tables of a later release. */
+/** In order; none if the tables are of a later release. */
 async function missing(database: Database, tx?: OwnTransaction): Promise<readonly Migration[]> {
   const all = migrationsFor(database);
   const tables = database instanceof MariaDatabase ? mariaTables : postgresTables;

@@ -7,10 +7,7 @@ import { openStorage } from './pool-source.js';
 import type { PaymentStorageOptions } from './storage-options.js';
 import { openBeside, type TypeOrmDataSource } from './typeorm-source.js';
 
-/**
- * Opens a database for our statements.
- * @throws PaymentUnsupportedDataSourceError if it cannot guarantee what the module promises
- */
+/** @throws PaymentUnsupportedDataSourceError if the database cannot guarantee what the module promises */
 export async function openDatabase(
   source: ConnectionSource,
   clock: PaymentClock,
@@ -23,7 +20,7 @@ export async function openDatabase(
   return database;
 }
 
-/** Runs work outside of an application, on connections that are closed afterwards. */
+/** For work outside an application: closes the connections afterwards. */
 export async function withConnections<T>(
   database: TypeOrmDataSource | PaymentStorageOptions,
   work: (source: ConnectionSource) => Promise<T>,

@@ -2,7 +2,6 @@ import type { Connection } from './connection-source.js';
 import { Queryable, type Answer } from './queryable.js';
 import type { Statement } from './statement.js';
 
-/** Sends statements of a transaction. */
 interface TransactionSender {
   runIn(transaction: OwnTransaction, statement: Statement, timeoutMs?: number): Promise<Answer>;
 }
@@ -11,9 +10,7 @@ interface TransactionSender {
 export class OwnTransaction extends Queryable {
   /** Once true, the connection may belong to another caller, and takes no further statement from here. */
   isOver = false;
-  /** How many statements are under way. */
   running = 0;
-  /** Whether the driver sends a statement without waiting for the answers to those before it. */
   isPipelined = false;
   /** Resolves when the transaction has begun; if statements are pipelined, its first ones may be sent before that. */
   begun: Promise<void> = Promise.resolve();

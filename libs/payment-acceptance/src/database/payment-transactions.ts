@@ -22,12 +22,15 @@ export interface PaymentTransactionsPool {
 export interface PaymentTransactions<Tx = unknown> {
   /** How statements name their parameters. `?` stands for the next value: a value that occurs twice is passed twice. */
   readonly placeholders: '$1' | '?';
-  /** The connections that `run` draws from. At most half of them run handlers at a time. Default: ten are assumed, all of them free. */
+  /**
+   * The connections that `run` draws from. At most half of them run handlers at a time. Default: ten are assumed, all
+   * of them free.
+   */
   readonly pool?: PaymentTransactionsPool;
   /**
    * Begins a transaction at READ COMMITTED, calls `work` with it, and commits once `work` has resolved; rolls back and
-   * rejects if it rejects. From the moment `work` settles, `tx` must refuse statements: what a handler sends later would
-   * commit on its own.
+   * rejects if it rejects. From the moment `work` settles, `tx` must refuse statements: what a handler sends later
+   * would commit on its own.
    * @param at.signal aborts when the attempt has no more time; the module then ends the session at the server
    * @param at.timeoutMs how long the transaction may take in any case, in milliseconds: for layers with a timeout of
    *   their own
@@ -53,8 +56,8 @@ export interface DriverTransactions<Tx = unknown> extends PaymentTransactions<Tx
    */
   connectionOf(tx: Tx): Connection;
   /**
-   * From now on, `tx` refuses everything except what ends the transaction. Resolves when no statement is under way any
-   * more; rejects if the work continued after it returned.
+   * From now on, `tx` refuses everything except what ends the transaction. Once this has resolved, statements under way
+   * end before any later one runs; it may reject if the work continued after it returned.
    */
   close(tx: Tx): Promise<void>;
 }

@@ -14,7 +14,7 @@ import {
 /** How long a connection that the module has opened may be unused before it is closed, in milliseconds. */
 const IDLE_MS = 10_000;
 
-/** How many connections the module itself opens at most, by default. */
+/** Default of `storage.connections`. */
 export const DEFAULT_CONNECTIONS = 4;
 
 /** Removes the limits that the host has set: the module's statements have their own. */
@@ -62,7 +62,6 @@ interface MysqlConnection {
   destroy(): void;
 }
 
-/** A `pg.Pool`. */
 class PgPoolSource implements ConnectionSource {
   readonly type = 'postgres';
   readonly size: number;
@@ -105,7 +104,6 @@ class PgPoolSource implements ConnectionSource {
   }
 }
 
-/** A pool of `mysql2`. */
 class MysqlPoolSource implements ConnectionSource {
   readonly type = 'mariadb';
   readonly size: number;
@@ -145,10 +143,7 @@ class MysqlPoolSource implements ConnectionSource {
   }
 }
 
-/**
- * One of the host's pools: a pool of `pg` has `connect`, a pool of `mysql2` has not; one of `mysql2/promise` wraps one
- * of `mysql2`.
- */
+/** One of the host's pools. Only a pool of `pg` has `connect`; a pool of `mysql2/promise` wraps one of `mysql2`. */
 export function poolSource(pool: object): ConnectionSource {
   if ('connect' in pool) return new PgPoolSource(pool as PgPool, false);
   return new MysqlPoolSource(('pool' in pool ? pool.pool : pool) as MysqlPool, false);
@@ -176,7 +171,7 @@ export async function openStorage({
   throw new PaymentUnsupportedDataSourceError(scheme);
 }
 
-/** Opens a pool of the module's own. Its connections are opened when they are needed. */
+/** A pool of the module's own, which opens connections on demand. */
 export function openPgPool(Pool: PgPoolClass, to: object, max: number): ConnectionSource {
   const name = { application_name: 'payment-acceptance' };
   // Older versions of `pg` ignore it.

@@ -18,7 +18,6 @@ export interface MysqlOccupancy {
   readonly _connectionQueue: { readonly length: number };
 }
 
-/** The maximum number of connections of the data source. */
 function poolSizeOf(dataSource: DataSource): number {
   const { poolSize, extra } = dataSource.options as {
     poolSize?: number;
@@ -27,7 +26,6 @@ function poolSizeOf(dataSource: DataSource): number {
   return extra?.max ?? extra?.connectionLimit ?? poolSize ?? DEFAULT_POOL_SIZE;
 }
 
-/** The parts of a `pg` pool that open its connections. */
 interface OpeningPool {
   readonly options: { readonly connectionTimeoutMillis?: number };
   Client: new (options: unknown) => ConnectingClient;
@@ -64,8 +62,8 @@ export function guardPgClients(pool: PgClients): void {
 const OPENING_TIMEOUT_MS = 10_000;
 
 /**
- * Unless the host sets a timeout, `pg` waits forever for a server that does not answer, and each wait takes a slot of the pool.
- * This adds a timeout for connecting only; waiting for a free connection of the pool stays as it is.
+ * Unless the host sets a timeout, `pg` waits forever for a server that does not answer, and each wait takes a slot of
+ * the pool. This limits only connecting; waiting for a free connection of the pool stays as it is.
  */
 export function limitPgOpening(pool: OpeningPool, timeoutMs: () => number): void {
   if (pool.options.connectionTimeoutMillis) return;
@@ -79,7 +77,7 @@ export function limitPgOpening(pool: OpeningPool, timeoutMs: () => number): void
   };
 }
 
-/** Connections in use, plus the callers waiting for one; 0 if the pool does not report it, such as a cluster of pools. */
+/** Connections in use, plus the callers waiting for one; 0 if the pool (such as a cluster) does not report it. */
 export function occupiedConnections(pool: Partial<PgOccupancy & MysqlOccupancy> | undefined): number {
   if (pool?.totalCount !== undefined) return pool.totalCount - (pool.idleCount ?? 0) + (pool.waitingCount ?? 0);
   if (!pool?._allConnections) return 0;

@@ -6,7 +6,7 @@ function driverCodes(error: unknown): { code?: unknown; errno?: unknown; sqlStat
   return isQueryFailure(error) ? (error.driverError as object) : {};
 }
 
-/** The database's own error code of a failed statement; in MariaDB a number. */
+/** The database's own error code of a failed statement; on MariaDB a number. */
 export function errorCode(error: unknown): unknown {
   const { code, errno } = driverCodes(error);
   return errno ?? code;
@@ -15,15 +15,11 @@ export function errorCode(error: unknown): unknown {
 /** Deadlock and serialization failure; on MariaDB also lock wait timeout and "record has changed". */
 const CONFLICT_CODES = new Set<unknown>(['40001', '40P01', 1213, 1205, 1020]);
 
-/**
- * Another transaction has just written data on which this transaction's decision depends: roll this one back and repeat
- * it.
- */
+/** Another transaction has just written data on which this one's decision depends: roll this one back and repeat it. */
 export class ConcurrentChangeError extends Error {
   override readonly name = 'ConcurrentChangeError';
 }
 
-/** Whether the work was rolled back in favour of a concurrent transaction. */
 export function isConflict(error: unknown): boolean {
   if (error instanceof ConcurrentChangeError) return true;
   return CONFLICT_CODES.has(errorCode(error));
@@ -40,10 +36,7 @@ export function mayConcernOneRow(error: unknown): boolean {
   return typeof sqlState === 'string' && !GLOBAL_ERROR_CLASSES.has(sqlState.slice(0, 2));
 }
 
-/**
- * Errors of a read-only server: on PostgreSQL a standby or a read-only session; on MariaDB a server with `read_only` or
- * `innodb_read_only`, or a read-only session.
- */
+/** Errors of a standby, of a server with `read_only` or `innodb_read_only`, or of a read-only session. */
 const READ_ONLY_CODES = new Set<unknown>(['25006', 1290, 1836, 1792]);
 
 /** Whether the connection leads to a read-only server, such as a former primary after a switchover. */
@@ -57,12 +50,10 @@ export function isInFailedTransaction(error: unknown): boolean {
   return errorCode(error) === '25P02';
 }
 
-/** Whether MariaDB knows no savepoint of this name. */
 export function isMissingSavepoint(error: unknown): boolean {
   return errorCode(error) === 1305;
 }
 
-/** Whether a row with the same unique key already exists. */
 export function isUniqueViolation(error: unknown): boolean {
   const { code, errno } = driverCodes(error);
   return code === '23505' || errno === 1062;
@@ -80,7 +71,6 @@ export function hasNoConnectionLeft(error: unknown): boolean {
 /** Insufficient privilege; on MariaDB for the database, a table, or what only an administrator may do. */
 const PRIVILEGE_CODES = new Set<unknown>(['42501', 1044, 1142, 1227]);
 
-/** Whether the database's user may not do what the statement does. */
 export function lacksPrivilege(error: unknown): boolean {
   return PRIVILEGE_CODES.has(errorCode(error));
 }

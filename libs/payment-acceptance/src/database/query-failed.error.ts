@@ -1,7 +1,4 @@
-/**
- * The database has refused a statement. Has the name and the shape of TypeORM's error, which applications without TypeORM
- * lack.
- */
+/** Has the name and shape of TypeORM's error, which applications without TypeORM lack. */
 export class QueryFailedError extends Error {
   override readonly name = 'QueryFailedError';
 

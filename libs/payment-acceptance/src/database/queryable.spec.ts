@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { Queryable, type Answer } from './queryable.js';
 import { sql, type Statement } from './statement.js';
 
-/** Remembers with which timeout each statement was sent. */
+/** Records the timeout of each statement. */
 class Recorder extends Queryable {
   readonly sent: [string, number | undefined][] = [];
 

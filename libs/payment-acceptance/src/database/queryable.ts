@@ -1,14 +1,11 @@
 import { readRows, type ColumnReaders } from './reading.js';
 import { sql, type Statement } from './statement.js';
 
-/** A driver's answer. */
 export interface Answer {
   readonly rows: readonly Record<string, unknown>[];
-  /** How many rows INSERT, UPDATE or DELETE has affected. */
   readonly changed: number;
 }
 
-/** The arguments of the tag {@link sql}: the text of a statement and its values. */
 type Template = Parameters<typeof sql>;
 
 /** Executes statements: either a database, which takes any free connection for each, or a transaction. */
@@ -24,15 +21,11 @@ export abstract class Queryable {
     return (await this.run(sql(...template), 'count')).changed;
   }
 
-  /** Executes a statement and returns its rows. */
   rows<Row>(readers: ColumnReaders<Row>): (...template: Template) => Promise<Row[]> {
     return async (...template) => readRows((await this.run(sql(...template), 'rows')).rows, readers);
   }
 
-  /**
-   * The same, but statements may take this long, in milliseconds: for reading or changing many rows when no payment
-   * waits.
-   */
+  /** Statements of the result may take this long, in milliseconds. For many rows, when no payment waits. */
   withTimeout(timeoutMs: number): Queryable {
     return new PatientQueryable(this, timeoutMs);
   }

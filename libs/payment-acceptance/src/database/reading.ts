@@ -1,17 +1,14 @@
-/**
- * How to read the columns of a row that are not text: drivers and the host's type parsers return them in different forms.
- * Text and NULL stay as they are.
- */
+/** How to read the columns that are not text: drivers and the host's type parsers return them in different forms. */
 export type ColumnReaders<Row> = {
   readonly [Column in keyof Row as NonNullable<Row[Column]> extends string ? never : Column]-?: (
     value: unknown,
   ) => NonNullable<Row[Column]>;
 };
 
-/** A boolean; MariaDB returns 1 and 0. */
+/** MariaDB returns booleans as 1 and 0. */
 export const flag = (value: unknown): boolean => Number(value) === 1;
 
-/** A whole number; large ones may come as text. */
+/** Drivers return large numbers as text. */
 export const integer = (value: unknown): number => Number(value);
 
 /** An instant selected with `Dialect.epochMs`. */
@@ -20,7 +17,6 @@ export const instant = (value: unknown): Date => new Date(Number(value));
 /** JSON selected as text; has whatever type the column declares. */
 export const json = (value: unknown): never => JSON.parse(String(value)) as never;
 
-/** Converts the rows of a driver. */
 export function readRows<Row>(rows: readonly Record<string, unknown>[], reading: ColumnReaders<Row>): Row[] {
   const readers = Object.entries<(value: unknown) => unknown>(reading);
   return rows.map((row) => {

@@ -10,7 +10,6 @@ export interface Redactable {
   readonly change: Statement;
 }
 
-/** Changes the rows, and returns their number. */
 export function remove({ table, condition, change }: Redactable, tx: OwnTransaction): Promise<number> {
   return tx.withTimeout(LONG_STATEMENT_TIMEOUT_MS).change`UPDATE ${table} SET ${change} WHERE ${condition}`;
 }

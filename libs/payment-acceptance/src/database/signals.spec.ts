@@ -9,15 +9,15 @@ import { PostgresDatabase } from './postgres/postgres.database.js';
 import { Signals } from './signals.js';
 import { openPgPool, type PgPoolClass } from './pool-source.js';
 
-/** The server's "you are in", and "what next?". */
+/** AuthenticationOk and ReadyForQuery of PostgreSQL's protocol. */
 const WELCOME = Buffer.from([...Buffer.from('R'), 0, 0, 0, 8, 0, 0, 0, 0, ...Buffer.from('Z'), 0, 0, 0, 5, 73]);
 
-/** The clock of `performance` goes on as before: what was noted by it must stay in the past. */
+/** `performance` stays real: times that were taken from it must stay in the past. */
 const FAKE: Parameters<typeof jest.useFakeTimers>[0] = {
   doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance'],
 };
 
-/** Longer than any limit, and than the pause after the first failure. */
+/** Longer than any timeout, and than the pause after the first failure. */
 const LONG_MS = 30_000;
 
 let server: Server;
@@ -26,13 +26,12 @@ let welcoming: boolean;
 let signals: Signals;
 let warned: jest.SpiedFunction<PaymentLogger['write']>;
 
-/** The instant that a connection comes to the server. */
 const connection = () => once(server, 'connection') as Promise<[Socket]>;
 
 describe('signals', () => {
   beforeEach(async () => {
     sockets = [];
-    // It never ends a connection by itself, as behind a proxy whose database is gone.
+    // The server never ends a connection by itself, like a proxy whose database is gone.
     server = createServer({ allowHalfOpen: true }, (socket) => {
       sockets.push(socket);
       socket.on('error', () => undefined);
@@ -86,13 +85,13 @@ describe('signals', () => {
     });
   });
 
-  /** Until LISTEN has come. */
+  /** Resolves once LISTEN has arrived. */
   async function listening(socket: Socket): Promise<void> {
     for (let heard = ''; !heard.includes('LISTEN');) heard += String(((await once(socket, 'data')) as [Buffer])[0]);
   }
 
   describe('a connection that hears others', () => {
-    /** One whose statements, after the first signal to itself, end when they are told to. */
+    /** A client whose statements, after the first signal to itself, end when they are told to. */
     class HeldClient extends EventEmitter {
       readonly sent: string[] = [];
       readonly ends: (() => void)[] = [];

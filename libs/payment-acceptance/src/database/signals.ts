@@ -32,9 +32,9 @@ interface PgClient {
 }
 
 /**
- * Wakes other instances on the same database when there is work, and is woken by them, over one connection outside the pool
- * (LISTEN and NOTIFY). Nothing depends on it: the next poll finds what was missed. Reconnects when the connection is lost;
- * gives up when notifications do not arrive, as behind a PgBouncer in transaction mode.
+ * Wakes other instances on the same database when there is work, and is woken by them, over one connection outside the
+ * pool (LISTEN and NOTIFY). Nothing depends on it: the next poll finds what was missed. Gives up if notifications do
+ * not arrive, as behind PgBouncer in transaction mode.
  */
 @Injectable()
 export class Signals {
@@ -43,7 +43,6 @@ export class Signals {
   private readonly waiting = new Set<WakeUp>();
   private onSignal: ((signal: WakeUp) => void) | undefined;
   private client: PgClient | undefined;
-  /** The client that is being connected. */
   private candidate: PgClient | undefined;
   private sendTimer: NodeJS.Timeout | undefined;
   private retryTimer: NodeJS.Timeout | undefined;
@@ -66,7 +65,7 @@ export class Signals {
     this.connecting = this.connect();
   }
 
-  /** Signals the other instances, a moment later and together with further signals. Does not wait. */
+  /** Does not wait: signals are batched. */
   notify(signal: WakeUp): void {
     if (!this.client) return;
     this.waiting.add(signal);
@@ -181,7 +180,6 @@ export class Signals {
     this.scheduleReconnect('The connection that listens to other instances was lost.');
   }
 
-  /** Reconnects after a backoff. Until then, polling finds the work of other instances. */
   private scheduleReconnect(reason: string): void {
     if (this.stopped) return;
     const pauseMs = backoff(this.failures, RETRY_BASE_MS, RETRY_CAP_MS, this.random.fraction());

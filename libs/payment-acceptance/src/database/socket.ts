@@ -1,4 +1,3 @@
-/** A driver's socket. */
 export interface Stream {
   readonly closed: boolean;
   readonly destroyed: boolean;

@@ -6,7 +6,7 @@ export class Parameter {
   constructor(readonly name: string) {}
 }
 
-/** SQL in parts, with a parameter between any two. Built with {@link sql}; each database writes parameters its own way. */
+/** SQL in parts, with a parameter between any two, which each database writes its own way. Built with {@link sql}. */
 export class Statement {
   constructor(
     readonly parts: readonly string[],
@@ -19,10 +19,7 @@ export class Statement {
   }
 }
 
-/**
- * A column or another expression from the source code: only a string that the compiler knows to be in lower case is
- * accepted, so none from outside.
- */
+/** A column or another expression. Only lower case that the compiler knows is accepted, so no text from outside. */
 export type Expression = Statement | Lowercase<string>;
 
 /** Builds a statement or a part of one. Statements are inserted in place; any other value becomes a parameter. */
@@ -46,7 +43,6 @@ export function sql(parts: TemplateStringsArray, ...substitutions: readonly (Sta
   return new Statement(texts, values);
 }
 
-/** Converts an expression for insertion into a statement. */
 export function toSql(expression: Expression): Statement {
   return expression instanceof Statement ? expression : rawSql(expression);
 }
@@ -56,7 +52,6 @@ export function rawSql(text: string): Statement {
   return new Statement([text], []);
 }
 
-/** Joins statements with a constant separator. */
 export function join(statements: readonly Statement[], separator: string): Statement {
   const texts: string[] = [];
   const values: (Value | Parameter)[] = [];
@@ -71,7 +66,6 @@ export function join(statements: readonly Statement[], separator: string): State
   return new Statement(texts.length === 0 ? [''] : texts, values);
 }
 
-/** The number of rows that satisfy a condition. */
 export function countWhere(condition: Statement): Statement {
   return sql`count(CASE WHEN ${condition} THEN 1 END)`;
 }

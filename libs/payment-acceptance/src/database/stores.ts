@@ -6,7 +6,7 @@ import { PostgresDatabase } from './postgres/postgres.database.js';
 
 type StoreClass = abstract new (database: never) => unknown;
 
-/** A store with a class of its own for each database. */
+/** For a store that has a class for each database. */
 export function perDatabase<Store extends StoreClass>(
   token: Store,
   postgres: new (database: PostgresDatabase) => InstanceType<Store>,

@@ -27,8 +27,8 @@ export interface TransactionOptions {
 }
 
 /**
- * The transaction that is being committed or rolled back, so that statements of the host's subscribers may pass. Used only
- * if there are subscribers: on Node.js 20 and 22 its first use slows down every promise of the process.
+ * The transaction that is being committed or rolled back, so that statements of the host's subscribers may pass. Used
+ * only if there are subscribers: on Node.js 20 and 22 its first use slows down every promise of the process.
  */
 const ending = new AsyncLocalStorage<Transaction>();
 
@@ -86,9 +86,8 @@ export class Transaction {
   hasFailed = false;
   private closed = false;
   private refused = false;
-  /** Whether the server is read-only, so that the connection is useless. */
   private isReadOnly = false;
-  /** The statements by which TypeORM is about to begin or end the transaction. They are ours, and pass even after the work has ended. */
+  /** Statements by which TypeORM is about to begin or end the transaction. They pass even after the work has ended. */
   private readonly boundaries = new Set<unknown>();
   private readonly running = new Set<Promise<unknown>>();
 
@@ -112,7 +111,6 @@ export class Transaction {
     runner.stream = ((...args: unknown[]) => this.forward(streaming, args)) as unknown as typeof runner.stream;
   }
 
-  /** Runs the work and commits, or rolls back and throws. */
   async run<T>(work: (manager: EntityManager) => Promise<T>, options: TransactionOptions): Promise<T> {
     const { level, check, isBusy, before, timeoutMs = Infinity } = options;
     try {
@@ -128,8 +126,8 @@ export class Transaction {
       return result;
     } catch (error) {
       this.close();
-      // ROLLBACK would queue behind a running statement, and within a nested transaction it would undo only that one. In
-      // these cases, and if ROLLBACK fails, the transaction is not over.
+      // ROLLBACK would queue behind a running statement, and within a nested transaction it would undo only that one.
+      // In these cases, and if ROLLBACK fails, the transaction is not over.
       if (this.running.size === 0 && !this.isNested() && !isBusy?.()) {
         await this.end('ROLLBACK', options).catch(() => undefined);
       }

@@ -17,7 +17,6 @@ export interface TypeOrmDataSource {
 
 /** What TypeORM's drivers have but do not declare. */
 interface Driver {
-  /** The pool of the primary server. */
   readonly master?: { readonly options: { readonly password?: unknown } };
   readonly postgres?: { readonly Pool: PgPoolClass };
   readonly mysql?: MysqlPoolFactory;

@@ -13,13 +13,9 @@ import { Transaction } from './transaction.js';
 
 type Limits = Parameters<PaymentTransactions['run']>[1];
 
-/**
- * How much longer than the transaction's limit its START TRANSACTION, COMMIT or ROLLBACK may take, in milliseconds:
- * after that, the connection is closed.
- */
+/** How far START TRANSACTION, COMMIT and ROLLBACK may exceed the limit before the connection is closed. */
 const GRACE_MS = 2_000;
 
-/** Transactions of TypeORM: handlers get an entity manager. */
 export class TypeOrmTransactions implements DriverTransactions<EntityManager> {
   readonly placeholders = '$1';
   readonly pool: PaymentTransactionsPool;

@@ -16,7 +16,7 @@ import type { BillId, IntentId, OrderId, PaymentId } from './ids.js';
  */
 export type BillState = 'CREATING' | 'OPEN' | 'REJECTED' | 'UNKNOWN' | 'PAID' | 'EXPIRED' | 'VOIDED';
 
-/** In the order of a bill's life. */
+/** In the order in which they are shown. */
 export const BILL_STATES: readonly BillState[] = [
   'CREATING',
   'OPEN',
@@ -59,7 +59,7 @@ export interface BillRecord {
   readonly isScheduled: boolean;
 }
 
-/** The locked bill, as settlement needs it. */
+/** A locked bill, as settlement needs it. */
 export interface LockedBill extends Omit<
   BillRecord,
   'billId' | 'openedAt' | 'linkUrl' | 'linkPageUrl' | 'failure' | 'createdAt' | 'leaseEnded' | 'isScheduled'
@@ -75,10 +75,9 @@ export interface LockedBill extends Omit<
   readonly now: Date;
 }
 
-/** What is decided about the locked order of a bill. */
 export interface LockedOrder {
-  /** The payment that paid it first, if any. */
+  /** The payment that paid the order first, if any. */
   readonly firstPaymentId: PaymentId | null;
-  /** Whether the shop has cancelled it: what is paid for it needs a person. */
+  /** Whether the shop has cancelled the order: what is paid for it needs a person. */
   readonly cancelled: boolean;
 }

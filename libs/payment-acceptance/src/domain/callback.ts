@@ -8,19 +8,19 @@ export type DigestCheck = 'match' | 'mismatch' | 'absent';
 export type Assertion = 'SUCCESS' | 'FAIL';
 
 /**
- * A callback is only a hint: it requests a check of its bill and settles nothing. callbacks/ records it; the settlement of
- * that check records its outcome.
+ * A callback is only a hint: it requests a check of its bill and settles nothing. callbacks/ records it; the settlement
+ * of that check records its outcome.
  */
 export interface Hint {
   readonly id: string;
   /** `null` for a redirect and for an unknown status. */
   readonly asserts: Assertion | null;
-  /** Whether it is a redirect to the Success URL: it asserts nothing, but the list may be about to show a success. */
+  /** Whether it is a redirect to the Success URL: it asserts nothing, but the list may soon show a success. */
   readonly expectsSuccess: boolean;
   readonly receivedAt: Date;
-  /** How often the service has been asked because of it. */
+  /** How often the service has been asked because of the callback. */
   readonly asks: number;
-  /** Whether it is due now. A hint that is not due may still be answered by a check made for others. */
+  /** Whether the hint is due now. If not, a check made for other hints may still answer it. */
   readonly due: boolean;
 }
 

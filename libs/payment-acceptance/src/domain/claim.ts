@@ -6,9 +6,9 @@ import type { BillId, IntentId, OrderId } from './ids.js';
 export type ClaimableState = 'OPEN' | 'PAID' | 'EXPIRED';
 
 /**
- * A claim is a lease on a bill for one check. It has its own token and expires on the database's clock. Whoever checks (the
- * confirmer, or an operator who requests a check) acquires and releases it; settlement/ accepts an answer only while the
- * claim's token is still that of the bill. Once the lease expires, another claim may replace the token.
+ * A claim is a lease on a bill for one check. It has its own token and expires on the database's clock. Whoever checks
+ * (the confirmer, or an operator who requests a check) acquires and releases it; settlement/ accepts an answer only
+ * while the claim's token is still that of the bill. Once the lease has expired, another claim may replace the token.
  */
 export interface ClaimedBill {
   readonly intentId: IntentId;
@@ -16,7 +16,7 @@ export interface ClaimedBill {
   readonly orderId: OrderId;
   readonly billId: BillId;
   readonly token: string;
-  /** Whether it is due by its schedule, not only because of a hint. */
+  /** Whether the bill is due by its schedule, not only because of a hint. */
   readonly scheduled: boolean;
   readonly failedChecks: number;
   readonly state: ClaimableState;
@@ -27,13 +27,12 @@ export interface ClaimedBill {
   readonly now: Date;
   /** Trace context of the bill, which the check continues. */
   readonly traceparent: string | null;
-  /** The service refuses the shop; this check probes whether it still does. */
+  /** Whether the service refuses the shop; this check then probes whether it still does. */
   readonly shopRefused: boolean;
   /** The callbacks that the check answers: those committed before the claim. */
   readonly hints: readonly Hint[];
 }
 
-/** A locked bill, the token of its current claim, and its locked order. */
 export interface LockedClaim {
   readonly token: string;
   readonly bill: LockedBill;

@@ -122,7 +122,7 @@ describe('a list after others', () => {
       const first = keys(worse, 0);
       expect(first).toHaveLength(1);
       expect([keys(worse, 0), keys(worse, 1), keys([success], 1)]).toEqual([[], [], []]);
-      // Nobody has looked at the first one: the same review again, which is there already.
+      // The first review is still open, so the same review results again.
       expect([keys(worse, 0), keys([success], 0)]).toEqual([first, []]);
       const second = keys(worse, 1);
       expect(second).toHaveLength(1);

@@ -232,7 +232,7 @@ describe('the end of a bill', () => {
       ['payment.review'],
       ['unknown-status'],
     ]);
-    // A status only advances, so one that has failed is FAIL under review.
+    // A status only advances, so a payment that has failed stays FAIL while it is under review.
     const status = before.status === 'FAIL' ? 'FAIL' : 'UNKNOWN';
     expect(decision.payments).toMatchObject([{ verdict: 'review', ...now, status }]);
     expect(decision.reviews[0]!.key).not.toBe(run({ listed: [reported({ status: 'UNKNOWN' })] }).reviews[0]!.key);

@@ -21,10 +21,10 @@ import { uuidFromName } from './uuid.js';
 
 export { JudgeContractError, type BillReview, type Decision, type DecisionInput } from './decision-builder.js';
 
-/** How many payments are decided and written at once, which takes some milliseconds. */
+/** How many payments are decided and written at once; this takes some milliseconds. */
 const PART_SIZE = 500;
 
-/** An unknown status may mean anything, so it ranks above those that mean nothing yet and below those that are final. */
+/** An unknown status may mean anything: it ranks above those that mean nothing yet and below final ones. */
 const STATUS_RANK: Readonly<Record<PaymentStatus, number>> = { NEW: 0, PROCESS: 1, UNKNOWN: 2, FAIL: 3, SUCCESS: 4 };
 
 /**
@@ -81,7 +81,7 @@ export function decide(input: DecisionInput): Decision {
     } else if (row?.status === 'FAIL' && row.verdict === 'review' && payment.status === 'FAIL') {
       keep({ ...row, statusText: payment.statusText, verdict: 'failed' });
     } else if (!row || STATUS_RANK[payment.status] > STATUS_RANK[row.status] || isDecidedNow(row, payment, verdict)) {
-      // An operator may have accepted it before the service did. If the service agrees later, there is no second event.
+      // If the service agrees with a payment that an operator has already accepted, there is no second event.
       const accepted = row?.verdict === 'succeeded';
       const kind = accepted ? 'succeeded' : verdict.kind;
       keep({ ...payment, intentId: bill.intentId, contradiction: null, verdict: kind });
@@ -103,7 +103,7 @@ export function decide(input: DecisionInput): Decision {
     // If the payment has advanced just now, its earlier entries were steps on the way.
     const news = advanced.has(paymentId) ? contrary.filter(({ status }) => status === row.status) : contrary;
     for (const payment of news) changed(payment);
-    // It was listed differently in between, and a review said so. Now it can be accepted again, so say that, too.
+    // A review has reported that the payment was listed differently; report also that it can be accepted again.
     if (contrary.length === 0 && row.verdict === 'review') changed(last);
   }
   if (input.isPartial) return builder.decision();
@@ -178,7 +178,7 @@ const UNLISTED_PAYMENT = {
   contradiction: null,
 } as const;
 
-/** What the list says of each payment of the bill, sorted: the last entry counts, and is a SUCCESS if there is one. */
+/** The list's entries for each payment of the bill, sorted: the last entry counts, and is a SUCCESS if there is one. */
 function ownListings({ bill, listed }: DecisionInput): ReadonlyMap<string, ReportedPayment[]> {
   const entries = new Map<string, ReportedPayment[]>();
   for (const payment of sortPayments(listed.filter((each) => isOwn(each, bill)))) {
@@ -194,9 +194,9 @@ function isOwn({ billId }: ReportedPayment, bill: LockedBill): boolean {
 }
 
 /**
- * A long list in parts, to be decided one after the other, so that none takes long. The last part, which ends the check, has
- * whatever may pay the bill, and each payment that is listed more than once, since all entries of a payment are decided
- * together.
+ * Splits a long list into parts that are decided one after the other, so that none takes long. The last part, which
+ * ends the check, has whatever may pay the bill, and each payment that is listed more than once, since all entries of a
+ * payment are decided together.
  */
 export function splitIntoParts(
   listed: readonly ReportedPayment[],
@@ -214,7 +214,7 @@ export function splitIntoParts(
   return { early, last: ordered.filter((payment) => !isEarly(payment)) };
 }
 
-/** A judge sees the whole list, once; each part of it gets its verdicts, or none if the judge has broken its contract. */
+/** Shows the judge the whole list, once. Each part gets its verdicts, or none if the judge broke its contract. */
 export function judgeOnce(judge: Judge, listed: readonly ReportedPayment[]): Judge {
   let verdicts: ReadonlyMap<ReportedPayment, Verdict | undefined> | undefined;
   return (bill, part) => {
@@ -296,10 +296,7 @@ function verdictsOf(judge: Judge, bill: JudgedBill, payments: readonly ReportedP
   return Array.isArray(verdicts) ? (verdicts as Verdict[]) : [];
 }
 
-/**
- * Whether a database accepts the verdict: a judge is the host's code, and its verdicts are written together with other
- * bills.
- */
+/** Whether a database accepts the host's verdict, which is written together with those on other bills. */
 function isWritable(verdict: Verdict): boolean {
   if (verdict.kind === 'review') return isReason(verdict.reason);
   if (verdict.kind !== 'succeeded') return true;

@@ -57,7 +57,7 @@ describe('what is neither paid nor failed when the time of a bill is over', () =
 describe('a review', () => {
   const changed = (change: Partial<ReportedPayment>) => run({ known: [kept(reported())], listed: [reported(change)] });
 
-  // What was reviewed before an update must not be reviewed again after it.
+  // An update of the module must not open reviews again that were opened before it.
   test.each([
     ['underpaid:main:p-1', () => run({ listed: [reported({ amount: '1.00' })] })],
     ['payment-changed:main:p-1:FAIL:100.05:RUB', () => changed({ status: 'FAIL' })],

@@ -18,8 +18,8 @@ export interface Lifetime {
   /** When an unpaid bill expires. */
   readonly endOfLife: number;
   /**
-   * When a payment that is still in progress goes to a review and an open bill expires despite it, since it will soon no
-   * longer be checked.
+   * When a payment that is still in progress goes to a review and an open bill expires despite it, since it will soon
+   * no longer be checked.
    */
   readonly horizon: number;
 }
@@ -27,11 +27,11 @@ export interface Lifetime {
 /** A payment in the ledger, with what is known of its reviews: nothing, if the payment is being decided on just now. */
 export type KnownLedgerPayment = LedgerPayment & Partial<Pick<KnownPayment, 'closedChanges' | 'isUnderReview'>>;
 
-/** The review of the whole bill that a check gives reason for. */
+/** A review of the whole bill. */
 export interface BillReview {
-  /** Distinguishes it from earlier ones; `undefined` if none is opened now. */
+  /** Distinguishes the review from earlier ones; `undefined` if none is opened now. */
   readonly occasion: string | undefined;
-  /** Whether it is open, or opened now. */
+  /** Whether the review is open, or opened now. */
   readonly isOpen: boolean;
 }
 
@@ -54,7 +54,6 @@ function mayHoldMoney({ verdict, isUnderReview = true }: KnownLedgerPayment): bo
   return verdict === 'pending' || (verdict === 'review' && isUnderReview);
 }
 
-/** The fields of every event. */
 type CommonData = Omit<EventData<'bill.expired'>, 'orderPaid'>;
 
 /** An event whose payload is complete once the bill's new state is known. */
@@ -65,7 +64,7 @@ interface CollectedEvent {
   readonly data: (state: BillState) => object;
 }
 
-/** Collects the changes of one bill: each once, however often the list gives reason for it. */
+/** Collects the changes of one bill, each once, however often the list gives reason for it. */
 export class DecisionBuilder {
   private readonly changedPayments = new Map<string, LedgerPayment>();
   private readonly events = new Map<string, CollectedEvent>();
@@ -79,12 +78,11 @@ export class DecisionBuilder {
     private readonly paidBefore: PaymentId | null,
   ) {}
 
-  /** Sets the row that the ledger has of a payment from now on. */
+  /** Replaces the ledger's row of a payment. */
   keep(payment: LedgerPayment): void {
     this.changedPayments.set(payment.paymentId, payment);
   }
 
-  /** @param occasion distinguishes a review from earlier ones of the payment for the same reason */
   take(payment: ReportedPayment, verdict: Verdict, occasion = ''): void {
     switch (verdict.kind) {
       case 'pending':
@@ -104,8 +102,8 @@ export class DecisionBuilder {
   }
 
   /**
-   * Opens a review of a payment, or of the whole bill.
-   * @param occasion distinguishes it from others of the payment for the same reason
+   * Opens a review of a payment, or of the whole bill if there is none.
+   * @param occasion distinguishes the review from others of the payment for the same reason
    */
   review(reason: ReviewReason, payment: ReportedPayment | null, occasion = ''): void {
     const { bill } = this;
@@ -170,8 +168,8 @@ export class DecisionBuilder {
   }
 
   /**
-   * A payment that is neither paid nor failed when the bill's time is over needs a person: it may hold money. One that is
-   * still NEW on a paid bill is an attempt that the payer has abandoned.
+   * A payment that has neither succeeded nor failed when the bill's time is over may hold money and needs a person. A
+   * payment that is still NEW on a paid bill is an attempt that the payer has abandoned.
    */
   private reviewUnfinished(rows: readonly LedgerPayment[], { endOfLife, horizon }: Lifetime): void {
     const { bill } = this;
@@ -226,8 +224,7 @@ export class DecisionBuilder {
   }
 
   /**
-   * Adds an event.
-   * @param key distinguishes it in our tables
+   * @param key distinguishes the event in our tables
    * @param facts what the event is about, besides the bill; its id is derived from this
    */
   private event<Name extends PaymentEventName>(
@@ -283,7 +280,6 @@ export class DecisionBuilder {
     return currency === this.bill.currency ? {} : { paymentCurrency: currency };
   }
 
-  /** The masked card number, unless the personal data of the bill is removed. */
   private cardOf(payment: Pick<ReportedPayment, 'fromCard'> | null): string | null {
     return this.bill.redacted ? null : (payment?.fromCard ?? null);
   }

@@ -4,8 +4,8 @@ import { uuidFromName } from './uuid.js';
 
 /**
  * An event's id is derived only from what the service knows: the shop, the bill, and what else the event is about (the
- * payment; for a review, its reason and occasion). So it survives a restore, an import or a recovery of our tables, and never
- * equals the id of another application's event, whatever names and numbers either one uses.
+ * payment; for a review, its reason and occasion). So it survives a restore, an import or a recovery of our tables, and
+ * never equals the id of another application's event, whatever names and numbers either application uses.
  */
 export function eventId(
   name: PaymentEventName,

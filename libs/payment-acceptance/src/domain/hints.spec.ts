@@ -4,7 +4,7 @@ import { answerHints } from './hints.js';
 
 const LAG_MS = [3_000, 10_000, 30_000];
 
-/** Seconds of a day, so that the order of things is easy to read. */
+/** Seconds of a day, so that the order of events is easy to read. */
 const at = (second: number) => new Date(Date.UTC(2026, 10, 21) + second * 1_000);
 
 const hint = (claims: Hint['asserts'], second: number, more: Partial<Hint> = {}): Hint => ({
@@ -23,7 +23,7 @@ const payment = (
   confirmedSince: Partial<Record<Assertion, number>> = {},
 ): ComparablePayment => ({ status, knownAt: at(second), confirmedSince: { SUCCESS: 0, FAIL: 0, ...confirmedSince } });
 
-/** What becomes of each hint, in their order: its outcome, `again` with the pause, or `waits`. */
+/** The result for each hint, in order: its outcome, `again` with the pause, or `waits`. */
 function answers(hints: readonly Hint[], payments: readonly ComparablePayment[]): string[] {
   const { consumed, postponed: again } = answerHints(hints, payments, LAG_MS);
   return hints.map(({ id }) => {

@@ -1,14 +1,15 @@
 import type { AnsweredHints, Assertion, ComparablePayment, Hint } from './callback.js';
 
 /**
- * Matches the hints of a check with the service's answer. The list may lag behind a postback: while it shows no payment that
- * the postback can be about, the list is requested again after each of the pauses. After the last one, the assertion counts
- * as a repetition if the bill has such a payment at all; otherwise it stays a note on the callback.
+ * Matches the hints of a check with the service's answer. The list may lag behind a postback: while it shows no payment
+ * that the postback can be about, the list is requested again after each of the pauses. After the last pause, the
+ * assertion counts as a repetition if the bill has such a payment at all; otherwise it stays a note on the callback.
  *
  * For a redirect to the Success URL, the list is requested as often, until it shows any SUCCESS.
  *
- * A postback names no payment, so assertions are counted against payments: each payment answers one assertion, and none that
- * arrived long after the payment was known. Otherwise an assertion about a second payment would be matched with the first.
+ * A postback names no payment, so assertions are counted against payments: each payment answers one assertion, and none
+ * that arrived long after the payment was known. Otherwise an assertion about a second payment would be matched with
+ * the first.
  */
 export function answerHints(
   hints: readonly Hint[],
@@ -45,12 +46,10 @@ export function answerHints(
   return { consumed, postponed };
 }
 
-/** How long the list may lag behind a postback in all, in milliseconds. */
 function maxLagMs(pausesMs: readonly number[]): number {
   return pausesMs.reduce((sum, pauseMs) => sum + pauseMs, 0);
 }
 
-/** When the first hint that asserts an outcome came; `null` if none does. */
 export function firstAssertion(hints: readonly Hint[]): Date | null {
   const times = hints.filter(({ asserts }) => asserts !== null).map(({ receivedAt }) => receivedAt.getTime());
   return times.length === 0 ? null : new Date(Math.min(...times));

@@ -1,6 +1,6 @@
 /*
- * Branded strings, one per kind of id: the compiler accepts any plain string as an id, but no id of another kind. The brand
- * exists only in the type.
+ * Branded strings, one per kind of id: the compiler accepts any plain string as an id, but no id of another kind. The
+ * brand exists only in the type.
  */
 
 /** Our id of a bill: a random UUID made before the request that creates it. */

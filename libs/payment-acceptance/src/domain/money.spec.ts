@@ -7,7 +7,7 @@ const LARGEST = 9_999_999_999n;
 /** Whole minor units of every decimal(10,2). */
 const minor = fc.bigInt({ min: -LARGEST, max: LARGEST });
 
-/** Prints minor units by a way of its own. */
+/** Independent of the code under test. */
 function print(value: bigint): string {
   const sign = value < 0n ? '-' : '';
   const [units, cents] = [(value < 0n ? -value : value) / 100n, (value < 0n ? -value : value) % 100n];

@@ -9,8 +9,8 @@ const SCALE = 2;
 const AMOUNT_LIMIT = 10n ** 10n;
 
 /**
- * Parses a decimal(10,2) exactly, including exponents (`1.0005E+02`), into canonical form (`100.05`). Returns `null` for
- * anything else: other characters, more than 8 digits before the point, or a nonzero third decimal.
+ * Parses a decimal(10,2) exactly, including exponents (`1.0005E+02`), into canonical form (`100.05`). Returns `null`
+ * for anything else: other characters, more than 8 digits before the point, or a nonzero third decimal.
  */
 export function parseAmount(text: string): DecimalAmount | null {
   const match = DECIMAL_PATTERN.exec(text);

@@ -11,9 +11,9 @@ export interface EarlierReviews {
 const REOPEN_AFTER_MS = 24 * 3_600_000;
 
 /**
- * Distinguishes a new review of a bill that cannot be listed, read or checked from earlier ones; `undefined` if none is needed.
- * Whoever closes such a review has seen everything up to then, but not money that comes later: so another one opens at the
- * next callback, or after a day.
+ * Distinguishes a new review of a bill that cannot be listed, read or checked from earlier ones; `undefined` if none is
+ * needed. Whoever closes such a review has seen everything up to then, but no money that comes later: so another review
+ * opens at the next callback, or after a day.
  */
 export function occasionOfReview(
   { open, closed, lastClosedAt }: EarlierReviews,

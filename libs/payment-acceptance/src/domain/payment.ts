@@ -2,15 +2,11 @@ import type { DecimalAmount } from './money.js';
 import type { BillId, IntentId, OrderId, PaymentId } from './ids.js';
 
 /**
- * `status` of a payment (section 2.3, documented), in upper or lower case, with or without space around it. Any other value
- * is `UNKNOWN`.
+ * `status` of a payment (section 2.3, documented), in upper or lower case, with or without space around it. Any other
+ * value is `UNKNOWN`.
  */
 export type PaymentStatus = 'NEW' | 'PROCESS' | 'SUCCESS' | 'FAIL' | 'UNKNOWN';
 
-/**
- * The status that a text of the service stands for, in upper or lower case, with or without space around it; UNKNOWN if it
- * is not documented.
- */
 export function statusOf(text: unknown): PaymentStatus {
   const status = typeof text === 'string' ? text.trim().toUpperCase() : '';
   return status === 'NEW' || status === 'PROCESS' || status === 'SUCCESS' || status === 'FAIL' ? status : 'UNKNOWN';
@@ -26,7 +22,9 @@ export interface JudgedBill {
   readonly payerPaysCommission: boolean;
 }
 
-/** A payment as the service lists it (section 2.3). Amounts are canonical, or `null` if missing or not a decimal(10,2). */
+/**
+ * A payment as the service lists it (section 2.3). Amounts are canonical, or `null` if missing or not a decimal(10,2).
+ */
 export interface ReportedPayment {
   readonly paymentId: PaymentId;
   /** The bill that the payment belongs to according to the service; `null` if it names none. */
@@ -47,7 +45,6 @@ export interface ReportedPayment {
   readonly createdAt: Date | null;
 }
 
-/** The answer to a request for a bill's payments. */
 export interface PaymentList {
   readonly payments: readonly ReportedPayment[];
   /** Problems of entries that cannot be read, such as `data[1].id is missing`. */
@@ -59,11 +56,10 @@ export interface PaymentList {
  * operator's decision, never from a callback. Its status only advances (NEW, PROCESS, UNKNOWN, FAIL, SUCCESS).
  */
 export interface LedgerPayment extends Omit<ReportedPayment, 'billId' | 'createdAt' | 'statusText'> {
-  /** Id of our bill. */
   readonly intentId: IntentId;
   /** `status` as the service last sent it; may differ from the status that the payment has advanced to. */
   readonly statusText: string | null;
-  /** Digest of the latest listing that contradicts a SUCCESS, or a payment that an operator accepted; `null` if none does. */
+  /** Digest of the latest listing that contradicts a SUCCESS or an operator's acceptance; `null` if none does. */
   readonly contradiction: string | null;
   readonly verdict: Verdict['kind'];
 }
@@ -105,8 +101,8 @@ export type Verdict =
  * Judges the listed payments of a bill: one verdict each, in the same order. Must be pure and total: same input, same
  * verdicts, no exceptions, no I/O. Called at every check; only the first final verdict on a payment counts.
  *
- * SUCCESS is `succeeded` or `review`, FAIL is `failed`, NEW and PROCESS are `pending`. `UNKNOWN` may be any of them: tell
- * such payments apart by `statusText`. Once such a payment has succeeded, no later verdict changes that; until then, it is
- * judged again if its status becomes SUCCESS.
+ * SUCCESS is `succeeded` or `review`, FAIL is `failed`, NEW and PROCESS are `pending`. `UNKNOWN` may be any of them:
+ * tell such payments apart by `statusText`. Once such a payment has succeeded, no later verdict changes that; until
+ * then, it is judged again if its status becomes SUCCESS.
  */
 export type Judge = (bill: JudgedBill, payments: readonly ReportedPayment[]) => readonly Verdict[];

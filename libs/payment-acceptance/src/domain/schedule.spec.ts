@@ -8,7 +8,7 @@ const { schedule } = resolved({}, { schedule: { openMs: [60_000, 120_000, 300_00
 const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000];
 const opened = lockedBill().openedAt.getTime();
 const at = (ms: number) => new Date(opened + ms);
-/** Milliseconds from opening to the next look. */
+/** Milliseconds from opening to the next check. */
 const next = (bill: LockedBill, state: BillState, scheduled: boolean, options: typeof schedule, fraction = 0) => {
   const date = nextCheck(bill, state, scheduled, options, fraction);
   return date && date.getTime() - opened;

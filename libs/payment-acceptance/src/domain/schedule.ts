@@ -9,9 +9,9 @@ export interface CheckSchedule extends Readonly<Required<CheckScheduleOptions>> 
 }
 
 /**
- * When to check a bill next without a hint, spread by a random `fraction` from 0 to 1; `null` for never. A check that only
- * answered a hint leaves the schedule alone, so that hints neither delay it nor use it up. A bill that a payment in progress
- * or under review keeps open beyond its lifetime is checked as rarely as an expired one.
+ * When to check a bill next without a hint, spread by a random `fraction` from 0 to 1; `null` for never. A check that
+ * only answered a hint leaves the schedule alone, so that hints neither delay it nor use it up. A bill that a payment
+ * in progress or under review keeps open beyond its lifetime is checked as rarely as an expired one.
  */
 export function nextCheck(
   bill: LockedBill,
@@ -37,28 +37,22 @@ export function nextCheck(
   return new Date(Math.min(now + spread(options.openMs[step] ?? options.expiredEveryMs), end));
 }
 
-/**
- * How many refusals a bill needs before it may be given up: as many as it takes for the default pauses to reach their cap.
- */
+/** Refusals before a bill may be given up: as many as it takes for the default pauses to reach their cap. */
 const FAILURES_BEFORE_GIVING_UP = 7;
 
-/** The consequences of a check that got no answer. */
 export interface FailureSchedule {
   /** The bill's next scheduled check; `null` for none, `undefined` to keep the current one. */
   readonly nextCheckAt: Date | null | undefined;
-  /**
-   * The bill's lifetime ended without an answer, so it needs a review. A bill that has already ended gets none, whatever a
-   * postback says.
-   */
+  /** Whether the bill's lifetime ended without an answer. A bill that has already ended gets no review. */
   readonly review: boolean;
-  /** The bill is no longer checked, so its hints are not answered either. */
+  /** Whether the bill is no longer checked; its hints are then not answered either. */
   readonly giveUp: boolean;
 }
 
 /**
  * A failed check is retried after the pause while the bill is young, and later no more often than successful checks are
- * made. After the last scheduled check, retries end only if the service refuses this very bill (`billRefused`): behind any
- * other failure there may be a payment.
+ * made. After the last scheduled check, retries end only if the service refuses this very bill (`billRefused`): any
+ * other failure may hide a payment.
  */
 export function scheduleAfterFailure(
   claim: ClaimedBill,
@@ -87,18 +81,12 @@ export function scheduleAfterFailure(
   };
 }
 
-/**
- * When an unpaid bill expires, in epoch milliseconds. A bill with a payment in progress or under an open review expires at
- * its horizon.
- */
+/** In epoch milliseconds. A bill with a payment in progress or under an open review expires later, at its horizon. */
 export function endOfLife(bill: Pick<LockedBill, 'openedAt'>, options: CheckSchedule): number {
   return bill.openedAt.getTime() + options.lifetimeMs;
 }
 
-/**
- * When a payment that is still in progress needs a person, in epoch milliseconds: two checks before the last one, or
- * half-way to it if that is later.
- */
+/** When a payment in progress needs a person: two checks before the last one, or half-way to it if that is later. */
 export function horizon(bill: LockedBill, options: CheckSchedule): number {
   if (bill.state === 'PAID') return horizonOf((bill.paidAt ?? bill.now).getTime(), paidOf(options));
   const ended = bill.state === 'EXPIRED' ? (bill.endedAt ?? bill.now).getTime() : endOfLife(bill, options);
@@ -125,7 +113,7 @@ function horizonOf(since: number, { everyMs, forMs }: FollowSchedule): number {
   return since + forMs - Math.min(2 * everyMs, forMs / 2);
 }
 
-/** The next check of a bill that is followed. However rare its checks are, one comes after the horizon. */
+/** However rare the checks of a followed bill are, one comes after the horizon. */
 function nextFollowUp(now: number, pauseMs: number, since: number, follow: FollowSchedule): Date | null {
   const until = since + follow.forMs;
   return dateIfBy(now < horizonOf(since, follow) ? Math.min(now + pauseMs, until) : now + pauseMs, until);

@@ -27,7 +27,7 @@ export interface BillChange {
   readonly scheduled: boolean;
 }
 
-/** Everything that the settlement of one bill writes, in one transaction. No other code writes payments, events or reviews. */
+/** What the settlement of one bill writes in one transaction. No other code writes payments, events or reviews. */
 export interface Settlement {
   readonly bill: LockedBill;
   /** New payments, and those that have changed. */

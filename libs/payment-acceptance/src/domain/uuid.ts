@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 
-/** Stands before each name that is hashed. */
 export const NAME_PREFIX = 'nestjs-payment-acceptance:';
 
 /** No UUID sorts before it. */
@@ -16,7 +15,6 @@ export function uuidFromName(name: string): string {
   return uuidFromBytes(bytes);
 }
 
-/** Formats the first 16 bytes as a UUID. */
 export function uuidFromBytes(bytes: Buffer): string {
   return bytes.toString('hex', 0, 16).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }

@@ -4,17 +4,13 @@ import { PaymentHandlerError } from './consumer.errors.js';
 import type { EventConsumer } from './consumer.js';
 import { CONSUMER_NAME_PATTERN, EVENT_EMITTER_CONSUMER } from './handler.explorer.js';
 
-/** Consumers that other modules add: brokers. Like all others, they are hosted when the application starts. */
+/** Consumers of broker modules. They are hosted when the application starts, like all others. */
 @Injectable()
 export class AddedConsumers {
   private readonly added: EventConsumer[] = [];
 
   constructor(private readonly shops: ShopRegistry) {}
 
-  /**
-   * @param origin who adds them, for messages
-   * @throws PaymentHandlerError for an invalid or taken name, or an unknown shop
-   */
   add(origin: string, consumers: readonly EventConsumer[]): void {
     for (const { name, shops } of consumers) {
       if (!CONSUMER_NAME_PATTERN.test(name)) {
@@ -31,7 +27,7 @@ export class AddedConsumers {
     this.added.push(...consumers);
   }
 
-  /** @throws PaymentHandlerError if a handler has the name of an added consumer: both would share deliveries. */
+  /** @throws PaymentHandlerError if a handler has the name of an added consumer: they would share deliveries */
   beside(handlers: readonly EventConsumer[]): EventConsumer[] {
     const conflicting = handlers.find(({ name }) => this.added.some((other) => other.name === name));
     if (conflicting) {

@@ -26,7 +26,6 @@ export function isNonRetryable(error: unknown): error is PaymentNonRetryableErro
   return isMarked(error, MARK);
 }
 
-/** Shared by every loaded copy of this package. */
 const ORDER_NOT_FOUND_MARK = Symbol.for('nestjs-payment-acceptance/order-not-found');
 
 /**

@@ -25,9 +25,9 @@ export interface PaymentEventContext<Tx = unknown> {
 export type AnyPaymentEvent = PaymentEventMap[PaymentEventName];
 
 /**
- * A consumer of one kind of event. `transaction` consumers run inside the transaction that marks their delivery done.
- * `lease` consumers run outside any transaction and are marked done afterwards: at least once. So are `broker`
- * consumers, which may also be unreachable: an event that a broker leaves unanswered does not count as an attempt.
+ * A `transaction` consumer runs inside the transaction that marks its delivery done. `lease` and `broker` consumers run
+ * outside any transaction and are marked done afterwards, so they receive events at least once. An event that a broker
+ * leaves unanswered does not count as an attempt.
  */
 export type EventConsumer = {
   readonly name: string;
@@ -46,20 +46,19 @@ export type EventConsumer = {
       handle: HandOver;
       /** Starts connecting, and stays connected from then on. */
       connect(): void;
-      /** Whether it can take an event now. While it cannot, its deliveries wait and no attempt is counted. */
+      /** While it is not ready, its deliveries wait and no attempt is counted. */
       isReady(): boolean;
       /** The very first connection attempt, while it is in progress. */
       connecting(): Promise<void> | undefined;
-      /** Whether the error means that the broker did not answer: then nothing is wrong with the event. */
+      /** Whether the error means that the broker did not answer, so that nothing is wrong with the event. */
       isUnanswered(error: unknown): boolean;
     }
 );
 
-/** Resolves when the event is handed over. */
 type HandOver = (event: AnyPaymentEvent, signal: AbortSignal, delivery: HandedDelivery) => Promise<void>;
 
 interface HandedDelivery extends Pick<PaymentEventContext, 'attempt' | 'deliveryId'> {
-  /** Trace context of the settlement, for continuing its trace. */
+  /** Trace context of the settlement. */
   readonly traceparent: string | null;
 }
 

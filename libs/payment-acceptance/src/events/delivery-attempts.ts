@@ -10,7 +10,6 @@ import type { ActiveSpan } from '../telemetry/telemetry.js';
 import type { AnyPaymentEvent, EventConsumer } from './consumer.js';
 import type { FailedAttempts, Failure } from './failed-attempts.js';
 
-/** How an attempt ended. */
 export interface AttemptEnd {
   readonly outcome: 'done' | Failure;
   /** Whether a later delivery of the same queue might be waiting for this one. */
@@ -21,13 +20,10 @@ interface HandledEvent extends CompletedDelivery {
   readonly event: AnyPaymentEvent;
 }
 
-/**
- * How long a handler may wait for its connection, in milliseconds: after that, its slot is better given to another
- * consumer.
- */
+/** After waiting this long for its connection, a handler gives its slot to another consumer. */
 const CONNECT_MS = 10_000;
 
-/** How much a lease outlasts the longest attempt: time to end the attempt and record its outcome. */
+/** Time after the longest attempt in which to end it and record its outcome. */
 const LEASE_MARGIN_MS = 15_000;
 
 /**
@@ -36,9 +32,9 @@ const LEASE_MARGIN_MS = 15_000;
  */
 export class DeliveryAttempts {
   private readonly connectMs: number;
-  /** How long the transaction may stay open, from the moment the attempt begins. */
+  /** How long the transaction may stay open after the attempt begins. */
   private readonly unattendedMs: number;
-  /** How long a claim lasts: its attempt may wait for a connection first, and then has its full time limit. */
+  /** An attempt may first wait for a connection, and then has its full time limit. */
   readonly leaseMs: number;
 
   constructor(
@@ -90,8 +86,8 @@ export class DeliveryAttempts {
   }
 
   /**
-   * Returns the event that was handled and marked done; `undefined` if another instance had taken over the delivery.
-   * @param begins called when the attempt has everything it needs: its time limit starts then
+   * Returns `undefined` if another instance had taken over the delivery.
+   * @param begins starts the time limit, once the attempt has everything it needs
    */
   private async attempt(
     consumer: EventConsumer,
@@ -141,7 +137,7 @@ function parseEvent({ payload, late, billState }: ClaimedDelivery): AnyPaymentEv
   return paymentEvent(name, late ? { ...data, late, billState } : data);
 }
 
-/** Work outside a transaction cannot be undone, only abandoned. */
+/** Work outside a transaction can only be abandoned, not undone. */
 function untilAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
   return Promise.race([
     work,

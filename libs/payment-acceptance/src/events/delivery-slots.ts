@@ -2,7 +2,6 @@ import { FairShare } from '../common/fair-share.js';
 import type { PaymentTransactionsPool } from '../database/payment-transactions.js';
 import type { EventConsumer } from './consumer.js';
 
-/** The consumers that the next claim may serve, and how many deliveries it may take. */
 export interface Offer {
   readonly consumers: readonly EventConsumer[];
   readonly limit: number;
@@ -28,10 +27,9 @@ export class DeliverySlots {
   private readonly share: FairShare;
   private readonly transactions: FairShare;
   private readonly members = new Map<string, { readonly shareName: string; readonly inTransaction: boolean }>();
-  /** How many places in transactions are reserved for deliveries that have no connection yet. */
+  /** Places in transactions that are reserved for deliveries without a connection yet. */
   private reserved = 0;
   private consumers: readonly EventConsumer[] = [];
-  /** The number of members, and of those with handlers in transactions. */
   private counts = { all: 0, inTransaction: 0 };
 
   constructor(
@@ -61,7 +59,6 @@ export class DeliverySlots {
     return { running, limit: running + this.freeForTransactions() };
   }
 
-  /** How many deliveries are running. */
   get running(): number {
     return this.share.taken;
   }
@@ -84,8 +81,8 @@ export class DeliverySlots {
   }
 
   /**
-   * Takes a place for a delivery that is yet to be created, if one is left for the consumer. Must be followed by
-   * {@link begin} or {@link release}.
+   * Takes a place for a delivery that is yet to be created, if one is left for the consumer. {@link begin} then uses
+   * the place, or {@link release} gives it back.
    */
   tryReserve(consumer: EventConsumer): boolean {
     const { name } = consumer;
@@ -95,12 +92,10 @@ export class DeliverySlots {
     return true;
   }
 
-  /** A reserved place is about to be used. */
   begin(consumer: string): void {
     if (this.memberOf(consumer).inTransaction) this.reserved -= 1;
   }
 
-  /** A reserved place is not used. */
   release(consumer: string): void {
     this.begin(consumer);
     this.leave(consumer);
@@ -118,7 +113,6 @@ export class DeliverySlots {
     if (inTransaction) this.transactions.release(shareName);
   }
 
-  /** How many deliveries a consumer may take now. */
   private remainingFor(consumer: string, freeForTransactions: number): number {
     const { shareName, inTransaction } = this.memberOf(consumer);
     const remaining = this.share.remainingFor(shareName, this.counts.all);

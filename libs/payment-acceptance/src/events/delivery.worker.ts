@@ -38,7 +38,7 @@ export interface DeliveryWorkload {
 /** How often to look for last attempts that never ended, and for queues that nobody has freed. */
 const HOUSEKEEPING_MS = 30_000;
 
-/** How many waiting deliveries a sweep examines between two claims, which takes some milliseconds. */
+/** How many waiting deliveries a sweep examines between two claims; takes some milliseconds. */
 const SWEEP_BATCH_SIZE = 1_000;
 
 /** How often an instance renews the registration of its consumers. */
@@ -60,9 +60,9 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   private consumers: readonly EventConsumer[] = [];
   /** Queues whose first delivery ended here and whose next one has not been freed yet. */
   private ended: DeliveryQueue[] = [];
-  /** The last queue that the current sweep has examined; `null` at its start, absent if there is none. */
+  /** The last queue that the current sweep has examined; `null` at its start, absent if no sweep is under way. */
   private sweepPosition: DeliveryQueue | null | undefined;
-  /** How many claims are under way: the places offered to them are not taken yet. */
+  /** Claims under way: the places offered to them are not taken yet. */
   private claiming = 0;
 
   constructor(
@@ -120,7 +120,6 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     this.worker.start();
   }
 
-  /** Whether it is started, and has polled within the last `silenceMs`. */
   state(silenceMs: number): WorkerState {
     return this.worker.state(silenceMs);
   }
@@ -155,10 +154,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     for (const each of this.consumers) if (each.kind === 'broker') each.connect();
   }
 
-  /**
-   * Frees the next queues, including those whose first delivery ended on another instance, or which a crash kept from
-   * being freed.
-   */
+  /** Also frees queues whose first delivery ended on another instance, or that a crash kept from being freed. */
   private async sweep(after: DeliveryQueue | null): Promise<void> {
     this.sweepPosition = undefined;
     const queues = await this.store.queuesBehind(after, SWEEP_BATCH_SIZE);
@@ -199,9 +195,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     }
   }
 
-  /**
-   * Warns about shops that only another release names: an older one, or one being rolled out. Only people know which.
-   */
+  /** Warns about shops that only another release names. Only people know whether it is older or being rolled out. */
   private async reportMissingShops(): Promise<void> {
     for (const { name, event, shops } of await this.store.consumersMissingShops(this.consumers)) {
       this.logger.write(
@@ -241,7 +235,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
         }
       }
     } catch (error) {
-      // The pool is the host's, and may throw.
+      // The pool is the host's and may throw.
       for (const place of deliveries) this.release(place);
       throw error;
     }
@@ -261,7 +255,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   }
 
   private async handOver(delivery: ClaimedDelivery, stopping: AbortSignal): Promise<boolean> {
-    // The worker may be stopped meanwhile.
+    // The worker may have been stopped meanwhile.
     if ((await this.foreignShops.isForeign(delivery.shop)) || stopping.aborted) {
       await this.store.releaseLease(delivery);
       return true;

@@ -115,7 +115,6 @@ export class EventEmitterConsumers {
     }
   }
 
-  /** The methods that are marked with `@OnEvent`, read where `@nestjs/event-emitter` reads them. */
   private markedMethods(): { label: string; listeners: OnEventMetadata[] }[] {
     return this.explorer.methods().flatMap(({ label, member }) => {
       const listeners: unknown = Reflect.getMetadata(LISTENER_METADATA, member);

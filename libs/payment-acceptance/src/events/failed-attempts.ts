@@ -8,13 +8,9 @@ import { NoConnectionError } from '../database/database.errors.js';
 import type { EventConsumer } from './consumer.js';
 import { isNonRetryable, isOrderNotFound } from './consumer.errors.js';
 
-/** How a failed attempt ended. */
 export type Failure = 'retried' | UncountedReason | 'dead' | 'taken-over';
 
-/**
- * Failures that say nothing about the event, so they do not count as attempts: no answer from the broker, or no free
- * connection.
- */
+/** Failures that say nothing about the event, so they do not count as attempts. */
 type UncountedReason = 'unanswered' | 'no-connection';
 
 const UNCOUNTED_OUTCOMES = { unanswered: 'was not answered', 'no-connection': 'could not start' };
@@ -32,7 +28,6 @@ export const fieldsOf = ({ consumer, eventName: event, deliveryId, attempt }: Cl
   attempt,
 });
 
-/** Decides what happens to deliveries whose attempt failed. */
 export class FailedAttempts {
   /** Uncounted failures in a row, by consumer. */
   private readonly uncounted = new Map<string, number>();
@@ -58,12 +53,12 @@ export class FailedAttempts {
     return this.postpone(delivery, error);
   }
 
-  /** An attempt has begun, or the broker has answered: ends the series of uncounted failures. */
+  /** Called when an attempt has begun or the broker has answered. */
   resetUncounted({ name }: EventConsumer): void {
     this.uncounted.delete(name);
   }
 
-  /** Returns the delivery without counting an attempt, so it never becomes a dead letter for this reason. */
+  /** Without a counted attempt, the delivery never becomes a dead letter for this reason. */
   private async releaseUncounted(delivery: ClaimedDelivery, error: unknown, why: UncountedReason): Promise<Failure> {
     const times = this.uncounted.get(delivery.consumer) ?? 0;
     this.uncounted.set(delivery.consumer, times + 1);

@@ -3,7 +3,6 @@ import { PaymentLogger } from '../common/payment-logger.js';
 import type { ShopRegistry } from '../config/shop-registry.js';
 import { PaymentShopError } from '../config/shop.errors.js';
 
-/** How long an unknown shop is considered foreign before it is looked up again. */
 const FOREIGN_SHOP_TTL_MS = 60_000;
 
 /**
@@ -21,17 +20,13 @@ export class ForeignShops {
     private readonly clock: PaymentClock,
   ) {}
 
-  /** The shops to exclude from claims. */
   names(): string[] {
     const now = this.clock.elapsed();
     for (const [name, seenAt] of this.seenAt) if (now - seenAt >= FOREIGN_SHOP_TTL_MS) this.seenAt.delete(name);
     return [...this.seenAt.keys()];
   }
 
-  /**
-   * Whether this instance does not know a shop. While the shop resolver fails, that is undecided and events are
-   * delivered.
-   */
+  /** While the shop resolver fails, no shop counts as foreign, so events are delivered. */
   async isForeign(name: string): Promise<boolean> {
     try {
       if (await this.shops.find(name)) return false;

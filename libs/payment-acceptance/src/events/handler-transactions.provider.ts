@@ -7,12 +7,9 @@ import { HostSessions } from '../database/host-sessions.js';
 import { namesDatabase } from '../database/storage-options.js';
 import { TypeOrmTransactions } from '../database/typeorm-transactions.js';
 
-/** Token of the {@link HandlerTransactions}. */
 export const HANDLER_TRANSACTIONS = Symbol.for('nestjs-payment-acceptance/handler-transactions');
 
-/**
- * Those of the option `transactions`, or else TypeORM's; none if there is neither, or with `handlers: 'at-least-once'`.
- */
+/** Uses the option `transactions`, or else TypeORM; `undefined` without either, or with `handlers: 'at-least-once'`. */
 export const HANDLER_TRANSACTIONS_PROVIDER: FactoryProvider<HandlerTransactions | undefined> = {
   provide: HANDLER_TRANSACTIONS,
   inject: [RESOLVED_OPTIONS, Database, HOST, HostSessions],

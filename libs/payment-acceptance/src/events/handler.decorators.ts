@@ -56,7 +56,6 @@ export const OnPaymentReview = (options: PaymentHandlerOptions): MethodDecorator
 export const OnBillExpired = (options: PaymentHandlerOptions): MethodDecorator =>
   OnPaymentEvent('bill.expired', options);
 
-/** The durable handlers that a prototype's own method is marked as. */
 export function paymentHandlersOf(
   prototype: object,
   name: string | symbol,

@@ -7,13 +7,12 @@ import { PaymentHandlerError } from './consumer.errors.js';
 import type { EventConsumer } from './consumer.js';
 import { isPaymentEventName, paymentHandlersOf, type PaymentHandlerMetadata } from './handler.decorators.js';
 
-/** A method of one of the host's providers or controllers. */
 export interface HostMethod {
   /** `OrdersService.markPaid`, for messages. */
   readonly label: string;
   readonly instance: object;
   readonly name: string;
-  /** The prototype that defines it: the instance's, or one that it inherits from. */
+  /** The instance's prototype, or one that it inherits from. */
   readonly definedBy: object;
   readonly method: (...parameters: unknown[]) => unknown;
   /** What the instance has under this name: the method, or what a library has put in its place. */
@@ -21,13 +20,11 @@ export interface HostMethod {
   readonly singleton: boolean;
 }
 
-/** Name of the consumer for the host's `EventEmitter2`; handlers cannot use it. */
+/** Reserved for the host's `EventEmitter2`; handlers cannot use it. */
 export const EVENT_EMITTER_CONSUMER = 'event-emitter';
 
-/** Valid names of consumers. */
 export const CONSUMER_NAME_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
-/** Finds the host's durable handlers. */
 @Injectable()
 export class HandlerExplorer {
   constructor(
@@ -69,7 +66,7 @@ export class HandlerExplorer {
     return consumers;
   }
 
-  /** Every method of every provider and controller, found as `@nestjs/event-emitter` does. */
+  /** Finds them as `@nestjs/event-emitter` does. */
   methods(): HostMethod[] {
     return [...this.discovery.getProviders(), ...this.discovery.getControllers()].flatMap((wrapper) =>
       this.methodsOf(wrapper),

@@ -67,8 +67,8 @@ const TIMEOUT_MS = 5_000;
 type StateMeasurement = Measurement & { readonly gauge: keyof typeof GAUGES };
 
 /**
- * Gauges for the host's metrics. Every instance reports the same figures from the tables: aggregate them by maximum, not
- * by sum. The workload gauges are per instance, and so are the reasons of health that concern a process.
+ * Gauges for the host's metrics. Every instance reports the same figures from the tables: aggregate them by maximum,
+ * not by sum. The workload gauges are per instance, and so are the reasons of health that concern a process.
  *
  * While the database is down, `degraded` reports the reason `database`, and the figures from the tables are not
  * measured: an SDK that accumulates then repeats the last ones.

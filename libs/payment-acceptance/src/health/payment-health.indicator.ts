@@ -76,7 +76,9 @@ export interface PaymentHealth<Status extends string = 'up' | 'down'> {
    * application listens. Of these, only the last counts as degraded.
    */
   readonly workers: { readonly checks: WorkerState; readonly deliveries: WorkerState };
-  /** Of all instances together; absent while the database is unreachable, or if the figures could not be read in time. */
+  /**
+   * Of all instances together; absent while the database is unreachable, or if the figures could not be read in time.
+   */
   readonly backlog?: PaymentStats & {
     readonly refusedShops: readonly string[];
     /** Consumers whose deliveries are failing and being retried; the one with the oldest event comes first. */
@@ -115,19 +117,17 @@ function limitsOf(thresholds: PaymentHealthThresholds): Required<PaymentHealthTh
   return limits;
 }
 
-/**
- * A host whose last failure was this long ago does not count as failing, in milliseconds: it may no longer be used, as
- * after a move.
- */
+/** A host whose last failure is older than this does not count as failing: it may no longer be used. */
 const FAILURE_FORGOTTEN_MS = 3_600_000;
 
 /**
- * Health in the format of `@nestjs/terminus`, which is not required: `health.check([() => payments.isHealthy('payments')])`.
+ * Health in the format of `@nestjs/terminus`, which is not required:
+ * `health.check([() => payments.isHealthy('payments')])`.
  *
- * `down` only if the platform has to act: the database does not answer or takes no writes, so nothing can be stored. What
- * needs a person, or passes by itself, is `degraded`: taking instances out of service would only make it worse. So is a
- * backlog whose figures cannot be read in time (`backlog-unknown`). No failure of the database or the service makes it throw. Reads
- * the tables at most once a second, however often it is called.
+ * `down` only if the platform has to act: the database does not answer or takes no writes, so nothing can be stored.
+ * What needs a person, or passes by itself, is `degraded`: taking instances out of service would only make it worse. So
+ * is a backlog whose figures cannot be read in time (`backlog-unknown`). No failure of the database or the service
+ * makes it throw. Reads the tables at most once a second, however often it is called.
  */
 @Injectable()
 export class PaymentHealthIndicator {

@@ -30,7 +30,7 @@ describe('snapshot', () => {
     jest.useRealTimers();
   });
 
-  /** Catches the error at once, so that a reading that fails before it is awaited is no unhandled rejection. */
+  /** Catches the error at once, so that a reading that fails before it is awaited causes no unhandled rejection. */
   const outcome = (reading: Promise<unknown>): Promise<unknown> => reading.catch((error: unknown) => error);
 
   test('all callers within a second share one reading', async () => {

@@ -4,20 +4,16 @@ import type { FailingConsumer, FailingShop, PaymentStats } from './statistics.js
 import { Database } from '../database/database.js';
 import { StatisticsStore } from './storage/statistics.store.js';
 
-/** The state of the module as read from its tables. */
 export interface Snapshot extends PaymentStats {
-  /** Names of the shops that the service refuses, at most {@link MAX_SHOPS}. */
   readonly refusedShops: readonly string[];
-  /** Consumers whose deliveries are failing and being retried, at most {@link MAX_CONSUMERS}. */
   readonly failingConsumers: readonly FailingConsumer[];
-  /** Shops with bills whose checks keep failing, at most {@link MAX_SHOPS}. */
   readonly failingShops: readonly FailingShop[];
 }
 
 const MAX_SHOPS = 100;
 const MAX_CONSUMERS = 100;
 
-/** How long one reading is shared by all callers. */
+/** How long callers share a reading after it has ended. */
 const TTL_MS = 1_000;
 
 /** Timeout of a reading. Its connection may be dead, so the next caller starts a new reading. */
@@ -26,14 +22,13 @@ const READ_TIMEOUT_MS = 10_000;
 /** Readings that timed out may still hold their connections; while there are this many, no new reading starts. */
 const MAX_UNFINISHED = 3;
 
-/** A reading that all callers within a second share: probes and scrapes come in bursts. */
+/** Lets callers share a reading: probes and scrapes come in bursts. */
 class SharedReading<T> {
   private latest: { readonly result: Promise<T>; endedAt?: number } | undefined;
   private unfinished = 0;
 
   constructor(private readonly load: () => Promise<T>) {}
 
-  /** Joins a reading that is still running, or has ended within the last second; otherwise starts one. */
   read(): Promise<T> {
     const { latest } = this;
     const isFresh = latest && (latest.endedAt === undefined || performance.now() - latest.endedAt < TTL_MS);
@@ -58,7 +53,6 @@ class SharedReading<T> {
   }
 }
 
-/** Reads the snapshot, and whether the database can be written to. */
 @Injectable()
 export class Snapshots {
   private readonly snapshot = new SharedReading(() => this.load());
@@ -70,7 +64,7 @@ export class Snapshots {
   ) {}
 
   /**
-   * Sends one small statement: how much work waits in the tables says nothing about the database.
+   * Sends one small statement, since the amount of waiting work says nothing about the database.
    * @throws TimeoutError if it takes too long, PaymentReadOnlyDatabaseError if the server takes no writes
    */
   verifyWritable(): Promise<void> {

@@ -10,7 +10,6 @@ export interface PaymentWorkload {
   readonly deliveries: DeliveryWorkload;
 }
 
-/** Reads the current workload and the limits, which follow from how the service and the pool respond. */
 @Injectable()
 export class Workload {
   constructor(

@@ -11,7 +11,6 @@ import { PAYMENT_ROLE, type PaymentAcceptanceExtras } from '../config/extras.js'
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { isObject } from '../common/objects.js';
 
-/** The parts of an Express application that are used here. */
 interface ExpressApplication {
   readonly router?: { readonly stack: { readonly route?: ExpressRoute }[] };
   use(handler: (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void) => void): void;
@@ -21,7 +20,6 @@ interface ExpressRoute {
   readonly methods: Readonly<Record<string, boolean | undefined>>;
 }
 
-/** The parts of a Fastify application that are used here. */
 interface FastifyApplication {
   readonly server: Server;
   addHook(name: 'onRoute', hook: (route: { method: string | string[]; url: string }) => void): void;
@@ -35,28 +33,27 @@ interface FastifyReply {
   readonly raw: ServerResponse;
 }
 
-/** Where a callback or the result page is served. */
 interface CallbackEndpoint {
   /** Its path in the options of the module. */
   readonly ownPath: string;
   /** Its path in the application, which a prefix may have moved. */
   readonly served: string;
   readonly method: 'POST' | 'GET';
-  /** Matches the path of a request to it, or to one shop below it. */
+  /** Also matches the path of one shop below it. */
   readonly paths: RegExp;
 }
 
 const MISS_LOG_INTERVAL_MS = 3_600_000;
 
 /**
- * Sees each request to a callback route before the application's parsers, guards and rate limits, which are made for the
- * application's own clients. Reads the body the same way on Express and Fastify, and logs requests that the application
- * answers in our place.
+ * Sees each request to a callback route before the application's parsers, guards and rate limits, which are made for
+ * its own clients. Reads the body the same way on Express and Fastify, and logs requests that the application answers
+ * in our place.
  */
 @Injectable()
 export class CallbackRequests {
   private readonly missLog: RateLimitedLog;
-  /** Methods and paths of the routes, as Fastify registers them. */
+  /** Fastify's routes, as method and path. */
   private readonly registered = new Set<string>();
   private places: readonly CallbackEndpoint[] = [];
 
@@ -72,15 +69,12 @@ export class CallbackRequests {
     this.missLog = new RateLimitedLog(new PaymentLogger('PaymentCallbacks'), clock, MISS_LOG_INTERVAL_MS);
     if (role === 'workers') return;
     if (http.httpAdapter as unknown) this.install();
-    // @nestjs/testing sets the adapter later. The oldest versions of Nest 11 do not announce it: tests with them receive
-    // what the parsers have read.
+    // @nestjs/testing sets the adapter later. The oldest versions of Nest 11 do not announce it: tests with them
+    // receive what the parsers have read.
     else (http as Partial<HttpAdapterHost>).init$?.subscribe(() => this.install());
   }
 
-  /**
-   * Finds the routes, once the host has registered them, and returns where they are; as full URLs with the option
-   * `publicUrl`.
-   */
+  /** Finds the routes once the host has registered them. Returns full URLs with `publicUrl`, otherwise paths. */
   locate(): string[] {
     this.places = this.servedPlaces();
     const posted = this.places.filter(({ method }) => method === 'POST');
@@ -121,8 +115,8 @@ export class CallbackRequests {
   }
 
   /**
-   * Hides the Origin header, in which a browser names the service's page: an allow-list of the application's own sites
-   * would refuse the request.
+   * A browser names the service's page in the Origin header, and an allow-list of the application's own sites would
+   * refuse the request.
    */
   private hideOrigin(raw: IncomingMessage): void {
     if (raw.headers.origin !== undefined && raw.method === 'POST' && this.placeOf(raw)) delete raw.headers.origin;
@@ -191,7 +185,7 @@ function pathOf({ url = '' }: IncomingMessage): string {
   return url.split('?', 1)[0] ?? '';
 }
 
-/** The paths of a route, and of one shop below it. A prefix may have parameters; Express ignores case. */
+/** Also matches the path of one shop below the route. A prefix may have parameters; Express ignores case. */
 function pathsOf(route: string): RegExp {
   const segments = route
     .split('/')
@@ -202,15 +196,15 @@ function pathsOf(route: string): RegExp {
 const NAME = 'set-cookie';
 
 /**
- * Lets an answer set only cookies that the request has brought. A browser sends none with a form that the service's page
- * posts to us (SameSite), so the application would begin a new session, whose cookie would log the payer out.
+ * Lets an answer set only cookies that the request has brought. A browser sends none with a form that the service's
+ * page posts to us (SameSite), so the application would begin a new session, whose cookie would log the payer out.
  */
 function keepCookies({ headers: { cookie = '' } }: IncomingMessage, response: ServerResponse): void {
   const requestCookieNames = new Set(cookie.split(';').map(nameOf));
   const pickKnown = (cookies: unknown): string[] =>
     [cookies].flat().filter((each): each is string => typeof each === 'string' && requestCookieNames.has(nameOf(each)));
   const writeHead = response.writeHead.bind(response) as (status: number, ...args: unknown[]) => ServerResponse;
-  // Wrapped first, so it runs after wrappers that add cookies at the last moment.
+  // This wraps `writeHead` first, so it runs after wrappers that add cookies at the last moment.
   response.writeHead = (status: number, ...args: unknown[]) => {
     const set = pickKnown(response.getHeader(NAME));
     if (set.length > 0) response.setHeader(NAME, set);

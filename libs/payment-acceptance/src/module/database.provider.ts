@@ -19,8 +19,8 @@ import { openBeside } from '../database/typeorm-source.js';
 class PaymentHostModule {}
 
 /**
- * Finds the host's data source, if it has TypeORM. A module of its own, since only a module can be loaded
- * asynchronously: the token of the default data source is TypeORM's class.
+ * A separate module, since only a module can be loaded asynchronously: the token of the default data source is
+ * TypeORM's class.
  */
 export async function hostModule(name: string, imports: ModuleMetadata['imports']): Promise<DynamicModule> {
   const typeorm = await import('typeorm').catch(ignoreMissing);
@@ -34,13 +34,12 @@ export async function hostModule(name: string, imports: ModuleMetadata['imports'
   };
 }
 
-/** Resolves with `undefined` for a package that is not installed; rethrows any other error of the import. */
 function ignoreMissing(error: unknown): undefined {
   const { code } = error as { code?: unknown };
   if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') throw error;
 }
 
-/** The database, ready to use: the module's tables exist by the time it is injected. */
+/** The module's tables exist by the time the database is injected. */
 export function databaseProvider(name: string): FactoryProvider<Database> {
   return {
     provide: Database,
@@ -60,7 +59,6 @@ export function databaseProvider(name: string): FactoryProvider<Database> {
   };
 }
 
-/** @throws PaymentConfigurationError if neither the options nor the host name a database */
 async function sourceOf(
   { storage }: ResolvedOptions,
   dataSource: DataSource | undefined,

@@ -2,22 +2,22 @@ import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 
 /**
- * Packages whose classes are tokens and whose metadata stays in their own copy: the application and this package must share
- * one.
+ * The application and this package must share one copy of these: their classes are tokens, and their metadata stays in
+ * the copy that wrote it.
  */
 const SHARED_PACKAGES = ['@nestjs/common', '@nestjs/core', '@nestjs/typeorm', 'typeorm'];
 
 /**
  * Describes the problem if the application loads a different copy of these packages than this package does, as happens
  * with `npm link`; otherwise `undefined`.
- * @param packageFolder a folder of this package; a bundler may leave it out
+ * @param packageFolder a folder of this package; `undefined` in some bundles
  */
 export function duplicateCopyProblem(
   packageFolder: string | undefined,
   application = process.cwd(),
 ): string | undefined {
   const installedFolder = placeOf('nestjs-payment-acceptance', application);
-  // Only where the application surely loads this very package.
+  // Checks only where the application surely loads this very package.
   if (
     packageFolder === undefined ||
     installedFolder === undefined ||
@@ -32,7 +32,7 @@ export function duplicateCopyProblem(
   return undefined;
 }
 
-/** The folder of a package, without symbolic links, found as Node.js does. */
+/** Finds the folder as Node.js does, without symbolic links. */
 function placeOf(name: string, from: string): string | undefined {
   const place = path.join(from, 'node_modules', name);
   if (existsSync(place)) return realpathSync(place);

@@ -22,7 +22,7 @@ import { Database } from '../database/database.js';
 import { databaseProvider, hostModule } from './database.provider.js';
 import { duplicateCopyProblem } from './one-copy.js';
 
-/** Token by which code that has loaded another copy of the package, with other classes, finds a service, too. */
+/** Lets code that has loaded another copy of the package, with other classes, find a service, too. */
 export function sharedToken(service: string): symbol {
   return Symbol.for(`nestjs-payment-acceptance/${service}`);
 }
@@ -42,12 +42,11 @@ const DEFAULT_EXTRAS = readExtras({});
 
 const RAW_OPTIONS = Symbol.for('nestjs-payment-acceptance/options');
 
-/** Calls the function that gives the options and validates the result. A test may replace it to use other options. */
+/** A test may replace it to use other options. */
 export type OptionsResolver = (
   give: () => PaymentAcceptanceOptions | Promise<PaymentAcceptanceOptions>,
 ) => Promise<ResolvedOptions>;
 
-/** Token of the {@link OptionsResolver}. */
 export const OPTIONS_RESOLVER = Symbol.for('nestjs-payment-acceptance/options-resolver');
 
 const resolveGiven: OptionsResolver = async (give) => resolveOptions(await give(), process.env.NODE_ENV);
@@ -61,7 +60,6 @@ export const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<Payment
   .setExtras(DEFAULT_EXTRAS, shapeModule)
   .build();
 
-/** Reads the extras from what the host gives, which also contains the options. */
 function readExtras({
   routes,
   role,
@@ -94,7 +92,7 @@ function shapeModule(definition: DynamicModule, extras: PaymentAcceptanceExtras)
       databaseProvider(dataSource),
       registration(),
     ],
-    // For the package's other entry points, which build on this module.
+    // The package's other entry points build on this module and need these.
     exports: [Database, ShopRegistry, AddedConsumers, DeliveryWorker],
   };
 }
@@ -113,7 +111,7 @@ function replaceWithResolved(provider: Provider): Provider {
   };
 }
 
-/** The builder's provider: a value for `forRoot`, a factory for `forRootAsync`. */
+/** A value for `forRoot`, a factory for `forRootAsync`. */
 interface RawOptionsProvider {
   readonly useValue: PaymentAcceptanceOptions;
   readonly useFactory?: (...injected: unknown[]) => PaymentAcceptanceOptions | Promise<PaymentAcceptanceOptions>;

@@ -25,10 +25,8 @@ import { PaymentWorkers } from './payment-workers.js';
 import { RegistrationCheck } from './registration-check.js';
 import { ShopIdentities } from './shop-identities.js';
 
-/** Statement timeout once the application is shutting down, in milliseconds. */
 const STOPPING_STATEMENT_TIMEOUT_MS = 3_000;
 
-/** Starts the workers once the application listens, and stops them while their dependencies still work. */
 @Injectable()
 export class PaymentAcceptanceRuntime
   implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown
@@ -89,10 +87,7 @@ export class PaymentAcceptanceRuntime
     }
   }
 
-  /**
-   * Other modules' bootstrap hooks may still be running, and handlers need what these prepare: by `listen`, all hooks
-   * have ended.
-   */
+  /** Waits for `listen`, by which all bootstrap hooks have ended: handlers need what those of other modules prepare. */
   private startWorkers(): void {
     if (!this.options.autoStart) return;
     if (this.hasHttpServer()) this.http.listen$.subscribe(() => this.workers.start());
@@ -124,7 +119,7 @@ export class PaymentAcceptanceRuntime
     );
   }
 
-  /** Runs in this hook because listeners and the database still work. */
+  /** Listeners and the database still work in this hook. */
   async beforeApplicationShutdown(): Promise<void> {
     this.database.shortenTimeout(STOPPING_STATEMENT_TIMEOUT_MS);
     await this.workers.stop();
@@ -135,7 +130,7 @@ export class PaymentAcceptanceRuntime
     await this.database.source.close();
   }
 
-  /** Handlers need transactions: nothing else can commit their writes together with the mark that they are done. */
+  /** Only a transaction can commit a handler's writes together with the mark that its delivery is done. */
   private checkTransactions(handlers: number): void {
     if (this.transactions || handlers === 0) return;
     throw new PaymentConfigurationError([

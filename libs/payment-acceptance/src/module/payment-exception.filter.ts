@@ -5,12 +5,11 @@ import { PaymentAcceptanceError } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentInvalidBillRequestError } from '../bills/bill.errors.js';
 
-/** What a checkout answers for an error of the module. */
 interface Answer {
   readonly status: HttpStatus;
   /** Shown to whoever called the checkout, so it says nothing about the shop's set-up. */
   readonly message: string | readonly string[];
-  /** After how many seconds the same call may succeed, for `Retry-After`. */
+  /** Seconds after which the same call may succeed, for `Retry-After`. */
   readonly retryAfter?: number;
 }
 
@@ -20,7 +19,7 @@ const RETRY_LATER_ANSWER: Answer = {
   retryAfter: 5,
 };
 
-/** Trying again does not help: somebody has to act at the shop or at the service. Like {@link RETRY_LATER_ANSWER}, it does not tell the payer why. */
+/** Somebody has to act at the shop or at the service. As in {@link RETRY_LATER_ANSWER}, the payer is not told why. */
 const ACTION_NEEDED_ANSWER: Answer = {
   status: HttpStatus.SERVICE_UNAVAILABLE,
   message: 'The payment cannot be started at the moment. The order is kept.',

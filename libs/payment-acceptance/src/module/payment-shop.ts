@@ -10,9 +10,9 @@ import type { ReportedPayment } from '../domain/payment.js';
 import { Injectable } from '@nestjs/common';
 
 /**
- * One shop of the payment acceptance service: the API for business code. A shop from the option `shopResolver` is looked up
- * at each call. Its methods may then also throw PaymentUnknownShopError if the shop does not exist (any more), PaymentShopResolverError or
- * PaymentInvalidShopError; in that case nothing was stored or sent.
+ * One shop of the payment acceptance service: the API for business code. A shop from the option `shopResolver` is
+ * looked up at each call. Its methods may then also throw PaymentUnknownShopError if the shop does not exist (any
+ * more), PaymentShopResolverError or PaymentInvalidShopError; in that case nothing was stored or sent.
  */
 export class PaymentShop {
   /** @internal */
@@ -91,7 +91,7 @@ export class PaymentShop {
   }
 }
 
-/** Creates `PaymentShop`s. Used by `forFeature`, so that a test can replace `PaymentAcceptanceService` alone. */
+/** Used by `forFeature`, so that a test can replace `PaymentAcceptanceService` alone. */
 @Injectable()
 export class PaymentShops {
   constructor(
@@ -100,7 +100,6 @@ export class PaymentShops {
     private readonly client: PaymentServiceClient,
   ) {}
 
-  /** @throws PaymentUnknownShopError if there can be no such shop; a shop from the resolver is looked up when it is used */
   shop(name: string = this.registry.defaultName): PaymentShop {
     return new PaymentShop(this.registry.requireName(name), this.registry, this.bills, this.client);
   }

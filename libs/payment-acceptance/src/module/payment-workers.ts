@@ -10,7 +10,10 @@ import { Confirmer } from '../settlement/confirmer.js';
 
 /** One of the {@link PaymentWorkers}. */
 export interface PaymentWorker {
-  /** Processes what is due now, once. Works whether or not the worker was started. @returns how many items were processed */
+  /**
+   * Processes what is due now, once. Works whether or not the worker was started.
+   * @returns how many items were processed
+   */
   runOnce(): Promise<number>;
   /** Starts polling. */
   start(): void;

@@ -70,7 +70,7 @@ import { PaymentWorkers } from './payment-workers.js';
 import { RegistrationCheck } from './registration-check.js';
 import { ShopIdentities } from './shop-identities.js';
 
-/** The core: everything that runs by itself, from the lowest layer up. */
+/** Everything that runs by itself, from the lowest layer up. */
 export const CORE: readonly Provider[] = [
   PaymentClock,
   PaymentProbe,

@@ -6,17 +6,14 @@ import { PaymentConfigurationError } from '../config/configuration.error.js';
 import { sharedToken } from './payment-acceptance.module-definition.js';
 
 /**
- * Refuses registrations that Nest accepts but that would fail unnoticed. Depends on nothing of the host's, so it always
+ * Refuses registrations that Nest accepts but that would fail unnoticed. Injects nothing of the host's, so it always
  * runs.
  */
 @Injectable()
 export class RegistrationCheck implements OnModuleInit {
   constructor(private readonly discovery: DiscoveryService) {}
 
-  /**
-   * Nest calls no hooks of providers that depend on a request: no worker would start, and each callback would open
-   * connections.
-   */
+  /** Nest calls no hooks of request-scoped providers: no worker would start; each callback would open connections. */
   onModuleInit(): void {
     const providers = this.discovery.getProviders();
     const isScoped = (wrapper: InstanceWrapper): boolean => !wrapper.isDependencyTreeStatic();
@@ -37,7 +34,7 @@ export class RegistrationCheck implements OnModuleInit {
   }
 
   /**
-   * Refuses a second registration: one of the two would get the other's bills, and its events would never reach a handler.
+   * With a second registration, one of the two would get the other's bills, and its events would never reach a handler.
    * @throws PaymentConfigurationError
    */
   refuseSecond(): void {

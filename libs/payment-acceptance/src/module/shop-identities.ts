@@ -5,8 +5,8 @@ import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/res
 import { ShopStore, type ShopIdentity } from '../settlement/storage/shop.store.js';
 
 /**
- * Compares the shops in the options with those of the same names in the tables. If two applications used one name for
- * different shops, each would get the other's bills and events.
+ * Compares the shops in the options with those in the tables. If two applications used one name for different shops,
+ * each would get the other's bills and events.
  */
 @Injectable()
 export class ShopIdentities {
@@ -18,8 +18,7 @@ export class ShopIdentities {
   ) {}
 
   /**
-   * Only compares and stores nothing, for a program that does no work: a mistake in its options must not affect the
-   * application.
+   * Stores nothing, for a program that does no work: a mistake in its options must not affect the application.
    * @throws PaymentConfigurationError if a name belongs to another shop
    */
   async compare(): Promise<void> {
@@ -57,7 +56,6 @@ export class ShopIdentities {
     if (problems.length > 0) throw new PaymentConfigurationError(problems);
   }
 
-  /** What is stored of these shops, by name. */
   private async identitiesOf(shops: readonly Shop[]): Promise<ReadonlyMap<string, ShopIdentity>> {
     return new Map((await this.store.identitiesOf(shops)).map((identity) => [identity.name, identity]));
   }

@@ -12,16 +12,15 @@ export interface ListedPayment {
   readonly billId: BillId | null;
 }
 
-/** Everything known, under the bill's lock, about a payment that an operator accepts and that has not counted yet. */
+/** What is known, under the bill's lock, about a payment that an operator accepts and that has not counted yet. */
 export interface Acceptance {
   readonly bill: LockedBill;
   readonly review: ReviewRow;
   readonly paymentId: PaymentId;
-  /** The payment in the ledger. */
   readonly row: LedgerPayment | undefined;
   /** The payment's newest review, which may be this one. */
   readonly newest: PaymentReview | undefined;
-  /** The order of the shop's bill with this `bill_id`; `undefined` if the shop has no such bill. */
+  /** `undefined` if the shop has no bill with this `bill_id`. */
   readonly orderIdOf: (billId: BillId) => Promise<string | undefined>;
   /** The operator says that the payment had failed before; see `PaymentAcceptReviewOptions`. */
   readonly hadFailed: boolean;
@@ -33,8 +32,8 @@ export function listedPaymentOf({ detail }: Pick<ReviewRow, 'detail'>): ListedPa
 }
 
 /**
- * A review may be out of date. A payment that has failed, that belongs to another bill, or that a later review shows
- * differently can never be accepted through an earlier review.
+ * A review may be out of date: a payment that has failed, that belongs to another bill, or that a later review shows
+ * differently cannot be accepted through it.
  * @throws PaymentOperatorActionError that says what to do instead
  */
 export async function assertAcceptable(acceptance: Acceptance): Promise<void> {

@@ -6,7 +6,6 @@ import type { BillId, IntentId } from '../domain/ids.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 import type { OperatorStore } from './storage/operator.store.js';
 
-/** What somebody has found out about a creation of unknown outcome. */
 export interface FoundBill {
   readonly billId: BillId;
   readonly linkPageUrl: string | null;
@@ -15,7 +14,7 @@ export interface FoundBill {
 }
 
 /**
- * Attaches the service's bill to a creation of unknown outcome. It is checked at once, with the postbacks that wait for it.
+ * The bill is checked at once, with the postbacks that wait for it.
  * @throws PaymentOperatorActionError if the outcome is no longer unknown, or the bill belongs to another order
  */
 export async function attachBill(

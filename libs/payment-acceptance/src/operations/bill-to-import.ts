@@ -40,7 +40,6 @@ export interface BillToImport {
 
 interface ImportContext {
   readonly shop: Shop;
-  /** Our id for the bill. */
   readonly intentId: IntentId;
   readonly now: Date;
   readonly production: boolean;
@@ -48,7 +47,7 @@ interface ImportContext {
 
 const ZONED_INSTANT_PATTERN = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})$/;
 
-/** The bill with its defaults filled in, or one sentence per problem. */
+/** Returns the bill with its defaults filled in, or one sentence per problem. */
 export function readBillToImport(
   input: BillToImport,
   { shop, intentId, now, production }: ImportContext,

@@ -10,7 +10,6 @@ export interface PaymentErasureOptions {
   readonly operator: string;
 }
 
-/** Dependencies of an erasure. */
 export interface ErasureTools {
   readonly erasures: ErasureStore;
   readonly bills: BillStore;
@@ -18,8 +17,8 @@ export interface ErasureTools {
 }
 
 /**
- * See `PaymentOperations.eraseOrder`. The order is locked, so that no settlement and no creation is under way; each bill is
- * marked in the same transaction, so that what comes later is stored without personal data.
+ * The order is locked, so that no settlement and no creation is under way. Each bill is marked in the same transaction,
+ * so that what comes later is stored without personal data.
  */
 export async function eraseOrder(
   { erasures, bills, store }: ErasureTools,
@@ -34,7 +33,6 @@ export async function eraseOrder(
     const ids = orderBills.map(({ intentId }) => intentId);
     assertErasable(order, orderBills, await erasures.openReviews(tx, ids));
     const { removed, marked } = await erasures.erase(tx, order, orderBills);
-    // A repeated erasure that finds nothing to remove is not recorded.
     if (marked > 0 || Object.values(removed).some((number) => number > 0)) {
       for (const target of ids) {
         const detail = { shop: order.shop, orderId: order.orderId, removed };

@@ -19,7 +19,6 @@ export interface PaymentTakeInOptions extends PaymentOperatorOptions {
   readonly currency?: string;
 }
 
-/** Lists, imports and dismisses bills that exist at the service but not in the ledger. */
 @Injectable()
 export class LostBills {
   constructor(
@@ -36,11 +35,11 @@ export class LostBills {
     return this.store.byId(id, scope);
   }
 
-  /** See `PaymentOperations.takeInLostBill`. */
   async takeIn(id: string, { operator, note = '', ...fields }: PaymentTakeInOptions, scope: ShopScope): Promise<void> {
     const lost = await this.find(id, scope);
     const { shop, billId } = lost;
-    // The caller's fields come first, so that ours win: a JavaScript caller may pass any, but must not choose shop or bill.
+    // The caller's fields come first, so that ours win: a JavaScript caller may pass any, but must not choose shop or
+    // bill.
     const bill = { ...fields, shop, billId, createdAt: earliest(lost) };
     const { refused } = await this.importer.importBills([bill], {
       operator,
@@ -49,7 +48,6 @@ export class LostBills {
     if (refused[0]) throw new PaymentOperatorActionError(refused[0].problems.join(' '));
   }
 
-  /** See `PaymentOperations.dismissLostBill`. */
   async dismiss(id: string, { operator, note = '' }: PaymentOperatorOptions, scope: ShopScope): Promise<void> {
     if (note.trim() === '') throw new PaymentOperatorActionError('Add a note on why the bill is not yours.');
     const { shop, billId } = await this.find(id, scope);
@@ -66,7 +64,7 @@ export class LostBills {
   }
 }
 
-/** Nobody knows when the bill was created; it already existed at its first payment and at its first postback. */
+/** When the bill was created is unknown; it already existed at its first payment and at its first postback. */
 function earliest({ payments, firstPostbackAt }: LostBill): string {
   const times = [firstPostbackAt, ...payments.map(({ createdAt }) => createdAt)].filter((at) => at !== null);
   return times.reduce((first, at) => (at < first ? at : first));

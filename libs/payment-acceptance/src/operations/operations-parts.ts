@@ -19,7 +19,6 @@ import { BillHistoryStore } from './storage/records/bill-history.store.js';
 import { FiguresStore } from './storage/records/figures.store.js';
 import { RecordListsStore } from './storage/records/record-lists.store.js';
 
-/** What the operators' services are built on, whether they cover one shop or all. */
 @Injectable()
 export class OperationsParts {
   constructor(
@@ -42,10 +41,7 @@ export class OperationsParts {
     @Inject(RESOLVED_OPTIONS) readonly options: ResolvedOptions,
   ) {}
 
-  /**
-   * The scope of one shop, within another scope.
-   * @throws PaymentUnknownShopError also for every shop that is not in the scope
-   */
+  /** @throws PaymentUnknownShopError also for every shop that is not in the given scope */
   narrowScope(scope: ShopScope, name: string): ShopScope {
     if (scope !== null && name !== scope) throw new PaymentUnknownShopError(name, [scope], false);
     return this.shops.requireName(name);

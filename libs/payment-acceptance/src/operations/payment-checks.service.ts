@@ -84,7 +84,7 @@ export class PaymentChecks {
     return { shop: name, orderId, billId, intentId, stateBefore, stateAfter: settled.state, payments, events };
   }
 
-  /** Takes a place among the shop's requests, so that the schedule counts this check, too. */
+  /** Counts the check among the shop's requests, so that the schedule takes account of it. */
   private async run(shop: Shop, claim: ClaimedBill): Promise<CheckedBill> {
     this.requests.requestsPerSecond(shop);
     this.requests.acquire(shop.name);

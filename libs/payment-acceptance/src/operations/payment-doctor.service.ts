@@ -138,7 +138,6 @@ export class PaymentDoctor {
       : judge('wrong-token', answer.status === 401, describeAnswer(answer));
   }
 
-  /** A real list, as the module reads it. */
   private async checkList(shop: Shop, judge: Judge): Promise<DoctorFinding[]> {
     const lookUp = await this.read(async (store) => ({ billId: await store.billWithPayments(shop.name) }));
     const billId = 'failure' in lookUp ? undefined : lookUp.billId;
@@ -238,7 +237,6 @@ function isAccepted({ status, text }: RawAnswer): boolean | undefined {
   return ((status === 200 || status === 403) && /"success"|api:error\./.test(text)) || undefined;
 }
 
-/** The answer's status and message. */
 function describeAnswer({ status, text }: RawAnswer): string {
   return `${status} ${readMessage(text) ?? 'without a message'}`;
 }
@@ -262,7 +260,7 @@ function isUnderstood({ status, text }: RawAnswer, { timeZone }: Shop, billId: s
 /** Fields of the specification whose values reveal nothing about the payer. */
 const HARMLESS_FIELDS = ['success', 'bill_id', 'status', 'amount', 'amount_received', 'currency_in', 'created_at'];
 
-/** The list as received, but only the shape of texts in other fields is left: 9 for a digit, x for a letter. */
+/** Keeps only the shape of texts in other fields: 9 for a digit, x for a letter. */
 function redactAnswer({ text }: RawAnswer): string {
   const shape = (value: string): string => value.replace(/\d/g, '9').replace(/\p{L}/gu, 'x');
   const fields = parseAnswer(text);
@@ -272,12 +270,10 @@ function redactAnswer({ text }: RawAnswer): string {
   return cleanLine(maskCards(fields ? redactedJson : shape(text.slice(0, 200)))).slice(0, 2_000);
 }
 
-/** Why there is no answer. */
 interface RequestFailure {
   readonly failure: string;
 }
 
-/** An answer, with details that the module's client does not read. */
 interface RawAnswer {
   readonly status: number;
   readonly text: string;
@@ -287,7 +283,7 @@ interface RawAnswer {
   readonly certificate: { readonly protocol: string | null; readonly validTo: Date } | undefined;
 }
 
-/** Sends one GET on a new connection. Follows no redirects, uses no proxy, limits time and size. */
+/** Uses a new connection and no proxy, follows no redirects, and limits time and size. */
 function rawGet(url: string, token: string, timeoutMs: number): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const headers = { accept: 'application/json', authorization: `Bearer ${token}` };

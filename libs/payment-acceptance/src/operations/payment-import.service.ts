@@ -208,7 +208,6 @@ export class PaymentImport {
     const operatorNote = { operator, ...(note !== undefined && { note }) };
     if (operator.trim() === '') throw new PaymentOperatorActionError('Specify in "operator" who is importing.');
     const report = { dryRun, imported: 0, present: 0, refused: [] as RefusedBill[] };
-    /** What a dry run would have stored so far. */
     const planned = new Map<string, KnownBill>();
     let index = -1;
     for await (const item of all) {
@@ -224,7 +223,6 @@ export class PaymentImport {
     return report;
   }
 
-  /** Returns a list of problems if the bill is refused. */
   private async importOne(
     scope: ShopScope,
     input: BillToImport,

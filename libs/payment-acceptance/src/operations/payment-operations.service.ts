@@ -179,7 +179,7 @@ export class PaymentOperations {
     if (fitsNothing(filter)) return 0;
     const detail = this.detailOf(filter, note);
     const { store, deliveries } = this.parts;
-    // A delivery that waits for its order can become a dead letter in the meantime only by using up all its attempts.
+    // A delivery that waits for its order can meanwhile become a dead letter only by using up all its attempts.
     const reads = [
       (after?: DeliveryToReplay) => store.orderlessToReplay(filter, this.scope, after),
       (after?: DeliveryToReplay) => store.deadToReplay(filter, this.scope, after),
@@ -260,7 +260,7 @@ export class PaymentOperations {
         `Everything that consumer "${consumer}" takes was hosted by an instance within the last hour. If a release has removed it, try again in an hour.`,
       );
     };
-    /** First the consumer itself, so that no new deliveries are written. */
+    /** Starts with the consumer itself, so that no new deliveries are written. */
     async function* pieces(): AsyncGenerator<readonly (string | null)[]> {
       yield [null];
       yield* readPieces(read('PENDING'), read('DEAD'));
@@ -298,7 +298,7 @@ export class PaymentOperations {
     return eraseOrder(this.parts, order, options);
   }
 
-  /** Stores the order and its shop outside the filter, too: by them, an erasure finds the notes about its order. */
+  /** Stores the order and its shop outside the filter, too, where an erasure looks for the notes about its order. */
   private detailOf(filter: { readonly orderId?: OrderId; readonly shop?: string }, note: string): object {
     const { orderId, shop = this.scope } = filter;
     const order = orderId !== undefined && { orderId, ...(shop !== null && { shop }) };
@@ -312,8 +312,8 @@ export class PaymentOperations {
   }
 
   /**
-   * Runs each piece in a transaction of its own, so that none holds its locks for long and what is done stays done. Each is
-   * followed by a pause four times as long, so that an action uses at most a fifth of the database's time.
+   * Runs each piece in its own transaction, so that none holds its locks for long and what is done stays done. Pauses
+   * four times as long after each, so that an action uses at most a fifth of the database's time.
    */
   private async actInBatches<T>(
     action: OperatorAction,

@@ -45,9 +45,9 @@ export interface ShopReconciliation {
 /** How far the clocks of the service and the database may be apart. */
 const SKEW_MS = 3_600_000;
 const DAY_MS = 24 * 3_600_000;
-/** Each page reads the history anew: large enough that one or two pages suffice. */
+/** Each page reads the history anew; this size makes one or two pages suffice. */
 const PAGE_SIZE = 50_000;
-/** Stop after this many consecutive bills without an answer: the service is probably down. */
+/** After this many consecutive bills without an answer, the service is probably down. */
 const MAX_FAILURES = 10;
 
 /**
@@ -179,17 +179,17 @@ export class PaymentReconciliation {
   }
 }
 
-/** Whether the error concerns only one shop: its service or its settings, or that the shop has been removed meanwhile. */
+/** Whether the error concerns one shop only, which may also have been removed meanwhile. */
 export function isOfShop(error: unknown): error is PaymentAcceptanceError {
   return [PaymentServiceError, PaymentShopError, PaymentUnknownShopError].some((type) => error instanceof type);
 }
 
-/** Whether the error is not about this bill, so that the next bill will most likely get the same error. */
+/** Whether the next bill will most likely get the same error. */
 function isShopWide(error: PaymentServiceError): boolean {
   return isWithoutAnswer(error) || isRefusalOfShop(error);
 }
 
-/** Midnight UTC of the day, in epoch milliseconds. */
+/** @returns epoch milliseconds, in UTC */
 function midnightOf(day: string): number {
   const midnight = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : NaN;
   // Date.parse reads 2026-02-30 as 2 March.

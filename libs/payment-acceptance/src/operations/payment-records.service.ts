@@ -104,10 +104,7 @@ export class PaymentRecords {
   }
 }
 
-/**
- * Whether the filter names an id that no delivery can have.
- * @throws PaymentOperatorActionError if the id is a row number
- */
+/** @throws PaymentOperatorActionError if the id is a row number */
 export function fitsNothing({ deliveryId }: DeadLetterFilter): boolean {
   if (deliveryId === undefined || isUuid(deliveryId)) return false;
   if (!/^\d+$/.test(deliveryId)) return true;

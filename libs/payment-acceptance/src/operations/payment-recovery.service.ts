@@ -43,13 +43,13 @@ export interface ShopRecovery {
 /** Allows for clock skew, and for transactions that were still in progress. */
 const MARGIN_MS = 3_600_000;
 
-/** Maximum checks per second that a recovery schedules for a shop, to leave room for the checks of new bills. */
+/** Leaves room for the checks of new bills. */
 const MAX_RECHECKS_PER_SECOND = 20;
 
-/** Number of statements between two updates of the action's record. */
+/** The record of the action is updated after this many statements. */
 const RECORDED_EVERY = 100;
 
-/** Each page reads the history anew: large enough that one or two pages suffice. */
+/** Each page reads the history anew; this size makes one or two pages suffice. */
 const PAGE_SIZE = 50_000;
 
 /**

@@ -108,7 +108,6 @@ export class PaymentReviews {
   }
 }
 
-/** The payment that the review is about, else the one that the operator names. */
 function paymentOf(review: ReviewRow, options: PaymentAcceptReviewOptions): string {
   const paymentId = review.paymentId ?? options.paymentId;
   if (paymentId === undefined) {
@@ -122,7 +121,6 @@ function paymentOf(review: ReviewRow, options: PaymentAcceptReviewOptions): stri
   return paymentId;
 }
 
-/** The operator's amount, else the review's. */
 function amountOf(review: ReviewRow, currency: string, options: PaymentAcceptReviewOptions): DecimalAmount {
   const listed = listedPaymentOf(review);
   const stated = listed?.currency === currency && listed.amount !== null ? listed.amount : '';

@@ -22,7 +22,6 @@ import { FiguresStore } from './storage/records/figures.store.js';
 import { RecordListsStore } from './storage/records/record-lists.store.js';
 import { RecoveryStore } from './storage/recovery.store.js';
 
-/** The services for operators, and what they are built on. */
 export const OPERATIONS: readonly Provider[] = [
   ofAllShops(PaymentOperations),
   ofAllShops(PaymentReviews),

@@ -73,8 +73,9 @@ export interface ReconciliationTotal {
 }
 
 /**
- * Whether a payment was made on that day (`YYYY-MM-DD`) by the service's `created_at`, or, without that, whether it was
- * first seen within `span`. A row with neither time counts for every day.
+ * Uses the service's `created_at`, or, without it, whether the payment was first seen within `span`. A row with neither
+ * time counts for every day.
+ * @param day `YYYY-MM-DD`, on the service's wall clock
  */
 export function isOfDay(
   row: ReconciledPayment,
@@ -89,7 +90,7 @@ export function isOfDay(
 }
 
 /**
- * Compares the service's list of a bill with the ledger: one row for each payment that either has. Pure.
+ * Returns one row for each payment that the service or the ledger has.
  * @param isWhole whether `listed` is everything that the service lists
  */
 export function comparePayments(
@@ -122,7 +123,6 @@ export function unansweredBill(shop: string, bill: BillToReconcile, error: strin
 }
 
 /**
- * Adds a row to the totals of its currencies.
  * @param isStatement whether the row is of a statement, which lists a payment only once even if the ledger has it under
  *   another bill
  */
@@ -163,7 +163,6 @@ function differencesOf(
   return ledgerPayment ? differencesBetween(service, ledgerPayment) : ['missing-in-ledger'];
 }
 
-/** The differences of a payment that both the service and the ledger have. */
 export function differencesBetween(
   listed: Pick<ReportedPayment, 'status' | 'amount' | 'currency'>,
   ledgerPayment: PaymentToReconcile,
@@ -181,7 +180,6 @@ function namesOf(shop: string, { orderId, billId, state: billState }: BillToReco
   return { shop, orderId, billId, billState };
 }
 
-/** A payment as it is listed, beside the same payment in the ledger. */
 export function sideBySide(
   listed: Pick<ReportedPayment, 'paymentId' | 'status' | 'amount' | 'currency'> | undefined,
   ledgerPayment: PaymentToReconcile | undefined,

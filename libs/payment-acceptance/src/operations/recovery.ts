@@ -13,7 +13,6 @@ export interface RecoveredBill extends BillToImport {
   readonly note: string;
 }
 
-/** Collects what all postbacks say about a bill that is not known here. */
 export class PostbackEvidence {
   private readonly orders = new Set<OrderId>();
   private count = 0;

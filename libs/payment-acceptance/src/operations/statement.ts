@@ -25,14 +25,13 @@ export interface StatementPayment {
   readonly createdAt: Date;
 }
 
-/** How many payments one query looks up. */
 const BATCH = 500;
 const PAGE_SIZE = 5_000;
 
 /** How far the clocks of the service and the database may be apart. */
 const SKEW_MS = 3_600_000;
 
-/** What the statement covers: complete once all of it has been read. */
+/** What the statement covers; complete only once all of it has been read. */
 class StatementSpan {
   readonly ids = new Set<PaymentId>();
   readonly statuses = new Set<string>(['SUCCESS']);
@@ -57,10 +56,9 @@ class StatementSpan {
 }
 
 /**
- * Compares a statement of the merchant's account with the ledger, in both directions: first a row for each payment that the
- * statement lists, then one for each payment in the ledger that it should list but does not. Within the time that its own
- * payments span, it should list all SUCCESS payments, all that an operator accepted, and all with any other status that it
- * lists at least once. Changes nothing.
+ * Yields a row for each payment that the statement lists, then one for each payment in the ledger that it should list
+ * but does not. Within the time that its own payments span, it should list all SUCCESS payments, all that an operator
+ * accepted, and all with any other status that it lists at least once.
  */
 export async function* compareWithLedger(
   store: ReconciliationStore,
@@ -155,7 +153,7 @@ async function* batchesOf<T>(all: AsyncIterable<T>): AsyncGenerator<T[]> {
   if (batch.length > 0) yield batch;
 }
 
-/** The service's `Y-m-d H:i:s` on the wall clock of `timeZone`, or ISO 8601 with a zone of its own. */
+/** @param text the service's `Y-m-d H:i:s` on the wall clock of `timeZone`, or ISO 8601 with a zone of its own */
 export function statementInstant(text: string, timeZone: string): Date | undefined {
   const [, day, time, zone] =
     /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}:\d{2})(?:\.\d+)? ?(Z|[+-]\d{2}:\d{2})?$/.exec(text) ?? [];

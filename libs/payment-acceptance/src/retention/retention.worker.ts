@@ -10,7 +10,6 @@ import { RetentionStore } from './storage/retention.store.js';
 /** About how many rows record one bill: itself, payments, callbacks, events, deliveries. */
 const ROWS_PER_BILL = 10;
 
-/** Removes old records in small batches, with pauses between them. */
 @Injectable()
 export class RetentionWorker {
   private readonly logger = new PaymentLogger('PaymentRetention');
@@ -39,7 +38,7 @@ export class RetentionWorker {
     if (retention !== false) this.loop ??= this.run(retention.everyMs, retention.pauseMs);
   }
 
-  /** Resolves when the current batch has ended, or when `shutdownTimeoutMs` is over. */
+  /** Resolves when the current batch has ended, or after `shutdownTimeoutMs`. */
   async stop(): Promise<void> {
     this.stopping.abort();
     try {

@@ -19,7 +19,6 @@ import { ShopStore } from './storage/shop.store.js';
 import { firstAssertion } from '../domain/hints.js';
 import type { NewEvent } from '../domain/settlement.js';
 
-/** A check that was answered. */
 export interface CheckedBill {
   readonly listed: PaymentList;
   readonly settled: SettlementResult;
@@ -27,8 +26,8 @@ export interface CheckedBill {
 }
 
 /**
- * The check of a claimed bill: asks the service, and settles its answer. Scheduled checks and those that a person
- * requests work the same way.
+ * Asks the service about a claimed bill, and settles its answer. Scheduled checks and those that a person requests work
+ * the same way.
  */
 @Injectable()
 export class BillChecks {
@@ -50,9 +49,9 @@ export class BillChecks {
 
   /**
    * Asks once, within the shop's limits; the caller has taken a slot and gives it back afterwards.
-   * @throws PaymentServiceError, GroupCommitTimeoutError, and what the database or a judge of the host's throws. The
-   *   caller must then end the claim, except if the service has too many payments of the bill to list any: then a review
-   *   has been opened and the claim has ended.
+   * @throws PaymentServiceError, GroupCommitTimeoutError, and what the database or the host's judge throws. The caller
+   *   must then end the claim, unless the service has too many payments of the bill to list any: then a review has been
+   *   opened and the claim has ended.
    */
   async run(claim: ClaimedBill, signal: AbortSignal): Promise<CheckedBill> {
     let outcome = 'released';
@@ -92,7 +91,7 @@ export class BillChecks {
     return { listed, settled, outcome: 'settled' };
   }
 
-  /** The service of a shop is back: bills postponed during the outage need not wait for their backoff. */
+  /** The service of the shop is back: bills postponed during the outage need not wait for their backoff. */
   private async retryNow(shop: string): Promise<void> {
     const bills = this.requests.takePostponed(shop);
     if (bills.length === 0) return;
@@ -106,10 +105,7 @@ export class BillChecks {
   }
 }
 
-/**
- * Records how long ago the outcomes that a check settled became known to the service, and were first asserted by a
- * callback.
- */
+/** Records how long ago the settled outcomes became known to the service, and were first asserted by a callback. */
 function recordLags(
   metrics: PaymentMetrics,
   claim: ClaimedBill,

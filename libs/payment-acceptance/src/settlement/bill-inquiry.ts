@@ -18,19 +18,17 @@ import { isRefusalOfBill, isRefusalOfShop, isWithoutAnswer } from './check-error
 import { CheckRequests, retryAfter } from '../client/check-requests.js';
 import { FollowedShops } from './followed-shops.js';
 
-/** Requests to the service for some bills of a shop. */
 interface Inquiries {
   readonly shop: Shop;
   readonly bills: readonly BillToAsk[];
-  /** Maximum requests at once. */
   readonly atOnce: number;
   /** Whether more than half of the places for unknown bills are taken. */
   readonly isCrowded: boolean;
 }
 
 /**
- * Whether the service says that it does not know the bill; `kept` if it may know it. `none` means that the service or
- * the shop is in trouble. After `none` or `failed`, no other bill is asked about in the turn.
+ * `unknown` if the service says that it does not know the bill, `kept` if it may know it. `none` means that the service
+ * or the shop is in trouble. After `none` or `failed`, no other bill is asked about in the turn.
  */
 type InquiryAnswer = 'kept' | 'unknown' | 'failed' | 'none';
 
@@ -38,23 +36,22 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Pauses between requests about the same bill; when all are used up, only a further postback starts them again. */
+/** Pauses between requests about the same bill. When all are used up, only a further postback starts them again. */
 const PAUSES_MS: readonly number[] = [10 * MINUTE, HOUR, 6 * HOUR, DAY, 3 * DAY];
 
-/** Pause between polls for bills to ask about; shorter after a turn that found some. */
+/** The pause is shorter after a turn that found bills to ask about. */
 const POLL_MS = 10_000;
 
 /** A turn makes as many requests as fit into this time, and at least one. */
 const ROUND_MS = 1_000;
 
-/** Requests at once for one shop, and shops at once. */
 const MAX_AT_ONCE = 8;
 const MAX_SHOPS = 4;
 
-/** How long bills are leased: far longer than their requests take. */
+/** The lease lasts far longer than the requests about the bills take. */
 const LEASE_MS = 2 * MINUTE;
 
-/** Pause after a request without an answer, unless the service demands a longer one. */
+/** The service may demand a longer pause. */
 const FAILURE_PAUSE_MS = 15_000;
 
 /** How often unsuccessful inquiries are deleted, and after how long: by then their postbacks no longer wait. */
@@ -65,8 +62,8 @@ const DELETE_AFTER_MS = 60 * DAY;
 const EMPTY_SHOP_PAUSE_MS = MINUTE;
 
 /**
- * Finds bills that the service created but that are missing from the ledger, for example after a backup was restored: if
- * a postback names a bill that nothing here explains, it asks the service for that bill. Anybody can forge such
+ * Finds bills that the service created but that are missing from the ledger, for example after a backup was restored:
+ * if a postback names a bill that nothing here explains, the service is asked for that bill. Anybody can forge such
  * postbacks, and even a valid digest proves nothing, so only the service's list counts. The number of requests is
  * limited (`callbacks.inquiriesPerHour`), yet even a flood of made-up postbacks is worked through within minutes; while
  * more than half of the places are taken, a bill that the service does not know gives up its place. So no flood hides a
@@ -82,7 +79,6 @@ export class BillInquiry implements LeasedWork<Inquiries> {
   private readonly worker: LeasedWorker<Inquiries>;
   /** When each shop last had nothing to ask about. */
   private readonly emptySince = new Map<string, number>();
-  /** Shops with requests in flight. */
   private readonly asking = new Set<string>();
 
   constructor(
@@ -100,10 +96,7 @@ export class BillInquiry implements LeasedWork<Inquiries> {
     this.worker = new LeasedWorker(this, { concurrency: MAX_SHOPS, pollMs: POLL_MS, shutdownTimeoutMs }, this.logger);
   }
 
-  /**
-   * Takes one turn for each shop: asks about some of its bills. Resolves with the number of shops once all turns have
-   * ended.
-   */
+  /** Takes one turn for each shop. Resolves with the number of shops once all turns have ended. */
   runOnce(): Promise<number> {
     return this.worker.runOnce();
   }
@@ -184,8 +177,8 @@ export class BillInquiry implements LeasedWork<Inquiries> {
       list = await this.client.readPaymentList(shop, billId, { signal: stopping, attempts: 1 });
     } catch (error) {
       if (isRefusalOfBill(error)) return 'unknown';
-      // A gateway's refusal says nothing about the bill. Nor is it a reason for a pause, since outsiders choose what the
-      // gateway sees.
+      // A gateway's refusal says nothing about the bill. Nor is it a reason for a pause, since outsiders choose what
+      // the gateway sees.
       if (error instanceof PaymentRequestRefusedError) return 'kept';
       if (!(error instanceof PaymentTooManyPaymentsError)) {
         if (stopping.aborted) return 'none';
@@ -261,7 +254,7 @@ export class BillInquiry implements LeasedWork<Inquiries> {
     return this.options.callbacks.inquiriesPerHour > 0;
   }
 
-  /** Pause between two requests for one shop, over all instances. */
+  /** The pause between two requests for one shop, over all instances. */
   private get gapMs(): number {
     return this.isOn ? Math.ceil(HOUR / this.options.callbacks.inquiriesPerHour) : HOUR;
   }

@@ -12,10 +12,10 @@ import { FollowedShops } from './followed-shops.js';
 import { PROBE_MS } from './refused-shops.js';
 import { CheckStore } from './storage/check.store.js';
 
-/** Pause before the next poll if more is due than could be claimed, because of the rate limit or another instance. */
+/** Used if more is due than could be claimed, because of the rate limit or another instance. */
 const RETRY_POLL_MS = 100;
 
-/** How long after a shop's rate was used up its hinted and scheduled bills are claimed alternately, and none by name. */
+/** For this long after a shop's rate was used up, its hinted and scheduled bills take turns, and none is named. */
 const RATE_EXHAUSTED_MS = 1_000;
 
 /**
@@ -29,9 +29,7 @@ export class CheckClaims {
   private nextScanAt = 0;
   /** Whether bills are waiting that only a search finds: left over by a check, or for lack of slots. */
   private mustScan = false;
-  /** Until when each shop's rate counts as used up. */
   private readonly rateExhaustedUntil = new Map<string, number>();
-  /** The hints received since the last claim began. */
   private hintedBills: (HintedBill | undefined)[] = [];
 
   constructor(
@@ -43,7 +41,7 @@ export class CheckClaims {
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {}
 
-  /** @param bill the hinted bill; `undefined` if unknown, as in signals from other instances */
+  /** @param bill `undefined` if unknown, as in signals from other instances */
   addHint(bill: HintedBill | undefined): void {
     this.hintedBills.push(bill);
   }
@@ -53,12 +51,10 @@ export class CheckClaims {
     return this.hintedBills.some((bill) => concerns(bill, claim) && isNew(bill, claim));
   }
 
-  /** Makes the next claim search for due bills, whatever hints come. */
   requestScan(): void {
     this.mustScan = true;
   }
 
-  /** Claims up to `limit` bills. */
   async claim(limit: number): Promise<ClaimResult<ClaimedBill>> {
     const { hintedBills } = this;
     this.hintedBills = [];
@@ -75,8 +71,8 @@ export class CheckClaims {
   }
 
   /**
-   * The hinted bills by their shops, if they can be claimed without searching for what else is due. They must leave a slot
-   * free: if slots or requests are scarce, hinted and scheduled bills take turns, which requires a search.
+   * The hinted bills by shop, if they can be claimed without a search for other due bills. They must leave a slot free:
+   * if slots or requests are scarce, hinted and scheduled bills take turns, which requires a search.
    */
   private groupByShop(
     hintedBills: readonly (HintedBill | undefined)[],
@@ -122,7 +118,6 @@ export class CheckClaims {
     return { items, nextMs: againMs, isFull: lacksPlaces };
   }
 
-  /** How many more bills of a shop may be claimed. */
   private remainingFor(shop: string): number {
     return this.requests.free(shop, this.followed.count);
   }
@@ -162,13 +157,11 @@ export class CheckClaims {
   }
 }
 
-/** Whether a hint may be about the bill of a claim. */
 export function concerns(hinted: HintedBill | undefined, { shop, billId, intentId }: ClaimedBill): boolean {
   if (!hinted) return true;
   return hinted.shop === shop && (hinted.billId === billId || hinted.intentId === intentId);
 }
 
-/** Whether the claim does not answer the hint. */
 export function isNew(hinted: HintedBill | undefined, { hints }: ClaimedBill): boolean {
   return !hints.some(({ id }) => id === hinted?.id);
 }

@@ -20,7 +20,7 @@ export function isWithoutAnswer(error: unknown): boolean {
   return error instanceof PaymentServiceNetworkError || error instanceof PaymentServiceUnavailableError;
 }
 
-/** An error that concerns the whole shop, if several of its bills get it. */
+/** Concerns the whole shop only if several of its bills get the error. */
 export function isRefusalOfShop(error: unknown): boolean {
   return (
     error instanceof PaymentUnauthenticatedError ||
@@ -29,7 +29,7 @@ export function isRefusalOfShop(error: unknown): boolean {
   );
 }
 
-/** Errors that the service returns only to a shop whose token and merchant it accepts. */
+/** The service returns these only to a shop whose token and merchant it accepts. */
 export function provesShopIsAccepted(error: unknown): boolean {
   return error instanceof PaymentBillNotFoundError || error instanceof PaymentTooManyPaymentsError;
 }

@@ -3,7 +3,6 @@ import type { GroupCommitTimeoutError } from '../common/group-commit.js';
 import type { LogFields, PaymentLogger } from '../common/payment-logger.js';
 import type { ClaimedBill } from '../domain/claim.js';
 
-/** What every log line about a check names. */
 export function fieldsOf({ shop, orderId, billId, intentId, token: check }: ClaimedBill): LogFields {
   return { shop, orderId, billId, intentId, check };
 }
@@ -17,7 +16,7 @@ export function warnOfProblems(logger: PaymentLogger, claim: ClaimedBill, proble
   );
 }
 
-/** Returns the type of the error, as the outcome of the check. */
+/** Returns the outcome of the check. */
 export function logTimeout(logger: PaymentLogger, claim: ClaimedBill, error: GroupCommitTimeoutError): string {
   const type = errorType(error);
   const what = `The settlement of bill ${claim.billId} of shop "${claim.shop}" timed out`;

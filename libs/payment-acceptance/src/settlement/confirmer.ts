@@ -27,15 +27,13 @@ import { SettlementService } from './settlement.service.js';
 
 const DAY_MS = 24 * 3_600_000;
 
-/** How long a callback waits for a bill that cannot be checked. */
 const WAITING_LIMITS = {
-  /** For an unknown bill: its commit may have been lost, and the postback helps to find it again. */
+  /** The commit of an unknown bill may have been lost, and its postback helps to find it again. */
   unmatchedMs: 30 * DAY_MS,
   /** For a bill of ours without an id at the service. */
   unnamedMs: DAY_MS,
 };
 
-/** How often abandoned creations and expired callbacks are closed. */
 const HOUSEKEEPING_MS = 30_000;
 /**
  * How often to search for postbacks that a crash left unlinked to their bill. Seldom is enough: the schedule checks the
@@ -44,8 +42,8 @@ const HOUSEKEEPING_MS = 30_000;
 const LINK_INTERVAL_MS = 600_000;
 
 /**
- * Finds out the truth: asks the service for the payments of each due bill and settles the answer. Holds a lease, never
- * a lock, while it waits for the network.
+ * Asks the service for the payments of each due bill and settles the answer. Holds a lease, never a lock, while it
+ * waits for the network.
  */
 @Injectable()
 export class Confirmer implements LeasedWork<ClaimedBill> {
@@ -81,7 +79,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     return this.followed.prepare();
   }
 
-  /** Checks the bills that are due now; resolves with their number once all are settled or postponed. */
+  /** Resolves with the number of checked bills once all are settled or postponed. */
   runOnce(): Promise<number> {
     return this.worker.runOnce();
   }
@@ -90,13 +88,13 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     this.worker.start();
   }
 
-  /** State of the worker's loop; `stalled` if no poll has succeeded within the last `silenceMs`. */
+  /** `stalled` if no poll has succeeded within the last `silenceMs`. */
   state(silenceMs: number): WorkerState {
     return this.worker.state(silenceMs);
   }
 
   /**
-   * Wakes the worker. A bill that is being checked is claimed again when its check ends, not before.
+   * A bill that is being checked is claimed again when its check ends, not before.
    * @param bill the hinted bill; `undefined` if unknown, as in signals from other instances
    */
   wake(bill?: HintedBill): void {
@@ -159,8 +157,8 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   }
 
   /**
-   * Checks a bill. Returns how that ended (`settled`, `unchanged`, `stale`, `released`, or the error's code), and whether
-   * nothing is left to do.
+   * The outcome is `settled`, `unchanged`, `stale`, `released`, or the error's code. The check is over if nothing is
+   * left to do.
    */
   private async check(
     claim: ClaimedBill,
@@ -224,12 +222,11 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   }
 }
 
-/** A check in flight. */
 interface CheckInFlight {
   readonly claim: ClaimedBill;
-  /** Whether a callback that it does not answer may have been stored meanwhile. */
+  /** Whether a callback that the check does not answer may have been stored meanwhile. */
   isHinted: boolean;
-  /** Whether it has ended, and nothing of it is left to do. */
+  /** Whether the check has ended, and nothing of it is left to do. */
   isOver: boolean;
 }
 

@@ -38,7 +38,6 @@ export class FollowedShops {
   private rotation = 0;
   /** Removed shops that have already been reported. */
   private readonly removed = new Set<string>();
-  /** When each shop was last looked up in vain. */
   private readonly unusableSince = new Map<string, number>();
 
   constructor(
@@ -57,17 +56,14 @@ export class FollowedShops {
     if (listed) await this.reportRemoved();
   }
 
-  /** How many shops there are. */
   get count(): number {
     return this.names.length;
   }
 
-  /** Whether this instance checks the bills of the shop. */
   follows(shop: string): boolean {
     return this.names.includes(shop);
   }
 
-  /** Which of the shops have due bills, and when the next bill may be due. */
   async findDue(probeMs: number): Promise<DueShops> {
     const age = this.now() - this.preparedAt;
     // A shop that has just created its first bill must not wait for the next minute.
@@ -79,7 +75,7 @@ export class FollowedShops {
     return this.store.findDue(usable, probeMs);
   }
 
-  /** The settings of these shops, in rotating order, as far as the host's resolver gives them in time. */
+  /** Yields settings in rotating order, as far as the host's resolver gives them in time. */
   async *settingsOf(names: readonly string[]): AsyncGenerator<Shop> {
     this.rotation += 1;
     const start = this.rotation % Math.max(1, names.length);
@@ -137,7 +133,7 @@ export class FollowedShops {
     }
   }
 
-  /** The bills of a removed shop are kept, and checked again once the shop is back. */
+  /** Bills of a removed shop are kept, and checked again once the shop is back. */
   private async reportRemoved(): Promise<void> {
     const removed = await this.store.findUnfollowed(this.names);
     for (const shop of this.removed) if (!removed.some((entry) => entry.shop === shop)) this.removed.delete(shop);

@@ -10,7 +10,7 @@ export const PROBE_MS = 60_000;
 const MIN_REFUSED_BILLS = 3;
 
 /**
- * Maximum bills of a shop remembered as refused alone; when it is reached, all are forgotten and must be found out
+ * When this limit is reached, all bills of the shop remembered as refused alone are forgotten and must be found out
  * again.
  */
 const MAX_REFUSED_ALONE = 1_000;
@@ -23,14 +23,14 @@ interface ShopRefusals {
 }
 
 /**
- * Bills for which the service answered that it does not know their shop, or has banned it. If it answers for other bills
- * of the shop meanwhile, the refusal concerns only the refused bill; if it refuses several bills and answers for none,
- * it concerns the shop.
+ * Bills for which the service answered that it does not know their shop, or has banned it. If it answers for other
+ * bills of the shop meanwhile, the refusal concerns only the refused bill; if it refuses several bills and answers for
+ * none, it concerns the shop.
  */
 export class RefusedBills {
   private readonly ofShops = new Map<string, ShopRefusals>();
 
-  /** What the refusal concerns; `undecided` after too few bills. */
+  /** Returns what the refusal concerns; `undecided` after too few bills. */
   recordRefusal(shop: string, intentId: string): 'bill' | 'shop' | 'undecided' {
     const { recentlyRefused, refusedAlone } = this.refusedOf(shop);
     if (refusedAlone.has(intentId)) return 'bill';
@@ -56,7 +56,7 @@ export class RefusedBills {
   }
 }
 
-/** Which shops the service refuses. Their bills wait, except for one probe a minute. */
+/** Bills of refused shops wait, except for one probe a minute. */
 export class RefusedShops {
   private readonly bills = new RefusedBills();
 
@@ -65,7 +65,6 @@ export class RefusedShops {
     private readonly logger: PaymentLogger,
   ) {}
 
-  /** The service has answered for a bill of the shop, so it accepts the shop. */
   async accept({ shop, intentId, shopRefused }: ClaimedBill): Promise<void> {
     this.bills.recordAnswer(shop, intentId);
     if (!shopRefused) return;
@@ -73,10 +72,7 @@ export class RefusedShops {
     this.logger.write('shop-accepted', `The service accepts shop "${shop}" again.`, { shop });
   }
 
-  /**
-   * Records the failure of a check. Returns what the service refuses by it, if anything: the whole shop, or this very
-   * bill.
-   */
+  /** Returns what the service refuses, if anything: the whole shop, or this very bill. */
   async recordFailure(error: unknown, claim: ClaimedBill, reason: string): Promise<'shop' | 'bill' | undefined> {
     if (!isRefusalOfShop(error)) return isRefusalOfBill(error) ? 'bill' : undefined;
     const concerns = this.bills.recordRefusal(claim.shop, claim.intentId);

@@ -10,12 +10,10 @@ import { nextCheck } from '../domain/schedule.js';
 import type { Settlement } from '../domain/settlement.js';
 import type { IntentId } from '../domain/ids.js';
 
-/** The answer to a check, ready to be settled. */
 export interface CheckAnswer {
   readonly claim: ClaimedBill;
-  /** The payments that the service lists. */
   readonly paymentIds: readonly string[];
-  /** Whether it ends the check. */
+  /** Whether the answer ends the check. */
   readonly ends: boolean;
   /** Trace context that its events continue. */
   readonly traceparent: string | null;
@@ -28,14 +26,12 @@ export interface BatchDecision extends Decision {
 }
 
 /**
- * Several bills settled in one transaction, one after the other. Each sees the changes of those before it, as if they had
- * been committed.
+ * Decides about several bills that one transaction settles, one after the other. Each decision sees the changes of
+ * those before it, as if they had been committed.
  */
 export class SettlementBatch {
-  /** The settlements to write. */
   readonly settlements: Settlement[] = [];
   private readonly payments = new Map<string, KnownPayment>();
-  /** The keys of each bill's payments. */
   private readonly ofBills = new Map<IntentId, Set<string>>();
   private readonly firstPaymentIds = new Map<string, string>();
 
@@ -47,7 +43,7 @@ export class SettlementBatch {
     for (const payment of knownPayments) this.set(payment);
   }
 
-  /** Decides on a locked bill. An error in the decision fails that bill alone. */
+  /** The bill must be locked. An error in the decision fails that bill alone. */
   settle(answer: CheckAnswer, { bill, order: lockedOrder }: LockedClaim): ItemOutcome<BatchDecision> {
     const { claim } = answer;
     const orderKey = keyOf(bill.shop, bill.orderId);

@@ -31,15 +31,14 @@ import { SettlementBatch, type CheckAnswer, type BatchDecision } from './settlem
 import type { IntentId, OrderId } from '../domain/ids.js';
 import type { OwnTransaction } from '../database/own-transaction.js';
 
-/** Result of a settlement; `stale` if a later claim had taken over the bill, so that nothing was written. */
+/** `stale` if a later claim had taken over the bill, so that nothing was written. */
 export type SettlementResult =
   | { readonly stale: true; readonly events: readonly never[] }
   | {
       readonly stale: false;
       readonly state: BillState;
-      /** The events that are new. */
       readonly events: readonly NewEvent[];
-      /** Whether a delivery of one of them waits to be claimed. */
+      /** Whether a delivery of one of the events waits to be claimed. */
       readonly isWaiting: boolean;
       /** How many hints of the claim wait for a later check. */
       readonly hintsLeft: number;
@@ -50,13 +49,13 @@ const STALE_RESULT: SettlementResult = { stale: true, events: [] };
 /** Reading this many payments, and deciding on them, takes tens of milliseconds each: other work may run in between. */
 const MANY_PAYMENTS = 2_000;
 
-/** Maximum bills settled in one transaction, so that no lock is held for long. */
+/** A larger transaction would hold its locks for long. */
 const MAX_BILLS_OF_TRANSACTION = 64;
 
 /**
- * The only writer of payments, results and events. Order, bill, payments, events with their deliveries, reviews, bill state
- * and hints are written in one transaction: all or nothing. Answers that arrive during a transaction are settled together
- * in the next one.
+ * The only writer of payments, results and events. Order, bill, payments, events with their deliveries, reviews, bill
+ * state and hints are written in one transaction: all or nothing. Answers that arrive during a transaction are settled
+ * together in the next one.
  */
 @Injectable()
 export class SettlementService {
@@ -83,7 +82,7 @@ export class SettlementService {
     });
   }
 
-  /** Settles the service's list of payments of a claimed bill, unless the claim's token has been replaced. */
+  /** Writes nothing if the claim's token has been replaced. */
   async settle(claim: ClaimedBill, { payments: listed, problems }: PaymentList): Promise<SettlementResult> {
     const { schedule, judge = defaultJudge } = this.options;
     const unreadable = problems.length > 0 ? await this.reviewOf(claim, 'unreadable-payment') : undefined;
@@ -156,8 +155,8 @@ export class SettlementService {
   }
 
   /**
-   * Writes an operator's decision about a bill, under the same locks; if the decision is `undefined`, nothing is
-   * written. A check in flight becomes stale and is repeated.
+   * Writes an operator's decision about a bill, under the same locks; nothing if the decision is `undefined`. A check
+   * in flight becomes stale and is repeated.
    */
   async settleByOperator(
     billKey: { readonly shop: string; readonly orderId: OrderId; readonly intentId: IntentId },
@@ -200,7 +199,7 @@ export class SettlementService {
     );
   }
 
-  /** Runs the settlement in a span, whose trace the events continue. Counts the new events after the commit. */
+  /** Runs the settlement in a span whose trace the events continue. Counts the new events after the commit. */
   private async runTraced<T extends Pick<SettlementResult, 'events'>>(
     orderKey: { readonly shop: string; readonly orderId: OrderId },
     work: (traceparent: string | null) => Promise<T>,
@@ -215,8 +214,8 @@ export class SettlementService {
   }
 
   /**
-   * Locks orders, then bills; decides under the locks; writes all decisions. A bill that was not locked has a later claim,
-   * or was skipped because its lock is taken: no bill waits for one that is stuck.
+   * Locks orders, then bills; decides under the locks; writes all decisions. A bill that was not locked has a later
+   * claim, or was skipped because its lock is taken: no bill waits for one that is stuck.
    */
   private settleTogether(
     answers: readonly CheckAnswer[],
@@ -227,10 +226,10 @@ export class SettlementService {
       const listed = answers.flatMap(({ claim: { shop }, paymentIds }) =>
         paymentIds.map((paymentId) => ({ shop, paymentId })),
       );
-      // Only at the end of a check are all payments of a bill needed.
+      // All payments of a bill are needed only at the end of a check.
       const ending = new Set(answers.filter(({ ends }) => ends).map(({ claim }) => claim.intentId));
       const { locked, known: knownPayments } = await this.store.lockAndRead(tx, claims, wait, [...ending], listed);
-      // By bill and token: of two answers about one bill, only the current claim's counts.
+      // The key has the token, too: of two answers about one bill, only that of the current claim counts.
       const held = new Map(locked.map((one) => [claimKey({ intentId: one.bill.intentId, token: one.token }), one]));
       if (held.size === 0) return answers.map(() => undefined);
       if (knownPayments.length >= MANY_PAYMENTS) await setImmediate();
@@ -261,7 +260,7 @@ export class SettlementService {
   }
 }
 
-/** The events that were added: another check may have stored some before. */
+/** Another check may have stored some of the events before. */
 function newEventsOf({ events }: Decision, added: NewEvents): readonly NewEvent[] {
   return events.filter(({ id }) => added.has(id));
 }

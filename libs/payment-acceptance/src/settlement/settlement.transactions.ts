@@ -18,19 +18,16 @@ import {
 import { CheckStore } from './storage/check.store.js';
 import { SettlementStore, type AddedEvent } from './storage/settlement.store.js';
 
-/** Pause between log lines about events without a consumer; each says how many were left out before it. */
+/** Each log line says how many were left out before it. */
 const UNCONSUMED_LOG_INTERVAL_MS = 60_000;
 
-/** The events that a settlement has added, by id, and whether deliveries of them wait to be claimed. */
+/** The events by id; `isWaiting` says whether deliveries of the event wait to be claimed. */
 export type NewEvents = ReadonlyMap<string, Omit<AddedEvent, 'claimed'> & { readonly isWaiting: boolean }>;
 
-/** Writes what was decided; called once, as the last step of a transaction. */
+/** Called once, as the last step of a transaction. */
 export type WriteSettlements = (settlements: readonly Settlement[]) => Promise<NewEvents>;
 
-/**
- * The transactions of settlements: each writes what was decided, with its events and deliveries, some of which are
- * created as already claimed.
- */
+/** Each transaction writes what was decided, with its events and deliveries, some of which are created as claimed. */
 @Injectable()
 export class SettlementTransactions {
   private readonly logger = new PaymentLogger('PaymentSettlement');
@@ -48,8 +45,8 @@ export class SettlementTransactions {
   }
 
   /**
-   * Runs a transaction. After its commit, begins the deliveries that were created as claimed, and frees those that were
-   * queued behind others that have ended meanwhile.
+   * After the commit, begins the deliveries that were created as claimed, and frees those that were queued behind
+   * others that have ended meanwhile.
    * @param readsFirst see `Database.transaction`
    */
   async run<T>(work: (tx: OwnTransaction, write: WriteSettlements) => Promise<T>, readsFirst: boolean): Promise<T> {
@@ -141,14 +138,12 @@ export class SettlementTransactions {
   }
 }
 
-/** Keeps places for the deliveries of events. */
 type ReserveDeliveries = DeliveryWorker['reserve'];
 
 interface WriteResult {
   readonly added: NewEvents;
   /** The queues in which a new delivery waits behind another one. */
   readonly waiting: readonly DeliveryQueue[];
-  /** The deliveries that were created as claimed. */
   readonly claimed: readonly (ClaimedDelivery & { readonly eventId: string })[];
 }
 

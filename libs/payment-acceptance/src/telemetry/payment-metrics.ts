@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { errorType } from '../common/errors.js';
 import { Telemetry, type RecordValue } from './telemetry.js';
 
-/** Histogram buckets of the lags, in seconds: from a postback that is confirmed at once to a scheduled check a day later. */
+/** Histogram buckets of lags, in seconds: from a postback confirmed at once to a scheduled check a day later. */
 const LAG_BOUNDARIES = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 21_600, 86_400];
 
 /** Histogram buckets of requests to the service, in seconds: to beyond the default of `http.totalTimeoutMs`. */
@@ -11,8 +11,8 @@ const REQUEST_BOUNDARIES = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15
 const MS_PER_SECOND = 1_000;
 
 /**
- * The module's counters and times. Attributes have low cardinality: names of shops, consumers, events and operations, and outcomes; never
- * an id, an amount or outside text.
+ * The module's counters and times. Attributes have low cardinality: names of shops, consumers, events and operations,
+ * and outcomes; never an id, an amount or outside text.
  */
 @Injectable()
 export class PaymentMetrics {
@@ -79,7 +79,7 @@ export class PaymentMetrics {
   }
 
   /**
-   * One attempt of a request to the service.
+   * One attempt, not the whole request with its retries.
    * @param outcome `ok`, or the code of the error
    */
   request(shop: string, operation: string, outcome: string, ms: number): void {

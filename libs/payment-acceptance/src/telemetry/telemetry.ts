@@ -15,7 +15,6 @@ import {
 import { describeError, errorType } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 
-/** Name of the module's tracer and meter. */
 const INSTRUMENTATION = 'nestjs-payment-acceptance';
 
 export type TelemetryAttributes = Readonly<Record<string, string | number | boolean>>;
@@ -28,9 +27,9 @@ export interface SpanOptions {
   readonly parent?: string | null;
 }
 
-/** The span around running work; a no-op without tracing. */
+/** A no-op without tracing. */
 export interface ActiveSpan {
-  /** Whether the span is recorded; if not, skip work that only serves the trace. */
+  /** If false, skip work that only serves the trace. */
   readonly recording: boolean;
   /** Store it so that another process can continue the trace; `null` if there is no trace. */
   readonly traceparent: string | null;
@@ -49,7 +48,6 @@ export interface InstrumentOptions {
 /** Adds to a counter, or records into a histogram. */
 export type RecordValue = (value: number, attributes: TelemetryAttributes) => void;
 
-/** The current value of a gauge. */
 export interface Measurement {
   readonly gauge: string;
   readonly value: number;
@@ -58,7 +56,6 @@ export interface Measurement {
 
 interface StartedSpan {
   readonly span: Span;
-  /** The context that the span starts in. */
   readonly base: Context;
 }
 
@@ -73,15 +70,15 @@ const NO_SPAN: ActiveSpan = {
 };
 
 /**
- * Traces and metrics through `@opentelemetry/api`, a no-op unless the host registers an SDK. Failures of the host's SDK are
- * logged once and never affect a payment.
+ * Traces and metrics through `@opentelemetry/api`, a no-op unless the host registers an SDK. Failures of the host's SDK
+ * are logged once and never affect a payment.
  */
 @Injectable()
 export class Telemetry {
   private readonly logger = new PaymentLogger('PaymentTelemetry');
   private failed = false;
 
-  /** Runs the work inside an active span. An error marks the span as failed, with its type only. */
+  /** An error marks the span as failed, with its type only. */
   span<T>(name: string, options: SpanOptions, work: (span: ActiveSpan) => Promise<T>): Promise<T> {
     const begun = this.safely(() => this.begin(name, options));
     return begun ? this.within(begun, work) : work(NO_SPAN);
@@ -114,7 +111,7 @@ export class Telemetry {
     });
   }
 
-  /** Registers gauges that are read together whenever the host's SDK collects. Returns a function that unregisters them. */
+  /** The gauges are read together whenever the host's SDK collects. Returns a function that unregisters them. */
   gauges(gauges: Readonly<Record<string, InstrumentOptions>>, read: () => Promise<readonly Measurement[]>): () => void {
     return this.safely(() => this.observe(gauges, read)) ?? (() => undefined);
   }
@@ -198,7 +195,6 @@ function remote(traceparent: string | null): Context {
   return parent ? trace.setSpanContext(ROOT_CONTEXT, { ...parent, isRemote: true }) : ROOT_CONTEXT;
 }
 
-/** What another process needs to continue a span's trace. */
 export interface SpanReference {
   readonly traceId: string;
   readonly spanId: string;

@@ -20,7 +20,6 @@ export interface AttachOptions {
   readonly urls?: (shop: string, base: string) => CallbackUrls;
 }
 
-/** Maximum number of dead letters that are read. */
 const MAX_DEAD_LETTERS = 10_000;
 
 /** The host's application under test: its address, and its workers, driven by hand. */
@@ -46,7 +45,6 @@ export class AttachedHost {
     return host;
   }
 
-  /** Whether payers and postbacks can be sent to this application. */
   get takesCallbacks(): boolean {
     return this.role !== 'workers' || this.urls !== undefined;
   }
@@ -73,12 +71,10 @@ export class AttachedHost {
     return (await this.deadLetters()).filter(({ deliveryId }) => !this.earlierDeadLetters.has(deliveryId));
   }
 
-  /** See `PaymentTesting.clearLedger`. */
   clearLedger(): Promise<void> {
     return clearLedger(this.part('Database') as Database);
   }
 
-  /** Closes the application, unless the test has already closed it. */
   async close(): Promise<void> {
     if (serverOf(this.app).listening) await this.app.close();
   }
@@ -91,7 +87,7 @@ export class AttachedHost {
     return (this.part('PaymentOperations') as PaymentOperations).deadLetters({}, MAX_DEAD_LETTERS);
   }
 
-  /** Looks up a provider by symbol, because its class is a different one in each of the two builds (ESM and CommonJS). */
+  /** By symbol, because the class is a different one in each of the two builds (ESM and CommonJS). */
   private part(name: string): unknown {
     return this.app.get(Symbol.for(`nestjs-payment-acceptance/${name}`), { strict: false });
   }

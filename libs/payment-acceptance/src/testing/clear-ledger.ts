@@ -14,7 +14,6 @@ const TABLES = [
   'shop_order',
 ] as const;
 
-/** Empties the ledger, in one transaction. */
 export function clearLedger(database: Database): Promise<void> {
   return database.transaction(async (manager) => {
     for (const table of TABLES) await manager.change`DELETE FROM payment_acceptance.${rawSql(table)}`;

@@ -4,15 +4,14 @@ import { PaymentTestingError } from './testing.errors.js';
 /** Far longer than a payment takes in a test. */
 const WAIT_TIMEOUT_MS = 5_000;
 
-/** Ends waits that a test's fake timers would make endless, because they also freeze the application's timers and clocks. */
+/** Ends waits that a test's fake timers, which also freeze the application's, would make endless. */
 export class FakeTimerGuard {
   /** Set once a wait has timed out: work begun under fake timers may never end, whatever the test does later. */
   private timersWereFaked = false;
 
   /** @throws PaymentTestingError that says what to fake instead */
   async wait<T>(work: Promise<T>): Promise<T> {
-    // @sinonjs/fake-timers, which Jest and Vitest use, sets this property. Some fake timers advance by themselves, so
-    // waiting may still work.
+    // @sinonjs/fake-timers (Jest, Vitest) sets this property. Timers that advance by themselves may still work.
     if (!this.timersWereFaked && !('clock' in globalThis.setTimeout)) return work;
     let timer: NodeJS.Timeout | undefined;
     const frozen = new Promise<never>((_resolve, reject) => {

@@ -69,8 +69,8 @@ export class PaymentTesting {
 
   /**
    * Makes an application's module use this sandbox and clock; call it before `compile()`. Shops keep their names and
-   * settings except address, id, tokens and `requestsPerSecond`; migrations run; workers run only in {@link settled}; retried checks
-   * and deliveries, and result pages, wait a millisecond.
+   * settings except address, id, tokens and `requestsPerSecond`; migrations run; workers run only in {@link settled};
+   * retried checks and deliveries, and result pages, wait a millisecond.
    * @param options replaces the application's options if they cannot be created in a test
    */
   override<Builder extends ModuleBuilder>(builder: Builder, options?: PaymentAcceptanceOptions): Builder {
@@ -145,8 +145,8 @@ export class PaymentTesting {
   }
 
   /**
-   * Removes every order, bill, payment, callback and event from the ledgers of the attached applications. For tests that
-   * empty their own table of orders: without this, a reused order id would still mean the earlier order.
+   * Removes every order, bill, payment, callback and event from the ledgers of the attached applications. For tests
+   * that empty their own table of orders: without this, a reused order id would still mean the earlier order.
    */
   async clearLedger(): Promise<void> {
     for (const host of this.attached()) await host.clearLedger();

@@ -1,9 +1,6 @@
 import { PaymentClock } from '../common/clock.js';
 
-/**
- * The module's clock in a test. It follows the sandbox's clock, so that both move together, even while time is being
- * advanced.
- */
+/** Follows the sandbox's clock, so that both move together, even while time is being advanced. */
 export class SharedClock extends PaymentClock {
   private base = 0;
   private sandboxNow = (): string => new Date(this.base).toISOString();

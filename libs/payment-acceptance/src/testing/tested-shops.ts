@@ -26,7 +26,6 @@ export class TestedShops {
     private readonly apiBaseUrl: string,
   ) {}
 
-  /** The host's options with its shops at the sandbox, workers that do not start by themselves, and no pauses. */
   async rewrite(options: PaymentAcceptanceOptions): Promise<PaymentAcceptanceOptions> {
     const shops: Record<string, PaymentShopOptions> = {};
     for (const [name, shop] of Object.entries(options.shops ?? {})) shops[name] = await this.pointToSandbox(name, shop);

@@ -13,7 +13,6 @@ export interface Confirmation {
   readonly input?: Input;
 }
 
-/** Says what will happen, and asks for confirmation. */
 export function confirmPage(
   context: PageContext,
   { action, formAction, csrfToken, status, message, input }: Confirmation,

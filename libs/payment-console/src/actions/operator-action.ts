@@ -3,19 +3,18 @@ import type { Message, Redirect } from '../common/page-context.js';
 
 /** An action, and what its confirmation page shows before a person performs it. */
 export interface OperatorAction {
-  /** The question. */
+  /** A question. */
   readonly title: string;
   /** The section of the console. */
   readonly place: string;
   /** The action's subject, and what will happen. */
   readonly content: Html;
-  /** The label of the button that performs the action. */
   readonly label: string;
   readonly fields: readonly Field[];
-  /** Whether a note is required. Default `false`. */
+  /** Default `false`. */
   readonly noteRequired?: boolean;
   /**
-   * Performs the action, and returns where to go next.
+   * Returns where to go next.
    * @throws PaymentOperatorActionError, PaymentServiceError, PaymentShopError, PaymentUnknownShopError, InputError
    */
   perform(operator: string, input: Input): Promise<Redirect>;
@@ -36,8 +35,8 @@ export interface Field {
 }
 
 /**
- * Reads a form field as a single line; empty if it is missing. An order id is returned as it was sent, because every space
- * in it counts.
+ * Reads a form field as a single line; empty if it is missing. An order id is returned as it was sent, because every
+ * space in it counts.
  */
 export type Input = (name: string) => string;
 

@@ -24,17 +24,16 @@ import { replayFilter, replayOne } from './replay.actions.js';
 import { acceptReview, dismissReview } from './review.actions.js';
 import { attachBill, voidBill } from './unknown-outcome.actions.js';
 
-/** Maximum length of an input field, which is a single line. */
 const MAX_TEXT_LENGTH = 1_000;
 
-/** The address of an action: its name and its target. */
 export interface ActionAddress {
   readonly action: string;
   readonly target: string;
 }
 
 /**
- * Asks for confirmation, then performs the action. A GET changes nothing, nor does a form that this console did not issue.
+ * Asks for confirmation, then performs the action. A GET changes nothing, nor does a form that this console did not
+ * issue.
  */
 @Injectable()
 export class OperatorActions {
@@ -181,7 +180,7 @@ const UNKNOWN_OPERATOR_REFUSAL = new ConsoleRefusal(
     'guard set request.user.',
 );
 
-/** The target, with its filter if it is `all`, so that a form issued for some dead letters cannot replay others. */
+/** Includes the filter of the target `all`, so that a form issued for some dead letters cannot replay others. */
 function csrfTarget({ query }: PageContext, target: string): string {
   return target === 'all' ? `all ${JSON.stringify(filterOf(query))}` : target;
 }

@@ -37,7 +37,7 @@ export function replayOne(context: PageContext, letter: DeadLetter | undefined):
   };
 }
 
-/** @param waiting how many deliveries match that wait for an order that was not found: they are retried, too */
+/** @param waiting how many matching deliveries wait for an order that was not found: they are retried, too */
 export function replayFilter(
   context: PageContext,
   filter: Filter,

@@ -89,7 +89,6 @@ function alreadyDecided({ state, closedBy }: RecordedReview): ImpossibleAction {
   };
 }
 
-/** The fields that the service left out, for the operator to fill in. */
 function missingFields({ paymentId, detail, currency }: RecordedReview): Field[] {
   const { listed } = detail;
   const stated = listed?.currency === currency && listed.amount !== null && !/^-|^0\.00$/.test(listed.amount);

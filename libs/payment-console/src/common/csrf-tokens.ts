@@ -24,7 +24,6 @@ export class CsrfTokens {
     this.key = encodedKey === undefined ? undefined : Buffer.from(encodedKey, 'base64url');
   }
 
-  /** The cookie to set, if any. */
   get cookie(): string | undefined {
     if (!this.fresh || !this.key) return undefined;
     const value = this.key.toString('base64url');

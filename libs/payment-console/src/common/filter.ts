@@ -1,6 +1,6 @@
 import type { DeadLetterFilter } from 'nestjs-payment-acceptance/operations';
 
-/** The dead letters that an address selects. It has no ids: a single dead letter has its own address. */
+/** Has no ids: a single dead letter has its own address. */
 export type Filter = Pick<DeadLetterFilter, 'consumer' | 'event' | 'shop' | 'orderId'>;
 
 const FIELDS = ['consumer', 'event', 'shop', 'orderId'] as const;

@@ -7,10 +7,7 @@ export class Html {
 
 export type Part = Html | string | number | false | null | undefined | readonly Part[];
 
-/**
- * Builds HTML. Interpolated values are escaped unless they are {@link Html}, and cannot change the text direction
- * around them.
- */
+/** Interpolated values are escaped unless they are {@link Html}, and cannot change the text direction around them. */
 export function html(literals: TemplateStringsArray, ...parts: Part[]): Html {
   return new Html(literals.reduce((text, literal, index) => text + render(parts[index - 1]) + literal));
 }

@@ -27,7 +27,6 @@ export type Link = (to: string, query?: Readonly<Record<string, string | undefin
 export interface Page {
   readonly status?: number;
   readonly title: string;
-  /** The section of the console. */
   readonly place?: string;
   /** Beside the title. */
   readonly tag?: Html;
@@ -44,13 +43,12 @@ export interface Message {
 
 export type Tone = 'good' | 'warn' | 'bad';
 
-/** Where to go after an action was performed. */
 export interface Redirect {
   readonly to: string;
   readonly query: Readonly<Record<string, string | undefined>>;
 }
 
-/** The request cannot be served. The answer is a page that explains why. */
+/** The answer to a refused request is a page that explains why. */
 export class ConsoleRefusal extends Error {
   constructor(
     readonly status: 400 | 403 | 404 | 409 | 415 | 503,
@@ -65,7 +63,7 @@ export function notFoundRefusal(what: string): ConsoleRefusal {
   return new ConsoleRefusal(404, 'Not found', `There is no such ${what}.`);
 }
 
-/** Returns the value. @throws ConsoleRefusal if it was not found */
+/** @throws ConsoleRefusal if the value is `undefined` */
 export function requireFound<T>(value: T | undefined, what: string): T {
   if (value === undefined) throw notFoundRefusal(what);
   return value;

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 
 /*
- * The style of every page of the console. Text contrasts with its background by at least 4.5 : 1, in light and dark mode;
- * nothing is conveyed by colour alone.
+ * Text contrasts with its background by at least 4.5 : 1, in light and dark mode; nothing is conveyed by colour alone.
  */
 const TEXT = `
 :root { color-scheme: light dark;
@@ -96,7 +95,7 @@ svg .fill-good { fill: var(--fill-good); } svg .fill-bad { fill: var(--fill-bad)
 }
 `;
 
-/** The only stylesheet. Its name changes with its content, so browsers may cache it for ever. */
+/** The name changes with the content, so browsers may cache it for ever. */
 export const STYLE = {
   text: TEXT.trimStart(),
   name: `style-${createHash('sha256').update(TEXT).digest('hex').slice(0, 16)}.css`,

@@ -1,6 +1,6 @@
 import type { RecordedAction } from 'nestjs-payment-acceptance/operations';
 
-/** What an operator did, to follow their name in a sentence. */
+/** Follows the operator's name in a sentence. */
 export function actionTitle({ action, detail }: RecordedAction): string {
   switch (action) {
     case 'accept-review':
@@ -32,7 +32,6 @@ export function actionTitle({ action, detail }: RecordedAction): string {
   }
 }
 
-/** The dead letters that a filter selects. */
 export function filterText(filter: unknown): string {
   const { deliveryId, consumer, event, shop, orderId } = (filter ?? {}) as Readonly<Record<string, unknown>>;
   if (deliveryId !== undefined) return `dead letter ${text(deliveryId)}`;

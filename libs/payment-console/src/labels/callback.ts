@@ -1,7 +1,6 @@
 import type { BillDetails, RecordedCallback } from 'nestjs-payment-acceptance/operations';
 import { list, times } from './text.js';
 
-/** One field of a callback, compared with ours. */
 export interface ComparedField {
   readonly name: string;
   readonly received: string | undefined;
@@ -82,7 +81,7 @@ function outcomeOf({ kind, status, pending, asks, outcome }: RecordedCallback): 
     : 'The bill was checked because of it. A redirect makes no claim that could be confirmed.';
 }
 
-/** Each compared field beside the bill's own value. Retention may have removed the callback's value. */
+/** Retention may have removed the callback's value. */
 export function comparedFields({ corroboration, fields }: RecordedCallback, bill: BillDetails): ComparedField[] {
   return Object.entries(COMPARED_FIELDS).flatMap(([name, { field, ours }]) => {
     const result = corroboration[name];

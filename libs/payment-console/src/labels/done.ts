@@ -4,7 +4,7 @@ import { count } from './text.js';
 
 const INTENT_ID_PATTERN = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
-/** The message about an action that was done. The address only names it, so it cannot inject other text. */
+/** The address only names the message, so it cannot inject other text. */
 export function doneMessage({ query, link }: PageContext): Message | undefined {
   const number = Number(/^\d{1,9}$/.exec(query.get('count') ?? '')?.[0] ?? 0);
   const message = messageOf(query.get('done') ?? '', number);

@@ -1,6 +1,6 @@
 import type { RecordedReview } from 'nestjs-payment-acceptance/operations';
 
-/** What a review is about, and what to do about it. The same table is in docs/events.md. */
+/** The same table is in docs/events.md. */
 export interface Reason {
   /** What the service shows. */
   readonly shows: string;
@@ -77,7 +77,7 @@ const REASONS: Readonly<Record<string, Reason>> = {
   },
 };
 
-/** What to do about a review, given what is known of its payment now. */
+/** Takes account of what is known of the review's payment now. */
 export function adviceOn(review: RecordedReview): string {
   const { reason, succeeded } = review;
   if (succeeded && reason === 'payment-changed') {

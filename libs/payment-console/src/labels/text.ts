@@ -1,4 +1,4 @@
-/** A count with its noun: `1 bill`, `2 bills`. */
+/** `1 bill`, `2 bills`. */
 export function count(number: number, noun: string, nouns = `${noun}s`): string {
   return `${number} ${number === 1 ? noun : nouns}`;
 }

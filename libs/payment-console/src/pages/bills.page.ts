@@ -8,11 +8,11 @@ import { billTable, empty, stateName } from './parts.js';
 export interface BillsView {
   readonly state: BillState | undefined;
   readonly shop: string | undefined;
-  /** The search term; if given, the other fields are ignored. */
+  /** If given, the other fields are ignored. */
   readonly searchText: string | undefined;
   readonly before: string | undefined;
   readonly bills: RecordPage<BillSummary>;
-  /** The shops to choose from; empty if there is no choice. */
+  /** Empty if there is no choice. */
   readonly shops: readonly string[];
 }
 

@@ -2,7 +2,6 @@ import { html, type Html } from '../common/html.js';
 
 export type BarKind = 'good' | 'bad' | 'warn' | 'plain';
 
-/** One column of stacked parts. */
 export interface Column {
   readonly label: string;
   readonly parts: readonly { readonly kind: BarKind; readonly value: number }[];
@@ -16,8 +15,8 @@ const MAX_LABELS = 8;
 const CHART_SIZE = 100;
 
 /**
- * A column chart drawn on the server. The picture stretches to the space available, so its text is HTML beside it. A
- * table shows the same data, for those who cannot see the chart.
+ * The picture stretches to the space available, so its text is HTML beside it. A table shows the same data, for those
+ * who cannot see the chart.
  */
 export function columnChart(title: string, columns: readonly Column[], legend: Legend): Html {
   const top = roundUpTop(Math.max(1, ...columns.map(({ parts }) => parts.reduce((sum, { value }) => sum + value, 0))));
@@ -96,7 +95,6 @@ function renderTable(title: string, columns: readonly Column[], legend: Legend):
   </div>`;
 }
 
-/** Rows with long labels, each with a bar and a number. */
 export function rowChart(rows: readonly { readonly label: Html; readonly value: number }[]): Html {
   const top = Math.max(1, ...rows.map(({ value }) => value));
   return html`<ul class="rows">

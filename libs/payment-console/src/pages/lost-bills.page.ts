@@ -38,7 +38,7 @@ function card(context: PageContext, lost: LostBill): Html {
   </section>`;
 }
 
-/** What the service says, kept apart from what postbacks say, which anybody could have sent. */
+/** Keeps what the service says apart from what postbacks say, which anybody could have sent. */
 export function lostBillFacts(context: PageContext, lost: LostBill): Html {
   const { namedOrderId, namedOrderCount, unknownIntentId, firstPostbackAt, foundAt, askedAt, shop } = lost;
   return html`${payments(lost)}

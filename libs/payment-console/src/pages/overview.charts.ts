@@ -3,7 +3,6 @@ import { html, type Html } from '../common/html.js';
 import { AGES, DELAYS, type Overview } from './overview.js';
 import { duration } from '../labels/text.js';
 
-/** How the last 24 hours went, and what is waiting. */
 export function overviewCharts({ figures, delays }: Overview): Html {
   const note = figures.truncated ? ' There were too many to count: the early hours are incomplete.' : '';
   return html`<div class="halves">
@@ -91,7 +90,7 @@ function waitingColumns(rows: Overview['figures']['waiting']): Column[] {
   }));
 }
 
-/** The label of a range: up to the limit, or beyond the last one. */
+/** Labels a range: up to the limit, or beyond the last one. */
 function span(limit: number | undefined, last: number | undefined): string {
   return limit === undefined ? `over ${duration(last ?? 0)}` : `under ${duration(limit)}`;
 }

@@ -41,7 +41,6 @@ export function overviewPage(context: PageContext, overview: Overview): Page {
   };
 }
 
-/** The concurrency of the instance that serves the page. */
 function workloadCard({ checks, deliveries }: PaymentWorkload, dropped: DroppedCounts): Html {
   const refused = dropped.malformedCallbacks + dropped.unseenCallbacks + dropped.refusedPostbacks;
   const { running, inTransactions, limit } = deliveries;

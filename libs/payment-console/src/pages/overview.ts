@@ -6,13 +6,12 @@ import type {
   ShopState,
 } from 'nestjs-payment-acceptance/operations';
 
-/** What the first page shows. */
 export interface Overview {
   readonly stats: PaymentStats & { readonly dropped: DroppedCounts };
   readonly refused: readonly ShopState[];
   readonly workload: PaymentWorkload;
   readonly figures: PaymentFigures;
-  /** Number of payments of the last day in each bucket of {@link DELAYS}; the last number counts those that took longer. */
+  /** Payments of the last day in each bucket of {@link DELAYS}; the last number counts those that took longer. */
   readonly delays: readonly number[];
 }
 
@@ -22,7 +21,6 @@ export const AGES = [0, 10_000, 60_000, 300_000, 3_600_000, 86_400_000] as const
 /** Upper limits of the buckets for the time from payment to settlement, in milliseconds. */
 export const DELAYS = [5_000, 15_000, 60_000, 300_000, 3_600_000] as const;
 
-/** Counts settlements in the buckets of {@link DELAYS}, with one more bucket for longer delays. */
 export function delaysOf({ settlementDelaysMs }: PaymentFigures): number[] {
   const counts = [...DELAYS.map(() => 0), 0];
   for (const delay of settlementDelaysMs) {

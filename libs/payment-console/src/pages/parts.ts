@@ -41,7 +41,7 @@ export function billLink({ link }: PageContext, { intentId, orderId }: { intentI
   return html`<a href="${link(`bills/${intentId}`)}">${orderId}</a>`;
 }
 
-/** A list of terms and descriptions; leaves out `null`, `false` and empty ones. */
+/** Leaves out `null`, `false` and empty descriptions. */
 export function facts(pairs: readonly (readonly [string, Part] | false)[]): Html {
   const shown = pairs.filter((pair) => pair !== false && pair[1] !== null && pair[1] !== '') as [string, Part][];
   return html`<dl class="facts">
@@ -54,7 +54,7 @@ export function facts(pairs: readonly (readonly [string, Part] | false)[]): Html
 }
 
 export interface Table {
-  /** What the table contains, for screen readers. */
+  /** Read out by screen readers. */
   readonly caption: string;
   readonly columns: readonly string[];
   /** The first cell names its row. */
@@ -63,7 +63,7 @@ export interface Table {
   readonly flows?: boolean;
 }
 
-/** A table that scrolls sideways, by keyboard too, if it is too wide. */
+/** Scrolls sideways, by keyboard too, if it is too wide. */
 export function table({ caption, columns, rows, flows = false }: Table): Html {
   return html`<div class="scroll${flows && ' flows'}" tabindex="0" role="region" aria-label="${caption}">
     <table>
@@ -108,7 +108,7 @@ export function billTable(context: PageContext, caption: string, bills: readonly
   });
 }
 
-/** A link to an action's confirmation; `subject` tells screen readers what the action is about. */
+/** @param subject tells screen readers what the action is about */
 export function actionLink(
   { link }: PageContext,
   action: string,
@@ -125,7 +125,6 @@ export function empty(text: string): Html {
   return html`<p class="card soft">${text}</p>`;
 }
 
-/** A link to the next page, if there is one. */
 export function next(hasMore: boolean, href: string, label: string): Html {
   return html`${hasMore && html`<nav aria-label="Pages"><a class="button quiet" href="${href}">${label}</a></nav>`}`;
 }

@@ -20,7 +20,6 @@ export function reviewsPage(
   };
 }
 
-/** One open review: its facts, what to do about it, and the links to do it. */
 export function reviewCard(context: PageContext, review: RecordedReview): Html {
   const { id, orderId, reason } = review;
   return html`<section class="card attention" aria-labelledby="review-${id}">

@@ -22,7 +22,7 @@ interface Entry {
   readonly content?: Html;
 }
 
-/** What happened to a bill, in the order in which it became known here. */
+/** Shows what happened in the order in which it became known here. */
 export function timeline(context: PageContext, history: BillHistory): Html {
   const entries: Entry[] = [
     ...ofBill(history),

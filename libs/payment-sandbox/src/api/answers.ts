@@ -2,7 +2,7 @@ import { serviceTime } from '../common/clock.js';
 import { JsonNumber, jsonText } from '../common/json-text.js';
 import type { Bill, Payment, Shop } from '../model/entities.js';
 
-/** An API response. Its body is JSON unless a fault corrupts it. */
+/** The body is JSON unless a fault corrupts it. */
 export interface ApiAnswer {
   status: number;
   body: string;
@@ -10,7 +10,7 @@ export interface ApiAnswer {
   type?: string;
 }
 
-/** An API error. The errors of section 7 have the documented status and message; the shape of the body is assumed. */
+/** The errors of section 7 have the documented status and message; the shape of the body is assumed. */
 export class ApiRefusal extends Error {
   private constructor(
     readonly status: number,
@@ -45,7 +45,7 @@ export class ApiRefusal extends Error {
   }
 }
 
-/** The answer of 2.2. Here `success` is a string, unless the shop's `creationSuccess` says otherwise. */
+/** The answer of 2.2, where `success` is a string unless the shop's `creationSuccess` says otherwise. */
 export function createdAnswer(bill: Bill, shop: Shop, payUrl: string): ApiAnswer {
   return {
     status: 200,
@@ -58,7 +58,7 @@ export function createdAnswer(bill: Bill, shop: Shop, payUrl: string): ApiAnswer
   };
 }
 
-/** The answer of 4.2. Here `success` is a boolean. The order, oldest first, is assumed. */
+/** The answer of 4.2, where `success` is a boolean. The order, oldest first, is assumed. */
 export function paymentsAnswer(payments: readonly Payment[]): ApiAnswer {
   return { status: 200, body: jsonText({ data: payments.map(paymentFields), success: true }) };
 }

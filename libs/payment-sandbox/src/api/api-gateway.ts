@@ -38,7 +38,6 @@ const DONE_BY_DEFAULT: ReadonlySet<RequestFault> = new Set(['malformed', 'empty'
 /** The fields of a request that has reached no operation. */
 const NO_REFERENCES = { shopId: null, orderId: null, billId: null, faults: [], remark: null };
 
-/** A request on its way through the gateway. */
 interface Call {
   operation: ApiOperation;
   request: SandboxRequest;
@@ -55,7 +54,7 @@ interface Call {
 }
 
 /**
- * Processes an API request, in this order: logs it, applies the faults that come before the operation, carries out the
+ * Processes an API request in this order: logs it, applies the faults that come before the operation, carries out the
  * operation, makes it durable, waits for holds, applies the fault that loses the answer, and answers.
  */
 @Injectable()
@@ -99,7 +98,6 @@ export class ApiGateway {
     else request.socket.resetAndDestroy(); // as a crashed server or a broken network does
   }
 
-  /** Refuses a request to an address that is not served. */
   async refuse(request: SandboxRequest, response: ServerResponse): Promise<void> {
     const received = this.reception.begin(request, null);
     const [path = ''] = (request.originalUrl ?? request.url ?? '').split('?');
@@ -126,7 +124,7 @@ export class ApiGateway {
     return answer;
   }
 
-  /** Null if a fault resets the connection before anything is done. */
+  /** Returns null if a fault resets the connection before anything is done. */
   private async process(call: Call): Promise<ApiAnswer | null> {
     const { request, received, faults } = call;
     try {

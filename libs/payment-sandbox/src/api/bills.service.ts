@@ -10,7 +10,6 @@ import { readCreateRequest } from './create-request.js';
 import type { Parameters } from './parameters.js';
 import { quote, whyAnotherShop, whyMissing, whyUnauthenticated } from './reasons.js';
 
-/** Authenticates callers and carries out the two operations of the API. */
 @Injectable()
 export class BillsService {
   constructor(
@@ -18,7 +17,6 @@ export class BillsService {
     private readonly clock: SandboxClock,
   ) {}
 
-  /** The shop whose token the Authorization header carries. */
   authenticate(authorization: string | undefined, parameters: Parameters): Shop {
     const token = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
     // Compares the token with that of every shop, so that timing reveals nothing.

@@ -30,9 +30,9 @@ const FLAGS: ReadonlyMap<string, boolean> = new Map([
 ]);
 
 /**
- * Reads a bill from the parameters. The specification says neither which of them are required nor their bounds. Assumed:
- * only what cannot be served is refused; a bill needs an amount of at least 0.01 that fits decimal(10,2); a missing
- * currency means RUB; unknown fields are ignored.
+ * The specification says neither which parameters are required nor their bounds. Assumed: only what cannot be served is
+ * refused; a bill needs an amount of at least 0.01 that fits decimal(10,2); a missing currency means RUB; unknown
+ * fields are ignored.
  */
 export function readCreateRequest(parameters: Parameters, shop: Shop): CreateRequest {
   const addresses = shop.billAddresses ? readAddresses(parameters) : undefined;
@@ -49,7 +49,7 @@ export function readCreateRequest(parameters: Parameters, shop: Shop): CreateReq
   };
 }
 
-/** Reads the bill's own addresses, which the specification does not have; undefined if none is given. */
+/** Reads addresses that the specification does not have; undefined if none is given. */
 function readAddresses(parameters: Parameters): BillAddresses | undefined {
   const read = (field: string): string | null => {
     const text = parameters.get(field) ?? '';

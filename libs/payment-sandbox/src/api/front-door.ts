@@ -4,7 +4,7 @@ import type { ApiGateway } from './api-gateway.js';
 
 const OPERATION_PATH_PATTERN = /^\/api\/v1\/bill\/(?:create|payments)\/?$/i;
 const PAGE_PATH_PATTERN = /^\/(?:(?:link|transfer|sandbox)\/|sandbox$)/;
-/** What browsers request on their own. */
+/** Browsers request these on their own. */
 const BROWSER_PATH_PATTERN = /^\/(?:favicon\.ico|robots\.txt|apple-touch-icon[\w-]*\.png|\.well-known\/.*)$/;
 
 /**

@@ -3,17 +3,18 @@ import { ApiRefusal } from './answers.js';
 /** The operations of the interface (section 4), with their methods. */
 const OPERATIONS: Readonly<Record<string, string>> = { 'bill/create': 'POST', 'bill/payments': 'GET' };
 
-/** Operations from which clients expect what `bill/payments` returns. */
+/** Clients expect from these what `bill/payments` returns. */
 const POLLED_OPERATIONS = ['bill/status', 'bill/search', 'payment/status', 'payment/search'];
 
 /**
- * Other operations that real clients call. Section 1 names these areas of the service but shows none of their operations.
+ * Other operations that real clients call. Section 1 names these areas of the service but shows none of their
+ * operations.
  */
 const OTHER_OPERATIONS = [...POLLED_OPERATIONS, 'bill/toggle_activity', 'merchant/balance'];
 
 /**
- * The refusal of an address that is not served, with a message for the client and a reason for the console. `path` has
- * no query string.
+ * The error has a message for the client and a reason for the console.
+ * @param path without the query string
  */
 export function refusalOfAddress(method: string, path: string): ApiRefusal {
   const steps = path.split('/').filter((step) => step !== '');

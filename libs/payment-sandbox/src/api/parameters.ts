@@ -5,7 +5,7 @@ import type { Body, SandboxRequest } from '../common/http.js';
 import { isFields } from '../common/input.js';
 import { jsonMembers, jsonText } from '../common/json-text.js';
 
-/** The parameters of an API call as text. Each name occurs once; parameters that are null are left out. */
+/** Each name occurs once; parameters that are null are left out. */
 export type Parameters = Map<string, string>;
 
 /**
@@ -22,7 +22,6 @@ export async function readParameters(request: SandboxRequest, body: Body): Promi
 /** Matches `custom[cart][id]` and captures the names in brackets; the name is empty for an element of a list. */
 const MEMBER_PATTERN = /^custom((?:\[[^[\]]*\]){1,9})$/;
 
-/** Objects and lists, as a form spells them. */
 type Tree = Map<string, string | Tree>;
 
 /**
@@ -80,7 +79,7 @@ function withoutEmptyParameters(type: string): string {
     .join(';');
 }
 
-/** Uses a loop, because a regular expression could take hours for a body full of line ends. */
+/** A loop, because a regular expression could take hours for a body full of line ends. */
 function withoutLineEnds(text: string): string {
   const isLineEnd = (at: number): boolean => text[at] === '\r' || text[at] === '\n';
   let [start, end] = [0, text.length];

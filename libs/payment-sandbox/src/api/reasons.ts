@@ -15,7 +15,7 @@ export const UNSET_TOKEN_PATTERN = /^(?:undefined|null|none)$/i;
 /** Fields in which clients send a token that belongs in the header. */
 const TOKEN_FIELDS = ['token', 'api_token', 'apitoken', 'access_token', 'api_key', 'apikey', 'authorization'];
 
-/** `namedShop` is the shop that the request's `shop_id` names, if any. */
+/** @param namedShop the shop that the request's `shop_id` names, if any */
 export function whyUnauthenticated(
   authorization: string | undefined,
   parameters: Parameters,
@@ -42,7 +42,10 @@ export function whyUnauthenticated(
   return `no shop has this bearer token: it starts with ${firstCharacters(token)}${expected}`;
 }
 
-/** The token is that of `shop`; `shopId` is what the request says. */
+/**
+ * @param shop the shop of the token
+ * @param shopId what the request says
+ */
 export function whyAnotherShop(shop: Shop, shopId: string, exists: boolean): string {
   const token = `starts with ${firstCharacters(shop.apiToken)}`;
   return exists

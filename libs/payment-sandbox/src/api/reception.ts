@@ -10,7 +10,6 @@ import type { ApiAnswer } from './answers.js';
 import { UNSET_TOKEN_PATTERN } from './reasons.js';
 import { headerWithoutSecrets, withoutSecrets } from './secrets.js';
 
-/** How a request ended. */
 export interface Outcome extends Pick<
   ReceivedRequest,
   'shopId' | 'orderId' | 'billId' | 'faults' | 'problem' | 'remark'
@@ -19,7 +18,6 @@ export interface Outcome extends Pick<
   answer: ApiAnswer | null;
 }
 
-/** Records every request for the console, and logs it. */
 @Injectable()
 export class Reception {
   private readonly begun = new WeakMap<ReceivedRequest, { at: number; tokens: string[] }>();
@@ -49,7 +47,7 @@ export class Reception {
     return this.requests.add({ at, method, address, operation: null, headers: [] });
   }
 
-  /** Reads the body of a request and records its first bytes. */
+  /** Records the first bytes of the body. */
   async body(received: ReceivedRequest, request: SandboxRequest): Promise<Body> {
     const body = await readBody(request);
     const bytes = 'bytes' in body ? body.bytes : Buffer.from(jsonText(body.parsed));
@@ -77,7 +75,7 @@ export class Reception {
   }
 }
 
-/** The line for the log, such as `POST bill/create demo-main order-1: 200`. */
+/** Makes the line for the log, such as `POST bill/create demo-main order-1: 200`. */
 function lineOf(received: ReceivedRequest): string {
   const { method, address, operation, shopId, orderId, billId, status, problem } = received;
   const what = operation === null ? address.slice(0, 200) : `bill/${operation}`;
@@ -94,7 +92,7 @@ function headersOf({ rawHeaders }: SandboxRequest, tokens: readonly string[]): R
   return headers;
 }
 
-/** The token of the Authorization header, to be hidden wherever else the request repeats it. */
+/** Returns the token of the Authorization header, which must be hidden wherever else the request repeats it. */
 function tokensOf({ headers }: SandboxRequest): string[] {
   const token = /(\S+) *$/.exec(headers.authorization ?? '')?.[1];
   return token === undefined || UNSET_TOKEN_PATTERN.test(token) ? [] : [token];

@@ -32,8 +32,8 @@ const FIELD_ALIASES: Readonly<Record<string, string>> = {
 const MAX_NAMED_FIELDS = 5;
 
 /**
- * What is odd about a request but no reason to refuse it, in one sentence; null if nothing is. The specification says
- * neither what the service does with unknown fields nor how exactly an address must match.
+ * Says in one sentence what is odd about a request but no reason to refuse it; null if nothing is. The specification
+ * says neither what the service does with unknown fields nor how exactly an address must match.
  */
 export function remarkOn(
   operation: ApiOperation,
@@ -60,7 +60,7 @@ export function remarkOn(
   return remarks.join('; ') || null;
 }
 
-/** What is accepted although the specification shows it differently. */
+/** Names what is accepted although the specification shows it differently. */
 function findOddities(
   operation: ApiOperation,
   { address, headers, body }: Pick<ReceivedRequest, 'address' | 'headers' | 'body'>,

@@ -16,8 +16,8 @@ const CARD_PATTERN = /(?<![\d.])[2-6](?:[ +-]?\d){12,18}(?![\d.])/g;
 const MIN_HIDDEN_TOKEN_LENGTH = 8;
 
 /**
- * `text` with card numbers masked, and with tokens and other secrets cut to their first characters. The names of fields show
- * which values are secrets.
+ * Masks card numbers, and cuts tokens and other secrets to their first characters. The names of fields show which
+ * values are secrets.
  */
 export function withoutSecrets(text: string, tokens: readonly string[]): string {
   let redacted = text;
@@ -33,7 +33,6 @@ export function withoutSecrets(text: string, tokens: readonly string[]): string 
   return redacted.replace(CARD_PATTERN, (match) => maskCardNumber(match));
 }
 
-/** A header's value, safe to keep. */
 export function headerWithoutSecrets(name: string, value: string, tokens: readonly string[]): string {
   if (/^authorization$/i.test(name)) {
     const [, scheme = '', credentials = ''] = /^(\w+ +)?(.*)$/s.exec(value) ?? [];

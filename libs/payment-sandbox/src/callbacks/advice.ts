@@ -3,10 +3,8 @@ import type { CallbackTry, Shop } from '../model/entities.js';
 import type { PostAnswer } from './post.js';
 import { signatureOf } from './signature.js';
 
-/** What a shop's answer to a postback means, and what to do about it. */
 export type Advice = Required<Pick<CallbackTry, 'advice'>> & Pick<CallbackTry, 'remedy'>;
 
-/** What was sent, where, and what came back. */
 export interface PostAttempt {
   shop: Shop;
   url: string;
@@ -15,7 +13,7 @@ export interface PostAttempt {
   answer: PostAnswer;
 }
 
-/** What the probes, postbacks for an order that cannot exist, found out; empty if none were sent. */
+/** What the probes found out; empty if none were sent. */
 export interface Findings {
   /** A similar address that does answer, and the status of the answer. */
   similarAddress?: { url: string; status: number } | undefined;
@@ -29,7 +27,7 @@ export interface Findings {
   otherwise?: { format: Shop['postbackFormat']; answer: string } | undefined;
 }
 
-/** What to say about the attempt; undefined if there is nothing to say. */
+/** Returns `undefined` if there is nothing to say. */
 export function adviceFor(attempt: PostAttempt, findings: Findings = {}): Advice | undefined {
   const { answer } = attempt;
   if (answer.status === null) {
@@ -91,13 +89,12 @@ function refusalAdvice(
 
 const GUARD_ADVICE = 'a guard in front of the route, such as a login, must let the service through';
 
-/** The beginning of a shop's answer, in quotes; empty if the answer is empty or a page. */
+/** Empty if the answer is empty or a page. */
 function quoteBody(body: string): string {
   const text = body.replace(/\s+/g, ' ').trim();
   return text === '' || isPage(text) ? '' : `"${text.slice(0, 60)}"`;
 }
 
-/** Advice on what the probes proved that the shop wants instead; undefined if they proved nothing. */
 function requirementAdvice(attempt: PostAttempt, { requirement }: Findings): Advice | undefined {
   const lowerCaseAdvice = `${digestAdvice(attempt)}: the shop accepts it only in lower case, so make the comparison case-insensitive`;
   if (requirement?.format === undefined) return requirement?.digest && { advice: lowerCaseAdvice };
@@ -146,7 +143,7 @@ export function deniesDelivery(body: string): boolean {
   return isPage(body) || FAILURE_PATTERN.test(body);
 }
 
-/** Advice on a 200, which ends the deliveries even if its body says that the shop failed to take the payment. */
+/** A 200 ends the deliveries even if its body says that the shop failed to take the payment. */
 function deliveredAdvice(attempt: PostAttempt, body: string, findings: Findings): Advice | undefined {
   const text = body.trim();
   if (isForged(attempt)) return undefined;
@@ -207,7 +204,6 @@ const DIGEST_PATTERN =
 const VALIDATION_MESSAGE_PATTERN =
   /"signaturevalue"\s*:|signaturevalue\W+(?:should not exist|(?:must|should) be a string|should not be empty|(?:field )?is (?:required|missing)|may not be blank|can't be blank)/gi;
 
-/** Whether an answer complains about the digest. */
 export function mentionsDigest(body: string): boolean {
   return DIGEST_PATTERN.test(body.replace(VALIDATION_MESSAGE_PATTERN, ''));
 }

@@ -1,7 +1,6 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 
-/** The outcome of one POST: the answer's status, informative headers and first bytes, or why there is no answer. */
 export type PostAnswer =
   | { status: number; body: string; type: string; location: string | null; error: null; code: null }
   | { status: null; body: ''; type: ''; location: null; error: string; code: string | null };
@@ -9,8 +8,8 @@ export type PostAnswer =
 const MAX_KEPT_BYTES = 1024;
 
 /**
- * Sends one POST on a connection of its own and follows no redirect. The timeout covers everything, but a status that has
- * arrived counts even if the body does not follow in time.
+ * Uses a connection of its own and follows no redirect. The timeout covers everything, but a status that has arrived
+ * counts even if the body does not follow in time.
  */
 export function post(
   url: string,

@@ -17,12 +17,12 @@ export function postbackFields(shop: Shop, bill: Bill, payment: Payment): Record
   };
 }
 
-/** `fields` with a SignatureValue by section 5, computed over the OutSum and InvId that they have now. */
+/** Signs by section 5, over the OutSum and InvId that `fields` has now. */
 export function signFields(fields: Record<string, string>, shop: Shop): Record<string, string> {
   return { ...fields, SignatureValue: signatureOf(fields['OutSum'] ?? '', fields['InvId'] ?? '', shop.apiToken) };
 }
 
-/** The body of a postback and its Content-Type: JSON by 4.4, or a form (assumed). */
+/** Makes JSON by 4.4, or a form (assumed). */
 export function postbackBody(
   fields: Record<string, string>,
   format: ShopSettings['postbackFormat'],

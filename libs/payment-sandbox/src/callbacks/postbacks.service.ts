@@ -17,7 +17,7 @@ import { Probes } from './probes.js';
 const DEFAULT_RETRY_DELAYS = ['10s', '100s', '1000s', '10000s', '100000s'];
 const MAX_IN_FLIGHT = 32;
 
-/** Creates postbacks, and delivers each until it is answered with exactly HTTP 200 or no attempt is left. */
+/** Delivers each postback until it is answered with exactly HTTP 200 or no attempt is left. */
 @Injectable()
 export class PostbacksService {
   private readonly inFlight = new Map<string, Promise<void>>();
@@ -38,7 +38,7 @@ export class PostbacksService {
     this.timeoutMs = durationMs(options.postbackTimeout ?? '10s', 'postbackTimeout');
   }
 
-  /** The postbacks that a payment's result causes, faults included. Commit them together with that result. */
+  /** Includes the postbacks that faults add. Commit them together with the payment's result. */
   prepare(shop: Shop, bill: Bill, payment: Payment): Callback[] {
     if (shop.resultUrl === null) return [];
     const faults = this.dice.forPostback(payment.status);
@@ -70,7 +70,6 @@ export class PostbacksService {
     return [...forged, callback, ...copies];
   }
 
-  /** Sends a callback again as a new one, with the fields in `set` replaced. */
   replay(id: string, set: Record<string, string> = {}, resign = false, format?: Shop['postbackFormat']): Callback {
     const original = this.store.callbacks.get(id);
     if (!original) throw new SandboxError(404, `Unknown callback ${id}`);
@@ -84,7 +83,7 @@ export class PostbacksService {
     return callback;
   }
 
-  /** Sends a postback that the service never issued: Status SUCCESS for the bill, unless `set` says otherwise. */
+  /** The Status is SUCCESS unless `set` says otherwise. */
   forge(bill: Bill, set?: Record<string, string>): Callback {
     const callback = this.makeForged(this.shopOf(bill.id), bill, this.store.paymentsOf(bill.id).at(-1), set);
     this.store.commit({ callback });
@@ -97,7 +96,6 @@ export class PostbacksService {
     return earliest(this.waiting(), (callback) => callback.nextTryAt);
   }
 
-  /** Starts the attempts that are due, up to the limit of attempts in flight. */
   startDue(): void {
     const now = this.clock.instant();
     for (const callback of this.waiting()) {
@@ -116,7 +114,7 @@ export class PostbacksService {
     this.ended = listener;
   }
 
-  /** The attempts in flight. None of them rejects. */
+  /** None of them rejects. */
   attemptsInFlight(): Promise<void>[] {
     return [...this.inFlight.values()];
   }
@@ -155,7 +153,6 @@ export class PostbacksService {
     this.logTry(id, index);
   }
 
-  /** Replaces the attempt's first advice with advice that takes the probes' findings into account. */
   private async diagnose(id: string, index: number, attempt: PostAttempt): Promise<void> {
     const advice = adviceFor(attempt, await this.probes.find(attempt, this.shutdown.signal));
     const callback = this.store.callbacks.get(id);

@@ -7,14 +7,13 @@ import { postbackBody, signFields } from './postback.js';
 
 /** Probes that take longer are abandoned; the advice then does without them. */
 const TIMEOUT_MS = 700;
-/** How long findings are reused for further postbacks to the same address. */
 const CACHE_TTL_MS = 10_000;
 const MAX_CACHED = 100;
 const GLOBAL_PREFIXES = ['api', 'api/v1', 'v1'];
 
 /**
- * The fields of a postback (a redirect has fewer) that no shop can take for its own: an order that cannot exist, FAIL, and a
- * wrong digest.
+ * A postback that no shop can take for its own: an order that cannot exist, FAIL, and a wrong digest. A redirect has
+ * fewer of these fields.
  */
 export function impossibleFields(): Record<string, string> {
   return {
@@ -53,8 +52,8 @@ export class Probes {
   }
 
   /**
-   * Sends a postback in each format with a right digest, a right one in lower case, and a wrong one: a shop that answers
-   * right and wrong ones alike has not read the digest.
+   * Sends a postback in each format with a right digest, a right one in lower case, and a wrong one: a shop that
+   * answers right and wrong ones alike has not read the digest.
    */
   private async compare(
     { shop, url, format }: Pick<PostAttempt, 'shop' | 'url' | 'format'>,
@@ -102,7 +101,6 @@ export class Probes {
   }
 }
 
-/** Sends one postback for an order that cannot exist. */
 function probe(
   url: string,
   format: Shop['postbackFormat'],
@@ -134,14 +132,14 @@ async function findSimilarAddress(
   return undefined;
 }
 
-/** Whether the shop failed: a handler that fails may also just close the connection. */
+/** A handler that fails may also just close the connection. */
 function hasFailed({ status, code }: PostAnswer): boolean {
   return status === null ? code === 'ECONNRESET' : status >= 500;
 }
 
 /**
- * Whether the shop accepted the postback, or refused it for another reason than the one with the wrong digest. A missing
- * answer proves nothing.
+ * Whether the shop accepted the postback, or refused it for another reason than the one with the wrong digest. A
+ * missing answer proves nothing.
  */
 function answersDiffer(answer: PostAnswer, wrong: PostAnswer): boolean {
   if (answer.status === null || wrong.status === null || answer.status >= 500) return false;
@@ -149,14 +147,14 @@ function answersDiffer(answer: PostAnswer, wrong: PostAnswer): boolean {
   return answer.status !== wrong.status || mentionsDigest(answer.body) !== mentionsDigest(wrong.body);
 }
 
-/** Whether the shop was too busy to answer, or limits the rate: this proves nothing about what was sent. */
+/** A shop that is too busy or limits the rate proves nothing about what was sent. */
 function isBusy({ status }: PostAnswer): boolean {
   return status === 429 || status === 503;
 }
 
 /**
- * For shops that check no digest: whether they can read the postback that got `answer` (they accept it or do not find its
- * order), but not the one that got `other`.
+ * For shops that check no digest: whether they can read the postback that got `answer` (they accept it or do not find
+ * its order), but not the one that got `other`.
  */
 function isBetterAnswer(answer: PostAnswer, other: PostAnswer): boolean {
   const isTaken = answer.status === 200 && !deniesDelivery(answer.body);

@@ -8,8 +8,8 @@ export interface Redirect {
 }
 
 /**
- * The redirect after a payment; null while the payment has no result, or if no address is set for that result. The
- * reference examples also carry an Authorization header, which a browser's form cannot send.
+ * Null while the payment has no result, or if no address is set for that result. The reference examples also carry an
+ * Authorization header, which a browser's form cannot send.
  */
 export function redirectOf(shop: Shop, bill: Bill, payment: Payment): Redirect | null {
   const final = payment.status === 'SUCCESS' || payment.status === 'FAIL';
@@ -29,7 +29,7 @@ export function redirectOf(shop: Shop, bill: Bill, payment: Payment): Redirect |
   };
 }
 
-/** The text as a browser sends it in a form field: each line break is CRLF. The digest covers the text as sent. */
+/** A browser sends each line break in a form field as CRLF, and the digest covers the text as sent. */
 function asFormText(text: string): string {
   return text.replace(/\r\n?|\n/g, '\r\n');
 }

@@ -30,13 +30,9 @@ export interface ShopCheck {
 
 const TIMEOUT_MS = 5_000;
 const MAX_KEPT_CHECKS = 100;
-/** Statuses with which a shop may refuse a postback that it has read. */
 const REFUSAL_STATUSES = [400, 401, 403, 409, 422];
 
-/**
- * Tries a shop's addresses as the service would, with an order that cannot exist and the Status FAIL, so that the shop
- * changes nothing.
- */
+/** Uses an order that cannot exist and the Status FAIL, so that the shop changes nothing. */
 @Injectable()
 export class ShopCheckService implements BeforeApplicationShutdown {
   private readonly shutdown = new AbortController();
@@ -47,12 +43,10 @@ export class ShopCheckService implements BeforeApplicationShutdown {
     private readonly probes: Probes,
   ) {}
 
-  /** The latest check of the shop with its current settings. */
   last(shopId: string): ShopCheck | undefined {
     return this.checks.get(shopId);
   }
 
-  /** Drops the check of a shop whose settings have changed. */
   forget(shopId: string): void {
     this.checks.delete(shopId);
   }

@@ -6,7 +6,6 @@ import type { ProgramOptions } from './arguments.js';
 const LOOPBACK_PATTERN = /^(localhost|127\.[\d.]+|::1)$/;
 const DEMO_TOKENS = Object.values(demoShops('http://localhost')).map(({ apiToken }) => apiToken);
 
-/** What the program prints once it runs: its address, its shops, and what others can reach. */
 export function announcement(url: string, shops: readonly Shop[], options: ProgramOptions): string {
   return [
     `Sandbox: ${url}`,

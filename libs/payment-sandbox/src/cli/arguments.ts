@@ -7,7 +7,6 @@ import type { StartOptions } from '../start-payment-sandbox.js';
 import { readShopsFile } from './shops-file.js';
 import { UsageError } from './usage-error.js';
 
-/** The program's options. */
 export interface ProgramOptions extends Omit<StartOptions, 'log'> {
   /** Which requests and postbacks the program prints a line for: all, those with a problem, or none. */
   log: 'all' | 'problems' | 'none';
@@ -15,7 +14,10 @@ export interface ProgramOptions extends Omit<StartOptions, 'log'> {
 
 const LOGS = ['all', 'problems', 'none'] as const;
 
-/** `command`: how the program was started. `data`: the default of `--data`. */
+/**
+ * @param command how the program was started
+ * @param data the default of `--data`
+ */
 export const help = (command: string, data: string): string => `Usage: ${command} [options]
 
 Runs a sandbox of the payment acceptance service, for development.

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const MAX_TRIES = 20;
 const PAUSE_MS = 100;
 
-/** Waits briefly for a port in use: a program that was just stopped takes a moment to release it. */
+/** A program that was just stopped takes a moment to release its port. */
 export async function waitUntilFree(port: number, host: string): Promise<void> {
   for (let tries = MAX_TRIES; ; tries -= 1) {
     const error = await tryPort(port, host);

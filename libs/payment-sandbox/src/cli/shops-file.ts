@@ -5,10 +5,7 @@ import type { ShopInput } from '../model/options.js';
 import { checkShop, mergeShopSettings } from '../model/shop-settings.js';
 import { UsageError } from './usage-error.js';
 
-/**
- * The shops of a JSON file, by id.
- * @throws UsageError that names file, shop and field
- */
+/** @throws UsageError that names file, shop and field */
 export function readShopsFile(file: string): Record<string, ShopInput> {
   const refuse = (reason: string) => new UsageError(`The shops file (--shops, SANDBOX_SHOPS) ${file}: ${reason}`);
   let shops: unknown;

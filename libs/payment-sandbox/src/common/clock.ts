@@ -4,7 +4,6 @@ export interface Clock {
   now(): number;
 }
 
-/** The machine's clock. */
 export const systemClock: Clock = { now: () => Date.now() };
 
 /** `2026-11-21T06:15:00.000Z`: such texts sort in time order. */
@@ -17,7 +16,7 @@ export function serviceTime(iso: string): string {
   return iso.slice(0, 19).replace('T', ' ');
 }
 
-/** The earliest instant of the items, in milliseconds; undefined if none has one. */
+/** Returns milliseconds; undefined if no item has an instant. */
 export function earliest<T>(items: Iterable<T>, instantOf: (item: T) => string | null | undefined): number | undefined {
   let first: string | undefined;
   for (const item of items) {

@@ -1,10 +1,10 @@
 /**
- * Exact decimals. Amounts travel as text with two decimals (`"100.05"`) and are computed as whole minor units
- * (`10005n`); no amount ever becomes a `number`.
+ * Amounts travel as text with two decimals (`"100.05"`) and are computed as whole minor units (`10005n`); no amount
+ * ever becomes a `number`.
  */
 const DECIMAL_PATTERN = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/;
 
-/** A decimal: `unscaled / 10 ** scale`. */
+/** The value is `unscaled / 10 ** scale`. */
 export interface Decimal {
   unscaled: bigint;
   scale: number;
@@ -25,7 +25,7 @@ export function parseDecimal(text: string): Decimal | undefined {
 /** Further decimals are rounding noise of floating point: `0.30000000000000004` is meant as 0.30. */
 const MAX_EXACT_DECIMALS = 9;
 
-/** Whether an amount has so many decimals that only floating-point arithmetic can have produced it. */
+/** Only floating-point arithmetic can have produced so many decimals. */
 export function isFloat(text: string): boolean {
   return (parseDecimal(text)?.scale ?? 0) > MAX_EXACT_DECIMALS;
 }
@@ -41,7 +41,7 @@ export function parseAmount(text: string): bigint | undefined {
   return exactMinor({ unscaled, scale: MAX_EXACT_DECIMALS });
 }
 
-/** Minor units of an amount; `undefined` if it has more than two decimals that are not zero. */
+/** `undefined` for an amount with more than two decimals that are not zero. */
 export function parseMinor(text: string): bigint | undefined {
   const decimal = parseDecimal(text);
   return decimal && exactMinor(decimal);
@@ -53,7 +53,7 @@ function exactMinor({ unscaled, scale }: Decimal): bigint | undefined {
   return unscaled % surplus === 0n ? unscaled / surplus : undefined;
 }
 
-/** Minor units of any decimal that is not negative, rounded half up: `0.30000000000000004` is 0.30. */
+/** Rounds half up any decimal that is not negative: `0.30000000000000004` is 0.30. */
 export function roundToMinor(text: string): bigint | undefined {
   const decimal = parseDecimal(text);
   if (!decimal || decimal.unscaled < 0n) return undefined;
@@ -66,14 +66,14 @@ export function formatMinor(minor: bigint): string {
   return `${minor < 0n ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`;
 }
 
-/** Minor units of an amount that the sandbox itself wrote. */
+/** Reads an amount that the sandbox itself wrote. */
 export function minorOf(amount: string): bigint {
   const minor = parseMinor(amount);
   if (minor === undefined) throw new TypeError(`Not an amount: ${amount}`);
   return minor;
 }
 
-/** `numerator / denominator`, half up, for values that are not negative. */
+/** Neither value may be negative. */
 export function divideHalfUp(numerator: bigint, denominator: bigint): bigint {
   return (2n * numerator + denominator) / (2n * denominator);
 }

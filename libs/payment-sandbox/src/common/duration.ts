@@ -6,7 +6,7 @@ export type Duration = `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`;
 const UNITS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const MAX_DURATION_MS = 3_650 * 86_400_000;
 
-/** Milliseconds of a {@link Duration}; refuses anything else, and anything above ten years. */
+/** @throws SandboxError for anything but a {@link Duration} of at most ten years */
 export function durationMs(value: unknown, name: string): number {
   const match = typeof value === 'string' ? /^(\d{1,12})(ms|s|m|h|d)$/.exec(value) : null;
   const ms = match ? Number(match[1]) * (UNITS[match[2] ?? ''] ?? NaN) : NaN;

@@ -6,8 +6,8 @@ export class Html {
 type Part = Html | string | number | false | null | undefined | readonly Part[];
 
 /**
- * Builds HTML. Interpolated values are escaped unless they are {@link Html}, and cannot change the text direction around
- * them. Attribute values keep every character, because a form sends them back.
+ * Interpolated values are escaped unless they are {@link Html}, and cannot change the text direction around them.
+ * Attribute values keep every character, because a form sends them back.
  */
 export function html(literals: TemplateStringsArray, ...parts: Part[]): Html {
   return new Html(

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { SandboxError } from './errors.js';
 import { isFields } from './input.js';
 
-/** What the sandbox reads of a request. A host's body parser may have run first. */
+/** A host's body parser may have run first. */
 export interface SandboxRequest extends IncomingMessage {
   body?: unknown;
   rawBody?: Buffer;
@@ -19,7 +19,6 @@ export async function readBody(request: SandboxRequest): Promise<Body> {
   return { bytes: await readBytes(request) };
 }
 
-/** The bytes of the body, of at most 1 MiB. */
 async function readBytes(request: SandboxRequest): Promise<Buffer> {
   if (request.rawBody) return request.rawBody;
   const chunks: Buffer[] = [];
@@ -37,7 +36,7 @@ async function readBytes(request: SandboxRequest): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** The body of a control call: JSON whatever its Content-Type; `undefined` if there is none. */
+/** Reads JSON whatever the Content-Type; `undefined` if there is no body. */
 export async function readJson(request: SandboxRequest): Promise<unknown> {
   if (request.body !== undefined && !request.rawBody) return request.body;
   const text = (await readBytes(request)).toString('utf8');
@@ -55,7 +54,6 @@ export function ownAddress(request: SandboxRequest): string {
   return URL.canParse(named) ? new URL(named).origin : `http://127.0.0.1:${request.socket.localPort}`;
 }
 
-/** The fields of a posted form. */
 export async function readForm(request: SandboxRequest): Promise<URLSearchParams> {
   if (request.body === undefined || request.rawBody) {
     return new URLSearchParams((await readBytes(request)).toString('utf8'));

@@ -2,7 +2,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** An unguessable identifier of 16 letters and digits: it appears in addresses that payers open. */
+/** Unguessable, because the identifier appears in addresses that payers open. */
 export function randomId(): string {
   let id = '';
   while (id.length < 16) {
@@ -14,13 +14,13 @@ export function randomId(): string {
   return id;
 }
 
-/** Compares two secrets in constant time. */
+/** Compares in constant time. */
 export function equalSecrets(one: string, other: string): boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(one), digest(other));
 }
 
-/** The first characters of a token: enough to tell tokens apart, too few to use: `72|…`, `sand…`. */
+/** Returns enough of a token to tell tokens apart, and too little to use: `72|…`, `sand…`. */
 export function firstCharacters(token: string): string {
   const id = /^[^|]{1,6}\|/.exec(token)?.[0];
   return `${id ?? token.slice(0, Math.min(4, Math.floor(token.length / 3)))}…`;

@@ -3,7 +3,6 @@ export class JsonNumber {
   constructor(readonly text: string) {}
 }
 
-/** JSON text of plain values and {@link JsonNumber}s. */
 export function jsonText(value: unknown): string {
   if (value instanceof JsonNumber) return value.text;
   if (Array.isArray(value)) return `[${value.map(jsonText).join(',')}]`;
@@ -21,8 +20,8 @@ const MEMBER_PATTERN = new RegExp(`^(${STRING_PATTERN}):(.*)$`, 's');
 const TOKEN_PATTERN = new RegExp(`${STRING_PATTERN}|[{}[\\],]`, 'g');
 
 /**
- * The members of a JSON object, with the values as they were written but without white space between their parts, so that no
- * number passes through floating point; none for JSON that is not an object. Throws a `SyntaxError` as `JSON.parse` does.
+ * The values are as they were written but without white space between their parts, so that no number passes through
+ * floating point. Returns no members for JSON that is not an object. Throws a `SyntaxError` as `JSON.parse` does.
  */
 export function jsonMembers(text: string): [name: string, value: string][] {
   JSON.parse(text); // the patterns hold for valid JSON only

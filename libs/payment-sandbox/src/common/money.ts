@@ -1,6 +1,6 @@
 import { type Html, html } from './html.js';
 
-/** An amount for people: `7 450.50 RUB`, with thin spaces between thousands and the digits of the exact text. */
+/** `7 450.50 RUB`, with thin spaces between thousands and the digits of the exact text. */
 export function money(amount: string, currency: string): Html {
   return html`<span class="money">${groupDigits(amount)} ${currency}</span>`;
 }

@@ -8,7 +8,6 @@ import { ICON, STYLE } from './style.js';
 export interface Page {
   status: number;
   title: string;
-  /** The `body` element. */
   body: Html;
   /** Enhances the page, which works without it. */
   script?: Asset;
@@ -18,7 +17,7 @@ export interface Page {
   returnsToShop?: boolean;
 }
 
-/** Sends the page. If the request is given and shows that the client already has the page, answers 304. */
+/** If the request is given and shows that the client already has the page, answers 304. */
 export function sendPage(response: ServerResponse, page: Page, request?: SandboxRequest): void {
   const text = documentOf(page).text;
   const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;

@@ -2,7 +2,6 @@ import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common'
 import type { ServerResponse } from 'node:http';
 import { SandboxError } from './errors.js';
 
-/** Answers a {@link SandboxError} with its status and message, as JSON. */
 @Catch(SandboxError)
 export class RefusalFilter implements ExceptionFilter<SandboxError> {
   catch(refusal: SandboxError, host: ArgumentsHost): void {

@@ -1,9 +1,6 @@
 import { Asset } from './asset.js';
 
-/*
- * The style of every page of the sandbox, with named colours. The contrast of text with its background is at least
- * 4.5 : 1, in light and dark mode.
- */
+/* The contrast of text with its background is at least 4.5 : 1, in light and dark mode. */
 
 const COLOURS = `
 :root { color-scheme: light dark;
@@ -159,7 +156,6 @@ button.switch[aria-checked=true]::after { inset: .15rem .15rem .15rem auto; back
 
 export const STYLE = new Asset('style.css', 'text/css', [COLOURS, BASE, PAYER, CONSOLE].join('').trimStart());
 
-/** A payment card; the browser's tab shows it. */
 export const ICON = new Asset(
   'icon.svg',
   'image/svg+xml',

@@ -14,7 +14,7 @@ interface Target {
   statusCode: 303;
 }
 
-/** The actions of the console's forms. Each redirects to the page that shows its effect. */
+/** Each action redirects to the page that shows its effect. */
 @LeftOutOfOpenApi()
 @Controller('sandbox/console')
 @UseGuards(LocalOnlyGuard)

@@ -11,10 +11,7 @@ import { openApiDocument } from './openapi.js';
 import { PaymentSandbox } from './payment-sandbox.js';
 import type { PayInput, ReplayInput } from './pay-input.js';
 
-/**
- * The control interface. It passes bodies on unchecked: {@link PaymentSandbox} checks every field of its inputs,
- * whatever their declared types.
- */
+/** Passes bodies on unchecked: {@link PaymentSandbox} checks every field, whatever its declared type. */
 @LeftOutOfOpenApi()
 @Controller('sandbox')
 @UseGuards(LocalOnlyGuard)
@@ -47,7 +44,6 @@ export class ConsoleController {
     return this.sandbox.putShop(id, (await readJson(request)) as Partial<ShopInput>);
   }
 
-  /** Tries the shop's addresses as the service would. */
   @Post('shops/:id/check')
   @HttpCode(200)
   checkShop(@Param('id') id: string) {

@@ -9,8 +9,8 @@ const READ_METHODS = ['GET', 'HEAD'];
 
 /**
  * Keeps other machines and other sites out of the control interface and the console, which allow everything. A site
- * that a developer visits may make the browser send requests (`Sec-Fetch-Site` or `Origin` shows it), or point its own name
- * to this machine (`Host` shows it). A program sends only `Host`.
+ * that a developer visits may make the browser send requests (`Sec-Fetch-Site` or `Origin` shows it), or point its own
+ * name to this machine (`Host` shows it). A program sends only `Host`.
  */
 @Injectable()
 export class LocalOnlyGuard implements CanActivate {
@@ -18,7 +18,7 @@ export class LocalOnlyGuard implements CanActivate {
 
   canActivate(context: ExecutionContext): true {
     const request = context.switchToHttp().getRequest<SandboxRequest>();
-    // `URL` writes the host name in lower case, so the configured names are compared like that.
+    // `URL` writes the host name in lower case.
     const controlHosts = (this.options.controlHosts ?? []).map((host) => host.toLowerCase());
     if (controlHosts.length === 0 && !LOOPBACK_PATTERN.test(request.socket.remoteAddress ?? '')) {
       throw new SandboxError(

@@ -51,7 +51,7 @@ const REDIRECT = {
 };
 const POSTBACK = { Status: 'SUCCESS', Commission: '2.00', TrsId: BILL_ID, ...REDIRECT };
 
-/** The service's own objects (sections 2 and 7). Parts that are assumed are marked as such. */
+/** Sections 2 and 7. Parts that are assumed are marked as such. */
 const SCHEMAS: Readonly<Record<string, Schema>> = {
   BillRequest: {
     type: 'object',

@@ -5,7 +5,6 @@ import { html } from '../common/html.js';
 import { sendPage } from '../common/page.js';
 import { consolePage } from './pages/layout.js';
 
-/** Shows a refusal of the console as a page. */
 @Catch(SandboxError)
 export class PageRefusalFilter implements ExceptionFilter<SandboxError> {
   catch(refusal: SandboxError, host: ArgumentsHost): void {

@@ -23,7 +23,7 @@ const MAX_SHOWN_BILLS = 50;
 const MAX_SHOWN_REQUESTS = 50;
 const MAX_SHOWN_UPCOMING = 50;
 
-/** The console: the control interface as web pages. */
+/** The control interface as web pages. */
 @LeftOutOfOpenApi()
 @Controller('sandbox')
 @UseGuards(LocalOnlyGuard)
@@ -156,7 +156,6 @@ export class ConsolePagesController {
     sendPage(response, shopPage(shop, ownAddress(request), saved !== undefined, this.shopChecks.last(id)), request);
   }
 
-  /** What is due, soonest first. */
   private upcoming(): Upcoming[] {
     const statuses = [...this.store.planned].flatMap((id) => {
       const payment = this.store.payments.get(id);

@@ -4,8 +4,8 @@ import type { ShopSettings } from '../model/entities.js';
 import type { SandboxStore } from '../storage/store.js';
 
 /**
- * Creates the shops that the options name. In a shop that exists, settings follow the options unless they were changed
- * through the control interface since the last seed.
+ * In a shop that exists, settings follow the options unless they were changed through the control interface since the
+ * last seed.
  */
 export function seedShops(store: SandboxStore, shops: Record<string, ShopInput>): void {
   const seeded = Object.entries(shops).map(([id, input]) => {

@@ -14,8 +14,8 @@ import { type PaymentSandboxOptions, SANDBOX_OPTIONS } from '../model/options.js
 import { SandboxStore } from '../storage/store.js';
 
 /**
- * Decides which faults happen. Each fault has its own sequence derived from the seed, so its n-th chance comes out the
- * same whatever the others do. The sequences start over when faults are set and after a restart.
+ * Each fault has its own sequence derived from the seed, so its n-th chance comes out the same whatever the others do.
+ * The sequences start over when faults are set and after a restart.
  */
 @Injectable()
 export class FaultDice {
@@ -27,14 +27,12 @@ export class FaultDice {
     @Inject(SANDBOX_OPTIONS) private readonly options: PaymentSandboxOptions,
   ) {}
 
-  /** Replaces the faults in force. */
   put(document: FaultDocument): void {
     this.drawCounts = new Map();
     this.hitCounts = new Map();
     this.store.commit({ faults: document });
   }
 
-  /** The faults that hit this request, with their settings. */
   forRequest(operation: 'create' | 'payments'): Map<RequestFault, RequestFaultSettings> {
     return this.throwAll(
       REQUEST_FAULTS,
@@ -47,7 +45,6 @@ export class FaultDice {
     );
   }
 
-  /** The faults that hit this postback, with their settings. */
   forPostback(status: string): Map<PostbackFault, PostbackFaultSettings> {
     return this.throwAll(
       POSTBACK_FAULTS,

@@ -76,7 +76,6 @@ export interface FaultDocument {
   postbacks?: Partial<Record<PostbackFault, number | PostbackFaultSettings>>;
 }
 
-/** Checks every name and value of a document from outside. */
 export function readFaultDocument(input: unknown): FaultDocument {
   const fields = readFields(input, 'Faults', ['seed', 'requests', 'postbacks']);
   const seed = readWhole(fields, 'seed', 0, Number.MAX_SAFE_INTEGER);

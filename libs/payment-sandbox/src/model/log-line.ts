@@ -10,7 +10,7 @@ export interface LogLine {
   problem: boolean;
 }
 
-/** Text from outside, made safe to print: it cannot control the terminal or break the line. */
+/** Makes text from outside safe to print: it cannot control the terminal or break the line. */
 export function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ');
 }

@@ -53,5 +53,4 @@ export interface PaymentSandboxOptions {
   log?: (line: LogLine) => void;
 }
 
-/** Injection token of {@link PaymentSandboxOptions}. */
 export const SANDBOX_OPTIONS = Symbol.for('payment-sandbox/options');

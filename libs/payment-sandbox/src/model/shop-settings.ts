@@ -20,7 +20,7 @@ const DEFAULTS: Omit<ShopSettings, 'apiToken'> = {
 
 const NAMES = ['apiToken', ...Object.keys(DEFAULTS)];
 
-/** Applies `input`: what it leaves out stays as it is, or takes its default in a new shop. */
+/** What `input` leaves out stays as it is, or takes its default in a new shop. */
 export function mergeShopSettings(input: unknown, present: ShopSettings | undefined): ShopSettings {
   // Allows `id`, so that the answer of GET can be PUT again.
   const fields = readFields(input, 'Shop settings', ['id', ...NAMES]);
@@ -44,7 +44,6 @@ export function mergeShopSettings(input: unknown, present: ShopSettings | undefi
   };
 }
 
-/** Refuses an id that does not fit into addresses, and a token that another shop already has. */
 export function checkShop(shop: Shop, shops: Iterable<Shop>): void {
   if (!/^[\w.~-]{1,100}$/.test(shop.id)) {
     throw new SandboxError(400, 'A shop id must be 1 to 100 characters: letters, digits and . _ ~ -');

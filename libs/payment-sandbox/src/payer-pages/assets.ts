@@ -1,9 +1,9 @@
 import { Asset } from '../common/asset.js';
 
-/** Sends the payer back to the shop. Without scripts, the form's button does. */
+/** Without scripts, the form's button sends the payer back. */
 export const RETURN_SCRIPT = new Asset('return.js', 'text/javascript', `document.getElementById('return').submit();\n`);
 
-/** Shows the result as soon as there is one. Without scripts, the page reloads itself. */
+/** Without scripts, the page reloads itself. */
 export const WAIT_SCRIPT = new Asset(
   'wait.js',
   'text/javascript',
@@ -24,10 +24,7 @@ setTimeout(poll, pause);
 `.trimStart(),
 );
 
-/**
- * Groups the digits as the payer types, shows what is wrong beside each field, fills in test cards. The server checks
- * everything again, because scripts may not run.
- */
+/** The server checks everything again, because scripts may not run. */
 export const CARD_SCRIPT = new Asset(
   'card.js',
   'text/javascript',

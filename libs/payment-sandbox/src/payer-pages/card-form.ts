@@ -1,16 +1,13 @@
 import { cardDigits } from '../payments/test-cards.js';
 
-/** What the payer typed. */
 export interface CardForm {
   card: string;
   expiry: string;
   cvc: string;
 }
 
-/** What is wrong, by field. */
 export type CardFormErrors = Partial<Record<keyof CardForm, string>>;
 
-/** Messages for a field that is empty or wrong. */
 export const FIELD_MESSAGES: Readonly<Record<keyof CardForm, { empty: string; wrong: string }>> = {
   card: { empty: 'Enter the card number.', wrong: 'This is not a card number: check its digits.' },
   expiry: { empty: 'Enter month and year, such as 12/30.', wrong: 'Enter month and year, such as 12/30.' },
@@ -25,7 +22,10 @@ export function readCardForm(body: URLSearchParams): CardForm {
   return { card: field('card'), expiry: field('expiry'), cvc: field('cvc') };
 }
 
-/** Checks only for typing errors and an expired card; `now` is in milliseconds. */
+/**
+ * Checks only for typing errors and an expired card.
+ * @param now in milliseconds
+ */
 export function checkCardForm(form: CardForm, now: number): CardFormErrors {
   const errors: CardFormErrors = {};
   if (form.card === '') errors.card = FIELD_MESSAGES.card.empty;

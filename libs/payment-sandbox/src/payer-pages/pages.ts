@@ -19,7 +19,7 @@ export function linkPage(toPay: BillToPay): Page {
   });
 }
 
-/** `expiry` is the expiry date that test cards fill in. */
+/** @param expiry the expiry date that test cards fill in */
 export function cardPage(
   toPay: BillToPay,
   expiry: string,
@@ -103,7 +103,7 @@ export function processingPage({ shop, bill }: BillToPay, payment: Payment): Pag
   });
 }
 
-/** The result, with the form that takes the payer back to the shop if the shop has set an address. */
+/** Has the form that takes the payer back to the shop if the shop has set an address. */
 export function resultPage({ shop, bill }: BillToPay, payment: Payment, redirect: Redirect | null): Page {
   const succeeded = payment.status === 'SUCCESS';
   const title = succeeded ? 'Payment successful' : 'Payment failed';
@@ -149,7 +149,6 @@ export function paidPage({ shop, bill }: BillToPay, payment: Payment): Page {
   });
 }
 
-/** Why a payer cannot pay here, and what to do. */
 export function messagePage(status: number, title: string, message: string, advice: string): Page {
   return page({
     status,

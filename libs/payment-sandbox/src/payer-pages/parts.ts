@@ -3,7 +3,6 @@ import { money } from '../common/money.js';
 import type { Page } from '../common/page.js';
 import type { Amount, Bill, Payment, Shop } from '../model/entities.js';
 
-/** What a page shows of a bill. */
 export interface BillToPay {
   shop: Shop;
   bill: Bill;

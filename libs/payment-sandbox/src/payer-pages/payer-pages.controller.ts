@@ -26,8 +26,8 @@ interface OpenedBill extends BillToPay {
 const MAX_VISITS = 40;
 
 /**
- * The payer's pages: `{pay_url}/link/<bill_id>` and `{pay_url}/transfer/<bill_id>` of 2.2. Their content is assumed, as it
- * is not documented. They work without scripts, which only save the payer waiting, typing and the last click.
+ * `{pay_url}/link/<bill_id>` and `{pay_url}/transfer/<bill_id>` of 2.2. The content of these pages is assumed, as it is
+ * not documented. They work without scripts, which only save the payer waiting, typing and the last click.
  */
 @LeftOutOfOpenApi()
 @Controller()
@@ -108,7 +108,7 @@ export class PayerPagesController {
     return { status: payment.status, final: isFinal(payment) };
   }
 
-  /** Shows the page, or redirects to the new payment with a 303, so that a reload does not pay again. */
+  /** Redirects to a new payment with a 303, so that a reload does not pay again. */
   private async show(
     response: ServerResponse,
     billId: string,

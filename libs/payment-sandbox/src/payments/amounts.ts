@@ -5,7 +5,7 @@ import type { TestCard } from './test-cards.js';
 /** Largest decimal(10,2) in minor units (section 8): 99999999.99. */
 export const MAX_MINOR = 99_999_999_99n;
 
-/** Percent as a fraction `[numerator, denominator]`, exactly. */
+/** Returns `[numerator, denominator]`, exactly. */
 function fractionOf(percent: number): [bigint, bigint] {
   const { unscaled, scale } = parseDecimal(String(percent)) ?? { unscaled: 0n, scale: 0 };
   return [unscaled, 100n * 10n ** BigInt(scale)];
@@ -19,15 +19,14 @@ export function amountDue(bill: Pick<Bill, 'amount' | 'payerPaysCommission'>, co
   return billed + divideHalfUp(billed * numerator, denominator);
 }
 
-/** The amount that a test card pays if `due` is due. */
 export function amountPaid(due: bigint, pays: TestCard['pays']): bigint {
   if (pays === 'half') return divideHalfUp(due, 2n);
   return pays === 'oneMore' ? due + 100n : due;
 }
 
 /**
- * Splits what was paid into what the shop receives and the commission, rounded half up to minor units (assumed). If the
- * payer bears the commission, it is a percentage of what the shop receives, otherwise of what was paid.
+ * Rounds half up to minor units (assumed). If the payer bears the commission, it is a percentage of what the shop
+ * receives, otherwise of what was paid.
  */
 export function splitPaid(
   paid: Amount,

@@ -22,7 +22,7 @@ import { SandboxStore } from '../storage/store.js';
 import { amountDue, amountPaid, MAX_MINOR, splitPaid } from './amounts.js';
 import { behaviourOf, maskCard, type TestCard } from './test-cards.js';
 
-/** How to make one payment. What is left out follows from the card and the bill. */
+/** What is left out follows from the card and the bill. */
 export interface PaymentInput {
   /** The digits of the card, checked. */
   card: string;
@@ -33,7 +33,7 @@ export interface PaymentInput {
   takesTime?: boolean;
 }
 
-/** Makes payments and takes them through NEW → PROCESS → SUCCESS | FAIL; a result and its postback are one commit. */
+/** Takes payments through NEW → PROCESS → SUCCESS | FAIL; a result and its postback are one commit. */
 @Injectable()
 export class PaymentsService {
   private readonly processingMs: number;
@@ -47,7 +47,6 @@ export class PaymentsService {
     this.processingMs = durationMs(options.processingTime ?? '0s', 'processingTime');
   }
 
-  /** Whether a payment of the bill succeeded. */
   isPaid(billId: string): boolean {
     return this.store.paymentsOf(billId).some((payment) => payment.status === 'SUCCESS');
   }
@@ -92,7 +91,6 @@ export class PaymentsService {
     return earliest(this.plannedPayments(), ({ plan }) => plan[0]?.at);
   }
 
-  /** Makes every status change that is due. */
   advanceDue(): void {
     const now = this.clock.instant();
     for (const payment of this.plannedPayments()) if (isDue(payment.plan[0], now)) this.advance(payment);
@@ -144,7 +142,7 @@ function isDue(step: PlannedStatus | undefined, now: Instant): step is PlannedSt
   return step !== undefined && step.at <= now;
 }
 
-/** The amount received and the commission: both are zero unless the payment succeeded. */
+/** Both are zero unless the payment succeeded. */
 function amountsAt(
   status: PaymentStatus,
   amount: Amount,

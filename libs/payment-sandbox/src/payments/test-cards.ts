@@ -48,9 +48,7 @@ export function behaviourOf(number: string): Omit<TestCard, 'number'> {
   return TEST_CARDS.find((card) => card.number === number) ?? OTHER_CARD;
 }
 
-/**
- * The digits of a card number as typed, or `undefined` if it is not one: 13 to 19 digits with the right check digit.
- */
+/** `undefined` unless the text has 13 to 19 digits with the right check digit. */
 export function cardDigits(text: string): string | undefined {
   const digits = text.replace(/[ -]/g, '');
   if (!/^\d{13,19}$/.test(digits)) return undefined;

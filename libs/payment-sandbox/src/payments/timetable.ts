@@ -52,8 +52,8 @@ export class Timetable implements OnApplicationBootstrap, OnApplicationShutdown 
   }
 
   /**
-   * Moves the sandbox's clock on, stopping whenever something is due until it is done: after three days by this clock,
-   * everything has happened that would happen in three days.
+   * Stops whenever something is due until it is done: after three days by this clock, everything has happened that
+   * would happen in three days.
    */
   advance(ms: number): Promise<void> {
     const advanced = this.advancing.then(() => this.advanceTo(this.clock.now() + ms));

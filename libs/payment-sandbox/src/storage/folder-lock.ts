@@ -9,11 +9,11 @@ export interface FolderLock {
 }
 
 /**
- * Locks a folder for one process: two sandboxes writing one journal would lose each other's state. The lock is a
- * listening local socket, so a killed process leaves no lock, even if its process id is reused.
+ * Two sandboxes writing one journal would lose each other's state. The lock is a listening local socket, so a killed
+ * process leaves no lock, even if its process id is reused.
  */
 export async function lockFolder(folder: string): Promise<FolderLock> {
-  // The name includes the user, as one user cannot remove a socket that another user's killed process left behind.
+  // Includes the user, because one user cannot remove a socket that another user's killed process left behind.
   const key = `${process.getuid?.() ?? ''}:${realpathSync(folder)}`;
   const name = `payment-sandbox-${createHash('sha256').update(key).digest('hex').slice(0, 16)}`;
   const address = process.platform === 'win32' ? `\\\\.\\pipe\\${name}` : join(tmpdir(), `${name}.sock`);

@@ -19,7 +19,7 @@ import type { Change } from '../model/entities.js';
 const writeAsync = promisify(write<Buffer>);
 const fsyncAsync = promisify(fsync);
 
-/** Keeps every change. One commit is one line, so a commit is kept whole or not at all. */
+/** One commit is one line, so a commit is kept whole or not at all. */
 export interface Journal {
   append(changes: readonly Change[]): void;
   /** Resolves when everything appended before the call is on disk; always rejects once a write has failed. */
@@ -27,7 +27,6 @@ export interface Journal {
   close(): Promise<void>;
 }
 
-/** Keeps nothing: the state is in memory. */
 export const noJournal: Journal = {
   append: () => undefined,
   durable: () => Promise.resolve(),
@@ -48,7 +47,7 @@ export class FileJournal implements Journal {
     private readonly path: string,
   ) {}
 
-  /** The commits of the file, in order. A last line that a kill cut off was never acknowledged, and is dropped. */
+  /** A last line that a kill cut off was never acknowledged, and is dropped. */
   static read(path: string): Change[][] {
     if (!existsSync(path)) return [];
     const bytes = readFileSync(path);
@@ -64,7 +63,7 @@ export class FileJournal implements Journal {
     return commits;
   }
 
-  /** Atomically replaces the file with one that holds just `changes`, and opens it for appending. */
+  /** Atomically replaces the file with one that holds just `changes`. */
   static openCompacted(folder: string, path: string, changes: readonly Change[]): FileJournal {
     const newPath = join(folder, 'journal.new');
     const fd = openSync(newPath, 'w', 0o600);

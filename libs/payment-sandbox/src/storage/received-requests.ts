@@ -39,7 +39,6 @@ export interface ReceivedRequest {
 const MAX_RECEIVED = 500;
 const MAX_KEPT_BYTES = 8 * 1024;
 
-/** The newest requests to the API and to unknown addresses, for developers; a bounded list. */
 @Injectable()
 export class ReceivedRequests {
   private readonly requests: ReceivedRequest[] = [];
@@ -77,7 +76,7 @@ export class ReceivedRequests {
   }
 }
 
-/** The first bytes as a copy, so that the rest can be garbage-collected. */
+/** A copy, so that the rest of the bytes can be garbage-collected. */
 export function firstOf(bytes: Buffer): string {
   return bytes.subarray(0, MAX_KEPT_BYTES).toString('utf8');
 }

@@ -28,7 +28,6 @@ export interface AnswerHold {
 
 const MAX_REQUESTS = 10_000;
 
-/** The last requests to the API, and the holds on its answers. */
 @Injectable()
 export class RequestLog implements BeforeApplicationShutdown {
   readonly requests: ApiRequest[] = [];
@@ -47,7 +46,6 @@ export class RequestLog implements BeforeApplicationShutdown {
     return hold;
   }
 
-  /** Resolves when no hold affects the operation any more. */
   async passHolds(operation: ApiOperation): Promise<void> {
     for (const hold of this.holds) if (hold.concerns(operation)) await hold.wait();
   }

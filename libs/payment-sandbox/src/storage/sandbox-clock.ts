@@ -4,7 +4,7 @@ import type { Instant } from '../model/entities.js';
 import { type PaymentSandboxOptions, SANDBOX_OPTIONS } from '../model/options.js';
 import { SandboxStore } from './store.js';
 
-/** The sandbox's own time: the given clock plus what `POST /sandbox/clock` added. */
+/** The given clock plus what `POST /sandbox/clock` added. */
 @Injectable()
 export class SandboxClock implements Clock {
   private readonly base: Clock;
@@ -20,12 +20,11 @@ export class SandboxClock implements Clock {
     return this.base.now() + this.store.clockOffsetMs;
   }
 
-  /** The present instant, or `ms` later. */
   instant(ms = 0): Instant {
     return isoTime(this.now() + ms);
   }
 
-  /** Moves the clock on to `instant`; it never goes back. */
+  /** The clock never goes back. */
   moveTo(instant: number): void {
     const step = instant - this.now();
     if (step > 0) this.store.commit({ clockOffsetMs: this.store.clockOffsetMs + step });

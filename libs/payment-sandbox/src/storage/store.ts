@@ -17,9 +17,7 @@ export class SandboxStore {
   readonly callbacks = new Map<string, Callback>();
   /** What each shop was last seeded with, to tell settings changed by hand from settings that follow the options. */
   readonly seeded = new Map<string, Partial<ShopSettings>>();
-  /** Ids of the payments with planned statuses. */
   readonly planned = new Set<string>();
-  /** Ids of the callbacks with an attempt to come. */
   readonly pending = new Set<string>();
   clockOffsetMs = 0;
   faults: FaultDocument = {};
@@ -65,7 +63,6 @@ export class SandboxStore {
     return this.journal.durable();
   }
 
-  /** Calls `listener` after every commit. */
   onCommit(listener: () => void): void {
     this.listeners.add(listener);
   }
@@ -126,7 +123,7 @@ export class SandboxStore {
   }
 }
 
-/** Adds the history, which journals written before payments had one lack. */
+/** Journals written before payments had a history lack it. */
 function withHistory(payment: Omit<Payment, 'history'> & Partial<Pick<Payment, 'history'>>): Payment {
   return { ...payment, history: payment.history ?? [{ status: 'NEW', at: payment.createdAt }] };
 }

@@ -24,15 +24,12 @@ export interface NewBill extends Pick<
   readonly description: string | null;
   readonly name: string | null;
   readonly type: string;
-  /** Trace context of the bill. */
   readonly traceparent: string | null;
 }
 
-/** The `failure` of an intent whose lease expired. */
 export const ABANDONED_FAILURE =
   'The outcome of the creation was not stored within its lease: the process ended, or the database was unreachable.';
 
-/** The columns of a new intent. */
 export const INTENT_COLUMNS =
   rawSql(`intent_id, shop, shop_id, order_id, attempt, state, amount, currency, payer_pays_commission, description,
   name, type, custom, custom_given, traceparent, created_at, check_after, lease_until`);
@@ -48,7 +45,6 @@ export const BILL_READERS: ColumnReaders<BillRecord> = {
   isScheduled: flag,
 };
 
-/** The columns of a {@link BillRecord}. */
 export function billColumns({ epochMs, text }: Dialect, now: Statement): Statement {
   return sql`intent_id AS "intentId", shop, order_id AS "orderId", attempt, state, ${text('amount')} AS amount, currency,
     payer_pays_commission AS "payerPaysCommission", custom, custom_given AS "customGiven",
@@ -57,13 +53,12 @@ export function billColumns({ epochMs, text }: Dialect, now: Statement): Stateme
     coalesce(lease_until < ${now}, true) AS "leaseEnded", next_check_at IS NOT NULL AS "isScheduled", shop_id AS "shopId"`;
 }
 
-/** Bills and the locks of their orders. */
 export abstract class BillStore<D extends Database = Database> {
   constructor(protected readonly database: D) {}
 
   /**
-   * Stores the first intent of an order in one statement; `false` if the order already exists, even if it was created just
-   * now, or if the database has no such statement. Inserting the order's row also locks it.
+   * Stores the first intent of an order in one statement, which also locks the order. Returns `false` if the order
+   * already exists, even if it was created just now, or if the database has no such statement.
    */
   abstract insertFirst(bill: Omit<NewBill, 'attempt'>, leaseMs: number): Promise<boolean>;
 
@@ -78,10 +73,9 @@ export abstract class BillStore<D extends Database = Database> {
     isVoided?: 'voided',
   ): Promise<BillRecord | undefined>;
 
-  /** The condition that selects creations whose lease has expired; it can use an index. */
+  /** Selects creations whose lease has expired, by a condition that can use an index. */
   protected abstract isAbandoned(now: Statement): Statement;
 
-  /** Closes up to `limit` creations whose lease has expired; returns them. They become `UNKNOWN`. */
   async closeAbandoned(limit: number): Promise<BillRecord[]> {
     const { database } = this;
     const { oneOf, text } = database.dialect;
@@ -123,13 +117,13 @@ export abstract class BillStore<D extends Database = Database> {
     return order;
   }
 
-  /** Records that the shop has cancelled an order. The order must be locked. */
+  /** The order must be locked. */
   async cancelOrder(tx: OwnTransaction, shop: string, orderId: OrderId): Promise<void> {
     await tx.change`UPDATE payment_acceptance.shop_order SET cancelled_at = ${this.database.now()}
       WHERE shop = ${shop} AND order_id = ${orderId} AND cancelled_at IS NULL`;
   }
 
-  /** Stores an intent, before its request is sent. The order must be locked. */
+  /** The order must be locked. */
   async insert(tx: OwnTransaction, bill: NewBill, leaseMs: number): Promise<void> {
     const now = this.database.now();
     await tx.change`
@@ -140,8 +134,8 @@ export abstract class BillStore<D extends Database = Database> {
   }
 
   /**
-   * Stores an intent again, as the order's latest bill, if the database has lost its commit, for example in a failover to a
-   * lagging standby. Otherwise returns what exists: the intent itself, or the service's bill if somebody has imported it.
+   * Stores an intent again, as the order's latest bill, if the database has lost its commit, for example in a failover
+   * to a lagging standby. Otherwise returns the intent, or the service's bill if somebody has imported it.
    */
   async restore(
     bill: Omit<NewBill, 'attempt'>,
@@ -161,8 +155,8 @@ export abstract class BillStore<D extends Database = Database> {
   }
 
   /**
-   * Closes a creation that made no bill (`REJECTED`) or may have made one (`UNKNOWN`); `false` if the answer to the creation
-   * was stored first. `REJECTED` also replaces an `UNKNOWN` that was stored meanwhile.
+   * Closes a creation that made no bill (`REJECTED`) or may have made one (`UNKNOWN`); `false` if the answer to the
+   * creation was stored first. `REJECTED` also replaces an `UNKNOWN` that was stored meanwhile.
    */
   async close(id: string, state: 'REJECTED' | 'UNKNOWN', failure: string, tx?: OwnTransaction): Promise<boolean> {
     const unended = state === 'REJECTED' ? sql`IN ('CREATING', 'UNKNOWN')` : sql`= 'CREATING'`;
@@ -172,7 +166,6 @@ export abstract class BillStore<D extends Database = Database> {
     return closed === 1;
   }
 
-  /** Every bill of the order, first attempt first. */
   async ofOrder(shop: string, orderId: OrderId, tx?: OwnTransaction): Promise<BillRecord[]> {
     return this.read(
       sql`SELECT ${this.columns()} FROM payment_acceptance.bill WHERE shop = ${shop} AND order_id = ${orderId}
@@ -181,7 +174,6 @@ export abstract class BillStore<D extends Database = Database> {
     );
   }
 
-  /** Finds a bill by the id of our intent. */
   async byId(id: string, scope: ShopScope = null): Promise<BillRecord | undefined> {
     const [bill] = await this.read(
       sql`SELECT ${this.columns()} FROM payment_acceptance.bill WHERE intent_id = ${id} AND ${ofScope('shop', scope)}`,

@@ -1,11 +1,9 @@
 import { STATEMENT_FAILED } from '../../database/transaction.js';
 
-/** The table of processed events. */
 const INBOX_TABLE = 'payment_inbox';
 
 export type InboxDialect = 'postgres' | 'mysql';
 
-/** Records that a consumer has processed an event. */
 export interface InboxRecord {
   readonly consumer: string;
   readonly id: string;
@@ -18,7 +16,7 @@ export function inboxRecord({ id }: { readonly id: string }, consumer: string): 
   return { consumer, id };
 }
 
-/** Finds the record; the two values are the consumer and the event's id. */
+/** Takes the placeholders of the consumer and the event's id. */
 export const findRecord = ([consumer, id]: readonly [string, string]): string =>
   `SELECT 1 FROM ${INBOX_TABLE} WHERE consumer = ${consumer} AND event_id = ${id}`;
 
@@ -26,7 +24,8 @@ export const insertRecord = ([consumer, id]: readonly [string, string]): string 
   `INSERT INTO ${INBOX_TABLE} (consumer, event_id) VALUES (${consumer}, ${id})`;
 
 /**
- * @throws Error if the record is missing: the transaction then ended before the work did, even if the work did not notice
+ * @throws Error if the record is missing: the transaction then ended before the work did, even if the work did not
+ *   notice
  */
 export async function verifyRecord({ id }: InboxRecord, find: () => Promise<readonly unknown[]>): Promise<void> {
   const rows = await find().catch((cause: unknown) => {

@@ -24,10 +24,7 @@ const CREATE: Readonly<Record<InboxDialect, string>> = {
 ) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
 };
 
-/**
- * The dialect of a data source.
- * @throws TypeError for a data source that `processOnce` does not support
- */
+/** @throws TypeError for a data source that `processOnce` does not support */
 export function inboxDialect(manager: EntityManager): InboxDialect {
   const { type } = dataSourceOf(manager).options;
   if (type === 'postgres') return 'postgres';

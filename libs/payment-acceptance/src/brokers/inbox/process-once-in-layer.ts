@@ -2,14 +2,13 @@ import { isOfDriver, type PaymentTransactions } from '../../database/payment-tra
 import { withTimeout } from '../../common/timeout.js';
 import { findRecord, insertRecord, verifyRecord, type InboxDialect, type InboxRecord } from './inbox-record.js';
 
-/** How long the work may take, in milliseconds. */
 const WORK_TIMEOUT_MS = 60_000;
 /** Passed to layers that have a timeout of their own, which must not end the transaction before our limit does. */
 const TIMEOUT_MS = WORK_TIMEOUT_MS + 10_000;
 
 const FROM_PROCESSLIST = 'FROM information_schema.PROCESSLIST';
 
-/** A session of the server; its address distinguishes it from a later one with the same id. */
+/** The address distinguishes a session from a later one with the same id. */
 interface Session {
   readonly id: string;
   readonly host: string;
@@ -17,7 +16,7 @@ interface Session {
 
 const dialects = new WeakMap<object, InboxDialect>();
 
-/** Queried once per layer: `?` as a placeholder proves nothing, since some layers use it for both dialects. */
+/** Queries once per layer, because `?` as a placeholder proves nothing: some layers use it for both dialects. */
 export async function dialectOf<Tx>(transactions: PaymentTransactions<Tx>): Promise<InboxDialect> {
   const cachedDialect = dialects.get(transactions);
   if (cachedDialect) return cachedDialect;
@@ -34,7 +33,6 @@ export function runIn<Tx, T>(transactions: PaymentTransactions<Tx>, work: (tx: T
   return transactions.run(work, { signal: AbortSignal.timeout(TIMEOUT_MS), timeoutMs: TIMEOUT_MS });
 }
 
-/** `processOnce` in a transaction of a data layer other than TypeORM. */
 export async function processOnceInLayer<Tx>(
   transactions: PaymentTransactions<Tx>,
   record: InboxRecord,
@@ -92,8 +90,8 @@ export async function processOnceInLayer<Tx>(
 }
 
 /**
- * Switches autocommit off, because after a deadlock whose error the work has caught, the work's further statements would
- * otherwise commit one by one. Returns the session.
+ * Switches autocommit off: otherwise, after a deadlock whose error the work has caught, its further statements would
+ * commit one by one.
  */
 async function holdCommits<Tx>(transactions: PaymentTransactions<Tx>, tx: Tx): Promise<Session> {
   const sessionQuery = `SELECT CAST(ID AS CHAR) AS id, HOST AS host ${FROM_PROCESSLIST} WHERE ID = CONNECTION_ID()`;
@@ -103,7 +101,7 @@ async function holdCommits<Tx>(transactions: PaymentTransactions<Tx>, tx: Tx): P
   return { id: String(Number(id)), host };
 }
 
-/** Rolls back and switches autocommit on again after a failure; `false` if that fails. */
+/** Returns `false` if the session could not be restored. */
 async function isRestored<Tx>(transactions: PaymentTransactions<Tx>, tx: Tx): Promise<boolean> {
   try {
     await transactions.query(tx, 'ROLLBACK', [], 'count');
@@ -115,8 +113,8 @@ async function isRestored<Tx>(transactions: PaymentTransactions<Tx>, tx: Tx): Pr
 }
 
 /**
- * Waits until the work has ended by itself or its session has been ended. Ending the session takes another connection, and
- * none may ever become free.
+ * Waits until the work has ended by itself or its session has been ended. Ending the session takes another connection,
+ * which may never become free.
  */
 async function untilOver(working: Promise<unknown>, end: (isWanted: () => boolean) => Promise<boolean>): Promise<void> {
   const state = { isOver: false, isEnding: false };
@@ -133,15 +131,15 @@ async function untilOver(working: Promise<unknown>, end: (isWanted: () => boolea
 }
 
 /**
- * Ends a session that cannot be restored, because it must not go back to its pool.
- * @param isWanted called when a connection for this is available: whether the session must still be ended
+ * Ends a session that cannot be restored and so must not return to its pool.
+ * @param isWanted called once a connection is available: whether the session must still be ended
  */
 async function isEnded<Tx>(
   transactions: PaymentTransactions<Tx>,
   { id, host }: Session,
   isWanted = (): boolean => true,
 ): Promise<boolean> {
-  // After a restart or on another server, the id may be somebody else's.
+  // After a restart or on another server, the id may belong to another session.
   const same = `SELECT ID ${FROM_PROCESSLIST} WHERE ID = ? AND HOST = ?`;
   const kill = async (other: Tx): Promise<void> => {
     const { rows } = await transactions.query(other, same, [id, host], 'rows');

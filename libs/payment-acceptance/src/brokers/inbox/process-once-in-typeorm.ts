@@ -8,7 +8,6 @@ import { dataSourceOf, inboxDialect } from './inbox-table.js';
 
 type Work = (manager: EntityManager) => Promise<unknown>;
 
-/** `processOnce` in a transaction of TypeORM: one of its own, or the caller's. */
 export async function processOnceInTypeOrm(manager: EntityManager, record: InboxRecord, work: Work): Promise<boolean> {
   const dialect = inboxDialect(manager);
   let began = false;
@@ -17,8 +16,9 @@ export async function processOnceInTypeOrm(manager: EntityManager, record: Inbox
     if (began) await run(inner);
     return began;
   };
-  // READ COMMITTED: after waiting for another transaction, that transaction's record must be visible. Inside the caller's
-  // transaction this is a savepoint, so that no record stays behind if the caller continues after an error of the work.
+  // READ COMMITTED: after waiting for another transaction, that transaction's record must be visible. Inside the
+  // caller's transaction this is a savepoint, so that no record stays behind if the caller continues after an error of
+  // the work.
   const level = 'READ COMMITTED';
   if (manager.queryRunner) {
     const { queryRunner } = manager;
@@ -45,15 +45,14 @@ export async function processOnceInTypeOrm(manager: EntityManager, record: Inbox
   return transact(dataSourceOf(manager), run, dialect === 'postgres' ? removeFromPool : destroy);
 }
 
-/** Closes a connection of `mysql2`. */
 function destroy(_runner: QueryRunner, connection: unknown): Promise<void> {
   (connection as { destroy(): void }).destroy();
   return Promise.resolve();
 }
 
 /**
- * Runs the work on the caller's query runner. On MariaDB, a deadlock rolls the whole transaction back, and statements sent
- * afterwards would commit one by one. So after a failed statement, all further statements are refused.
+ * Runs the work on the caller's query runner. On MariaDB, a deadlock rolls the whole transaction back, and statements
+ * sent afterwards would commit one by one. So after a failed statement, all further statements are refused.
  */
 async function untilFailed(runner: QueryRunner, work: () => Promise<unknown>): Promise<void> {
   const query = runner.query.bind(runner) as (text: string, ...args: unknown[]) => Promise<unknown>;
@@ -71,14 +70,13 @@ async function untilFailed(runner: QueryRunner, work: () => Promise<unknown>): P
   refuseFailure(hasFailed);
 }
 
-/** The placeholders of the consumer and the event's id. */
 const PLACEHOLDERS = { postgres: ['$1', '$2'], mysql: ['?', '?'] } as const;
 
 function verify(manager: EntityManager, record: InboxRecord, dialect: InboxDialect): Promise<void> {
   return verifyRecord(record, () => manager.query(findRecord(PLACEHOLDERS[dialect]), [record.consumer, record.id]));
 }
 
-/** Inserts the record; `false` if it exists. Waits for another transaction that is inserting the same record. */
+/** Returns `false` if the record exists. Waits for another transaction that is inserting the same record. */
 async function insert(manager: EntityManager, { consumer, id }: InboxRecord, dialect: InboxDialect): Promise<boolean> {
   const text = insertRecord(PLACEHOLDERS[dialect]);
   if (dialect === 'postgres') {

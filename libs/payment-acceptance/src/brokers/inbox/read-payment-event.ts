@@ -6,7 +6,7 @@ export class UnreadablePaymentEventError extends Error {
   override readonly name = 'UnreadablePaymentEventError';
 }
 
-/** The attributes of every envelope: those of CloudEvents 1.0, then ours. */
+/** Every envelope has these; CloudEvents 1.0 itself requires only `id`, `source` and `type` of them. */
 const ATTRIBUTES = ['id', 'source', 'type', 'subject', 'time', 'partitionkey'] as const;
 
 /**

@@ -37,7 +37,7 @@ function microservice(moduleOptions: PaymentMicroservicesOptions): Broker {
   return { origin, options, connect: () => connect(moduleOptions) };
 }
 
-/** The client reconnects by itself; its `connect()` also serves to find out whether it is connected. */
+/** The client reconnects by itself; calling its `connect()` also shows whether it is connected. */
 async function connect({ client, pattern = nameOf, message = itself }: PaymentMicroservicesOptions) {
   await client.connect();
   let lose: (reason: string) => void = () => undefined;

@@ -9,7 +9,6 @@ export interface NatsTarget {
   readonly servers: string[];
   readonly stream: string;
   readonly subject: (event: PaymentCloudEvent) => string;
-  /** Further options of `connect`. */
   readonly connection: Readonly<Record<string, unknown>>;
   /** Shown by the server; also keeps message ids of different consumers on one stream apart. */
   readonly name: string;
@@ -17,10 +16,10 @@ export interface NatsTarget {
   readonly acknowledgeTimeoutMs: number;
 }
 
-/** The link times out earlier; this later timeout only ensures that no wait is unbounded. */
+/** The link times out earlier; this timeout only ensures that no wait is unbounded. */
 const MARGIN_MS = 5_000;
 
-/** Connects and checks that the stream exists. The client must not reconnect by itself: the link does that. */
+/** The client must not reconnect by itself: the link does that. */
 export async function connectNats(target: NatsTarget): Promise<BrokerConnection> {
   const { servers, stream, connection, name, connectTimeoutMs: timeout } = target;
   const server = await connect({ name, ...connection, servers, timeout, reconnect: false });
@@ -72,15 +71,12 @@ function publisher(
   };
 }
 
-/**
- * Nobody listens on the subject. The client then claims that JetStream is off, which inspecting the stream disproves.
- */
+/** If nobody listens on the subject, the client claims that JetStream is off, which inspecting the stream disproves. */
 function hasNoResponders(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause instanceof RequestError && cause.isNoResponders();
 }
 
-/** The connection was lost, or nobody answered in time. */
 function isUnanswered(error: unknown): boolean {
   const { TimeoutError, ClosedConnectionError, DrainingConnectionError } = errors;
   const kinds = [TimeoutError, ClosedConnectionError, DrainingConnectionError];

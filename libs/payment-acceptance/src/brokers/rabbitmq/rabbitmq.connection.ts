@@ -9,21 +9,18 @@ export interface RabbitMqTarget {
   readonly url: string;
   readonly exchange: string;
   readonly routingKey: (event: PaymentCloudEvent) => string;
-  /** Further options of `connect`. */
   readonly connection: Readonly<Record<string, unknown>>;
-  /** Shown by the broker. */
   readonly name: string;
   readonly connectTimeoutMs: number;
-  /** Ids of events that were in flight together when RabbitMQ refused one of them. */
+  /** Events that were in flight together when RabbitMQ refused one of them. */
   readonly suspectEventIds: Set<string>;
 }
 
 const CLOSE_TIMEOUT_MS = 1_000;
 
-/** ACCESS_REFUSED and PRECONDITION_FAILED: RabbitMQ closes the channel with these when it refuses a message. */
+/** RabbitMQ closes the channel with ACCESS_REFUSED or PRECONDITION_FAILED when it refuses a message. */
 const REJECTION_CODES = new Set([403, 406]);
 
-/** Connects, opens a channel in confirm mode and checks that the exchange exists. */
 export async function connectRabbitMq(target: RabbitMqTarget, resumed: () => void): Promise<BrokerConnection> {
   const { url, exchange, connection, name, connectTimeoutMs } = target;
   const clientProperties = { connection_name: name };
@@ -67,7 +64,7 @@ function publisher(
   channel: ConfirmChannel,
   { exchange, routingKey, suspectEventIds: suspects }: RabbitMqTarget,
 ): BrokerConnection['publish'] {
-  /** Why messages were returned, by message id. The broker returns an unroutable message before it confirms it. */
+  /** Reasons by message id. The broker returns an unroutable message before it confirms it. */
   const returned = new Map<string, string>();
   /** Whether the channel is closed, and whether a message caused that: too large, or a forbidden topic. */
   let closed = false;
@@ -102,8 +99,8 @@ function publisher(
         const reason = returned.get(event.id);
         returned.delete(event.id);
         if (error) {
-          // If several were in flight, it is unknown which one was refused: presumably the one that is in flight again at
-          // the next refusal.
+          // If several were in flight, it is unknown which one was refused: presumably the one that is in flight again
+          // at the next refusal.
           const isSuspect = suspects.delete(event.id);
           const isUnanswered = closed && !(rejected && (isAlone || isSuspect));
           if (isUnanswered && rejected) suspects.add(event.id);
@@ -124,16 +121,14 @@ function publisher(
     });
 }
 
-/** A message that no queue took. */
 interface ReturnedMessage {
   readonly fields: { readonly replyText: string };
   readonly properties: { readonly messageId: string };
 }
 
-/** Closes the connection; without an answer in time, destroys it. */
 async function end(model: ChannelModel): Promise<void> {
   const { stream } = model.connection as unknown as { stream?: { destroy(error: Error): void } };
   await withTimeout(CLOSE_TIMEOUT_MS, model.close()).catch(() => undefined);
-  // Unless destroyed with an error, amqplib would not notice, and would go on sending heartbeats.
+  // If it is not destroyed with an error, amqplib does not notice and goes on sending heartbeats.
   stream?.destroy(new Error('The connection was dropped.'));
 }

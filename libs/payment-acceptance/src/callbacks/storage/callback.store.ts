@@ -11,13 +11,13 @@ export interface NewCallback {
   readonly id: string;
   readonly kind: CallbackKind;
   readonly shop: string;
-  /** Our bill, if our own records identify it (redirects); otherwise it is found by `billId`. */
+  /** Our bill, if our own records identify it (redirects); otherwise the bill is found by `billId`. */
   readonly intentId: IntentId | null;
   /** `TrsId` of a postback. */
   readonly billId: BillId | null;
-  /** The order that it names, to be compared with ours. */
+  /** The order that it names, to be compared with ours; not stored. */
   readonly orderId: OrderId | null;
-  /** The same, as it is stored: with card numbers masked. */
+  /** The order that it names, as it is stored: with card numbers masked. */
   readonly maskedOrderId: string | null;
   readonly status: string | null;
   readonly digest: DigestCheck;
@@ -25,20 +25,17 @@ export interface NewCallback {
   readonly amount: DecimalAmount | null;
   readonly currency: string | null;
   readonly custom: string | null;
-  /** All its fields, redacted. */
   readonly fields: object;
 }
 
 /**
- * Outcome of recording a callback: linked to a bill, stored without one, or rejected because too many of its kind already
- * wait. `repeated`: its bill has enough callbacks, and a pending one requests the same check, so it got no row of its own.
+ * A callback is linked to a bill, stored without one, or rejected because too many of its kind already wait.
+ * `repeated`: its bill has enough callbacks, and a pending one requests the same check, so it got no row of its own.
  */
 export type RecordResult = 'matched' | 'unmatched' | 'full' | 'repeated';
 
-/** A bill that has just been opened. */
 export type OpenedBill = Pick<NamedBill, 'intentId' | 'shop' | 'billId'>;
 
-/** How many callbacks are stored. */
 export interface RecordLimits {
   /** Per shop, while they wait for an unknown bill. With 0, none is stored, and those that wait are not counted. */
   readonly maxUnmatched: number;
@@ -46,15 +43,13 @@ export interface RecordLimits {
   readonly maxPerBill: number;
 }
 
-/** How long a callback waits for a bill that cannot be checked, in milliseconds. */
+/** How long a callback waits for a bill that cannot be checked. */
 export interface WaitingLimits {
-  /** For an unknown bill. */
   readonly unmatchedMs: number;
   /** For a bill without an id at the service. */
   readonly unnamedMs: number;
 }
 
-/** How many bills {@link CallbackStore.linkForgotten} looks for at a time. */
 const LINK_BATCH_SIZE = 1_000;
 
 const START_POSITION = { shop: '', billId: '' };
@@ -70,27 +65,27 @@ export abstract class CallbackStore<D extends Database = Database> {
    *
    * A bill that has `maxPerBill` callbacks gets another row only if no pending callback requests the same check. Such a
    * callback must not be covered by any check yet: if a check is in flight, the callback came after it began
-   * (`check_after`). So a check that begins after the new callback is certain, with or without a row of its own. A new row
-   * replaces the latest answered rows beyond the limit; the earliest rows and confirmed ones are kept longest.
+   * (`check_after`). So a check that begins after the new callback is certain, with or without a row of its own. A new
+   * row replaces the latest answered rows beyond the limit; the earliest rows and confirmed ones are kept longest.
    */
   abstract record(callback: NewCallback, limits: RecordLimits): Promise<RecordResult>;
 
   /**
-   * The fast path for many callbacks at once: stores those whose bill is known and below its limit, with their corroboration,
-   * in one commit; returns their ids. All others are left to {@link record}.
+   * The fast path for many callbacks at once: stores those whose bill is known and below its limit in one commit, and
+   * returns their ids. All others are left to {@link record}.
    * @param callbacks all with an `intentId`, or all without one
    */
   abstract recordMany(callbacks: readonly NewCallback[], maxPerBill: number): Promise<ReadonlySet<string>>;
 
   /**
-   * Links postbacks that came before the creation's answer to their bill. Call it after the opening of the bill has committed:
-   * `record` looks for the bill once more after its own commit, so that whichever is later sees the other.
+   * Links postbacks that came before the creation's answer to their bill. Call it after the opening of the bill has
+   * committed: `record` looks for the bill once more after its own commit, so that whichever is later sees the other.
    */
   abstract linkWaiting(bill: OpenedBill): Promise<void>;
 
   /**
-   * Links postbacks whose bill was opened by an instance that ended before it could link them. Until they are linked, each
-   * waits for its bill's next scheduled check, and takes one of the places for unknown bills. Each call looks at the next
+   * Links postbacks whose bill was opened by an instance that ended before it could link them. Until then, each waits
+   * for its bill's next scheduled check, and takes one of the places for unknown bills. Each call looks at the next
    * {@link LINK_BATCH_SIZE} bills.
    */
   async linkForgotten(): Promise<void> {
@@ -105,7 +100,6 @@ export abstract class CallbackStore<D extends Database = Database> {
     this.lastPosition = (bills.length < LINK_BATCH_SIZE ? undefined : bills.at(-1)) ?? START_POSITION;
   }
 
-  /** Trace context of the callback's bill; `null` if it has none. */
   async traceOf(id: string): Promise<string | null> {
     const [row] = await this.database.rows<{ traceparent: string | null }>({})`
       SELECT b.traceparent FROM payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id
@@ -114,9 +108,9 @@ export abstract class CallbackStore<D extends Database = Database> {
   }
 
   /**
-   * Ends the wait of old callbacks whose bill cannot be checked: postbacks for an unknown bill, and redirects whose bill
-   * never got an id at the service. They stay recorded but no longer count against the limit. A bill that is attached or
-   * imported later is checked at once anyway.
+   * Ends the wait of old callbacks whose bill cannot be checked: postbacks for an unknown bill, and redirects whose
+   * bill never got an id at the service. They stay recorded but no longer count against the limit. A bill that is
+   * attached or imported later is checked at once anyway.
    */
   async retireWaiting({ unmatchedMs, unnamedMs }: WaitingLimits): Promise<void> {
     const { database } = this;
@@ -140,10 +134,7 @@ export abstract class CallbackStore<D extends Database = Database> {
     }
   }
 
-  /**
-   * The bill may have been opened between our read and our commit. A creation opens, commits, then links waiting callbacks;
-   * a callback commits, then looks for its bill again: whichever is later sees the other.
-   */
+  /** The bill may have been opened between our read and our commit; see {@link linkWaiting}. */
   protected async linkLate({ id, shop, intentId, billId }: NewCallback): Promise<boolean> {
     if (intentId !== null || billId === null) return false;
     const [bill] = await this.database.rows<{ intentId: string }>({})`
@@ -169,7 +160,7 @@ export function assertedStatus(kind: Expression, status: Expression): Statement 
   return sql`CASE WHEN ${toSql(kind)} = 'postback' AND ${toSql(status)} IN ('SUCCESS', 'FAIL') THEN ${toSql(status)} END`;
 }
 
-/** The raw fields of callbacks. @param which selects the callbacks */
+/** @param which selects the callbacks */
 export function redactableCallbacks(which: Statement): Redactable {
   return {
     table: sql`payment_acceptance.callback`,
@@ -178,14 +169,14 @@ export function redactableCallbacks(which: Statement): Redactable {
   };
 }
 
-/** On PostgreSQL: the raw fields of a callback, none if the personal data of its bill `b` is removed. */
+/** On PostgreSQL: no fields if the personal data of the callback's bill `b` has been removed. */
 export function fieldsUnlessRedacted(fields: Expression): Statement {
   return sql`CASE WHEN b.redacted_at IS NULL THEN ${toSql(fields)} ELSE '{}'::jsonb END`;
 }
 
 /**
- * On PostgreSQL: the corroboration of a callback, an object, without `custom` if the bill's own `custom` (bill `b`) has been
- * removed: then there is nothing to compare with.
+ * On PostgreSQL: omits `custom` if the bill's own `custom` (bill `b`) has been removed, which leaves nothing to compare
+ * with.
  */
 export function corroborationUnlessRedacted(corroboration: Statement): Statement {
   return sql`(${corroboration} - CASE WHEN b.redacted_at IS NOT NULL AND b.custom_given THEN 'custom' ELSE '' END)`;

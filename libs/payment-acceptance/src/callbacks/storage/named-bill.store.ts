@@ -6,13 +6,12 @@ import { sql, type Statement } from '../../database/statement.js';
 import type { BillRecord } from '../../domain/bill.js';
 import type { BillId, OrderId } from '../../domain/ids.js';
 
-/** A bill of ours that a callback names. */
 export type NamedBill = Pick<BillRecord, 'intentId' | 'shop' | 'orderId' | 'billId'>;
 
-/** Finds the bill of a callback. Only our own records say which it is. Reads without a lock. */
+/** Only our own records say which bill a callback is about. Reads without a lock. */
 @Injectable()
 export class NamedBillStore {
-  /** Finds a bill by the id of our intent. Anybody can send such an id, so look-ups share statements. */
+  /** Anybody can send the id of an intent, so look-ups share statements. */
   readonly byId: (id: string) => Promise<NamedBill | undefined>;
 
   constructor(
@@ -33,7 +32,6 @@ export class NamedBillStore {
     return latest;
   }
 
-  /** Whether a bill of the shop has this id at the service. */
   async isOurs(shop: string, billId: BillId): Promise<boolean> {
     const ours = await this.database.rows({})`
       SELECT 1 FROM payment_acceptance.bill WHERE shop = ${shop} AND bill_id = ${billId}`;

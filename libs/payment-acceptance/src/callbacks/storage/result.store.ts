@@ -3,7 +3,6 @@ import type { PaymentResult } from '../../config/hooks.js';
 import { Database } from '../../database/database.js';
 import { expectedStatus } from './callback.store.js';
 
-/** What the payer of a bill is shown: the state of its payments, and what is paid or to be paid. */
 export type BillResult = Pick<PaymentResult, 'result' | 'amount' | 'currency'>;
 
 @Injectable()
@@ -11,11 +10,11 @@ export class ResultStore {
   constructor(private readonly database: Database) {}
 
   /**
-   * The results by the id of our bill: `paid` once the order is paid by any of its bills, with the amount of that bill;
-   * `failed` once every payment has failed and no callback announces another payment; otherwise `pending`. A callback
-   * announces a payment until the first check made for it; one that says a payment has succeeded does so until the last such
-   * check, since the list may show the payment later. A redirect to the Fail URL announces none: it concerns the failure
-   * that is already known.
+   * Returns `paid` once the order is paid by any of its bills, with the amount of that bill; `failed` once every
+   * payment has failed and no callback announces another; otherwise `pending`. A callback announces a payment until the
+   * first check made for it; one that says a payment has succeeded does so until the last such check, since the list
+   * may show the payment later. A redirect to the Fail URL announces none: it concerns the failure that is already
+   * known.
    */
   async ofIntents(ids: readonly string[]): Promise<ReadonlyMap<string, BillResult>> {
     const { dialect } = this.database;

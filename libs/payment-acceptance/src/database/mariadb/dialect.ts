@@ -6,7 +6,6 @@ const EPOCH = rawSql(`TIMESTAMP'1970-01-01 00:00:00'`);
 
 const RETENTION_LOCK = rawSql(`CONCAT('payment_acceptance:retention:', MD5(DATABASE()))`);
 
-/** The dialect of MariaDB. */
 export const mariadb: Dialect = {
   parameter: () => '?',
   now: (offsetMs) => sql`(UTC_TIMESTAMP(6) + INTERVAL 1000 * ${offsetMs} MICROSECOND)`,
@@ -38,7 +37,7 @@ export const mariadb: Dialect = {
   inOrder: rawSql(''),
   bySeq: rawSql('FORCE INDEX (seq)'),
   byPrimaryKey: rawSql('FORCE INDEX (PRIMARY)'),
-  // With another access path through a small table, DELETE, unlike UPDATE, would wait for every locked row that it passes.
+  // With another access path, DELETE, unlike UPDATE, would wait for every locked row that it passes.
   inKeyOrder: (count) => sql`ORDER BY id LIMIT ${count}`,
   rowLockClause: rawSql('FOR UPDATE'),
   retentionLock: { take: sql`GET_LOCK(${RETENTION_LOCK}, 0)`, end: sql`DO RELEASE_LOCK(${RETENTION_LOCK})` },

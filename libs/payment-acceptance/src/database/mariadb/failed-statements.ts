@@ -1,8 +1,8 @@
 import { refuseFailure, type Transaction, type TransactionOptions } from '../transaction.js';
 
 /**
- * Runs a transaction that fails if its work swallowed a failed statement. A deadlock rolls the transaction back, and later
- * statements of the work would then commit one by one, so autocommit is off meanwhile.
+ * Runs a transaction that fails if its work swallowed a failed statement. A deadlock rolls the transaction back, and
+ * later statements of the work would then commit one by one, so autocommit is off meanwhile.
  */
 export function runUnlessFailed<T>(
   transaction: Transaction,
@@ -18,7 +18,6 @@ export function runUnlessFailed<T>(
   });
 }
 
-/** Adds a setting to a SET statement. */
 function appendSetting(statement: string | undefined, setting: string): string {
   return statement === undefined ? `SET ${setting}` : `${statement}, ${setting}`;
 }

@@ -10,23 +10,18 @@ import { mariadb } from './dialect.js';
 import { runOnConnection } from './mysql-query.js';
 import type { OwnTransaction } from '../own-transaction.js';
 
-/** Timeout of killing the thread of a closed connection, in milliseconds. */
 const KILL_TIMEOUT_MS = 2_000;
 
-/** How long a query must have been running to be taken for the one to kill, in milliseconds. */
+/** Behind a proxy, a thread counts as ours if its query has been running for this long, in milliseconds. */
 const LONG_QUERY_MS = 1_000;
 
 /** Modes in which some statements of ours would mean something else. */
 const INCOMPATIBLE_MODES_PATTERN =
   /NO_BACKSLASH_ESCAPES|PIPES_AS_CONCAT|ANSI|ORACLE|HIGH_NOT_PRECEDENCE|EMPTY_STRING_IS_NULL/;
 
-/** How often a single statement that conflicts with others is attempted. */
 const STATEMENT_ATTEMPTS = 4;
 
-/**
- * Session settings: `before` lets the server end a transaction that idles for this long, `after` restores the host's
- * value.
- */
+/** `before` lets the server end a transaction that idles for this long; `after` restores the host's value. */
 export function idleTimeoutSettings(unattendedMs: number): { readonly before: string; readonly after: string } {
   const seconds = Math.ceil(unattendedMs / 1_000);
   return {
@@ -65,7 +60,7 @@ export class MariaDatabase extends Database {
   }
 
   /**
-   * READ COMMITTED is set for each transaction: the default of one session says nothing about the pool's other
+   * Sets READ COMMITTED for each transaction: the default of one session says nothing about the pool's other
    * connections. The idle timeout is a session setting, so the host's value is restored afterwards.
    */
   protected override bounds(unattendedMs: number): Promise<TransactionBounds> {
@@ -102,8 +97,7 @@ export class MariaDatabase extends Database {
   }
 
   /**
-   * If this takes too long, the connection that it uses is merely closed: killing the thread of that one would need yet
-   * another connection.
+   * If this takes too long, its own connection is closed without killing its thread: that would need yet another one.
    */
   private async kill(threadId: number, localPort: number | undefined): Promise<void> {
     const connection = await this.source.connect();
@@ -122,8 +116,8 @@ export class MariaDatabase extends Database {
   }
 
   /**
-   * Kills a thread if it appears to be ours: it has our connection's port, or, behind a proxy, a long-running query. If the
-   * address leads to another server by now, the thread with this id belongs to somebody else.
+   * Kills a thread if it appears to be ours: it has our connection's port, or, behind a proxy, a long-running query. If
+   * the address leads to another server by now, the thread with this id belongs to somebody else.
    */
   private async killThread(connection: Connection, threadId: number, localPort = 0): Promise<void> {
     const { rows } = await this.send(
@@ -163,16 +157,14 @@ export class MariaDatabase extends Database {
 }
 
 /**
- * The driver writes a list as values separated by commas. An empty list would leave nothing after IN, so it becomes
- * NULL, which nothing equals: MariaDB then reads no rows. For an empty subquery it would read the whole table, and an
- * UPDATE would lock it.
+ * The driver writes a list as values separated by commas. An empty one becomes NULL, which equals nothing, so MariaDB
+ * reads no rows; for an empty subquery, it would read the whole table, and an UPDATE would lock it.
  */
 function toDriverValue(value: unknown): unknown {
   if (!Array.isArray(value) || value.length > 0) return value ?? null;
   return { toSqlString: () => 'NULL' };
 }
 
-/** The parts of a `mysql2` connection that are used to destroy it. */
 export interface MysqlConnection {
   readonly threadId: number;
   readonly stream: Stream;
@@ -181,7 +173,6 @@ export interface MysqlConnection {
   on(event: 'error', listener: () => void): void;
 }
 
-/** @throws UndestroyableConnectionError */
 function mysqlConnectionOf(candidate: unknown): MysqlConnection {
   const connection = candidate as Partial<MysqlConnection>;
   if (typeof connection.stream?.destroy !== 'function' || typeof connection.threadId !== 'number') {

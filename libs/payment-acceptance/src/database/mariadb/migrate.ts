@@ -13,7 +13,6 @@ const LOCK_SECONDS = 120;
 /** Instances that start together on one database take turns. The server releases the lock when the connection ends. */
 const MIGRATION_LOCK = rawSql(`CONCAT('payment_acceptance:', MD5(DATABASE()))`);
 
-/** Whether our tables exist. */
 export async function mariaTables(database: Database, tx?: OwnTransaction): Promise<boolean> {
   const [row] = await (tx ?? database).rows<{ found: boolean }>({ found: flag })`
     SELECT EXISTS (SELECT 1 FROM information_schema.tables
@@ -22,8 +21,8 @@ export async function mariaTables(database: Database, tx?: OwnTransaction): Prom
 }
 
 /**
- * Runs the missing migrations on one connection, which holds the lock. MariaDB commits each DDL statement on its own, so
- * all of them can be repeated, and a migration is recorded only after its last statement has run.
+ * Runs the missing migrations on one connection, which holds the lock. MariaDB commits each DDL statement on its own,
+ * so all of them can be repeated, and a migration is recorded only after its last statement has run.
  */
 export async function migrateMaria(
   database: Database,

@@ -2,10 +2,7 @@ import { withTimeout } from '../../common/timeout.js';
 import type { Stream } from '../socket.js';
 import type { PgClient } from './pg-connection.js';
 
-/**
- * The parts of `pg`'s `Connection` that send a CancelRequest. A client cannot send one: the request needs its own
- * connection.
- */
+/** The parts of `pg`'s `Connection` that send a CancelRequest, which needs a connection of its own. */
 interface CancelConnection {
   readonly stream: Stream;
   connect(port: number | string, host?: string): void;
@@ -15,14 +12,13 @@ interface CancelConnection {
   on(event: 'error', listener: (error: Error) => void): void;
 }
 
-/** Timeout of the request, in milliseconds. */
 const CANCEL_TIMEOUT_MS = 1_000;
 
 /**
- * Cancels the statement of a closed connection with a CancelRequest of PostgreSQL's protocol; the server then notices that
- * the connection is closed, and ends the session with its locks. This needs no connection of the pool. The request names
- * the session by its secret, so it cancels nothing if the address leads to another server by now. If it fails, the locks
- * stay until the statement ends by itself: a delay, but no error.
+ * Cancels the statement of a closed connection with a CancelRequest of PostgreSQL's protocol, which needs no connection
+ * of the pool; the server then notices that the connection is closed, and ends the session with its locks. The request
+ * names the session by its secret, so it cancels nothing if the address leads to another server by now. If it fails,
+ * the locks stay until the statement ends by itself.
  */
 export async function cancelStatement(client: PgClient): Promise<void> {
   const Connection = client.connection.constructor as new (options: object) => CancelConnection;

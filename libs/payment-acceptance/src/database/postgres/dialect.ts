@@ -2,7 +2,6 @@ import type { Dialect } from '../dialect.js';
 import { IN_ORDER, ROW_BY_ROW } from './planner.js';
 import { rawSql, join, toSql, sql } from '../statement.js';
 
-/** The dialect of PostgreSQL. */
 export const postgres: Dialect = {
   parameter: (place) => `$${place}`,
   now: (offsetMs) => sql`(now() + ${offsetMs}::double precision * interval '1 millisecond')`,

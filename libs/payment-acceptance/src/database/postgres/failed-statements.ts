@@ -2,8 +2,8 @@ import { refuseFailure, type Transaction, type TransactionOptions } from '../tra
 import type { PgClient, OnAnswer } from './pg-connection.js';
 
 /**
- * Runs a transaction that fails if its work swallowed a failed statement: PostgreSQL would silently answer its COMMIT with
- * a rollback. The status of the transaction comes with the answer to each statement.
+ * Runs a transaction that fails if its work swallowed a failed statement: PostgreSQL would silently answer its COMMIT
+ * with a rollback. The status of the transaction comes with the answer to each statement.
  */
 export async function runUnlessFailed<T>(
   transaction: Transaction,

@@ -11,7 +11,6 @@ export const POSTGRES_MIGRATIONS: readonly Migration[] = [initial];
 /** An arbitrary constant: instances that start together take turns. */
 const ADVISORY_LOCK = 7_320_114_905;
 
-/** Whether our tables exist. */
 export function postgresTables(database: Database, tx?: OwnTransaction): Promise<boolean> {
   return exists(database, "to_regclass('payment_acceptance.migration')", tx);
 }
@@ -44,7 +43,6 @@ async function makeSchema(database: Database, tx: OwnTransaction): Promise<void>
     version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`;
 }
 
-/** `false` if no migration was missing. */
 async function migrateNext(
   tx: OwnTransaction,
   missing: (tx: OwnTransaction) => Promise<readonly Migration[]>,

@@ -37,13 +37,12 @@ export function removeFromPool(runner: QueryRunner): Promise<void> {
   return (runner as unknown as PgRunner).releasePostgresConnection(new Error('The connection must not be used again.'));
 }
 
-/** @throws UndestroyableConnectionError */
 export function pgClientOf(connection: unknown): PgClient {
   if (!isPgClient(connection)) throw new UndestroyableConnectionError();
   return connection;
 }
 
-/** Whether it is a connection of the JavaScript client, not of pg-native. */
+/** Whether the connection is one of the JavaScript client, not of pg-native. */
 export function isPgClient(connection: unknown): connection is PgClient {
   const client = connection as Partial<PgClient>;
   return typeof client.connection?.stream.destroy === 'function' && typeof client.processID === 'number';

@@ -8,15 +8,14 @@ import { rawSql, toSql, sql, type Expression, type Statement } from '../statemen
 export const ROW_BY_ROW = rawSql('OFFSET 0');
 
 /**
- * End of a subquery whose rows must be read in index order, only as many as are needed. In fact it limits nothing: the
- * planner sees that there is a limit but not its value, so it does not read and sort all rows, however few it believes
- * there are.
+ * End of a subquery whose rows must be read in index order, only as many as are needed. It limits nothing: the planner
+ * sees a limit of unknown value, so it does not read and sort all rows, however few it believes there are.
  */
 export const IN_ORDER = rawSql('LIMIT (SELECT NULL::bigint)');
 
 /**
- * A value hidden from the planner, so that its custom and generic plans cost the same and it keeps one plan for all values.
- * For lists, limits and bounds of prepared statements.
+ * A value hidden from the planner, so that its custom and generic plans cost the same and it keeps one plan for all
+ * values. For lists, limits and bounds of prepared statements.
  */
 export function opaque(value: Statement, type: string): Statement {
   return sql`(SELECT ${value}::${rawSql(type)})::${rawSql(type)}`;
@@ -28,9 +27,9 @@ export function recordSet(json: Statement): Statement {
 }
 
 /**
- * A subquery of rows passed as a JSON array of objects, for statements that look up other rows for each of them. Without
- * the two limits, the planner assumes 100 rows, so it scans whole tables and may JIT-compile the statement. Each limit of
- * unknown value makes it assume a tenth, so it assumes one row and looks rows up by key.
+ * A subquery of rows passed as a JSON array of objects, for statements that look up other rows for each of them.
+ * Without the two limits, the planner assumes 100 rows, so it scans whole tables and may JIT-compile the statement.
+ * Each limit of unknown value divides its estimate by ten, so it assumes one row and looks rows up by key.
  * @param columns from the source code, as in `id uuid, "intentId" uuid`: their names are the objects' keys
  */
 export function rowsFromJson(json: Statement, columns: string): Statement {
@@ -38,7 +37,6 @@ export function rowsFromJson(json: Statement, columns: string): Statement {
     SELECT * FROM ${recordSet(json)} AS r (${rawSql(columns)}) ${IN_ORDER}) few ${IN_ORDER})`;
 }
 
-/** An instant plus a number of milliseconds. */
 export function addMilliseconds(instant: Expression, ms: Expression): Statement {
   return sql`(${toSql(instant)} + (${toSql(ms)})::double precision * interval '1 millisecond')`;
 }

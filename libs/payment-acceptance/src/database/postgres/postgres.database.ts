@@ -22,12 +22,10 @@ export function idleTimeout(unattendedMs: number): number {
   return Math.min(Math.ceil(unattendedMs), MAX_UNATTENDED_MS);
 }
 
-/** Lets the server end the transaction if it idles for this long. */
 function setIdleTimeout(unattendedMs: number): string {
   return `SET LOCAL idle_in_transaction_session_timeout = ${idleTimeout(unattendedMs)}`;
 }
 
-/** PostgreSQL, through the driver `pg`. */
 export class PostgresDatabase extends Database {
   override readonly dialect = postgres;
   protected override readonly prefix = `${this.schema}.`;
@@ -136,7 +134,6 @@ export class PostgresDatabase extends Database {
     if (isOpen) await cancelStatement(connection);
   }
 
-  /** Whether READ COMMITTED is the default of the database. Cached. */
   async isReadCommitted(): Promise<boolean> {
     if (this.readCommitted !== undefined) return this.readCommitted;
     const [row] = await this.rows<{ level: string }>({})`

@@ -50,8 +50,8 @@ function valueOf<Name extends string>(
 }
 
 /**
- * @param build builds the statement from its parameters, which may occur several times; each needs a known type. `now` is the
- *   current time, and `offsetMs` how far our clock is ahead of the database's
+ * @param build builds the statement from its parameters, which may occur several times; each needs a known type. `now`
+ *   is the current time, and `offsetMs` how far our clock is ahead of the database's
  */
 export function prepare<const Name extends string>(
   names: readonly Name[],

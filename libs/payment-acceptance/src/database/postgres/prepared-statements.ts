@@ -13,10 +13,9 @@ import { runOnClient, type PgResult } from './pg-query.js';
 const LOST_STATEMENT_CODES = new Set<unknown>(['26000', '42P05', '0A000']);
 
 /**
- * A plan fits the sizes that the tables had when it was made, and a plan for small tables must not stay when they grow
- * quickly. So a connection discards its plans after ever longer intervals: whenever its age has doubled, first after
- * `MIN_RENEWAL_MS`, but at least every `MAX_RENEWAL_MS`. A connection opened by the first of many postbacks, for
- * example, has planned for an empty table.
+ * A plan fits the sizes that the tables had when it was made; a plan for small tables must not stay when they grow
+ * quickly, as on a connection opened by the first of many postbacks. So a connection discards its plans whenever its
+ * age has doubled: first after `MIN_RENEWAL_MS`, and at least every `MAX_RENEWAL_MS`.
  */
 const MAX_RENEWAL_MS = 30_000;
 const MIN_RENEWAL_MS = 500;
@@ -27,21 +26,18 @@ export class PreparedStatementsUnavailableError extends Error {
 }
 
 /**
- * Prepared statements, whose plans each connection keeps. Their names are derived from their text, so instances that share
- * a connection agree. Parsing and planning them would take the server longer than executing them.
+ * Prepared statements, whose plans each connection keeps: parsing and planning them would take the server longer than
+ * executing them. Their names are derived from their text, so instances that share a connection agree.
  */
 export class PreparedStatements {
-  /** Whether connections keep them, as far as we know. */
+  /** Whether connections keep prepared statements, as far as we know. */
   areUsable = true;
   private readonly nameOf = memoize((text) => `payment_acceptance_${hash('sha256', text, 'hex').slice(0, 32)}`);
   /** When each connection was first used, and when its plans were last discarded. */
   private readonly ages = new WeakMap<object, { readonly first: number; renewed: number }>();
   private readonly logger = new PaymentLogger('PaymentDatabase');
 
-  /**
-   * Runs a statement on the connection, inside its transaction if there is one.
-   * @throws PreparedStatementsUnavailableError, which also fails a transaction
-   */
+  /** @throws PreparedStatementsUnavailableError, which also fails the transaction, if there is one */
   async run(client: Connection, text: string, values: readonly unknown[]): Promise<PgResult['rows']> {
     try {
       this.renew(client);

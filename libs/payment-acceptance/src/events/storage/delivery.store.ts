@@ -7,7 +7,6 @@ import type { Database, EnclosingTransaction } from '../../database/database.js'
 import { limitedCount, rawSql, toSql, sql, type Expression, type Statement } from '../../database/statement.js';
 import type { OwnTransaction } from '../../database/own-transaction.js';
 
-/** A consumer of one event, hosted by this instance. */
 export interface HostedConsumer {
   readonly name: string;
   readonly event: string;
@@ -20,7 +19,6 @@ export interface DeliveryQueue {
   readonly consumer: string;
 }
 
-/** Parameters of a claim. */
 export interface DeliveryClaim {
   readonly hosted: readonly HostedConsumer[];
   /** Shops whose deliveries are left to other instances, whatever the consumer. */
@@ -34,13 +32,11 @@ export interface DeliveryClaim {
 
 /** A delivery whose attempt has been counted and committed; it may run until its lease ends. */
 export interface ClaimedDelivery extends DeliveryQueue {
-  /** The id of its row. */
   readonly id: string;
   readonly deliveryId: DeliveryId;
   readonly token: string;
   readonly eventName: string;
   readonly shop: string;
-  /** Number of this attempt: 1 for the first. */
   readonly attempt: number;
   /** Whether the latest attempt found no order: the delivery then gets more attempts, see {@link attemptLimitOf}. */
   readonly orderWasMissing: boolean;
@@ -50,11 +46,9 @@ export interface ClaimedDelivery extends DeliveryQueue {
   readonly late: boolean;
   /** Whether the consumer is known to have no other delivery of the bill. */
   readonly alone: boolean;
-  /** Current state of the bill. */
   readonly billState: BillState;
   /** When the first callback that asserted an outcome came; `null` if none did. */
   readonly assertedAt: Date | null;
-  /** Trace context of the settlement. */
   readonly traceparent: string | null;
 }
 
@@ -76,7 +70,6 @@ export interface ReservedDelivery {
   readonly consumer: string;
 }
 
-/** A claimed delivery as a statement returns it. */
 export type ClaimedRow = Omit<ClaimedDelivery, 'deliveryId'> & { readonly eventId: string };
 
 export function withDeliveryId<Row extends Pick<ClaimedRow, 'eventId' | 'consumer'>>(
@@ -85,15 +78,13 @@ export function withDeliveryId<Row extends Pick<ClaimedRow, 'eventId' | 'consume
   return { ...row, deliveryId: deliveryId(row.eventId, row.consumer) };
 }
 
-/** A delivery that is locked in the transaction of its handler. */
 export interface DeliveryLock {
   /** Whether a later event of the bill has reached the consumer meanwhile. */
   readonly late: boolean;
-  /** Identifies the transaction. */
+  /** The transaction's id on PostgreSQL; empty on MariaDB, which uses a savepoint instead. */
   readonly transaction: string;
 }
 
-/** A delivery that is marked done. */
 export interface CompletedDelivery {
   /** Whether a later one of its queue may wait behind it. */
   readonly isFollowed: boolean;
@@ -114,7 +105,6 @@ export const CONSUMER_ABSENT_MS = 3_600_000;
 /** The `last_error_code` of a delivery whose handler found no order. */
 export const ORDER_NOT_FOUND = 'order-not-found';
 
-/** Minimum attempts of a delivery whose order is not found. */
 export const MIN_ATTEMPTS_WITHOUT_ORDER = 60;
 
 /** How many attempts a delivery `d` gets; `maxAttempts` applies to every failure other than a missing order. */
@@ -123,7 +113,6 @@ export function attemptLimitOf(d: Expression, maxAttempts: Statement): Statement
     THEN greatest(${rawSql(String(MIN_ATTEMPTS_WITHOUT_ORDER))}, ${maxAttempts}) ELSE ${maxAttempts} END`;
 }
 
-/** A consumer that no instance hosts, with the number of deliveries that wait for it. */
 export interface AbsentConsumer {
   readonly name: string;
   readonly event: string;
@@ -138,7 +127,6 @@ export function isPending(state: Expression): Statement {
   return sql`${toSql(state)} NOT IN ('DONE', 'DEAD')`;
 }
 
-/** Consumers and their deliveries. */
 export abstract class DeliveryStore<D extends Database = Database> {
   constructor(protected readonly database: D) {}
 
@@ -163,25 +151,25 @@ export abstract class DeliveryStore<D extends Database = Database> {
   protected abstract registeredConsumers(): Promise<HostedConsumer[]>;
 
   /**
-   * Leases deliveries and counts the attempt, before the attempt starts. Only the head of a queue is eligible, and only if
-   * no other delivery of the queue runs. Deliveries for shops that a consumer does not name here
-   * are left to instances where it does.
+   * Leases deliveries and counts the attempt, before the attempt starts. Only the head of a queue is eligible, and only
+   * if no other delivery of the queue runs. Deliveries for shops that a consumer does not name here are left to
+   * instances where it does.
    *
-   * The column `behind` keeps the others out of the claim's index: it marks a delivery created while an earlier one of its
-   * queue is pending, until {@link free} clears it. A claim never relies on the mark: previous
-   * releases do not set it, and end deliveries without clearing it on the next.
+   * The column `behind` keeps the others out of the claim's index: it marks a delivery created while an earlier one of
+   * its queue is pending, until {@link free} clears it. A claim never relies on the mark: previous releases do not set
+   * it, and end deliveries without clearing it on the next.
    */
   abstract claim(claim: DeliveryClaim): Promise<ClaimedDeliveries>;
 
   /**
-   * Clears `behind` on the next delivery of each of these queues, unless an earlier delivery holds it back. An earlier
-   * one stops doing so after {@link HOLDING_ATTEMPTS}, when no instance has hosted its consumer for
-   * {@link CONSUMER_ABSENT_MS}, or when it has been due for that long and its consumer does not name its shop here: the
-   * next might otherwise wait for ever.
+   * Clears `behind` on the next delivery of each of these queues, unless an earlier delivery holds it back. So that
+   * none waits for ever, an earlier delivery stops doing so after {@link HOLDING_ATTEMPTS}, when no instance has hosted
+   * its consumer for {@link CONSUMER_ABSENT_MS}, or when it has been due for that long and its consumer does not name
+   * its shop here.
    *
    * Called after a commit that marked deliveries `behind`, and after a commit that ended a delivery, unless none
-   * followed it when it was marked done. A delivery created between that mark and its commit, a moment later, is freed
-   * by the next sweep.
+   * followed it when it was marked done. A delivery created between that mark and its commit is freed by the next
+   * sweep.
    */
   abstract free(
     queues: readonly DeliveryQueue[],
@@ -190,15 +178,15 @@ export abstract class DeliveryStore<D extends Database = Database> {
   ): Promise<void>;
 
   /**
-   * The next queues with deliveries that are `behind`, in the order of their keys. @param after the last queue of the
-   * previous call
+   * The next queues with deliveries that are `behind`, in the order of their keys.
+   * @param after the last queue of the previous call
    */
   abstract queuesBehind(after: DeliveryQueue | null, limit: number): Promise<DeliveryQueue[]>;
 
   /**
-   * Dead-letters deliveries to these consumers that have used up their attempts although the last one never ended: a
-   * handler may kill its process. Looks at those {@link EXHAUSTED_SCAN_LIMIT} deliveries of each consumer that have been
-   * due for longest: claims leave exhausted ones there.
+   * Dead-letters deliveries to these consumers that have used up their attempts although the last one never ended, for
+   * example because the handler killed its process. Looks at the {@link EXHAUSTED_SCAN_LIMIT} deliveries of each
+   * consumer that have been due for longest: claims leave exhausted ones there.
    */
   abstract deadLetterExhausted(
     hosted: readonly HostedConsumer[],
@@ -206,9 +194,10 @@ export abstract class DeliveryStore<D extends Database = Database> {
   ): Promise<Pick<ClaimedDelivery, 'deliveryId' | 'consumer'>[]>;
 
   /**
-   * Locks the delivery at the start of its handler's transaction, so that nobody takes it over meanwhile. Returns `undefined` if
-   * the attempt's token was replaced; throws if another delivery of the queue was claimed concurrently and comes first.
-   * @param unattendedMs after idling for this long, PostgreSQL ends the transaction, in milliseconds
+   * Locks the delivery at the start of its handler's transaction, so that nobody takes it over meanwhile. Returns
+   * `undefined` if the attempt's token was replaced; throws if another delivery of the queue was claimed concurrently
+   * and comes first.
+   * @param unattendedMs after idling for this long, PostgreSQL ends the transaction
    */
   abstract lock(
     within: EnclosingTransaction,
@@ -226,17 +215,16 @@ export abstract class DeliveryStore<D extends Database = Database> {
     lock: DeliveryLock,
   ): Promise<CompletedDelivery>;
 
-  /** Whether the delivery is marked done. */
   async isDone({ id }: ClaimedDelivery): Promise<boolean> {
     const done = await this.database.rows({})`
       SELECT 1 FROM payment_acceptance.delivery WHERE id = ${id} AND state = 'DONE'`;
     return done.length > 0;
   }
 
-  /** Marks the delivery done; `undefined` if the token was replaced. */
+  /** Returns `undefined` if the token was replaced. */
   abstract complete(delivery: ClaimedDelivery): Promise<CompletedDelivery | undefined>;
 
-  /** Releases a claim whose attempt never began, and does not count it. */
+  /** Releases a claim whose attempt never began, without counting it. */
   async releaseLease(delivery: ClaimedDelivery): Promise<void> {
     await this.database.change`
       UPDATE payment_acceptance.delivery SET attempts = attempts - 1, lease_token = NULL, lease_until = NULL
@@ -257,8 +245,8 @@ export abstract class DeliveryStore<D extends Database = Database> {
   }
 
   /**
-   * Schedules a retry after the pause, or, without one, makes the delivery a dead letter; `false` if the token was
-   * replaced or it is done. The bill is locked, so that an erasure is either over, in which case the error is not
+   * Schedules a retry after the pause, or makes the delivery a dead letter if `pauseMs` is `null`; `false` if the token
+   * was replaced or the delivery is done. Locks the bill: an erasure is then either over, so that the error is not
    * stored, or comes later and removes the error.
    * @param code the kind of the error, of low cardinality
    */

@@ -7,28 +7,24 @@ import { integer } from '../../database/reading.js';
 import { ofScope, type ShopScope } from '../../database/scope.js';
 import { COUNT_LIMIT, limitedCount, countWhere, rawSql, sql } from '../../database/statement.js';
 
-/** The oldest delivery that waits for a consumer, of those whose latest error has this code; `null` for none. */
+/** The oldest delivery that waits for a consumer, of those whose latest error has this code; `null` for no error. */
 export interface OldestDelivery {
   readonly consumer: string;
   readonly code: string | null;
-  /** Its event's place in the order of all events. */
+  /** Place of its event in the order of all events. */
   readonly seq: string;
 }
 
 /** Whether the checks of a bill keep failing; on PostgreSQL, the index `bill_failing` has the same condition. */
 const KEEPS_FAILING = rawSql('failed_checks >= 5');
 
-/** Counts and ages of pending work, for health, metrics and operators. Read-only; reads a limited number of rows, however much waits. */
+/** Counts and ages of pending work. Reads a limited number of rows, however much waits. */
 export abstract class StatisticsStore {
   constructor(protected readonly database: Database) {}
 
-  /**
-   * For each consumer, at least the oldest waiting delivery and the oldest failing one; may also include the oldest with
-   * each error.
-   */
+  /** At least the oldest waiting and the oldest failing delivery of each consumer, perhaps the oldest of each error. */
   protected abstract oldest(): Promise<OldestDelivery[]>;
 
-  /** Names of the shops that the service refuses, at most `limit`; cheap even with many shops. */
   async refusedShops(limit: number): Promise<string[]> {
     const rows = await this.database.rows<{ shop: string }>({})`
       SELECT shop FROM payment_acceptance.shop_state WHERE refused_since IS NOT NULL ORDER BY shop LIMIT ${limit}`;
@@ -73,7 +69,7 @@ export abstract class StatisticsStore {
       ${limitedCount(sql`payment_acceptance.callback c WHERE c.pending AND c.intent_id IS NULL
        AND ${ofScope('c.shop', scope)}`)} AS "waitingCallbacks"`;
     if (!read) throw new Error('The counts of the payment tables could not be read.');
-    // A callback requests a check, no matter when the next one is scheduled.
+    // A callback requests a check, no matter when the next scheduled one is due.
     const { oldestHintMs, ...counts } = read;
     const overdue = [counts.oldestCheckMs, oldestHintMs].filter((ms) => ms !== null);
     const oldestCheckMs = overdue.length > 0 ? Math.max(...overdue) : null;
@@ -93,7 +89,7 @@ export abstract class StatisticsStore {
     return row?.ms ?? null;
   }
 
-  /** The ages of these deliveries' events in milliseconds, by `seq`. */
+  /** Ages of the deliveries' events in milliseconds, by `seq`. */
   private async ages(deliveries: readonly OldestDelivery[]): Promise<Map<string, number>> {
     if (deliveries.length === 0) return new Map();
     const { dialect } = this.database;
@@ -104,7 +100,7 @@ export abstract class StatisticsStore {
     return new Map(rows.map(({ seq, ms }) => [seq, ms]));
   }
 
-  /** Consumers with failing deliveries, the one with the oldest event first; at most `limit`. */
+  /** The consumer with the oldest event comes first. */
   async failingConsumers(limit: number): Promise<FailingConsumer[]> {
     const failing = (await this.oldest()).filter(({ code }) => code !== null);
     if (failing.length === 0) return [];
@@ -131,7 +127,6 @@ export abstract class StatisticsStore {
     return [...byConsumer.values()].slice(0, limit);
   }
 
-  /** Shops with bills whose checks keep failing, those with the most bills first; at most `limit`. */
   failingShops(limit: number): Promise<FailingShop[]> {
     return this.database.rows<FailingShop>({ bills: integer })`
       SELECT shop, count(*) AS bills FROM (SELECT shop FROM payment_acceptance.bill
@@ -148,7 +143,6 @@ export abstract class StatisticsStore {
 
 const CONSUMERS = sql`(SELECT DISTINCT name FROM payment_acceptance.consumer) c`;
 
-/** The deliveries that wait for the consumer `c`. */
 const WAITING = sql`payment_acceptance.delivery d WHERE d.state = 'PENDING' AND d.consumer = c.name`;
 
 /** Looks up each consumer in the indexes in turn. */
@@ -162,10 +156,7 @@ export class PostgresStatisticsStore extends StatisticsStore {
   }
 }
 
-/**
- * Groups by all columns of the index before `seq`: MariaDB reads the first row of each error and consumer, and skips the
- * others.
- */
+/** Groups by all columns of the index before `seq`, so MariaDB reads only the first row of each group. */
 export class MariaStatisticsStore extends StatisticsStore {
   protected override oldest(): Promise<OldestDelivery[]> {
     return this.database.rows<OldestDelivery>({})`

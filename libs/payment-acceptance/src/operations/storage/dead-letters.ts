@@ -7,8 +7,7 @@ import { NAME_PREFIX } from '../../domain/uuid.js';
 import { join, rawSql, toSql, sql, type Expression, type Statement } from '../../database/statement.js';
 
 /**
- * FROM and WHERE for the dead letters `d`, with their bills `b`, that match the filter and the scope, to be read in the
- * order of `seq` and `id`.
+ * FROM and WHERE for the dead letters `d`, with their bills `b`, to be read in the order of `seq` and `id`.
  * @param afterCursor a condition that excludes the previous pages
  */
 export function deadLettersOf(
@@ -21,8 +20,8 @@ export function deadLettersOf(
 }
 
 /**
- * The same for deliveries that wait for their next attempt because their handler found no order, in the order of `consumer`
- * and `seq`.
+ * The same for deliveries that wait for their next attempt because their handler found no order, in the order of
+ * `consumer` and `seq`.
  */
 export function orderlessOf(
   dialect: Dialect,
@@ -62,7 +61,7 @@ function deliveriesOf(
   JOIN payment_acceptance.bill b ON b.intent_id = d.intent_id WHERE ${join(conditions, ' AND ')}`;
 }
 
-/** Whether a delivery has this id: a hash of the name in `deliveryId()`, except for two digits that the UUID format sets. */
+/** A delivery's id is a hash of the name in `deliveryId()`, except for two digits that the UUID format sets. */
 export function isDelivery({ sha256, text, concat }: Dialect, delivery: Lowercase<string>, id: string): Statement {
   const digits = id.replaceAll('-', '');
   const pattern = `${digits.slice(0, 12)}_${digits.slice(13, 16)}_${digits.slice(17)}%`;

@@ -6,7 +6,7 @@ import { countWhere, rawSql, sql } from '../../database/statement.js';
 import type { BillId } from '../../domain/ids.js';
 import { isQueryFailure } from '../../database/query-failed.error.js';
 
-/** The digests of genuine postbacks: those that the service's list has confirmed. */
+/** Digests of postbacks that the service's list has confirmed. */
 export interface DigestEvidence {
   readonly confirmed: number;
   readonly matching: number;
@@ -23,7 +23,6 @@ const DAY_MS = 24 * 3_600_000;
 
 const WRITTEN_TABLES = ['bill', 'payment', 'callback', 'event', 'review'];
 
-/** What the doctor reads in the tables. Changes nothing. */
 @Injectable()
 export class DoctorStore {
   constructor(private readonly database: Database) {}
@@ -38,7 +37,6 @@ export class DoctorStore {
     return bill?.billId;
   }
 
-  /** The digests of the latest confirmed postbacks. */
   async digests(shop: string): Promise<DigestEvidence> {
     const [evidence] = await this.database
       .withTimeout(LONG_STATEMENT_TIMEOUT_MS)
@@ -50,7 +48,6 @@ export class DoctorStore {
     return evidence ?? { confirmed: 0, matching: 0, absent: 0 };
   }
 
-  /** How many of the bills last paid, within a day, had a postback. */
   async postbacks(shop: string): Promise<PostbackEvidence> {
     const announced = sql`EXISTS (SELECT 1 FROM payment_acceptance.callback c
       WHERE c.intent_id = latest.intent_id AND c.kind = 'postback')`;
@@ -63,7 +60,7 @@ export class DoctorStore {
     return evidence ?? { paid: 0, announced: 0 };
   }
 
-  /** What the database denies the user of this data source; `undefined` if nothing. Tries statements that match no row. */
+  /** Returns what the database denies the user of this data source, by trying statements that match no row. */
   async missingPrivilege(): Promise<string | undefined> {
     try {
       for (const table of WRITTEN_TABLES.map((name) => rawSql(`payment_acceptance.${name}`))) {

@@ -9,13 +9,11 @@ import { markRedacted, redactableNotes, redactableParts } from '../../retention/
 import { sql, type Statement } from '../../database/statement.js';
 import type { OwnTransaction } from '../../database/own-transaction.js';
 
-/** An order to erase. */
 export interface OrderKey {
   readonly shop: string;
   readonly orderId: OrderId;
 }
 
-/** The statements of erasures: the personal data of one order, wherever it is recorded. */
 @Injectable()
 export class ErasureStore {
   constructor(private readonly database: Database) {}
@@ -24,7 +22,6 @@ export class ErasureStore {
     return this.database.transaction(work);
   }
 
-  /** The bills of the order, first attempt first. */
   billsOf({ shop, orderId }: OrderKey, tx?: OwnTransaction): Promise<ErasedBill[]> {
     return (tx ?? this.database).rows<ErasedBill>({})`SELECT b.intent_id AS "intentId", b.bill_id AS "billId", b.state
       FROM payment_acceptance.bill b WHERE b.shop = ${shop} AND b.order_id = ${orderId} ORDER BY b.attempt`;
@@ -37,14 +34,14 @@ export class ErasureStore {
     );
   }
 
-  /** Removes the order's personal data. Returns from how many records of each part, and how many bills were newly marked. */
+  /** Returns how many records of each part were changed, and how many bills were newly marked. */
   async erase(
     tx: OwnTransaction,
     order: OrderKey,
     bills: readonly ErasedBill[],
   ): Promise<{ removed: Record<ErasedPart, number>; marked: number }> {
     const ids = bills.map(({ intentId }) => intentId);
-    // Marked first, because that locks the bills: a concurrent write comes either before or after the removal.
+    // Marking locks the bills: a concurrent write comes either before or after the removal.
     const marked = await markRedacted(this.database, ids, tx);
     const numbers: [string, number][] = [];
     for (const [name, part] of Object.entries(await this.partsOf(tx, order, bills))) {
@@ -79,8 +76,8 @@ export class ErasureStore {
   }
 
   /**
-   * Possible targets of operators' actions: reviews and deliveries of these bills, and dismissed lost bills whose postback
-   * named the order.
+   * Possible targets of operators' actions: reviews and deliveries of these bills, and dismissed lost bills whose
+   * postback named the order.
    */
   private async targets(
     tx: OwnTransaction,

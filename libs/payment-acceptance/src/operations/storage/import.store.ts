@@ -6,13 +6,10 @@ import { Database } from '../../database/database.js';
 import type { BillId } from '../../domain/ids.js';
 import type { OwnTransaction } from '../../database/own-transaction.js';
 
-/** A bill that another program created at the service. */
 export type ForeignBill = Omit<NewBill, 'attempt' | 'traceparent'> & CreatedBill & { readonly createdAt: Date };
 
-/** What the ledger already has of a bill. */
 export type KnownBill = Pick<BillRecord, 'orderId' | 'amount' | 'currency' | 'state'>;
 
-/** The statements that import bills created elsewhere. */
 @Injectable()
 export class ImportStore {
   constructor(private readonly database: Database) {}
@@ -24,7 +21,7 @@ export class ImportStore {
     return bill;
   }
 
-  /** Stores the bill as open and due, as the next attempt of its order, which must be locked. */
+  /** Stores the bill as open and due. Its order must be locked. */
   async insert(tx: OwnTransaction, bill: ForeignBill): Promise<void> {
     const { dialect } = this.database;
     const [createdAt, now] = [dialect.instant(bill.createdAt.getTime()), this.database.now()];

@@ -10,15 +10,10 @@ import type { OwnTransaction } from '../../database/own-transaction.js';
 
 const LOST_BILL_READERS: ColumnReaders<LostBill> = { namedOrderCount: integer, payments: json, paymentCount: integer };
 
-/** The statements about lost bills: bills that the service created but that are missing from the ledger. */
 @Injectable()
 export class LostBillStore {
   constructor(private readonly database: Database) {}
 
-  /**
-   * Lost bills, in the order in which they were found.
-   * @param after id of the last one of the previous page
-   */
   list(limit: number, scope: ShopScope, after?: string): Promise<LostBill[]> {
     const afterCursor =
       after !== undefined && isUuid(after)
@@ -28,7 +23,7 @@ export class LostBillStore {
     return this.read(sql`${ofScope('l.shop', scope)} ${afterCursor} ORDER BY l.found_at, l.id LIMIT ${limit}`);
   }
 
-  /** `undefined` if there is none, or if it is no longer lost. */
+  /** `undefined` if there is no such bill, or it is no longer lost. */
   async byId(id: string, scope: ShopScope): Promise<LostBill | undefined> {
     if (!isUuid(id)) return undefined;
     const [lost] = await this.read(sql`l.id = ${id} AND ${ofScope('l.shop', scope)}`);

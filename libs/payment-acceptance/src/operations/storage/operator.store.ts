@@ -15,7 +15,6 @@ import { ofScope, type ShopScope } from '../../database/scope.js';
 import { rawSql, sql, type Statement } from '../../database/statement.js';
 import type { OwnTransaction } from '../../database/own-transaction.js';
 
-/** A review, for an operator's decision. */
 export interface ReviewRow extends Pick<
   RecordedReview,
   'id' | 'shop' | 'orderId' | 'intentId' | 'paymentId' | 'reason' | 'state'
@@ -24,10 +23,8 @@ export interface ReviewRow extends Pick<
   readonly detail: string;
 }
 
-/** A review of a payment. */
 export type PaymentReview = Pick<ReviewRow, 'id' | 'reason' | 'state' | 'detail'>;
 
-/** What is recorded of an operator's action. */
 export interface OperatorAction {
   readonly operator: string;
   readonly action: string;
@@ -35,13 +32,11 @@ export interface OperatorAction {
   readonly detail: object;
 }
 
-/** A delivery that a replay makes due, with its place among all. */
 export interface DeliveryToReplay extends DeliveryQueue {
   readonly id: string;
   readonly seq: string;
 }
 
-/** The statements of operators' actions, each recorded with who did it. */
 @Injectable()
 export class OperatorStore {
   constructor(
@@ -63,8 +58,8 @@ export class OperatorStore {
   }
 
   /**
-   * Forgets those events of a consumer that no instance has hosted for {@link CONSUMER_ABSENT_MS}: from now on, settlements
-   * write no deliveries of them to the consumer, unless an instance hosts them again.
+   * Forgets those events of a consumer that no instance has hosted for {@link CONSUMER_ABSENT_MS}: settlements then
+   * write no deliveries of them, unless an instance hosts them again.
    * @returns how many events were forgotten, and how many are still hosted
    */
   async forgetAbsent(
@@ -79,7 +74,7 @@ export class OperatorStore {
     return { forgotten, hosted: row?.hosted ?? 0 };
   }
 
-  /** Deliveries that a consumer has not taken, of events that no instance hosts for it; at most {@link READ_AT_ONCE}. */
+  /** Returns at most {@link READ_AT_ONCE} deliveries of events that no instance hosts for the consumer. */
   async findUntaken(consumer: string, state: 'PENDING' | 'DEAD'): Promise<string[]> {
     const rows = await this.database.withTimeout(LONG_STATEMENT_TIMEOUT_MS).rows<{ id: string }>({})`
       SELECT ${this.database.dialect.text('d.id')} AS id FROM payment_acceptance.delivery d
@@ -87,7 +82,6 @@ export class OperatorStore {
     return rows.map(({ id }) => id);
   }
 
-  /** Removes the given deliveries if they are still untaken. @returns how many were removed */
   removeUntaken(tx: OwnTransaction, consumer: string, ids: readonly string[]): Promise<number> {
     const { inKeyOrder, oneOf } = this.database.dialect;
     return tx.change`
@@ -103,7 +97,7 @@ export class OperatorStore {
 
   /**
    * @returns the id of the record
-   * @throws PaymentOperatorActionError if nobody is named
+   * @throws PaymentOperatorActionError if `operator` is empty
    */
   async record({ operator, action, target, detail }: OperatorAction, tx?: OwnTransaction): Promise<string> {
     if (operator.trim() === '') throw new PaymentOperatorActionError('Specify in "operator" who is doing this.');
@@ -114,14 +108,14 @@ export class OperatorStore {
     return id;
   }
 
-  /** Updates the counts in the record of an action still in progress; what an erasure has removed from it stays removed. */
+  /** Updates the counts of an action still in progress. What an erasure has removed from the record stays removed. */
   async amend(id: string, counts: Readonly<Record<string, number>>, tx?: OwnTransaction): Promise<void> {
     const detail = this.database.dialect.jsonWith('detail', counts);
     await (tx ?? this.database).change`
       UPDATE payment_acceptance.operator_action SET detail = ${detail} WHERE id = ${id}`;
   }
 
-  /** Attaches the service's bill to a creation of unknown outcome, to be checked at once. */
+  /** The bill is then checked at once. */
   async attach(tx: OwnTransaction, id: string, billId: BillId, linkPageUrl: string | null): Promise<boolean> {
     const attached = await tx.change`
       UPDATE payment_acceptance.bill SET state = 'OPEN', bill_id = ${billId}, link_page_url = ${linkPageUrl},
@@ -146,7 +140,6 @@ export class OperatorStore {
     return review;
   }
 
-  /** The newest review of a payment of this bill, decided or not. */
   async newestReview(tx: OwnTransaction, intentId: IntentId, paymentId: PaymentId): Promise<PaymentReview | undefined> {
     const [newest] = await tx.rows<PaymentReview>({})`
       SELECT r.id, r.reason, r.state, ${this.database.dialect.text('r.detail')} AS detail
@@ -155,7 +148,6 @@ export class OperatorStore {
     return newest;
   }
 
-  /** The order of the bill that has this id at the service, whatever the bill's state. */
   async orderIdOfBill(tx: OwnTransaction, shop: string, billId: BillId): Promise<string | undefined> {
     const [bill] = await tx.rows<{ orderId: OrderId }>({})`SELECT b.order_id AS "orderId" FROM payment_acceptance.bill b
       WHERE b.shop = ${shop} AND b.bill_id = ${billId}`;
@@ -168,7 +160,6 @@ export class OperatorStore {
       WHERE id = ${id}`;
   }
 
-  /** How many deliveries {@link replay} would make due now. */
   async replayable(filter: DeadLetterFilter, scope: ShopScope): Promise<number> {
     const { dialect } = this.database;
     const [row] = await this.database.rows<{ dead: number; orderless: number }>({ dead: integer, orderless: integer })`
@@ -177,13 +168,13 @@ export class OperatorStore {
     return row ? row.dead + row.orderless : 0;
   }
 
-  /** The dead letters that {@link replay} would make due now, the oldest events first; at most {@link READ_AT_ONCE}. */
+  /** Returns at most {@link READ_AT_ONCE}, the oldest events first. */
   deadToReplay(filter: DeadLetterFilter, scope: ShopScope, after?: DeliveryToReplay): Promise<DeliveryToReplay[]> {
     const afterCursor = after ? sql`AND d.seq >= ${after.seq} AND (d.seq, d.id) > (${after.seq}, ${after.id})` : sql``;
     return this.toReplay(deadLettersOf(this.database.dialect, filter, scope, afterCursor), sql`d.seq, d.id`);
   }
 
-  /** The same for deliveries that wait for their order, ordered by consumer. */
+  /** Returns at most {@link READ_AT_ONCE}, ordered by consumer. */
   orderlessToReplay(filter: DeadLetterFilter, scope: ShopScope, after?: DeliveryToReplay): Promise<DeliveryToReplay[]> {
     const afterCursor = after
       ? sql`AND d.consumer >= ${after.consumer} AND (d.consumer, d.seq) > (${after.consumer}, ${after.seq})`
@@ -199,15 +190,16 @@ export class OperatorStore {
   }
 
   /**
-   * Makes those of the deliveries due now, with a full set of attempts, that still are dead letters or wait for an order;
-   * returns how many. Dead letters are marked `behind` until `DeliveryStore.free` clears the heads of their queues.
+   * Makes the given deliveries due now, with a full set of attempts, if they still are dead letters or wait for an
+   * order; returns how many. Dead letters are marked `behind` until `DeliveryStore.free` clears the heads of their
+   * queues.
    */
   async replay(tx: OwnTransaction, ids: readonly string[]): Promise<number> {
     const { dialect } = this.database;
     const isDead = sql`d.state = 'DEAD'`;
-    // A subquery, because the planner may believe that few deliveries wait or are dead, and would then search all of them.
-    // A delivery whose attempt is running is left alone: the attempt finds the order, or is retried automatically. MariaDB
-    // sets one column after the other, so the state, which other columns depend on, comes last.
+    // A subquery, because the planner may believe that few deliveries wait or are dead, and would then search all of
+    // them. A delivery whose attempt is running is left alone: the attempt finds the order, or is retried
+    // automatically. MariaDB sets one column after the other, so the state, which other columns depend on, comes last.
     return tx.change`
       UPDATE payment_acceptance.delivery d ${dialect.byPrimaryKey} SET attempts = 0, due_at = ${dialect.now(0)},
         replays = replays + CASE WHEN ${isDead} THEN 1 ELSE 0 END, behind = (behind OR ${isDead}), ended_at = NULL,

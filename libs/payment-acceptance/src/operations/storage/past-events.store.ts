@@ -10,24 +10,21 @@ import { REPORT_STATEMENT_TIMEOUT_MS } from '../../database/statement-timeout.js
 import { join, sql, type Statement } from '../../database/statement.js';
 import type { OwnTransaction } from '../../database/own-transaction.js';
 
-/** An event that a consumer takes but has no delivery of, and the queue that it would join. */
+/** An event without a delivery to a consumer that takes it, and the queue that the delivery would join. */
 export interface PastEvent extends DeliveryQueue {
   readonly seq: string;
 }
 
-/** Events that a consumer takes but has no delivery of. */
 @Injectable()
 export class PastEventsStore {
   constructor(private readonly database: Database) {}
 
-  /** Whether any instance has ever hosted the consumer. */
   async isRegistered(consumer: string): Promise<boolean> {
     const [row] = await this.database.rows<{ known: boolean }>({ known: flag })`
       SELECT EXISTS (SELECT 1 FROM payment_acceptance.consumer WHERE name = ${databaseText(consumer)}) AS known`;
     return row?.known === true;
   }
 
-  /** How many deliveries are missing now. */
   async count(filter: PastEventFilter, scope: ShopScope): Promise<number> {
     const [counted] = await this.database
       .withTimeout(REPORT_STATEMENT_TIMEOUT_MS)
@@ -36,10 +33,11 @@ export class PastEventsStore {
     return counted?.missing ?? 0;
   }
 
-  /** The events whose deliveries are missing, oldest first; at most {@link READ_AT_ONCE}. */
+  /** Returns at most {@link READ_AT_ONCE} events, oldest first. */
   findMissing(filter: PastEventFilter, scope: ShopScope, after?: PastEvent): Promise<PastEvent[]> {
     const { dialect } = this.database;
-    // The few events of one order are found by its bills, others page by page: the first page skips those before `from`.
+    // The few events of one order are found by its bills, others page by page: the first page skips those before
+    // `from`.
     const isSelective = filter.orderId !== undefined;
     const [hint, order] = isSelective ? [sql``, sql``] : [dialect.bySeq, sql`ORDER BY e.seq ${dialect.inOrder}`];
     const later = sql`(SELECT * FROM payment_acceptance.event e ${hint} WHERE e.seq > ${after?.seq ?? '0'} ${order}) e`;
@@ -49,8 +47,8 @@ export class PastEventsStore {
   }
 
   /**
-   * Creates the deliveries of these events that are still missing. They are `behind` until `DeliveryStore.free` clears them.
-   * Returns how many were created.
+   * Creates the deliveries that are still missing; returns how many. They are `behind` until `DeliveryStore.free`
+   * clears them.
    */
   async deliver(
     tx: OwnTransaction,

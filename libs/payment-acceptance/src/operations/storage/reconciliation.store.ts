@@ -8,36 +8,29 @@ import { REPORT_STATEMENT_TIMEOUT_MS } from '../../database/statement-timeout.js
 import { rawSql, toSql, sql, type Expression, type Statement } from '../../database/statement.js';
 import type { BillId, IntentId, OrderId, PaymentId } from '../../domain/ids.js';
 
-/** A bill that may have had payments in a period. */
 export interface BillToReconcile {
   readonly intentId: IntentId;
   readonly orderId: OrderId;
-  /** The service's id. */
   readonly billId: BillId;
   readonly state: BillState;
   readonly openedAt: Date;
 }
 
-/** A payment in the ledger. */
 export interface PaymentToReconcile extends Pick<
   LedgerPayment,
   'paymentId' | 'status' | 'amount' | 'currency' | 'createdAtText'
 > {
   readonly firstSeenAt: Date;
   readonly verdict: string;
-  /** Whether it has a `payment.succeeded` event. */
   readonly succeeded: boolean;
 }
 
-/** A payment in the ledger, with its bill. */
 export interface LedgerPaymentOfBill extends PaymentToReconcile {
   readonly orderId: OrderId;
-  /** The service's id of its bill. */
   readonly billId: BillId;
   readonly billState: BillState;
 }
 
-/** A bill of ours, by the service's id. */
 export type NamedBill = Pick<BillToReconcile, 'billId' | 'orderId' | 'state'>;
 
 export interface ReconciliationSpan {
@@ -48,21 +41,21 @@ export interface ReconciliationSpan {
   /** The same day on the service's clock, as `YYYY-MM-DD`: a payment made then may have become known later. */
   readonly day: string;
   /**
-   * If set, also includes bills that ended at this time or later: they are still checked, because a payment may come late.
+   * If set, also includes bills that ended at this time or later: they are still checked, because a payment may come
+   * late.
    */
   readonly followedSince: Date | null;
 }
 
 const PAYMENT_READERS: ColumnReaders<PaymentToReconcile> = { firstSeenAt: instant, succeeded: flag };
 
-/** Reads what is compared with the service's lists. Read-only. */
 @Injectable()
 export class ReconciliationStore {
   constructor(private readonly database: Database) {}
 
   /**
-   * Bills that were open during the period, or that had a payment made, first seen or changed, or a callback received, in
-   * it; at most `limit`, in the order of their opening, after the given bill.
+   * Bills that were open during the period, or that had a payment made, first seen or changed, or a callback received,
+   * in it; in the order of their opening.
    */
   bills(span: ReconciliationSpan, after: BillToReconcile | undefined, limit: number): Promise<BillToReconcile[]> {
     const { dialect } = this.database;
@@ -87,20 +80,18 @@ export class ReconciliationStore {
       ORDER BY ${openedAt}, b.intent_id LIMIT ${limit}`;
   }
 
-  /** The ledger's payments of a bill. */
   payments(intentId: IntentId): Promise<PaymentToReconcile[]> {
     return this.database.rows<PaymentToReconcile>(PAYMENT_READERS)`
       SELECT ${this.paymentColumns()} FROM payment_acceptance.payment p WHERE p.intent_id = ${intentId}
       ORDER BY p.first_seen_at, p.payment_id`;
   }
 
-  /** The shop's payments with these ids, as far as the ledger has them. */
   paymentsNamed(shop: string, paymentIds: readonly PaymentId[]): Promise<LedgerPaymentOfBill[]> {
     const named = this.database.dialect.oneOf(paymentIds, 'text');
     return this.paymentsOfBills(sql`p.shop = ${shop} AND p.payment_id ${named}`);
   }
 
-  /** The shop's payments first seen at that time or later, ordered by id; at most `limit`, after the given one. */
+  /** Payments first seen at `from` or later, ordered by id. */
   paymentsSeen(shop: string, from: Date, after: PaymentId, limit: number): Promise<LedgerPaymentOfBill[]> {
     const since = this.database.dialect.instant(from.getTime());
     return this.paymentsOfBills(
@@ -108,7 +99,6 @@ export class ReconciliationStore {
     );
   }
 
-  /** The shop's bills with these ids, in any state, as far as the ledger has them. */
   billsNamed(shop: string, billIds: readonly BillId[]): Promise<NamedBill[]> {
     return this.database.rows<NamedBill>({})`
       SELECT b.bill_id AS "billId", b.order_id AS "orderId", b.state FROM payment_acceptance.bill b

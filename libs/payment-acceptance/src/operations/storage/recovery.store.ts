@@ -5,17 +5,15 @@ import { Database } from '../../database/database.js';
 import { instant, integer } from '../../database/reading.js';
 import { REPORT_STATEMENT_TIMEOUT_MS } from '../../database/statement-timeout.js';
 
-/** A bill to be checked again. */
 export interface BillToRecheck {
   readonly intentId: IntentId;
   readonly openedAt: Date;
 }
 
-/** A postback for a bill that is not in the ledger. */
 export interface UnknownBillPostback {
   readonly id: string;
   readonly billId: BillId;
-  /** The order that the postback names, if any. Anybody can send a postback. */
+  /** Anybody can send a postback, so it may name any order. */
   readonly orderId: OrderId | null;
   readonly status: string | null;
   readonly digest: string;
@@ -25,14 +23,13 @@ export interface UnknownBillPostback {
   readonly receivedAt: Date;
 }
 
-/** The statements that find out what the tables have lost. */
 @Injectable()
 export class RecoveryStore {
   constructor(private readonly database: Database) {}
 
   /**
-   * The shop's bills with an id at the service that are open, or that were opened, ended, or had a payment change, at
-   * `since` or later; at most `limit`, in the order of their opening, after the given bill.
+   * Bills with an id at the service that are open, or that were opened, ended, or had a payment change, at `since` or
+   * later; in the order of their opening.
    */
   billsToRecheck(shop: string, since: Date, after: BillToRecheck | undefined, limit: number): Promise<BillToRecheck[]> {
     const { dialect } = this.database;
@@ -48,17 +45,14 @@ export class RecoveryStore {
       ORDER BY ${openedAt}, b.intent_id LIMIT ${limit}`;
   }
 
-  /** Schedules checks of the bills after `inMs` milliseconds, unless they are due earlier. */
+  /** Does not postpone checks that are due earlier. */
   async recheck(intentIds: readonly IntentId[], inMs: number): Promise<void> {
     const checkAt = this.database.now(inMs);
     await this.database.change`UPDATE payment_acceptance.bill SET next_check_at = ${checkAt}
       WHERE intent_id ${this.database.dialect.oneOf(intentIds, 'uuid')} AND (next_check_at IS NULL OR next_check_at > ${checkAt})`;
   }
 
-  /**
-   * Postbacks received at that time or later that name an unknown bill of the shop, whether they still wait for it or not,
-   * except those that another integration has accepted; at most `limit`, oldest first, after the given one.
-   */
+  /** Postbacks that name an unknown bill of the shop, whether they still wait for it or not; oldest first. */
   postbacksOfUnknownBills(
     shop: string,
     since: Date,
@@ -81,7 +75,6 @@ export class RecoveryStore {
       ORDER BY ${receivedAt}, c.id LIMIT ${limit}`;
   }
 
-  /** How many creations of the shop have an unknown outcome. */
   async unknownOutcomes(shop: string): Promise<number> {
     const [row] = await this.database.rows<{ count: number }>({ count: integer })`
       SELECT count(*) AS count FROM payment_acceptance.bill WHERE shop = ${shop} AND state = 'UNKNOWN'`;

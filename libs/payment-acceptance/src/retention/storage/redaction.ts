@@ -12,10 +12,7 @@ import type { OwnTransaction } from '../../database/own-transaction.js';
  */
 export type RedactedPart = 'bills' | 'payments' | 'events' | 'callbacks' | 'deliveries';
 
-/**
- * All personal data recorded about these bills, table by table. What identifies a payment and what bookkeeping needs
- * stays: ids, amounts, states, times. docs/privacy.md lists both.
- */
+/** Keeps what identifies a payment and what bookkeeping needs; docs/privacy.md lists what is kept and removed. */
 export function redactableParts(dialect: Dialect, intentIds: readonly IntentId[]): Record<RedactedPart, Redactable> {
   const ofBill = sql`intent_id ${dialect.oneOf(intentIds, 'uuid')}`;
   const { jsonText, jsonWith } = dialect;
@@ -48,7 +45,7 @@ export function redactableParts(dialect: Dialect, intentIds: readonly IntentId[]
   };
 }
 
-/** The notes of operators' actions. @param which selects the actions */
+/** @param which selects the actions */
 export function redactableNotes({ jsonText, jsonWith }: Dialect, which: Statement): Redactable {
   return {
     table: sql`payment_acceptance.operator_action`,
@@ -58,10 +55,10 @@ export function redactableNotes({ jsonText, jsonWith }: Dialect, which: Statemen
 }
 
 /**
- * Whether nothing that is recorded about a bill is still needed: no review is open, no callback waits for a check, and every
+ * Whether nothing recorded about a bill is still needed: no review is open, no callback waits for a check, and every
  * delivery is done.
  * @param id the column with the bill's id
- * @param end end of the subqueries, for the planner
+ * @param end ends the subqueries, for the planner
  */
 export function isOver(id: Expression, end: Statement = rawSql('')): Statement {
   const ofBill = sql`o.intent_id = ${toSql(id)}`;
@@ -70,17 +67,14 @@ export function isOver(id: Expression, end: Statement = rawSql('')): Statement {
     AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery o WHERE ${ofBill} AND o.state <> 'DONE' ${end})`;
 }
 
-/**
- * Marks bills, so that what is learned of them later is stored without personal data. Returns how many were not marked
- * before.
- */
+/** Marked bills get no personal data later. Returns how many were not marked before. */
 export function markRedacted(database: Database, intentIds: readonly IntentId[], tx: OwnTransaction): Promise<number> {
   const { dialect } = database;
   return tx.change`UPDATE payment_acceptance.bill SET redacted_at = ${database.now()}
     WHERE intent_id ${dialect.oneOf(intentIds, 'uuid')} AND redacted_at IS NULL`;
 }
 
-/** Removes the personal data of bills, which must be locked, and marks them. */
+/** The bills must be locked. */
 export async function redactBills(
   database: Database,
   intentIds: readonly IntentId[],

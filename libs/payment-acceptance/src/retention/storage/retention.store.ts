@@ -8,33 +8,31 @@ import { IS_LOST } from '../../settlement/storage/lost-bills.js';
 import { redactBills, redactableNotes, isOver } from './redaction.js';
 import { ROW_BY_ROW } from '../../database/postgres/planner.js';
 
-/** The rows of a batch. */
 export interface OldRows {
   readonly table: KeyedTable;
   /** Selects the rows `t` that are old enough. */
   readonly condition: Statement;
-  /** Sort order. */
   readonly order: Statement;
 }
 
-/** Whether no review of the callback's bill is open: the evidence for a review must stay. */
+/** The evidence for an open review must stay. */
 const HAS_NO_OPEN_REVIEW = sql`NOT EXISTS (
   SELECT 1 FROM payment_acceptance.review r WHERE r.intent_id = t.intent_id AND r.state = 'OPEN')`;
 
 /**
- * Removes what is no longer needed, in batches, in one instance at a time. Touches only what has ended: pending
- * callbacks, bills, payments, events, reviews, dead letters and orders stay, whatever their age, though possibly without
- * personal data. Each method returns the number of rows; if that is `limit`, there may be more.
+ * Removes what is no longer needed, in batches. Touches only what has ended: pending callbacks, bills, payments,
+ * events, reviews, dead letters and orders stay, whatever their age, though possibly without personal data. Each method
+ * returns the number of rows; if that is `limit`, there may be more.
  */
 export abstract class RetentionStore {
   constructor(protected readonly database: Database) {}
 
-  /** Consumed callbacks that still have their raw fields. Each database finds them by an index of its own. */
+  /** Each database finds consumed callbacks with raw fields by an index of its own. */
   protected abstract unredactedCallbacks(before: Statement): OldRows;
   protected abstract unredactedBills(before: Statement): OldRows;
   protected abstract actionsWithNotes(before: Statement): OldRows;
 
-  /** Empties the raw fields of consumed callbacks; their outcome stays. */
+  /** Keeps the outcome of the callbacks. */
   redactCallbacks(afterMs: number, limit: number): Promise<number> {
     const { table, condition, order } = this.unredactedCallbacks(this.database.now(-afterMs));
     return this.batch(
@@ -54,8 +52,8 @@ export abstract class RetentionStore {
   }
 
   /**
-   * Removes the personal data of bills that are over and were created that long ago, and marks them, so that what is learned
-   * of them later is stored without any.
+   * Removes the personal data of bills that are over and old enough, and marks them, so that what is learned of them
+   * later is stored without any.
    * @param limit in bills
    */
   redactBills(afterMs: number, limit: number): Promise<number> {
@@ -64,7 +62,7 @@ export abstract class RetentionStore {
     );
   }
 
-  /** Removes the notes of operators' actions; the actions stay. */
+  /** Removes the notes; the actions stay. */
   redactNotes(afterMs: number, limit: number): Promise<number> {
     const { dialect } = this.database;
     return this.batch(this.actionsWithNotes(this.database.now(-afterMs)), limit, (ids, tx) =>
@@ -72,7 +70,7 @@ export abstract class RetentionStore {
     );
   }
 
-  /** Finds rows first and locks them by key, so that no others are locked on the way. */
+  /** Runs in one instance at a time. Finds rows first and locks them by key, so that it locks no others. */
   private batch(
     { table, condition, order }: OldRows,
     limit: number,
@@ -95,7 +93,7 @@ export abstract class RetentionStore {
     });
   }
 
-  /** Removes the listed payments of lost bills that somebody has dealt with: the ledger has them, or they are not ours. */
+  /** Affects only lost bills that somebody has dealt with: the ledger has them, or they are not ours. */
   async redactLostBills(afterMs: number, limit: number): Promise<number> {
     const { dialect } = this.database;
     const old = await this.database.rows<{ id: string }>({})`

@@ -10,7 +10,6 @@ import type { OwnTransaction } from '../../database/own-transaction.js';
 
 /** Limits of the checks of one shop, over all instances. */
 export interface ClaimLimits {
-  /** Maximum bills to claim. */
   readonly limit: number;
   readonly leaseMs: number;
   readonly requestsPerSecond: number;
@@ -24,7 +23,6 @@ export interface ClaimedBills {
   readonly isSpent: boolean;
 }
 
-/** A claimed bill as a statement returns it. */
 export type ClaimedBillRow = Omit<ClaimedBill, 'hints'>;
 
 export const CLAIMED_BILL_READERS: ColumnReaders<ClaimedBillRow> = {
@@ -37,10 +35,9 @@ export const CLAIMED_BILL_READERS: ColumnReaders<ClaimedBillRow> = {
   shopRefused: flag,
 };
 
-/** How many hints a check answers at most. */
 export const MAX_HINTS_PER_CHECK = 5_000;
 
-/** How many hints a claim reads per bill: a payment usually has a postback and a redirect. */
+/** A payment usually has a postback and a redirect. */
 export const HINTS_PER_CLAIMED_BILL = 4;
 
 /** The columns of a claimed bill `b`, except `scheduled` and `shopRefused`. */
@@ -50,20 +47,19 @@ export function claimedColumns({ epochMs }: Dialect, now: Statement): Statement 
     ${epochMs('b.paid_at')} AS "paidAt", ${epochMs('b.ended_at')} AS "endedAt", ${epochMs(now)} AS now, b.traceparent`;
 }
 
-/** Condition for a bill that can be claimed: it has an id at the service, no lease, and no recent check. */
+/** Whether a bill has an id at the service, no lease, and no recent check. */
 export function isFreeAt(now: Statement, bill: 'b' | 't' = 'b'): Statement {
   const b = rawSql(bill);
   return sql`${b}.bill_id IS NOT NULL AND (${b}.lease_until IS NULL OR ${b}.lease_until < ${now}) AND ${b}.check_after <= ${now}`;
 }
 
-/** The statements of checks: which bills are checked, by whom, and when next. */
 export abstract class CheckStore<D extends Database = Database> {
   constructor(protected readonly database: D) {}
 
   /**
    * Leases due bills of a shop, as many as its rate allows: hinted and scheduled ones alternately (if only one fits,
-   * chance decides), so that neither kind starves the other. A fresh token makes every answer to an earlier claim stale.
-   * Claims nothing while another instance claims for the same shop. A clock that was set back restarts the rate.
+   * chance decides), so that neither kind starves the other. A fresh token makes every answer to an earlier claim
+   * stale. Claims nothing while another instance claims for the same shop. A clock that was set back restarts the rate.
    * @param named claims only these bills, without a search: callbacks that name them have just been stored
    */
   abstract claim(
@@ -84,12 +80,13 @@ export abstract class CheckStore<D extends Database = Database> {
     leaseMs: number,
   ): Promise<ClaimedBill | 'busy' | 'unknown'>;
 
-  /** Stores the outcome of the hints. Callbacks that came later stay pending, and cause another check. */
+  /** Callbacks that came later stay pending, and cause another check. */
   abstract answerHints(answered: AnsweredHints, tx?: OwnTransaction): Promise<void>;
 
   /**
-   * Ends a check without an answer. The bill is due again after the pause, its hints still pending; `nextCheckAt` is its
-   * next scheduled check, `undefined` to keep the current one. `false` if the claim was replaced.
+   * Ends a check without an answer. The bill is due again after the pause, its hints still pending; `false` if the
+   * claim was replaced.
+   * @param nextCheckAt the next scheduled check; `undefined` keeps the current one
    */
   async fail(
     { intentId, token }: ClaimedBill,
@@ -119,7 +116,6 @@ export abstract class CheckStore<D extends Database = Database> {
       WHERE intent_id ${this.database.dialect.oneOf(intentIds, 'uuid')} AND lease_token IS NULL AND check_after > ${this.database.now()}`;
   }
 
-  /** Releases an unused claim. */
   async releaseLease(claim: Pick<ClaimedBill, 'intentId' | 'token'>): Promise<void> {
     await this.database.change`UPDATE payment_acceptance.bill SET lease_token = NULL, lease_until = NULL
       WHERE intent_id = ${claim.intentId} AND lease_token = ${claim.token}`;

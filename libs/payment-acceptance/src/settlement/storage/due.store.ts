@@ -2,11 +2,9 @@ import type { Database } from '../../database/database.js';
 import { instant, integer, type ColumnReaders } from '../../database/reading.js';
 import { toSql, sql, type Expression, type Statement } from '../../database/statement.js';
 
-/** What is due to be checked. */
 export interface DueShops {
-  /** Shops with a bill that can be claimed now. */
   readonly shops: readonly string[];
-  /** In how many milliseconds the next bill may be due; `null` if none is in sight. */
+  /** Time until the next bill may be due; `null` if none is in sight. */
   readonly nextMs: number | null;
 }
 
@@ -41,13 +39,13 @@ export function claimableAt(dueAt: Expression): Statement {
   return sql`greatest(${toSql(dueAt)}, b.check_after, coalesce(b.lease_until, b.check_after))`;
 }
 
-/** Which shops have due bills: queried before each claim, and the only query of an idle instance. */
+/** This store is queried before each claim; an idle instance makes no other query. */
 export abstract class DueStore<D extends Database = Database> {
   constructor(protected readonly database: D) {}
 
   /**
-   * Which of the shops are due. A refused shop is due only when its probe is. The cost grows with the number of due bills,
-   * not with the number of shops, as long as no more than {@link MAX_DUE_BILLS} bills are due.
+   * A refused shop is due only when its probe is. The cost grows with the number of due bills, not with the number of
+   * shops, as long as no more than {@link MAX_DUE_BILLS} bills are due.
    */
   async findDue(shops: readonly string[], probeMs: number): Promise<DueShops> {
     const dueSoon = await this.shopsDueSoon(probeMs);
@@ -68,13 +66,13 @@ export abstract class DueStore<D extends Database = Database> {
     return { shops: [...due].sort(), nextMs: next === Infinity ? null : Math.max(0, next - now) };
   }
 
-  /** Shops with bills that are due now or soon, whichever instances follow them. Read from the indexes only. */
+  /** Finds the shops whichever instances follow them. Reads only indexes. */
   protected abstract shopsDueSoon(probeMs: number): Promise<readonly ShopDueSoon[]>;
 
-  /** The shops among these that are due, each queried on its own. */
+  /** Queries each shop on its own. */
   protected abstract filterDue(shops: readonly string[], probeMs: number): Promise<readonly string[]>;
 
-  /** Shops other than these that have bills with a scheduled check, and the number of those bills. */
+  /** Shops other than these with scheduled checks, and the number of their bills. */
   findUnfollowed(shops: readonly string[]): Promise<{ shop: string; bills: number }[]> {
     return this.database.rows<{ shop: string; bills: number }>({ bills: integer })`
       SELECT b.shop, count(*) AS bills FROM payment_acceptance.shop_state s

@@ -6,10 +6,8 @@ import { IS_LOST, NOT_IN_LEDGER, IS_WAITING } from './lost-bills.js';
 import { integer } from '../../database/reading.js';
 import { join, rawSql, sql, type Statement } from '../../database/statement.js';
 
-/** A bill named by a postback, about which the service is to be asked. */
 export interface BillToAsk {
   readonly billId: BillId;
-  /** How often the service has already been asked about it. */
   readonly asks: number;
 }
 
@@ -22,7 +20,6 @@ export type LostBillPayment = Pick<
   readonly createdAt: string | null;
 };
 
-/** A shop whose next inquiry is due. */
 export interface ShopToAsk {
   readonly shop: string;
   /** Unused part of its rate limit, as milliseconds up to one second; negative if it is used up. */
@@ -32,13 +29,10 @@ export interface ShopToAsk {
 /** The longest pause between two inquiries: a later date comes from a clock that was set back since. */
 const MAX_PAUSE_MS = 3_600_000;
 
-/** Maximum payments stored per lost bill. */
 const MAX_PAYMENTS = 20;
 
-/** Maximum rows deleted at once. */
 const BATCH = 1_000;
 
-/** The statements of inquiries: asking the service about bills that postbacks name but the ledger lacks. */
 @Injectable()
 export class InquiryStore {
   constructor(private readonly database: Database) {}
@@ -60,8 +54,8 @@ export class InquiryStore {
   }
 
   /**
-   * Bills that were never asked about, or that have used up their requests and were named again since. Each counts once,
-   * however many postbacks name it.
+   * Bills that were never asked about, or that have used up their requests and were named again since. Each counts
+   * once, however many postbacks name it.
    * @param creationMs how long a creation may still be in flight after its postback has come
    */
   findNew(shop: string, which: 'newest' | 'oldest', creationMs: number, limit: number): Promise<BillToAsk[]> {
@@ -74,14 +68,12 @@ export class InquiryStore {
       ORDER BY ${rawSql(which === 'newest' ? 'last_at DESC' : 'first_at')} LIMIT ${limit}`;
   }
 
-  /** Bills that are due to be asked about again. */
   findDueAgain(shop: string, limit: number): Promise<BillToAsk[]> {
     return this.database.rows<BillToAsk>({ asks: integer })`
       SELECT l.bill_id AS "billId", l.asks FROM payment_acceptance.lost_bill l
       WHERE l.shop = ${shop} AND l.ask_after <= ${this.database.now()} AND ${NOT_IN_LEDGER} ORDER BY l.ask_after LIMIT ${limit}`;
   }
 
-  /** Whether more than `maxWaiting` callbacks of the shop wait for unknown bills. */
   async hasMoreWaiting(maxWaiting: number, shop: string): Promise<boolean> {
     const [row] = await this.database.rows<{ waiting: number }>({ waiting: integer })`
       SELECT count(*) AS waiting FROM (SELECT 1 FROM payment_acceptance.callback c WHERE c.shop = ${shop} AND ${IS_WAITING}
@@ -90,8 +82,8 @@ export class InquiryStore {
   }
 
   /**
-   * Takes the shop's turn and some requests of its rate; `false` if another instance was faster, or the rate is used up. A
-   * single statement, so that the shop's row is locked only briefly.
+   * Takes the shop's turn and some requests of its rate; `false` if another instance was faster, or the rate is used
+   * up. A single statement, so that the shop's row is locked only briefly.
    * @param gapMs pause until the next turn of any instance
    */
   async reserveRequests(
@@ -107,7 +99,6 @@ export class InquiryStore {
     return changedRows === 1;
   }
 
-  /** Postpones the shop's next inquiry. */
   async postpone(shop: string, pauseMs: number): Promise<void> {
     await this.database.change`
       UPDATE payment_acceptance.shop_state SET next_inquiry_at = ${this.database.now(Math.min(pauseMs, MAX_PAUSE_MS))}
@@ -115,7 +106,8 @@ export class InquiryStore {
   }
 
   /**
-   * Leases bills to one instance: until the lease ends, no other asks about them. @param newId makes ids of new records
+   * Until the lease ends, no other instance asks about the bills.
+   * @param newId makes ids of new records
    */
   async lease(shop: string, bills: readonly BillToAsk[], leaseMs: number, newId: () => string): Promise<void> {
     const leasedUntil = this.database.now(leaseMs);
@@ -130,7 +122,7 @@ export class InquiryStore {
       WHERE ${this.isOneOf(shop, bills)} AND state <> 'DISMISSED'`;
   }
 
-  /** Counts a request about each bill. @param pauseMs pause before they may be asked about again; `null` for never */
+  /** @param pauseMs pause before the bills may be asked about again; `null` for never */
   async noteAsked(shop: string, bills: readonly BillToAsk[], pauseMs: number | null): Promise<void> {
     const askAfter = pauseMs === null ? null : this.database.now(pauseMs);
     await this.database.change`
@@ -138,7 +130,7 @@ export class InquiryStore {
       WHERE ${this.isOneOf(shop, bills)} AND state <> 'DISMISSED'`;
   }
 
-  /** Forgets bills that the service does not know, with the postbacks that named them at least `beforeMs` ago. */
+  /** Also deletes the postbacks that named the bills at least `beforeMs` ago. */
   async forgetBills(shop: string, unknown: readonly BillToAsk[], beforeMs: number): Promise<void> {
     const condition = this.isOneOf(shop, unknown);
     await this.database.change`
@@ -147,9 +139,7 @@ export class InquiryStore {
     await this.database.change`DELETE FROM payment_acceptance.lost_bill WHERE ${condition} AND state = 'SOUGHT'`;
   }
 
-  /**
-   * Stores that the service has confirmed the bill. Returns whether it is newly confirmed and still missing from the ledger.
-   */
+  /** Returns whether the bill is newly confirmed and still missing from the ledger. */
   async storeConfirmed(shop: string, billId: BillId, payments: readonly ReportedPayment[]): Promise<boolean> {
     const succeededFirst = [...payments].sort(
       (a, b) => Number(b.status === 'SUCCESS') - Number(a.status === 'SUCCESS'),
@@ -187,7 +177,6 @@ export class InquiryStore {
     return sql`shop = ${shop} AND bill_id ${this.database.dialect.oneOf(ids, 'text')}`;
   }
 
-  /** Whether the next inquiry for a shop of `shop_state` is due. */
   private isInquiryDue(): Statement {
     return sql`refused_since IS NULL
       AND (next_inquiry_at IS NULL OR NOT next_inquiry_at BETWEEN ${this.database.now()} AND ${this.database.now(MAX_PAUSE_MS)})`;
@@ -214,7 +203,10 @@ function toLostBillPayment(payment: ReportedPayment): LostBillPayment {
 /** Whether the row `known` of an unconfirmed bill has used up its requests. */
 const IS_USED_UP = sql`known.state = 'SOUGHT' AND known.ask_after IS NULL`;
 
-/** Whether a table has no row for the bill `named`. A lookup by key, not a join: the planner cannot know how few there are. */
+/**
+ * Whether a table has no row for the bill `named`. A lookup by key, not a join: the planner cannot know how few there
+ * are.
+ */
 function hasNone(table: Statement, condition = sql``): Statement {
   return sql`(SELECT count(*) FROM payment_acceptance.${table} known
     WHERE known.shop = named.shop AND known.bill_id = named.bill_id ${condition}) = 0`;

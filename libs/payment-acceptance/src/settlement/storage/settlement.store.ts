@@ -13,19 +13,15 @@ import { redactableCallbacks } from '../../callbacks/storage/callback.store.js';
 import { rawSql, countWhere, sql, type Statement } from '../../database/statement.js';
 import type { OwnTransaction } from '../../database/own-transaction.js';
 
-/** A claimed bill and the claim's token. */
 export type ClaimKey = Pick<LockedBill, 'intentId' | 'shop' | 'orderId'> & { readonly token: string };
 
-/** The key of a payment. */
 export interface PaymentKey {
   readonly shop: string;
   readonly paymentId: PaymentId;
 }
 
-/** A newly stored event. */
 export interface AddedEvent {
   readonly id: string;
-  /** How many consumers get it. */
   readonly deliveries: number;
   /** The consumers for which it waits behind an earlier event of the bill. */
   readonly behind: readonly string[];
@@ -33,17 +29,17 @@ export interface AddedEvent {
   readonly claimed: readonly { readonly id: string; readonly consumer: string }[];
 }
 
-/** The statements that lock, read and write for a settlement. Nothing else writes payments, events or reviews. */
+/** Nothing else writes payments, events or reviews. */
 export abstract class SettlementStore<D extends Database = Database> {
   constructor(protected readonly database: D) {}
 
   /**
-   * Locks the bills whose claims are still current, with their orders: orders first, each in key order, as every instance
-   * does, so that no deadlocks occur. Without `wait`, it skips rows that others have locked.
+   * Locks the bills whose claims are still current, with their orders: orders first, each in key order, as every
+   * instance does, so that no deadlocks occur. Without `wait`, skips rows that others have locked.
    */
   abstract lockClaimed(tx: OwnTransaction, claims: readonly ClaimKey[], wait: boolean): Promise<LockedClaim[]>;
 
-  /** The ledger's payments of these bills, and the listed ones, whichever bill they belong to. The bills must be locked. */
+  /** The ledger's payments of these bills, and the listed ones of any bill. The bills must be locked. */
   abstract payments(
     tx: OwnTransaction,
     intentIds: readonly IntentId[],
@@ -51,7 +47,8 @@ export abstract class SettlementStore<D extends Database = Database> {
   ): Promise<KnownPayment[]>;
 
   /**
-   * Locks and reads, in one round trip where the driver can. Payments of bills that are not locked may be among those read.
+   * Locks and reads, in one round trip where the driver can. Payments of bills that are not locked may be among those
+   * read.
    */
   async lockAndRead(
     tx: OwnTransaction,
@@ -69,8 +66,8 @@ export abstract class SettlementStore<D extends Database = Database> {
   }
 
   /**
-   * Writes the settlements of any number of bills, which must be locked with their orders; returns the new events. Opens
-   * each review once: a closed one stays closed.
+   * The bills and their orders must be locked. Returns the new events. Opens each review once: a closed one stays
+   * closed.
    * @param reservation the deliveries to claim as they are created, unless the consumer has an earlier one of the bill
    * @throws ConcurrentChangeError if a payment was assigned to another bill after these bills were locked
    */
@@ -100,8 +97,8 @@ export abstract class SettlementStore<D extends Database = Database> {
   }
 
   /**
-   * Empties the raw fields of callbacks of redacted bills. A callback that was being recorded while its bill was redacted
-   * has kept them; it is pending, so a settlement of the bill follows.
+   * A callback that was being recorded while its bill was redacted has kept its raw fields. It is pending, so a
+   * settlement of the bill follows.
    */
   async redactCallbacks(tx: OwnTransaction, intentIds: readonly IntentId[]): Promise<void> {
     const ofBills = sql`intent_id ${this.database.dialect.oneOf(intentIds, 'uuid')}`;
@@ -117,7 +114,6 @@ export abstract class SettlementStore<D extends Database = Database> {
   }
 }
 
-/** The columns of a {@link LockedBill} `b`. */
 export function lockedBill({ text, epochMs }: Dialect, now: Statement): Statement {
   return sql`b.intent_id AS "intentId", b.shop, b.shop_id AS "shopId", b.order_id AS "orderId", b.attempt, b.bill_id AS "billId",
     b.state, ${text('b.amount')} AS amount, b.currency, b.payer_pays_commission AS "payerPaysCommission", b.custom,
@@ -138,7 +134,6 @@ export const LOCKED_BILL_READERS: ColumnReaders<LockedBill> = {
   now: instant,
 };
 
-/** A known payment as a statement returns it. */
 export type PaymentRow = Omit<KnownPayment, 'confirmedSince'> & Record<Assertion, number>;
 
 /** The columns of a {@link PaymentRow} `p`, except the counts of assertions. */
@@ -153,7 +148,7 @@ export function knownPayment({ text, epochMs }: Dialect): Statement {
       AND r.payment_id = p.payment_id AND r.state = 'OPEN') AS "isUnderReview"`;
 }
 
-/** The number of assertions of a status confirmed since a payment `p` reached its own status. */
+/** How many assertions of a status were confirmed since a payment `p` reached its own status. */
 export function confirmedCount(status: Assertion): Statement {
   const name = rawSql(status);
   return sql`(SELECT count(*) FROM payment_acceptance.callback c WHERE c.intent_id = p.intent_id AND c.outcome = 'confirmed'

@@ -11,14 +11,14 @@ export interface ShopIdentity {
 }
 
 /**
- * One row per shop: whether the service refuses it, and which shop of the service its name stands for. Claims of bills and
- * inquiries write the rows, too: each takes the shop's turn in the statement that claims.
+ * One row per shop: whether the service refuses it, and which shop of the service its name stands for. Claims of bills
+ * and inquiries also write the rows: each takes the shop's turn in the statement that claims.
  */
 @Injectable()
 export class ShopStore {
   constructor(private readonly database: Database) {}
 
-  /** Registers the shops, whose rows hold their limits. Sorted, so that instances that start together do not deadlock. */
+  /** The rows hold the shops' limits. Sorted, so that instances that start together do not deadlock. */
   async register(shops: readonly string[]): Promise<void> {
     for (const piece of inPieces([...shops].sort())) {
       const rows = piece.map((shop) => sql`(${shop}, '1970-01-01')`);
@@ -28,7 +28,7 @@ export class ShopStore {
     }
   }
 
-  /** Marks the shop as refused by the service: from now on, one probe at a time. `false` if it was already marked. */
+  /** From now on, the shop is probed with one bill at a time. Returns `false` if it was already marked. */
   async refuse(shop: string, reason: string, probeMs: number): Promise<boolean> {
     const refused = await this.database.change`UPDATE payment_acceptance.shop_state
       SET refused_since = ${this.database.now()}, refused_reason = ${reason}, probe_at = ${this.database.now(probeMs)}
@@ -36,14 +36,12 @@ export class ShopStore {
     return refused === 1;
   }
 
-  /** Marks the shop as accepted again. */
   async accept(shop: string): Promise<void> {
     await this.database.change`
       UPDATE payment_acceptance.shop_state SET refused_since = NULL, refused_reason = NULL, probe_at = NULL
       WHERE shop = ${shop}`;
   }
 
-  /** The stored identities of these shops. */
   identitiesOf(shops: readonly { readonly name: string }[]): Promise<ShopIdentity[]> {
     const names = shops.map(({ name }) => name);
     return this.database.rows<ShopIdentity>({})`
@@ -51,7 +49,7 @@ export class ShopStore {
       WHERE shop ${this.database.dialect.oneOf(names, 'text')}`;
   }
 
-  /** Stores which shop a registered name stands for; `false` if it stands for another one. */
+  /** Returns `false` if the name stands for another shop. */
   async bindIdentity({ name, shopId, apiBaseUrl }: ShopIdentity): Promise<boolean> {
     const changedRows = await this.database.change`
       UPDATE payment_acceptance.shop_state SET shop_id = ${shopId}, api_base_url = ${apiBaseUrl}
@@ -65,7 +63,7 @@ export class ShopStore {
     return rows.length > 0;
   }
 
-  /** Forgets which shop the name stands for, unless it has bills; `false` if it has. */
+  /** Forgets which shop the name stands for; returns `false` if the name has bills. */
   async forget(shop: string): Promise<boolean> {
     const forgotten = await this.database.change`
       UPDATE payment_acceptance.shop_state SET shop_id = NULL, api_base_url = NULL

@@ -4,7 +4,6 @@ import { groupDigits } from '../../common/money.js';
 import type { Bill, Callback, Payment } from '../../model/entities.js';
 import { count, tag, type Tone } from './layout.js';
 
-/** The state of a bill in a word or two. */
 export function billState(bill: Bill, payments: readonly Payment[]): [text: string, tone: Tone] {
   const [paid, ...extraPayments] = payments.filter(({ status }) => status === 'SUCCESS');
   if (extraPayments.length > 0) return [`paid ${extraPayments.length + 1} times`, 'warn'];
@@ -13,7 +12,7 @@ export function billState(bill: Bill, payments: readonly Payment[]): [text: stri
   return payments.length > 0 ? ['failed', 'bad'] : ['not paid yet', ''];
 }
 
-/** Compares a bill's only successful payment with what was billed; the payer's commission does not count as paid. */
+/** The payer's commission does not count as paid. */
 function paidState(bill: Bill, payment: Payment): [text: string, tone: Tone] {
   if (payment.currency !== bill.currency) return [`paid in ${payment.currency}`, 'warn'];
   const paid = bill.payerPaysCommission ? payment.amountReceived : payment.amount;
@@ -21,7 +20,6 @@ function paidState(bill: Bill, payment: Payment): [text: string, tone: Tone] {
   return minorOf(paid) > minorOf(bill.amount) ? [`overpaid: ${groupDigits(paid)}`, 'warn'] : ['paid', 'good'];
 }
 
-/** The state of a postback. */
 export function callbackState({ state, tries }: Callback): [text: string, tone: Tone] {
   switch (state) {
     case 'delivered':
@@ -35,7 +33,6 @@ export function callbackState({ state, tries }: Callback): [text: string, tone: 
   }
 }
 
-/** The postbacks of a bill, summed up. */
 export function callbacksTag(callbacks: readonly Callback[]): Html {
   if (callbacks.length === 0) return tag('none');
   const stuck = callbacks.map(callbackState).filter(([, tone]) => tone === 'bad' || tone === 'warn');

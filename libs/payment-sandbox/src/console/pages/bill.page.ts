@@ -7,7 +7,6 @@ import { billState } from './bill-state.js';
 import { button, consolePage, option, shopAddress, tag, time } from './layout.js';
 import { type History, timeline } from './timeline.js';
 
-/** One bill: its facts, its history, and its actions. */
 export function billPage(view: History): Page {
   const { bill, shop, payments } = view;
   return consolePage({

@@ -15,7 +15,7 @@ export interface BillRow {
 
 export interface BillsView {
   rows: readonly BillRow[];
-  /** The search text; empty if none. */
+  /** Empty if there is none. */
   search: string;
   /** The address of the older bills; null if there are none. */
   older: string | null;
@@ -28,7 +28,6 @@ export interface BillsView {
   refusedCreations: number;
 }
 
-/** The newest bills, and whether all is well. */
 export function billsPage(view: BillsView): Page {
   const { rows, search, older, faults, now, refusedCreations: refused } = view;
   const inForce = Object.keys({ ...faults.requests, ...faults.postbacks }).length;

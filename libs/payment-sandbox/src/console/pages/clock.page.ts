@@ -11,7 +11,6 @@ export interface Upcoming {
 
 const STEPS = ['1m', '10m', '1h', '6h', '1d', '3d'];
 
-/** The sandbox's clock, and what is due. */
 export function clockPage(now: Instant, aheadMs: number, upcoming: readonly Upcoming[], hiddenCount: number): Page {
   const row = ({ at, billId, what }: Upcoming): Html =>
     html`<tr>

@@ -5,8 +5,9 @@ const OMITTED_HEADER_PATTERN =
   /^(?:host|content-length|connection|accept-encoding|transfer-encoding|expect|authorization)$/i;
 
 /**
- * The request as a shell command; `address` is the sandbox's. The token is the variable API_TOKEN, because only its
- * first characters are kept. A multipart body is given part by part.
+ * The token is the variable API_TOKEN, because only its first characters are kept. A multipart body is given part by
+ * part.
+ * @param address of the sandbox
  */
 export function curlOf(request: ReceivedRequest, address: string): string {
   const { method, headers, body } = request;
@@ -28,7 +29,7 @@ function shellQuote(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** The fields of a multipart body that was kept whole; undefined for any other. */
+/** Undefined unless the body is multipart and was kept whole. */
 function multipartFields({ headers, body, bodyBytes }: ReceivedRequest): [string, string][] | undefined {
   const type = headers.find(({ name }) => /^content-type$/i.test(name))?.value ?? '';
   const boundary = /^multipart\/form-data;.*boundary="?([^";]+)/i.exec(type)?.[1];

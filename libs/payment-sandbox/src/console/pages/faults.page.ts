@@ -45,7 +45,6 @@ const POSTBACKS: Readonly<Record<PostbackFault, FaultText>> = {
   forge: { does: 'A SUCCESS that the service never sent goes out alongside it.', settings: ['set'] },
 };
 
-/** Every fault as a switch. */
 export function faultsPage(faults: FaultDocument): Page {
   const requests = REQUEST_FAULTS.map((fault) =>
     faultItem('requests', fault, REQUESTS[fault], faults.requests?.[fault]),
@@ -211,7 +210,7 @@ ${Object.entries(currentSettings.set ?? {})
 const NUMBER_SETTINGS = ['p', 'times', 'ms', 'copies'];
 const FLAG_SETTINGS = ['done', 'resign'];
 
-/** A fault's settings from its form, not validated yet; if the form sets none, the probability 1. */
+/** The settings are not validated yet. If the form sets nothing, the probability is 1. */
 export function faultSettings(form: URLSearchParams): Record<string, unknown> | number {
   const settings: Record<string, unknown> = {};
   for (const [name, text] of form) {

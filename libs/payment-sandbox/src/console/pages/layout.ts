@@ -16,7 +16,6 @@ const PLACES = {
 export interface ConsolePage {
   status?: number;
   title: string;
-  /** The section of the console. */
   place?: keyof typeof PLACES;
   /** The introduction under the title. */
   lead?: string | Html;
@@ -27,7 +26,10 @@ export interface ConsolePage {
   content: Html;
 }
 
-/** A table that scrolls by itself where the window is narrow. @param rows elements `tr` */
+/**
+ * Scrolls by itself where the window is narrow.
+ * @param rows elements `tr`
+ */
 export function table(label: string, heads: readonly string[], rows: readonly Html[]): Html {
   return html`<div class="scroll flows" role="region" aria-label="${label}" tabindex="0">
     <table>
@@ -79,12 +81,11 @@ export function tag(text: string, tone: Tone = ''): Html {
   return html`<span class="tag ${tone}">${text}</span>`;
 }
 
-/** The address of the page with a shop's settings. */
 export function shopAddress(shopId: string): string {
   return `/sandbox/console/shops/${encodeURIComponent(shopId)}`;
 }
 
-/** A sentence about a shop. If it names a setting, that name becomes a link to the setting. */
+/** If the sentence names a setting of the shop, that name becomes a link to the setting. */
 export function linkSetting(sentence: string, shopId: string | null): Html {
   const match = /\b(?:postback(?:Format|Signature)|roundAmounts|billAddresses)\b/.exec(sentence);
   if (!match || shopId === null) return html`${sentence}`;
@@ -94,8 +95,9 @@ export function linkSetting(sentence: string, shopId: string | null): Html {
 }
 
 /**
- * `21 Nov 2026, 12:00:00 UTC`, machine-readable too; `exact` adds milliseconds. Leaves out the day if `after`, the time
- * shown above, is on the same day.
+ * `21 Nov 2026, 12:00:00 UTC`, machine-readable too.
+ * @param exact adds milliseconds
+ * @param after the time shown above: if it is on the same day, the day is left out
  */
 export function time(instant: Instant, exact = false, after?: Instant): Html {
   const [, year, month, day, seconds, ms] = /^(\d+)-(\d+)-(\d+)T([\d:]+)(\.\d+)/.exec(instant) ?? [];
@@ -105,12 +107,11 @@ export function time(instant: Instant, exact = false, after?: Instant): Html {
   return html`<time datetime="${instant}">${Number(day)} ${name} ${year}, ${clock} UTC</time>`;
 }
 
-/** A count with its noun: `1 bill`, `2 bills`. */
+/** `1 bill`, `2 bills`. */
 export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
-/** A form that is only a button. */
 export function button(action: string, label: string, fields: Record<string, string> = {}): Html {
   const hidden = Object.entries(fields).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
@@ -118,7 +119,7 @@ export function button(action: string, label: string, fields: Record<string, str
   return html`<form method="post" action="${action}">${hidden}<button class="quiet">${label}</button></form>`;
 }
 
-/** Text with a button that copies it. `id` is that of the element that holds the text. */
+/** @param id of the element that holds the text */
 export function copyable(id: string, text: string): Html {
   return html`<pre tabindex="0" id="${id}">${text}</pre>
     <button class="quiet scripted" type="button" data-copy="${id}">Copy</button>`;

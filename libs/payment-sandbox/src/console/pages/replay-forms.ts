@@ -5,10 +5,8 @@ import { button } from './layout.js';
 /** Every field of 2.5 can be set, even one that the postback lacks. */
 const FIELDS = ['Status', 'InvId', 'OutSum', 'CurrencyIn', 'Commission', 'TrsId', 'custom', 'SignatureValue'];
 
-/** The prefix of a field's name in the form. */
 const FIELD_PREFIX = 'field.';
 
-/** Forms that send a postback again, unchanged or changed. */
 export function replayForms(callback: Callback): Html {
   const action = `/sandbox/console/callbacks/${callback.id}/replay`;
   const names = [...new Set([...FIELDS, ...Object.keys(callback.fields)])];
@@ -34,7 +32,6 @@ export function replayForms(callback: Callback): Html {
   </div>`;
 }
 
-/** The fields of a posted form that differ from those of the postback. */
 export function changedFields(form: URLSearchParams, { fields }: Callback): Record<string, string> {
   const before = new Map(Object.entries(fields));
   const set = new Map<string, string>();

@@ -7,7 +7,6 @@ import { consolePage, copyable, linkSetting, table, tag, time, type Tone } from 
 export interface RequestsView {
   /** Newest first. */
   requests: readonly ReceivedRequest[];
-  /** Whether only requests with a problem are shown. */
   problems: boolean;
   /** The address of the older requests; null if there are none. */
   older: string | null;
@@ -15,7 +14,6 @@ export interface RequestsView {
   address: string;
 }
 
-/** Requests to the API, accepted or refused, live. */
 export function requestsPage({ requests, problems, older, address }: RequestsView): Page {
   const heads = ['Request', 'Answer', 'Shop', 'What was wrong', 'Received'];
   const nothing = problems
@@ -52,7 +50,6 @@ function row(request: ReceivedRequest): Html {
   </tr> `;
 }
 
-/** One request in full. */
 export function requestPage(request: ReceivedRequest, address: string): Page {
   const { id, at, method, headers, shopId, billId, orderId, answer, durationMs, problem, remark } = request;
   const cut = (text: string, bytes: number): Html | false =>

@@ -1,8 +1,8 @@
 import { Asset } from '../../common/asset.js';
 
 /**
- * Keeps a console page up to date: polls it every second and patches only what has changed, so that opened sections,
- * typed text and focus stay.
+ * Polls a console page every second and patches only what has changed, so that opened sections, typed text and focus
+ * stay.
  */
 export const CONSOLE_SCRIPT = new Asset(
   'console.js',

@@ -41,7 +41,7 @@ function shopRow({ id, name, resultUrl, commissionPercent, banned }: Shop): Html
   </tr> `;
 }
 
-/** One shop's settings; `address` is the address of the sandbox, as the browser knows it. */
+/** @param address of the sandbox, as the browser knows it */
 export function shopPage(shop: Shop, address: string, saved: boolean, check?: ShopCheck): Page {
   const text = (name: keyof Shop, label: string, options: { type?: string; note?: string } = {}): Html =>
     html`<label id="${name}"
@@ -129,7 +129,7 @@ function checkSection(shop: Shop, check: ShopCheck | undefined): Html {
   </section>`;
 }
 
-/** The settings of a posted form, to be checked as those of the control interface are. */
+/** The settings are not validated yet: they are checked like those of the control interface. */
 export function shopSettings(form: URLSearchParams): Record<string, unknown> {
   const settings: Record<string, unknown> = {};
   for (const [name, text] of form) {

@@ -23,7 +23,7 @@ export interface History {
   payments: readonly Payment[];
   callbacks: readonly Callback[];
   visits: readonly Visit[];
-  /** The shop's API requests about the bill, as far as they are still stored. */
+  /** Contains only requests that are still stored. */
   requests: readonly ApiRequest[];
 }
 
@@ -49,7 +49,6 @@ const KINDS: Readonly<Record<Callback['kind'], string>> = {
   forged: 'Postback, forged',
 };
 
-/** Everything that happened to a bill, oldest first. */
 export function timeline(history: History): Html {
   const entries = [
     createdEntry(history.bill),
@@ -100,7 +99,7 @@ function statusEntries(payment: Payment): Entry[] {
   }));
 }
 
-/** An entry for a payer who stays on the result page because the shop has no address for the result. */
+/** Adds an entry for a payer who stays on the result page because the shop has no address for the result. */
 function missingRedirect({ bill, shop, visits }: History, payment: Payment): Entry[] {
   const end = payment.history.at(-1);
   const isFinal = end?.status === 'SUCCESS' || end?.status === 'FAIL';
@@ -149,7 +148,7 @@ function attempt(callback: Callback, callbackTry: CallbackTry): Html {
   </details>`;
 }
 
-/** What the last answer means. Advice on earlier answers is left out: it is the same, or no longer true. */
+/** Advice on earlier answers is left out: it is the same, or no longer true. */
 function adviceOn(callback: Callback, shopId: string): Html | false {
   const lastTry = callback.tries.at(-1);
   if (lastTry?.status === 200 && lastTry.advice === undefined) {
@@ -180,7 +179,7 @@ function requestText(callback: Callback, { url, format }: CallbackTry): string {
   return `POST ${url}\nContent-Type: ${type}\n\n${body}`;
 }
 
-/** A request of the shop. A creation that went well is left out, because it says nothing new. */
+/** A creation that went well is left out, because it says nothing new. */
 function requestEntries({ operation, at, status, faults }: ApiRequest, index: number): Entry[] {
   if (operation === 'create' && status === 200 && faults.length === 0) return [];
   const what = operation === 'create' ? 'The shop asked to create the bill' : 'The shop asked for the payments';

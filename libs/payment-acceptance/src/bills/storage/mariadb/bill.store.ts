@@ -5,7 +5,7 @@ import { sql, type Statement } from '../../../database/statement.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
 
 export class MariaBillStore extends BillStore<MariaDatabase> {
-  /** MariaDB needs two statements, and so the transaction of the general case. */
+  /** MariaDB would need two statements, so the general transaction is used instead. */
   override insertFirst(): Promise<boolean> {
     return Promise.resolve(false);
   }

@@ -7,7 +7,6 @@ import { addMilliseconds } from '../../../database/postgres/planner.js';
 import type { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
 import { prepare } from '../../../database/postgres/prepare.js';
 
-/** See `BillStore.insertFirst`. */
 const INSERT_FIRST = prepare(
   [
     'leaseMs',
@@ -34,7 +33,6 @@ const INSERT_FIRST = prepare(
         ${bill.traceparent}, ${now}, ${now}, ${addMilliseconds(now, leaseMs)} FROM first RETURNING intent_id`,
 );
 
-/** See `BillStore.open`. */
 const OPEN_BILL = prepare(
   ['firstCheckMs', 'intentId', 'billId', 'linkUrl', 'linkPageUrl', 'alsoState'],
   ({ firstCheckMs, intentId, billId, linkUrl, linkPageUrl, alsoState }, now) =>

@@ -13,12 +13,11 @@ import type { OwnTransaction } from '../../../database/own-transaction.js';
 import type { BillId } from '../../../domain/ids.js';
 import type { BillRecord } from '../../../domain/bill.js';
 
-/** The bill with which a callback is compared. */
 interface OwnBill extends Pick<
   BillRecord,
   'intentId' | 'shop' | 'billId' | 'orderId' | 'amount' | 'currency' | 'custom' | 'customGiven'
 > {
-  /** Whether its personal data is removed, so that none may be stored again. */
+  /** Whether its personal data has been removed, so that none may be stored again. */
   readonly redacted: boolean;
 }
 
@@ -81,7 +80,7 @@ export class MariaCallbackStore extends CallbackStore<MariaDatabase> {
     );
   }
 
-  /** Whether a pending callback requests the same check; if not, makes room if the bill has enough callbacks. */
+  /** If no pending callback requests the same check, makes room if the bill has enough callbacks. */
   private async isRepeat(
     tx: OwnTransaction,
     bill: string,
@@ -118,7 +117,10 @@ export class MariaCallbackStore extends CallbackStore<MariaDatabase> {
     return (waiting?.count ?? 0) >= maxUnmatched;
   }
 
-  /** Reads without a lock: recording never waits for a bill. @param condition selects the bills `b` */
+  /**
+   * Reads without a lock: recording never waits for a bill.
+   * @param condition selects the bills `b`
+   */
   private readOwnBills(tx: OwnTransaction, condition: Statement): Promise<OwnBill[]> {
     return tx.rows<OwnBill>({ customGiven: flag, redacted: flag })`
       SELECT b.intent_id AS "intentId", b.shop, b.bill_id AS "billId", b.order_id AS "orderId",
@@ -148,8 +150,8 @@ function key(shop: string, billId: BillId | null): string {
 }
 
 /**
- * Builds a callback's row. Compares the callback with its bill as our PostgreSQL statement does, but in this process, so
- * that only the result is sent to the database.
+ * Compares the callback with its bill as our PostgreSQL statement does, but in this process, so that only the result is
+ * sent to the database.
  */
 function callbackRow(
   callback: NewCallback,

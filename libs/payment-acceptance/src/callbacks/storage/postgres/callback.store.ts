@@ -17,15 +17,15 @@ import { maskCards } from '../../../common/redact.js';
 import { recordSet } from '../../../database/postgres/planner.js';
 
 /**
- * Compares a value of the callback with ours by its hash: TypeORM logs the parameters of statements and keeps them in its
- * errors, and the value may contain a full card number.
+ * Compares by hash: TypeORM logs the parameters of statements and keeps them in its errors, and the callback's value
+ * may contain a full card number.
  */
 function compareHashes(billValue: Expression, callbackValue: Expression): Statement {
   return sql`CASE WHEN ${toSql(callbackValue)} IS NULL THEN 'absent'
     WHEN ${toSql(callbackValue)} = sha256(convert_to(${toSql(billValue)}, 'UTF8')) THEN 'match' ELSE 'mismatch' END`;
 }
 
-/** A SHA-256 hash, in PostgreSQL's hex format for `bytea`. */
+/** Hashes in PostgreSQL's hex format for `bytea`. */
 function fingerprint(text: string | null): string | null {
   return text === null ? null : `\\x${hash('sha256', text, 'hex')}`;
 }
@@ -50,7 +50,7 @@ const RECORD_PARAMETERS = [
 
 type RecordParameters = Readonly<Record<(typeof RECORD_PARAMETERS)[number], Statement>>;
 
-/** See `CallbackStore.record`. @param billOf the condition that selects the callback's bill */
+/** @param billOf the condition that selects the callback's bill */
 const prepareRecord = (billOf: (parameters: RecordParameters) => Statement) =>
   prepare(
     RECORD_PARAMETERS,
@@ -110,14 +110,12 @@ const RECORD_RESULT_READERS: ColumnReaders<{ stored: boolean; matched: boolean; 
   repeated: flag,
 };
 
-/** See `CallbackStore.linkWaiting`. */
 const LINK_WAITING = prepare(
   ['intentId', 'shop', 'billId'],
   ({ intentId, shop, billId }) => sql`UPDATE payment_acceptance.callback SET intent_id = ${intentId}
        WHERE shop = ${shop} AND bill_id = ${billId} AND pending AND intent_id IS NULL`,
 );
 
-/** Compares a value of the callback with that of our bill. */
 function compareValues(billValue: Expression, callbackValue: Expression): Statement {
   return sql`CASE WHEN ${toSql(callbackValue)} IS NULL THEN 'absent'
     WHEN ${toSql(callbackValue)} = ${toSql(billValue)} THEN 'match' ELSE 'mismatch' END`;
@@ -131,8 +129,8 @@ const CORROBORATION = sql`CASE WHEN (t.told_order, t.amount, t.currency, t.custo
         'currency', ${compareValues('b.currency', 't.currency')}, 'custom', ${compareValues('b.custom', 't.custom')})`)} END`;
 
 /**
- * Returns the ids of the stored callbacks, or `null` if all were stored: returning each id would take longer. `LIMIT` keeps
- * the planner from scanning the whole table of bills when it believes it to be small.
+ * Returns the ids of the stored callbacks, or `null` if all were stored: returning each id would take longer. `LIMIT`
+ * keeps the planner from scanning the whole table of bills when it believes it to be small.
  */
 const prepareInsert = (bill: Statement) =>
   prepare(['rows', 'maxPerBill', 'count'], ({ rows, maxPerBill, count }, now) => {
@@ -201,7 +199,10 @@ export class PostgresCallbackStore extends CallbackStore<PostgresDatabase> {
   }
 }
 
-/** `nr` is the order of arrival, `place` the position within the bill. Sorted, so that all instances write in the same order. */
+/**
+ * `nr` is the order of arrival, `place` the position within the bill. Sorted, so that all instances write in the same
+ * order.
+ */
 function rowsOf(callbacks: readonly NewCallback[]) {
   const places = new Map<string, number>();
   const rows = callbacks.filter(isCommon).map((callback, nr) => {
@@ -234,7 +235,8 @@ function rowOf(callback: NewCallback, nr: number, place: number) {
 }
 
 /**
- * Whether the callback's texts may become parameters of a statement: TypeORM logs parameters and keeps them in its errors.
+ * Whether the callback's texts may become parameters of a statement: TypeORM logs parameters and keeps them in its
+ * errors.
  */
 function isCommon({ orderId, maskedOrderId: keptOrderId, currency, custom }: NewCallback): boolean {
   return orderId === keptOrderId && isHarmless(currency) && isHarmless(custom);

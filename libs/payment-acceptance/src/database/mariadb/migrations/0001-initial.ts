@@ -1,6 +1,6 @@
 import type { Migration } from '../../migration.js';
 
-/** Compares bytes, including trailing blanks, as PostgreSQL does. The same collation everywhere, so that joins use indexes. */
+/** Compares bytes, including trailing blanks, as PostgreSQL does. One collation for all, so that joins use indexes. */
 const TABLE_OPTIONS = 'ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin';
 const INSTANT_TYPE = 'DATETIME(6)';
 const MONEY_TYPE = 'DECIMAL(10,2)';
@@ -12,11 +12,11 @@ function table(name: string, ...parts: string[]): string {
 }
 
 /**
- * The same tables as on PostgreSQL. MariaDB commits each statement on its own: each is atomic and may be repeated, so that an
- * interrupted migration can be run again from the start.
+ * The same tables as on PostgreSQL. MariaDB commits each statement on its own, so each can be repeated: an interrupted
+ * migration is run again from the start.
  *
- * MariaDB has no partial indexes. An index of pending rows begins with the column that marks them, or covers a generated
- * column that is NULL in all other rows: ended rows form a separate range, which no worker reads.
+ * MariaDB has no partial indexes. An index of pending rows begins with the column that marks them, or covers a
+ * generated column that is NULL in all other rows: ended rows form a separate range, which no worker reads.
  */
 export const initial: Migration = {
   version: 1,

@@ -1,10 +1,10 @@
 import type { Migration } from '../../migration.js';
 
 /**
- * Times are on the database's clock. `intent_id` is our id of a bill, `bill_id` the service's. Indexes that workers use cover
- * only the rows that wait, so that they do not grow with history, and no index covers a column that a claim writes: a claim
- * is then a HOT update, for which pages of `bill` and `delivery` have room. A callback refers to its bill without a foreign
- * key: verifying one locks the bill, and recording a callback must never wait for a bill.
+ * Times are on the database's clock. `intent_id` is our id of a bill, `bill_id` the service's. Indexes of workers cover
+ * only the rows that wait, so that they do not grow with history, and none covers a column that a claim writes: a claim
+ * is then a HOT update, for which pages of `bill` and `delivery` have room. A callback refers to its bill without a
+ * foreign key: verifying one locks the bill, and recording a callback must never wait for a bill.
  */
 export const initial: Migration = {
   version: 1,
@@ -190,8 +190,7 @@ export const initial: Migration = {
     ) WITH (fillfactor = 80)`,
     `COMMENT ON COLUMN payment_acceptance.delivery.behind IS
       'An earlier delivery of the bill to the consumer is pending, so that claims read the heads of queues only.'`,
-    // Their conditions on the state are phrased differently, so that a claim never uses the index of all waiting
-    // deliveries.
+    // Conditions on the state are phrased differently, so that a claim never uses the index of all waiting deliveries.
     `CREATE INDEX delivery_next ON payment_acceptance.delivery (consumer, event_name, due_at, seq)
       WHERE state NOT IN ('DONE', 'DEAD') AND NOT behind`,
     `CREATE INDEX delivery_behind ON payment_acceptance.delivery (intent_id, consumer, seq) WHERE behind`,

@@ -30,7 +30,6 @@ import type { OwnTransaction } from '../../../database/own-transaction.js';
 const IS_LATE = sql`EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.intent_id = d.intent_id
   AND later.consumer = d.consumer AND later.seq > d.seq AND later.state = 'DONE') AS late`;
 
-/** Whether the shop of a delivery is one of these. */
 function isOfShops(shops: readonly string[], delivery: Expression): Statement {
   return sql`JSON_CONTAINS(${JSON.stringify(shops)},
     JSON_QUOTE((SELECT e.shop FROM payment_acceptance.event e WHERE e.id = ${toSql(delivery)}.event_id)))`;
@@ -76,7 +75,6 @@ const CANDIDATES = 3;
  */
 const COMPLETED_ASSUMED_FOLLOWED: CompletedDelivery = { isFollowed: true };
 
-/** A savepoint in the transaction of a handler. */
 const HANDLER = rawSql('payment_acceptance_handler');
 
 export class MariaDeliveryStore extends DeliveryStore<MariaDatabase> {
@@ -251,7 +249,7 @@ export class MariaDeliveryStore extends DeliveryStore<MariaDatabase> {
     try {
       await within.change`RELEASE SAVEPOINT ${HANDLER}`;
     } catch (error) {
-      // Other layers wrap the driver's error in one of their own. What a handler has persisted may also fail only now.
+      // Other layers wrap the driver's error in their own. Writes that the handler has queued may also fail only now.
       const isMissing = isMissingSavepoint(error) || /SAVEPOINT \S+ does not exist/.test(describeError(error));
       throw isMissing ? new HandlerTransactionEndedError() : error;
     }

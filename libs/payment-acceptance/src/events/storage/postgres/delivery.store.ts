@@ -31,7 +31,6 @@ import type { OwnTransaction } from '../../../database/own-transaction.js';
 /** How many of a consumer's next deliveries are read to find out when one is due. */
 const IN_SIGHT = opaque(sql`20`, 'int');
 
-/** The rows of consumers that were passed as JSON, as {@link consumersJson} writes it. */
 function hostedOf(consumers: Statement): Statement {
   return rowsFromJson(consumers, 'consumer text, event_name text, shops jsonb');
 }
@@ -40,10 +39,8 @@ function consumersJson(consumers: readonly HostedConsumer[]): string {
   return JSON.stringify(consumers.map(({ name, event, shops }) => ({ consumer: name, event_name: event, shops })));
 }
 
-/** The shop of a delivery `d`, as JSON. */
 const DELIVERY_SHOP = sql`to_jsonb((SELECT e.shop FROM payment_acceptance.event e WHERE e.id = d.event_id))`;
 
-/** Whether a consumer names the shop of a delivery `d`. */
 function namesItsShop(consumer: Expression): Statement {
   return sql`(${toSql(consumer)}.shops IS NULL OR ${toSql(consumer)}.shops @> ${DELIVERY_SHOP})`;
 }
@@ -75,7 +72,6 @@ const CLAIM_ROW_READERS: ColumnReaders<ClaimRow> = {
 const IS_LATE = sql`EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.intent_id = d.intent_id
   AND later.consumer = d.consumer AND later.seq > d.seq AND ${isDone('later.state')})`;
 
-/** See `DeliveryStore.claim`. */
 const CLAIM_DELIVERIES = prepare(
   ['leaseMs', 'limit', 'hosted', 'foreignShops', 'token', 'maxAttempts'],
   ({ leaseMs, limit, hosted, foreignShops, token, maxAttempts }, now) => {
@@ -122,9 +118,9 @@ const CLAIM_DELIVERIES = prepare(
 );
 
 /**
- * See `DeliveryStore.free`. Locks in the order of ids, as does every statement that locks several rows. In the look-ups
- * by queue, the value of `behind` is hidden from the planner: if the table was analysed while nothing was pending, the
- * index of `behind` looks empty, and each look-up would read all of it.
+ * Locks in the order of ids, as does every statement that locks several rows. In the look-ups by queue, the value of
+ * `behind` is hidden from the planner: if the table was analysed while nothing was pending, the index of `behind` looks
+ * empty, and each look-up would read all of it.
  */
 const FREE_DELIVERIES = prepare(
   ['queues', 'hosted'],
@@ -144,11 +140,10 @@ const FREE_DELIVERIES = prepare(
   UPDATE payment_acceptance.delivery d SET behind = false FROM next WHERE d.id = next.id`,
 );
 
-/** Lets the server end the transaction if it idles for this long. */
 const endedAfter = (unattendedMs: Statement): Statement =>
   sql`set_config('idle_in_transaction_session_timeout', ${unattendedMs}::text, true)`;
 
-/** See `DeliveryStore.lock`. Locking a row also gives the transaction an id. */
+/** Locking a row also gives the transaction an id. */
 const LOCK_DELIVERY = prepare(
   ['id', 'token', 'unattendedMs'],
   ({
@@ -170,7 +165,6 @@ const LOCK_IN_TURN = prepare(
   WHERE d.id = ${id}::bigint AND d.lease_token = ${token}::uuid AND ${isPending('d.state')} FOR UPDATE OF d`,
 );
 
-/** Marks a delivery done; returns a {@link CompletedDelivery}. */
 const complete = (now: Statement, id: Statement, token: Statement, isOwn: Statement): Statement =>
   sql`UPDATE payment_acceptance.delivery d SET state = 'DONE', ended_at = ${now}, lease_token = NULL,
     lease_until = NULL, last_error = NULL
@@ -180,7 +174,6 @@ const complete = (now: Statement, id: Statement, token: Statement, isOwn: Statem
 
 const COMPLETE_DELIVERY = prepare(['id', 'token'], ({ id, token }, now) => complete(now, id, token, sql`TRUE`));
 
-/** See `DeliveryStore.completeLocked`. */
 const COMPLETE_LOCKED = prepare(['id', 'token', 'transaction'], ({ id, token, transaction }, now) =>
   complete(now, id, token, sql`txid_current() = ${transaction}::bigint`),
 );

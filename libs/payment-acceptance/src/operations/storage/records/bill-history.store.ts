@@ -20,14 +20,13 @@ import { ACTION_READERS, BILL_READERS, REVIEW_READERS, actionColumns, billColumn
 /** Maximum rows of each kind, since anybody may send thousands of callbacks. */
 const MAX_ROWS = 300;
 
-/** Everything recorded about one bill, from its intent to its deliveries. Read-only. */
 @Injectable()
 export class BillHistoryStore {
   constructor(private readonly database: Database) {}
 
   /**
-   * `undefined` if the scope has no such bill. Runs one statement at a time, so that a person's page takes no more than one
-   * of the module's connections away from payments.
+   * `undefined` if the scope has no such bill. Runs one statement at a time, so that a person's page takes no more than
+   * one of the module's connections away from payments.
    */
   async ofBill(scope: ShopScope, intentId: IntentId): Promise<BillHistory | undefined> {
     const bill = await this.bill(scope, intentId);

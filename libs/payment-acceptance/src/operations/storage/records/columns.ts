@@ -4,14 +4,14 @@ import type { Dialect } from '../../../database/dialect.js';
 import { flag, integer, json, type ColumnReaders } from '../../../database/reading.js';
 import { sql, type Statement } from '../../../database/statement.js';
 
-/** The columns of a {@link BillSummary} of the bill `b`. */
+/** Selects from the bill `b`. */
 export const billColumns = ({ text, iso }: Dialect): Statement =>
   sql`b.intent_id AS "intentId", b.shop, b.order_id AS "orderId", b.attempt, b.bill_id AS "billId", b.state,
   ${text('b.amount')} AS amount, b.currency, b.failure, ${iso('b.created_at')} AS "createdAt"`;
 
 export const BILL_READERS = { attempt: integer } satisfies ColumnReaders<BillSummary>;
 
-/** The columns of a {@link RecordedReview} of the review `r` and its bill `b`. */
+/** Selects from the review `r` and its bill `b`. */
 export const reviewColumns = ({ text, iso }: Dialect): Statement =>
   sql`r.id, r.intent_id AS "intentId", r.shop, r.order_id AS "orderId", b.bill_id AS "billId",
   r.payment_id AS "paymentId", r.reason, r.state, ${text('r.detail')} AS detail, b.currency, EXISTS (
@@ -25,16 +25,16 @@ export const reviewColumns = ({ text, iso }: Dialect): Statement =>
 
 export const REVIEW_READERS: ColumnReaders<RecordedReview> = { detail: json, succeeded: flag, newest: json };
 
-/** The columns of a {@link RecordedAction} of the action `a`. */
+/** Selects from the action `a`. */
 export const actionColumns = ({ text, iso }: Dialect): Statement =>
   sql`a.id, ${iso('a.at')} AS at, a.operator, a.action, a.target, ${text('a.detail')} AS detail`;
 
 export const ACTION_READERS: ColumnReaders<RecordedAction> = { detail: json };
 
-/** Rows per page: a full page is smaller than 50 KB, whatever it lists. */
+/** A full page is smaller than 50 KB, whatever it lists. */
 export const PAGE_SIZE = 20;
 
-/** Makes a page. One row more than the page shows must have been read, to tell whether there are more. */
+/** @param rows one more than the page shows, to tell whether there are more */
 export function pageOf<Row>(rows: readonly Row[]): RecordPage<Row> {
   return { rows: rows.slice(0, PAGE_SIZE), more: rows.length > PAGE_SIZE };
 }

@@ -14,25 +14,25 @@ const MAX_ERROR_KINDS = 8;
 const HOUR = 3_600_000;
 const HOURS = 24;
 
-/** The figures as stored: instead of delays, both times of each settled payment, which are on different clocks. */
+/** Has both times of each settled payment instead of delays, because the times are on different clocks. */
 export interface RecordedFigures extends Omit<PaymentFigures, 'settlementDelaysMs'> {
   readonly settled: readonly SettledPayment[];
 }
 
 export interface SettledPayment {
   readonly shop: string;
-  /** `created_at` as the service sent it, on the service's own clock. */
   readonly createdAtText: string;
   readonly settledAt: Date;
 }
 
-/** Figures of the last day, for charts. Read-only; each statement reads a limited number of rows. */
+/** Each statement reads a limited number of rows. */
 @Injectable()
 export class FiguresStore {
   constructor(private readonly database: Database) {}
 
   /**
-   * Runs one statement at a time, so that a person's page takes no more than one of the module's connections from payments.
+   * Runs one statement at a time, so that a person's page takes no more than one of the module's connections from
+   * payments.
    * @param ages lower bounds of the age groups of waiting work, in milliseconds, ascending
    */
   async read(scope: ShopScope, ages: readonly number[]): Promise<RecordedFigures> {
@@ -114,13 +114,12 @@ export class FiguresStore {
       GROUP BY state ORDER BY 2 DESC, 1`;
   }
 
-  /** Bills of the last day. Names all states, so that the index of the lists can be used. */
+  /** Names all states, so that the index of the lists can be used. */
   private isFromLastDay(scope: ShopScope): Statement {
     const { oneOf } = this.database.dialect;
     return sql`${ofScope('shop', scope)} AND state ${oneOf(BILL_STATES, 'text')} AND created_at > ${this.database.now(-(HOURS * HOUR))}`;
   }
 
-  /** Events of the last day, read from the newest backwards. */
   private newestEvents(columns: Statement, limit: number): Statement {
     return sql`SELECT * FROM (
         SELECT shop, occurred_at, ${columns} FROM payment_acceptance.event ORDER BY seq DESC LIMIT ${limit}) newest

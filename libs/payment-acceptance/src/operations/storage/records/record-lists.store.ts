@@ -22,7 +22,6 @@ import {
   reviewColumns,
 } from './columns.js';
 
-/** The lists of the operator console, page by page. Read-only. */
 @Injectable()
 export class RecordListsStore {
   constructor(private readonly database: Database) {}
@@ -45,7 +44,7 @@ export class RecordListsStore {
     return pageOf(rows);
   }
 
-  /** Bills by order id, by the service's bill or payment id, or by intent id. Exact matches only. */
+  /** Finds exact matches only. */
   async search(scope: ShopScope, text: string): Promise<BillSummary[]> {
     const { dialect } = this.database;
     const ofShops = sql`shop ${dialect.oneOf(scope === null ? await this.shops() : [scope], 'text')}`;
@@ -60,14 +59,12 @@ export class RecordListsStore {
       JOIN payment_acceptance.bill b ON b.intent_id = found.intent_id ORDER BY b.created_at DESC, b.intent_id DESC LIMIT ${PAGE_SIZE}`;
   }
 
-  /** Every shop that has ever been registered. */
   async shops(): Promise<string[]> {
     const rows = await this.database.rows<{ shop: string }>({})`
       SELECT shop FROM payment_acceptance.shop_state ORDER BY shop`;
     return rows.map(({ shop }) => shop);
   }
 
-  /** Open reviews, oldest first. */
   reviews(scope: ShopScope, limit: number, after?: string): Promise<RecordedReview[]> {
     const afterCursor = isId(after)
       ? sql`AND (r.opened_at, r.id) > (SELECT opened_at, id FROM payment_acceptance.review
@@ -87,10 +84,6 @@ export class RecordListsStore {
     return review;
   }
 
-  /**
-   * Dead letters that match the filter, in settlement order.
-   * @param after id of the last one of the previous page
-   */
   async deadLetters(scope: ShopScope, filter: DeadLetterFilter, limit: number, after?: string): Promise<DeadLetter[]> {
     const { dialect } = this.database;
     const afterCursor =
@@ -113,7 +106,6 @@ export class RecordListsStore {
     return row?.count ?? 0;
   }
 
-  /** The newest postbacks that name no bill of ours and still wait for one. */
   waitingPostbacks(scope: ShopScope): Promise<WaitingPostback[]> {
     const { dialect } = this.database;
     return this.database.rows<WaitingPostback>({})`
@@ -124,7 +116,6 @@ export class RecordListsStore {
       ORDER BY c.received_at DESC, c.id LIMIT ${PAGE_SIZE}`;
   }
 
-  /** Operators' actions for all shops, newest first. */
   async actions(before?: string): Promise<RecordPage<LoggedAction>> {
     const beforeCursor = isId(before)
       ? sql`WHERE (a.at, a.id) < (SELECT at, id FROM payment_acceptance.operator_action WHERE id = ${before})`
@@ -141,7 +132,6 @@ export class RecordListsStore {
     );
   }
 
-  /** The bills of the intents and reviews that the actions concern. */
   private billsOf(actions: readonly RecordedAction[]): Promise<BillOfTarget[]> {
     const { text, oneOf } = this.database.dialect;
     const uuids = actions.map(({ target }) => target).filter(isUuid);

@@ -21,7 +21,6 @@ import { mariadb } from '../../../database/mariadb/dialect.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
 import type { OwnTransaction } from '../../../database/own-transaction.js';
 
-/** A hint and its bill. */
 type HintOfBill = Hint & { readonly intentId: IntentId };
 
 const HINT_READERS: ColumnReaders<HintOfBill> = { expectsSuccess: flag, receivedAt: instant, asks: integer, due: flag };
@@ -79,8 +78,8 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
     leaseMs: number,
   ): Promise<ClaimedBill | 'busy' | 'unknown'> {
     const claimed = await this.database.transaction(async (tx) => {
-      // Looked up without a lock: locking by another index first and then by the key could deadlock with a settlement,
-      // which locks the other way round.
+      // The candidates are looked up without a lock: locking by another index first and then by the key could deadlock
+      // with a settlement, which locks the other way round.
       const candidates = await tx.rows<{ intentId: string }>({})`
         SELECT intent_id AS "intentId" FROM payment_acceptance.bill WHERE shop = ${shop} AND bill_id IS NOT NULL
         AND (bill_id = ${bill} OR intent_id = ${isUuid(bill) ? bill : null})`;
@@ -125,7 +124,7 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
     return budget;
   }
 
-  /** Hinted and scheduled bills alternately; random where both have the same turn. */
+  /** Takes hinted and scheduled bills alternately, at random where both have the same turn. */
   private async due(tx: OwnTransaction, shop: string, token: string, limit: number): Promise<string[]> {
     const now = this.database.now();
     const free = isFreeAt(now);
@@ -142,7 +141,6 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
     return rows.map(({ intentId }) => intentId);
   }
 
-  /** The bills among these that can be claimed now. */
   private async freeOf(tx: OwnTransaction, shop: string, named: readonly HintedBill[]): Promise<string[]> {
     const freeBy = (key: 'billId' | 'intentId', column: Statement): Statement => {
       const ids = named.flatMap((bill) => bill[key] ?? []);
@@ -154,7 +152,7 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
     return rows.map(({ intentId }) => intentId);
   }
 
-  /** Leases bills that are already locked. */
+  /** The bills must be locked. */
   private async lease(
     tx: OwnTransaction,
     ids: readonly string[],
@@ -175,7 +173,7 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
   private async withHints(bills: readonly ClaimedBillRow[]): Promise<ClaimedBill[]> {
     if (bills.length === 0) return [];
     const hints = await this.hintsOf(bills.map(({ intentId }) => intentId)).catch(async (error: unknown) => {
-      // They are already leased, but will not be checked.
+      // The bills are already leased, but will not be checked.
       await Promise.all(bills.map((bill) => this.releaseLease(bill)));
       throw error;
     });
@@ -198,7 +196,6 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
   }
 }
 
-/** Groups ids by the value to write. */
 function groupIds<T extends { readonly id: string }, K>(all: readonly T[], by: (item: T) => K): Map<K, string[]> {
   const groups = new Map<K, string[]>();
   for (const item of all) groups.set(by(item), [...(groups.get(by(item)) ?? []), item.id]);

@@ -41,7 +41,7 @@ export class MariaDueStore extends DueStore<MariaDatabase> {
       FROM (SELECT 1) one LEFT JOIN near ON TRUE ORDER BY near.shop`;
   }
 
-  /** Shops with pending callbacks, and whether one is due. A statement of its own, since MariaDB has no LATERAL. */
+  /** A separate statement, since MariaDB has no LATERAL. */
   private findShopsWithCallbacks(now: Statement): Promise<{ shop: string; due: boolean }[]> {
     return this.database.rows<{ shop: string; due: boolean }>({ due: flag })`
       SELECT s.shop, ${this.hasDueCallback(now)} AS due
@@ -57,7 +57,6 @@ export class MariaDueStore extends DueStore<MariaDatabase> {
     return rows.map(({ shop }) => shop);
   }
 
-  /** Whether a shop `s` has a due callback whose bill can be claimed. */
   private hasDueCallback(now: Statement): Statement {
     return sql`EXISTS (
       SELECT 1 FROM payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id

@@ -224,9 +224,8 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
   }
 
   /**
-   * The current time, read once, so that everything a settlement writes has the same timestamp, as with PostgreSQL's
-   * single statement. If the clock advanced between statements, the settlement's records would sometimes sort in another
-   * order.
+   * Read once, so that everything a settlement writes has the same timestamp, as with PostgreSQL's single statement.
+   * Otherwise the settlement's records would sometimes sort in another order.
    */
   private async readNow(tx: OwnTransaction): Promise<Statement> {
     const present = this.database.now();
@@ -243,7 +242,7 @@ interface NewDelivery {
   readonly claimed: boolean;
 }
 
-/** Sorts rows by key: all instances must write in the same order. */
+/** All instances must write in the same order. */
 function compareBy<T>(keysOf: (one: T) => readonly string[]): (a: T, b: T) => number {
   const key = (row: T): string => keysOf(row).join('\0');
   return (a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0);

@@ -97,7 +97,6 @@ function leaseDue(
 
 const CLAIM_PARAMETERS = ['leaseMs', 'limit', 'token', 'shop', 'requestsPerSecond', 'probeMs'] as const;
 
-/** See `CheckStore.claim`. */
 const CLAIM_DUE = prepare(CLAIM_PARAMETERS, (parameters, now) => {
   const { limit, shop } = parameters;
   const opaqueLimit = opaque(limit, 'int');
@@ -136,7 +135,6 @@ const CLAIM_NAMED = prepare([...CLAIM_PARAMETERS, 'named'], (parameters, now) =>
   ),
 );
 
-/** See `CheckStore.claimOne`. */
 const CLAIM_ONE = prepare(
   ['leaseMs', 'bill', 'intentId', 'shop', 'token'],
   ({ leaseMs, bill, intentId, shop, token }, now) =>
@@ -165,7 +163,7 @@ export class PostgresCheckStore extends CheckStore<PostgresDatabase> {
         )
       : await this.database.executeAtReadCommitted(CLAIM_DUE, parameters, CLAIM_ROW_READERS);
     const bills = rows.filter((row): row is ClaimRow & ClaimedBill => row.intentId !== null);
-    // No row at all: another instance is claiming.
+    // There is no row at all while another instance is claiming.
     return { bills, isSpent: rows[0] !== undefined && bills.length >= rows[0].most };
   }
 

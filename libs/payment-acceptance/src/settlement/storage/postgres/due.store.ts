@@ -13,7 +13,6 @@ import { IN_ORDER, addMilliseconds, opaque, ROW_BY_ROW } from '../../../database
 import type { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
 import { prepare } from '../../../database/postgres/prepare.js';
 
-/** Whether a shop `s` has a due callback whose bill can be claimed. */
 function hasDueCallback(now: Statement): Statement {
   return sql`EXISTS (
     SELECT FROM (
@@ -29,7 +28,7 @@ function nextProbe(now: Statement, probeMs: Statement): Statement {
   return sql`CASE WHEN s.refused_since IS NOT NULL AND s.probe_at BETWEEN ${now} AND ${addMilliseconds(now, probeMs)} THEN s.probe_at END`;
 }
 
-/** See `DueStore.shopsDueSoon`. Reads the shops with pending callbacks from their index, one lookup per shop (a loose index scan). */
+/** Reads the shops with pending callbacks from their index, one lookup per shop (a loose index scan). */
 const FIND_SHOPS_DUE_SOON = prepare(['probeMs'], ({ probeMs }, now) => {
   const opaqueNow = sql`(SELECT ${now})`;
   const next = opaque(rawSql(String(MAX_NEXT_BILLS)), 'int');
@@ -66,7 +65,7 @@ const FIND_SHOPS_DUE_SOON = prepare(['probeMs'], ({ probeMs }, now) => {
   FROM (SELECT 1) one LEFT JOIN near ON true ORDER BY near.shop`;
 });
 
-/** See `DueStore.filterDue`. */
+/** Asks for the first row in index order, so that the indexes of pending rows are used rather than a scan. */
 const FILTER_DUE = prepare(['shops', 'probeMs'], ({ shops, probeMs }, now) => {
   const opaqueNow = sql`(SELECT ${now})`;
   return sql`SELECT s.shop FROM payment_acceptance.shop_state s
@@ -82,7 +81,6 @@ export class PostgresDueStore extends DueStore<PostgresDatabase> {
     return this.database.execute(FIND_SHOPS_DUE_SOON, { probeMs }, SHOP_DUE_SOON_READERS);
   }
 
-  /** Asks for the first row in index order, so that the indexes of pending rows are used rather than a scan. */
   protected override async filterDue(shops: readonly string[], probeMs: number): Promise<readonly string[]> {
     const rows = await this.database.execute<{ shop: string }, 'shops' | 'probeMs'>(FILTER_DUE, { shops, probeMs }, {});
     return rows.map(({ shop }) => shop);

@@ -35,7 +35,6 @@ const READ_PAYMENTS = prepare(['intentIds', 'listed'], ({ intentIds, listed }) =
     JOIN payment_acceptance.payment p ON p.shop = listed.shop AND p.payment_id = listed."paymentId" WHERE p.intent_id <> ALL(${ids})`;
 });
 
-/** See `SettlementStore.lockClaimed`. */
 const lockClaimed = (orders: Statement, bills: Statement) =>
   prepare(
     ['claims'],
@@ -56,8 +55,8 @@ const LOCK_WAITING = lockClaimed(sql`FOR UPDATE`, sql`FOR UPDATE OF b`);
 const LOCK_FREE = lockClaimed(sql`FOR UPDATE SKIP LOCKED`, sql`FOR UPDATE OF b SKIP LOCKED`);
 
 /**
- * Everything in one statement. The orders' rows exist, so their INSERT always conflicts: this finds them by key, however
- * small PostgreSQL believes the table to be.
+ * Writes everything in one statement. The orders' rows exist, so their INSERT always conflicts: this finds them by key,
+ * however small PostgreSQL believes the table to be.
  */
 const WRITE_SETTLEMENTS = prepare(
   ['minGapMs', 'payments', 'paid', 'changes', 'consumed', 'events', 'reserved', 'token', 'leaseMs'],
@@ -205,7 +204,6 @@ export class PostgresSettlementStore extends SettlementStore<PostgresDatabase> {
   }
 }
 
-/** The JSON record sets for {@link WRITE_SETTLEMENTS}. */
 function records(settlements: readonly Settlement[]) {
   const payments = settlements.flatMap(({ bill: { shop }, payments: billPayments }) =>
     billPayments.map((payment) => ({ ...payment, shop })),
