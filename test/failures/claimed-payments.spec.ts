@@ -15,6 +15,70 @@ describe('checks', () => {
   const closeLater = closing();
   afterEach(() => harness.close());
 
+  describe('a bill at the end of its lifetime, whose postback says that it is paid', () => {
+    const announced = async () => {
+      harness = await startHarness();
+      const gate = await startGate(harness.sandboxUrl);
+      closeLater(() => gate.close());
+      const { main, ...others } = moduleOptions(harness.sandboxUrl).shops;
+      const { confirmer, payments } = await harness.start({
+        options: { shops: { main: { ...main!, apiBaseUrl: gate.url }, ...others } },
+      });
+      const { billId } = await payments.createBill({ orderId: 'late', amount: '10' });
+      harness.clock.advance(3 * DAY - SECOND);
+      await confirmer.runOnce();
+      return { gate, confirmer, payments, billId };
+    };
+    const pay = async (billId: string) => {
+      await harness.sandbox.pay(billId);
+      await harness.sandbox.settled();
+    };
+    const states = async () => (await harness.host.ledger()).bills.map(({ state }) => state);
+
+    test('stays open while the list lags: the order is not billed again', async () => {
+      const { gate, confirmer, payments, billId } = await announced();
+      gate.lag();
+      await pay(billId);
+      harness.clock.advance(3 * SECOND);
+      expect(await confirmer.runOnce()).toBe(1);
+      expect(await states()).toEqual(['OPEN']);
+      expect(await payments.createBill({ orderId: 'late', amount: '10' })).toMatchObject({ billId });
+      gate.catchUp();
+      harness.clock.advance(4 * SECOND);
+      await confirmer.runOnce();
+      expect(await states()).toEqual(['PAID']);
+    });
+
+    test('stays open if the postback comes while the last list is under way', async () => {
+      const { gate, confirmer, billId } = await announced();
+      harness.clock.advance(3 * SECOND);
+      gate.shut();
+      const check = confirmer.runOnce();
+      await gate.reached();
+      await pay(billId);
+      gate.open();
+      await check;
+      expect(await states()).toEqual(['OPEN']);
+      harness.clock.advance(3 * SECOND);
+      await confirmer.runOnce();
+      expect(await states()).toEqual(['PAID']);
+    });
+
+    test('expires if the list does not show it after the last pause either', async () => {
+      const { gate, confirmer, billId } = await announced();
+      gate.lag();
+      await pay(billId);
+      for (const pauseMs of [3, 4, 11]) {
+        harness.clock.advance(pauseMs * SECOND);
+        await confirmer.runOnce();
+        expect(await states()).toEqual(['OPEN']);
+      }
+      harness.clock.advance(31 * SECOND);
+      await confirmer.runOnce();
+      expect(await states()).toEqual(['EXPIRED']);
+    });
+  });
+
   describe('a claim of a postback', () => {
     const DECLINED = { outcome: 'fail' } as const;
 

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { Logger, type INestApplication } from '@nestjs/common';
+import { BadRequestException, Logger, NotFoundException, type INestApplication } from '@nestjs/common';
 import { RouterModule } from '@nestjs/core';
+import type { ServerResponse } from 'node:http';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
@@ -185,6 +186,18 @@ describe('requests to callbacks', () => {
       closed.is = false;
       expect((await postForm(`${harness!.host.url}/postback/payment`, { TrsId: 'b-1' })).status).toBe(200);
       expect(await degraded()).not.toContain('callbacks-refused');
+    });
+
+    const refusingWith = (error: Error) => (app: INestApplication) =>
+      app.useGlobalGuards({ canActivate: () => Promise.reject(error) });
+    test.each<[number, (app: INestApplication) => unknown]>([
+      [400, refusingWith(new BadRequestException('x-tenant-id is missing'))],
+      [404, refusingWith(new NotFoundException())],
+      [200, (app) => app.use((_request: unknown, response: ServerResponse) => response.end('index'))],
+    ])('leaves them with %d, too', async (status, prepare) => {
+      expect(await answersOf({ adapter, prepare })).toEqual([status, status, status]);
+      const lines = log.filter((line) => line.includes('callback-refused') && line.includes(` with ${status} `));
+      expect([lines.length, await unseen()]).toEqual([2, 3]);
     });
 
     test('of other addresses leaves none', async () => {

@@ -111,7 +111,7 @@ export class DroppedCallbacks {
     this.remember(NO_SHOP);
     const line = (): string =>
       `The application itself answered a callback to /${path} with ${status} before it reached the module: a ` +
-      'guard, middleware or filter did so, such as a login, CSRF protection or a rate limit. Exempt ' +
+      'guard, middleware, filter or other route did so, such as a login, CSRF protection or a rate limit. Exempt ' +
       'callbacks from it. Their bills will be checked later, on schedule.';
     this.log.write('callback-refused', `${status} ${path}`, line, { dropped: 'unseenCallbacks' });
   }

@@ -2,7 +2,7 @@ import { TimeoutError, withTimeout } from '../common/timeout.js';
 import type { Connection, ConnectionSource } from './connection-source.js';
 import { PaymentPoolExhaustedError, PaymentStatementTimeoutError } from './database.errors.js';
 import type { OwnTransaction } from './own-transaction.js';
-import { isReadOnly } from './query-errors.js';
+import { isConflict, isReadOnly } from './query-errors.js';
 import { withStatementTimeout } from './statement-timeout.js';
 
 /** The pool learns that a connection is closed only when it is released. */
@@ -11,6 +11,9 @@ export interface ConnectionCloser {
   /** Closes the connection and ends its server process at once. */
   destroy(connection: Connection): Promise<void>;
 }
+
+/** How many times a statement or a transaction that conflicts with others is attempted. */
+export const MAX_ATTEMPTS = 4;
 
 /** The connections of a pool, as our statements use them: within time limits, and only if the server is writable. */
 export class Connections {
@@ -45,8 +48,9 @@ export class Connections {
 
   /**
    * Runs a statement within its time limit, on the connection of the transaction or else on a free one. If a read-only
-   * server refuses it, nothing was done, and the connection is closed. Outside a transaction, the statement is then
-   * sent again, until a connection opened since the first attempt is refused, too.
+   * server refuses it, the connection is closed. Outside a transaction, the statement is then sent again, until a
+   * connection opened since the first attempt is refused, too; and if it conflicts with others, since it was rolled
+   * back whole.
    * @param timeoutMs the time limit, if longer than that of other statements
    * @throws PaymentStatementTimeoutError, after which the connection and its transaction are gone
    * @throws PaymentPoolExhaustedError
@@ -73,7 +77,10 @@ export class Connections {
       try {
         return await this.runWithTimeout(connection, statement, timeoutMs);
       } catch (error) {
-        if (!isReadOnly(error) || !this.mayHaveOthers(connection, began, attempt)) throw error;
+        const isRepeated = isConflict(error)
+          ? attempt < MAX_ATTEMPTS
+          : isReadOnly(error) && this.mayHaveOthers(connection, began, attempt);
+        if (!isRepeated) throw error;
       } finally {
         this.release(connection);
       }

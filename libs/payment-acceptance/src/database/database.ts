@@ -4,7 +4,7 @@ import { PaymentProbe } from '../common/probe.js';
 import { DEFAULT_SCHEMA, isSchemaName, SCHEMA_NAME_RULE } from './storage-options.js';
 import type { Dialect } from './dialect.js';
 import type { Connection, ConnectionSource } from './connection-source.js';
-import { Connections, type ConnectionCloser } from './connections.js';
+import { Connections, MAX_ATTEMPTS, type ConnectionCloser } from './connections.js';
 import type { HostTransaction } from './host-transaction.js';
 import { OwnTransaction } from './own-transaction.js';
 import { isConflict, isReadOnly } from './query-errors.js';
@@ -13,8 +13,6 @@ import { flag } from './reading.js';
 import { rawSql, sql, type Statement } from './statement.js';
 import { PaymentReadOnlyDatabaseError, PaymentStatementTimeoutError } from './database.errors.js';
 import { withStatementTimeout } from './statement-timeout.js';
-
-const TRANSACTION_ATTEMPTS = 4;
 
 /** The server ends our transactions if they idle for longer; their statements normally follow one another at once. */
 const MAX_IDLE_MS = 60_000;
@@ -186,7 +184,7 @@ export abstract class Database extends Queryable implements ConnectionCloser {
       } catch (error) {
         if (this.mustRepeat(error)) continue;
         if (isReadOnly(error) && connections.mayHaveOthers(tx.connection, began, attempt)) continue;
-        if (attempt >= TRANSACTION_ATTEMPTS || !isConflict(error)) throw error;
+        if (attempt >= MAX_ATTEMPTS || !isConflict(error)) throw error;
       }
     }
   }

@@ -141,7 +141,7 @@ export class DecisionBuilder {
   /**
    * The decision at the end of a check: the bill may expire.
    * @param rows all payments of the bill
-   * @param mayHideMoney whether a person still has to look for money that the rows do not show
+   * @param mayHideMoney whether there may be money that the rows do not show
    */
   decisionAfterCheck(rows: readonly KnownLedgerPayment[], lifetime: Lifetime, mayHideMoney: boolean): Decision {
     const { state: before, intentId } = this.bill;

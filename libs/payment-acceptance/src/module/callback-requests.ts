@@ -128,19 +128,19 @@ export class CallbackRequests {
     if (place) keepCookies(raw, response);
     if (raw.method !== 'POST') return;
     response.once('finish', () => {
-      if (response.statusCode < 400 || this.bodies.wasTaken(raw)) return;
-      // 400 and 404 come from the router, for an address that is not ours after all.
-      if (place && ![400, 404].includes(response.statusCode)) {
-        this.dropped.noteAnsweredByApplication(place.ownPath, response.statusCode);
-      } else if (response.statusCode === 404) this.logMiss(path, place);
+      const { statusCode: status } = response;
+      if (this.bodies.wasTaken(raw)) return;
+      if (status === 404 && (!place || path.endsWith('/'))) this.logMiss(path, place);
+      // The router itself refuses an address that it cannot decode.
+      else if (place && isDecodable(path)) this.dropped.noteAnsweredByApplication(place.ownPath, status);
     });
   }
 
   private logMiss(path: string, place: CallbackEndpoint | undefined): void {
     const missedEndpoint =
       place ?? this.places.find(({ ownPath, method }) => method === 'POST' && pathsOf(`/${ownPath}`).test(path));
+    if (!missedEndpoint) return;
     // At a known place, the 404 is Fastify's, which treats an address with a trailing slash as a different one.
-    if (!missedEndpoint || (place && !path.endsWith('/'))) return;
     const to = place ? 'an address with a trailing slash' : `/${missedEndpoint.ownPath}`;
     const line = (): string =>
       `A callback to ${to} got 404: the application serves callbacks at ${missedEndpoint.served}. Enter ` +
@@ -178,6 +178,14 @@ export class CallbackRequests {
   private get kind(): string | undefined {
     const { httpAdapter } = this.http as { httpAdapter?: { getType?(): string } };
     return httpAdapter?.getType?.();
+  }
+}
+
+function isDecodable(path: string): boolean {
+  try {
+    return decodeURIComponent(path) !== '';
+  } catch {
+    return false;
   }
 }
 

@@ -228,7 +228,14 @@ export class SettlementService {
       );
       // All payments of a bill are needed only at the end of a check.
       const ending = new Set(answers.filter(({ ends }) => ends).map(({ claim }) => claim.intentId));
-      const { locked, known: knownPayments } = await this.store.lockAndRead(tx, claims, wait, [...ending], listed);
+      const { locked, known: knownPayments } = await this.store.lockAndRead(
+        tx,
+        claims,
+        wait,
+        [...ending],
+        listed,
+        this.options.schedule.lagMs.length,
+      );
       // The key has the token, too: of two answers about one bill, only that of the current claim counts.
       const held = new Map(locked.map((one) => [claimKey({ intentId: one.bill.intentId, token: one.token }), one]));
       if (held.size === 0) return answers.map(() => undefined);

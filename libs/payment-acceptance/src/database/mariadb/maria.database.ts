@@ -2,13 +2,11 @@ import { withTimeout } from '../../common/timeout.js';
 import type { Connection } from '../connection-source.js';
 import { Database, type TransactionBounds } from '../database.js';
 import type { Answer } from '../queryable.js';
-import { isConflict } from '../query-errors.js';
 import { flag } from '../reading.js';
 import { closeNow, type Stream } from '../socket.js';
 import { PaymentUnsupportedDataSourceError, UndestroyableConnectionError } from '../database.errors.js';
 import { mariadb } from './dialect.js';
 import { runOnConnection } from './mysql-query.js';
-import type { OwnTransaction } from '../own-transaction.js';
 
 const KILL_TIMEOUT_MS = 2_000;
 
@@ -18,8 +16,6 @@ const LONG_QUERY_MS = 1_000;
 /** Modes in which some statements of ours would mean something else. */
 const INCOMPATIBLE_MODES_PATTERN =
   /NO_BACKSLASH_ESCAPES|PIPES_AS_CONCAT|ANSI|ORACLE|HIGH_NOT_PRECEDENCE|EMPTY_STRING_IS_NULL/;
-
-const STATEMENT_ATTEMPTS = 4;
 
 /** `before` lets the server end a transaction that idles for this long; `after` restores the host's value. */
 export function idleTimeoutSettings(unattendedMs: number): { readonly before: string; readonly after: string } {
@@ -32,30 +28,14 @@ export function idleTimeoutSettings(unattendedMs: number): { readonly before: st
 
 /**
  * MariaDB, through the driver `mysql2`. Transactions run at READ COMMITTED: at MariaDB's default level, the
- * gap locks of a claim block inserts. A single statement that loses a deadlock is rolled back whole, and repeated.
+ * gap locks of a claim block inserts.
  */
 export class MariaDatabase extends Database {
   override readonly dialect = mariadb;
   protected override readonly prefix = `${this.schema}_`;
 
-  protected override async answer(
-    text: string,
-    values: readonly unknown[],
-    transaction: OwnTransaction | undefined,
-    timeoutMs: number | undefined,
-  ): Promise<Answer> {
-    const parameters = values.map(toDriverValue);
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await super.answer(text, parameters, transaction, timeoutMs);
-      } catch (error) {
-        if (transaction || attempt >= STATEMENT_ATTEMPTS || !isConflict(error)) throw error;
-      }
-    }
-  }
-
   override async send(connection: Connection, text: string, values: readonly unknown[] = []): Promise<Answer> {
-    const result = await runOnConnection(connection, text, values);
+    const result = await runOnConnection(connection, text, values.map(toDriverValue));
     return Array.isArray(result) ? { rows: result, changed: 0 } : { rows: [], changed: result.affectedRows ?? 0 };
   }
 

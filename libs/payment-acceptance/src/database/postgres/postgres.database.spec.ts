@@ -8,6 +8,7 @@ import { sql } from '../statement.js';
 import { PostgresDatabase } from './postgres.database.js';
 import { prepare } from './prepare.js';
 import { beside } from '../../../../../test/support/beside.js';
+import { until } from '../../../../../test/support/until.js';
 
 let testDatabase: TestDatabase;
 let dataSource: DataSource;
@@ -101,6 +102,26 @@ describe('a database on PostgreSQL', () => {
       }, true);
       await expect(work).rejects.toThrow('division by zero');
       expect(await taken()).toEqual(before);
+    });
+  });
+
+  describe('a statement outside any transaction', () => {
+    test('is repeated if it conflicts with another transaction', async () => {
+      const options = '-c default_transaction_isolation=serializable';
+      const strict = await new DataSource({ type: 'postgres', url: testDatabase.url, extra: { options } }).initialize();
+      const other = dataSource.createQueryRunner();
+      await other.startTransaction();
+      await other.query('UPDATE seat SET taken = taken + 1 WHERE id = 1');
+      const changed = new PostgresDatabase(beside(strict), new PaymentClock())
+        .change`UPDATE seat SET taken = taken + 1 WHERE id = ${1}`;
+      await until(
+        () => dataSource.query<unknown[]>(`SELECT 1 FROM pg_locks WHERE NOT granted`),
+        (waiting) => waiting.length > 0,
+      );
+      await other.commitTransaction();
+      await expect(changed).resolves.toBe(1);
+      await other.release();
+      await strict.destroy();
     });
   });
 

@@ -9,7 +9,7 @@ import type { Database } from '../../database/database.js';
 import type { Dialect } from '../../database/dialect.js';
 import { instant, integer, flag, type ColumnReaders } from '../../database/reading.js';
 import { remove } from '../../database/redactable.js';
-import { redactableCallbacks } from '../../callbacks/storage/callback.store.js';
+import { expectedStatus, redactableCallbacks } from '../../callbacks/storage/callback.store.js';
 import { rawSql, countWhere, sql, type Statement } from '../../database/statement.js';
 import type { OwnTransaction } from '../../database/own-transaction.js';
 
@@ -37,7 +37,12 @@ export abstract class SettlementStore<D extends Database = Database> {
    * Locks the bills whose claims are still current, with their orders: orders first, each in key order, as every
    * instance does, so that no deadlocks occur. Without `wait`, skips rows that others have locked.
    */
-  abstract lockClaimed(tx: OwnTransaction, claims: readonly ClaimKey[], wait: boolean): Promise<LockedClaim[]>;
+  protected abstract lockClaimed(
+    tx: OwnTransaction,
+    claims: readonly ClaimKey[],
+    wait: boolean,
+    pauses: number,
+  ): Promise<LockedClaim[]>;
 
   /** The ledger's payments of these bills, and the listed ones of any bill. The bills must be locked. */
   abstract payments(
@@ -49,6 +54,7 @@ export abstract class SettlementStore<D extends Database = Database> {
   /**
    * Locks and reads, in one round trip where the driver can. Payments of bills that are not locked may be among those
    * read.
+   * @param pauses how often the list is requested again for a callback
    */
   async lockAndRead(
     tx: OwnTransaction,
@@ -56,8 +62,9 @@ export abstract class SettlementStore<D extends Database = Database> {
     wait: boolean,
     intentIds: readonly IntentId[],
     listed: readonly PaymentKey[],
+    pauses: number,
   ): Promise<{ readonly locked: LockedClaim[]; readonly known: KnownPayment[] }> {
-    const locking = this.lockClaimed(tx, claims, wait);
+    const locking = this.lockClaimed(tx, claims, wait, pauses);
     if (!tx.isPipelined && (await locking).length === 0) return { locked: [], known: [] };
     const reading = this.payments(tx, intentIds, listed);
     // If either fails, the other must not be under way when the transaction is rolled back.
@@ -109,16 +116,18 @@ export abstract class SettlementStore<D extends Database = Database> {
   async lockBill(tx: OwnTransaction, id: string): Promise<LockedBill | undefined> {
     const { dialect } = this.database;
     const [bill] = await tx.rows(LOCKED_BILL_READERS)`
-      SELECT ${lockedBill(dialect, this.database.now())} FROM payment_acceptance.bill b WHERE b.intent_id = ${id} FOR UPDATE`;
+      SELECT ${lockedBill(dialect, this.database.now(), sql`0`)} FROM payment_acceptance.bill b WHERE b.intent_id = ${id} FOR UPDATE`;
     return bill;
   }
 }
 
-export function lockedBill({ text, epochMs }: Dialect, now: Statement): Statement {
+export function lockedBill({ text, epochMs }: Dialect, now: Statement, pauses: Statement): Statement {
   return sql`b.intent_id AS "intentId", b.shop, b.shop_id AS "shopId", b.order_id AS "orderId", b.attempt, b.bill_id AS "billId",
     b.state, ${text('b.amount')} AS amount, b.currency, b.payer_pays_commission AS "payerPaysCommission", b.custom,
     b.custom_given AS "customGiven", b.redacted_at IS NOT NULL AS redacted, b.checks, ${epochMs('b.opened_at')} AS "openedAt", ${epochMs('b.paid_at')} AS "paidAt",
-    ${epochMs('b.ended_at')} AS "endedAt", ${epochMs('b.next_check_at')} AS "nextCheckAt", ${epochMs(now)} AS now`;
+    ${epochMs('b.ended_at')} AS "endedAt", ${epochMs('b.next_check_at')} AS "nextCheckAt", ${epochMs(now)} AS now,
+    b.state = 'OPEN' AND EXISTS (SELECT 1 FROM payment_acceptance.callback c WHERE c.intent_id = b.intent_id AND c.pending = TRUE
+      AND c.asks < ${pauses} AND ${expectedStatus('c.kind', 'c.status')} = 'SUCCESS') AS "isAnnounced"`;
 }
 
 export const LOCKED_BILL_READERS: ColumnReaders<LockedBill> = {
@@ -132,6 +141,7 @@ export const LOCKED_BILL_READERS: ColumnReaders<LockedBill> = {
   endedAt: instant,
   nextCheckAt: instant,
   now: instant,
+  isAnnounced: flag,
 };
 
 export type PaymentRow = Omit<KnownPayment, 'confirmedSince'> & Record<Assertion, number>;

@@ -35,7 +35,12 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
   private readonly checks = new MariaCheckStore(this.database);
 
   /** By primary key: any other access path would lock the rows that it passes. */
-  override async lockClaimed(tx: OwnTransaction, claims: readonly ClaimKey[], wait: boolean): Promise<LockedClaim[]> {
+  protected override async lockClaimed(
+    tx: OwnTransaction,
+    claims: readonly ClaimKey[],
+    wait: boolean,
+    pauses: number,
+  ): Promise<LockedClaim[]> {
     if (claims.length === 0) return [];
     const lock = wait ? sql`FOR UPDATE` : sql`FOR UPDATE SKIP LOCKED`;
     const pair = (first: string, second: string): string => `${first} ${second}`;
@@ -50,7 +55,7 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
     const claimed = new Set(lockedClaims.map(({ intentId, token }) => pair(intentId, token)));
     const ids = [...new Set(lockedClaims.map(({ intentId }) => intentId))];
     const rows = await tx.rows<LockedBill & { token: string | null }>(LOCKED_BILL_READERS)`
-      SELECT ${lockedBill(mariadb, this.database.now())}, b.lease_token AS token
+      SELECT ${lockedBill(mariadb, this.database.now(), sql`${pauses}`)}, b.lease_token AS token
       FROM payment_acceptance.bill b FORCE INDEX (PRIMARY) WHERE b.intent_id ${mariadb.oneOf(ids, 'uuid')} ORDER BY b.intent_id ${lock}`;
     return rows.flatMap(({ token, ...bill }) => {
       const order = held.get(pair(bill.shop, bill.orderId));
