@@ -100,6 +100,9 @@ describe('client payments', () => {
         '"total":"100.05"',
         '"total":"100.05","limit":20',
         '"total":1,"limit":20,"offset":0',
+        '"total":1,"per_page":0,"page":1',
+        '"total":100.05,"per_page":50,"page":1',
+        '"total":1,"page":1,"per_page":0.5',
         '"links":[{"url":null}],"next_page_url":null,"current_page":1,"last_page":1,"total":1',
       ])('unless it does: %s', async (paging) => {
         recorded.recorder.answer({ body: page(1, paging) });
@@ -112,14 +115,14 @@ describe('client payments', () => {
       expect(await list()).toEqual([]);
     });
 
-    test('a list may be null where it is empty', async () => {
-      recorded.recorder.answer({ body: '{"data":null,"success":true}' });
+    test.each(['null', '{}'])('a list may be %s where it is empty', async (empty) => {
+      recorded.recorder.answer({ body: `{"data":${empty},"success":true}` });
       expect(await list()).toEqual([]);
     });
 
     test.each([
       '{"success":true}',
-      '{"success":true,"data":{}}',
+      '{"success":true,"data":{"first":{}}}',
       '{"success":true,"data":[7]}',
       '{"data":[]}',
       '[]',

@@ -105,6 +105,16 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
       },
     );
 
+    test('what it does not state is recorded as absent, and is no error', async () => {
+      const { billId } = await billed();
+      expect((await postJson(target(), { TrsId: billId })).status).toBe(200);
+      const absent = { order: 'absent', amount: 'absent', currency: 'absent', custom: 'absent' };
+      expect(await storedOf(billId)).toMatchObject([{ billId, corroboration: absent, digest: 'absent' }]);
+      expect((await postJson(target(), { TrsId: billId, OutSum: 'ten' })).status).toBe(200);
+      const unreadable = expect.objectContaining({ corroboration: { ...absent, amount: 'mismatch' } });
+      expect(await storedOf(billId)).toContainEqual(unreadable);
+    });
+
     test('what differs from the bill is recorded, and is no error', async () => {
       const { billId, fields } = await billed();
       const other = { ...fields, InvId: 'P-of-another', OutSum: '1.00', CurrencyIn: 'USD', custom: 'x' };

@@ -159,6 +159,29 @@ describe('doctor', () => {
       }
     });
 
+    test.each([
+      ['without success', { data: [] }],
+      ['that says it has failed', { success: false, data: [] }],
+      [
+        'that goes on where the module does not follow',
+        { success: true, data: [], next_page_url: 'https://other.example/x' },
+      ],
+    ])('and a list %s, of which the module settles nothing', async (_name, body) => {
+      const recorder = await new Recorder().open();
+      closeLater(() => recorder.close());
+      const other = await harness.start({ options: { shops: { main: moduleOptions(recorder.url).shops.main! } } });
+      recorder.answer({ status: 200, body: JSON.stringify(body) });
+      expect((await examine(other.app.get(PaymentDoctor))).list!.verdict).toBe('different');
+    });
+
+    test('and cannot answer now shows nothing: neither about tokens nor about bills', async () => {
+      const recorder = await new Recorder().open();
+      closeLater(() => recorder.close());
+      const other = await harness.start({ options: { shops: { main: moduleOptions(recorder.url).shops.main! } } });
+      recorder.answer({ status: 429, body: '' });
+      expect(named(await examine(other.app.get(PaymentDoctor)), 'different')).toEqual([]);
+    });
+
     test('and is unreachable is the only finding; the rest is not probeable', async () => {
       const gone = await harness.start({
         options: {

@@ -60,9 +60,10 @@ export function redirectRow(
 }
 
 function comparedFields(callback: RedirectDto | PostbackDto): Pick<NewCallback, 'amount' | 'currency' | 'custom'> {
-  const { OutSum = '' } = callback;
+  const { OutSum } = callback;
   return {
-    amount: DECIMAL_PATTERN.test(OutSum) ? parseAmount(OutSum) : null,
+    // No bill has the amount 0, so one that cannot be read never matches.
+    amount: OutSum === undefined ? null : ((DECIMAL_PATTERN.test(OutSum) ? parseAmount(OutSum) : null) ?? '0'),
     currency: toComparable(callback.CurrencyIn, MAX_CURRENCY_LENGTH),
     custom: toComparable(callback.custom, MAX_CUSTOM_LENGTH),
   };

@@ -64,7 +64,7 @@ describe('amounts', () => {
 describe('a payment', () => {
   test.each([
     [{ success: true }, 'data is not a list'],
-    [{ data: {} }, 'data is not a list'],
+    [{ data: { first: {} } }, 'data is not a list'],
     [{ data: { first: { id: 'p-1' } } }, 'data is not a list'],
     [{ data: [{ id: 'p-1' }, '7'] }, 'data[1] is not an object'],
     [{ data: [[]] }, 'data[0] is not an object'],

@@ -74,11 +74,10 @@ export function readPaymentList(fields: Fields, timeZone: string): PaymentList {
   return { payments, problems };
 }
 
-/** Some serializers write an empty list as `null`; PHP writes a list with gaps as an object (assumed). */
+/** Some serializers write an empty list as `null`; PHP writes a list with gaps, or an empty one, as an object (assumed). */
 export function listOf(data: unknown): unknown {
   if (data === null) return [];
-  const names = isRecord(data) ? Object.keys(data) : [];
-  return names.length > 0 && names.every((name) => /^\d+$/.test(name)) ? Object.values(data as object) : data;
+  return isRecord(data) && Object.keys(data).every((name) => /^\d+$/.test(name)) ? Object.values(data) : data;
 }
 
 /** Whether the entry names a bill in a form that cannot be compared with ours. */
@@ -116,11 +115,13 @@ export function nextPage(fields: Fields, pageUrl: URL): string | null | undefine
   const read = Number.isNaN(offset)
     ? page * size
     : offset + number('limit', 'per_page', 'perPage', 'page_size', 'pageSize');
+  const entries = listOf(fields.data);
+  const isWhole = Array.isArray(entries) && entries.length >= total;
   const hasNextPage =
     /^(true|1)$/i.test(moreFlag) ||
     (typeof token === 'string' && token !== '') ||
     page < number('last_page', 'total_pages', 'totalPages', 'page_count', 'pageCount', 'pages') ||
-    read < total;
+    (Number.isInteger(total) && read > 0 && read < total && !isWhole);
   return hasNextPage ? null : undefined;
 }
 

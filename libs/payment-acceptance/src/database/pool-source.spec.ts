@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { createTestDatabase, onPostgres } from '../../../../test/support/database.js';
 import { PaymentClock } from '../common/clock.js';
 import { openDatabase } from './open-database.js';
-import { openStorage } from './pool-source.js';
+import { openPgPool, openStorage, type PgPoolClass } from './pool-source.js';
 
 onPostgres(test)('limits in the address of the storage are not those of our statements', async () => {
   const created = await createTestDatabase();
@@ -31,6 +31,20 @@ onPostgres(test)('a start ends where the pool has no connection for it', async (
   } finally {
     held.release();
     await pool.end();
+    await created.drop();
+  }
+});
+
+onPostgres(test)('a host that gets its values in binary has a module that gets them as text', async () => {
+  const created = await createTestDatabase();
+  const { default: pg } = await import('pg');
+  const source = openPgPool(pg.Pool as unknown as PgPoolClass, { connectionString: created.url, binary: true }, 1);
+  try {
+    const database = await openDatabase(source, new PaymentClock());
+    const id = '0b7f9f0e-51a6-4c5d-8b1e-2f3a4b5c6d7e';
+    expect(await database.rows({})`SELECT ${id}::uuid AS id`).toEqual([{ id }]);
+  } finally {
+    await source.close();
     await created.drop();
   }
 });

@@ -174,11 +174,11 @@ export async function openStorage({
 /** A pool of the module's own, which opens connections on demand. */
 export function openPgPool(Pool: PgPoolClass, to: object, max: number): ConnectionSource {
   const name = { application_name: 'payment-acceptance' };
-  // Older versions of `pg` ignore it.
-  const pipelined = { pipeline: true };
+  // Older versions of `pg` ignore `pipeline`. Values in binary would mean something else to us.
+  const protocol = { pipeline: true, binary: false };
   const { connectionString } = to as { connectionString?: string };
   const address = connectionString && { connectionString: connectionString.replace(LIMIT_PARAMETER_PATTERN, '') };
-  const settings = { ...NO_LIMITS, ...name, ...pipelined, min: 0, max, idleTimeoutMillis: IDLE_MS };
+  const settings = { ...NO_LIMITS, ...name, ...protocol, min: 0, max, idleTimeoutMillis: IDLE_MS };
   const pool = new Pool({ ...to, ...address, ...settings });
   conceal(pool.options as { connectionString?: string }, 'connectionString');
   return new PgPoolSource(pool, true);

@@ -2,8 +2,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { TLSSocket } from 'node:tls';
-import { parseAnswer, readMessage, readPaymentList } from '../client/answers.js';
-import { withoutTokens } from '../client/service-answer.js';
+import { isSuccess, nextPage, parseAnswer, readMessage, readPaymentList } from '../client/answers.js';
+import { isUnavailable, withoutTokens } from '../client/service-answer.js';
 import { errorType } from '../common/errors.js';
 import { PaymentRandom } from '../common/random.js';
 import { maskCards } from '../common/redact.js';
@@ -123,7 +123,7 @@ export class PaymentDoctor {
             await this.checkWrongToken(shop, randomId, judge),
             judge(
               'unknown-bill',
-              unknown.status === 403 && unknown.text.includes('bill_not_found'),
+              unlessUnavailable(unknown, unknown.status === 403 && unknown.text.includes('bill_not_found')),
               describeAnswer(unknown),
             ),
             ...(await this.checkList(shop, judge)),
@@ -135,7 +135,7 @@ export class PaymentDoctor {
     const answer = await this.ask(shop, randomId, randomId);
     return 'failure' in answer
       ? judge('wrong-token', undefined, answer.failure)
-      : judge('wrong-token', answer.status === 401, describeAnswer(answer));
+      : judge('wrong-token', unlessUnavailable(answer, answer.status === 401), describeAnswer(answer));
   }
 
   private async checkList(shop: Shop, judge: Judge): Promise<DoctorFinding[]> {
@@ -153,7 +153,7 @@ export class PaymentDoctor {
     const bytes = Buffer.byteLength(answer.text);
     const isSmall = bytes <= maxAnswerBytes / 2 && tookMs <= totalTimeoutMs / 2;
     return [
-      judge('list', isUnderstood(answer, shop, billId), redactAnswer(answer)),
+      judge('list', unlessUnavailable(answer, isUnderstood(answer, shop, billId)), redactAnswer(answer)),
       judge('limits', isSmall, `${bytes} bytes in ${tookMs} ms`),
     ];
   }
@@ -198,13 +198,16 @@ export class PaymentDoctor {
   }
 
   private async ask(shop: Shop, id: string, token: string): Promise<RawAnswer | RequestFailure> {
-    const url = `${shop.apiBaseUrl}/api/v1/bill/payments?id=${encodeURIComponent(id)}`;
     try {
-      return await rawGet(url, token, this.options.http.totalTimeoutMs);
+      return await rawGet(paymentsUrl(shop.apiBaseUrl, id), token, this.options.http.totalTimeoutMs);
     } catch (error) {
       return { failure: errorType(error) };
     }
   }
+}
+
+function paymentsUrl(apiBaseUrl: string, billId: string): string {
+  return `${apiBaseUrl}/api/v1/bill/payments?id=${encodeURIComponent(billId)}`;
 }
 
 function unreachableFindings(failure: string, judge: Judge): DoctorFinding[] {
@@ -237,13 +240,19 @@ function isAccepted({ status, text }: RawAnswer): boolean | undefined {
   return ((status === 200 || status === 403) && /"success"|api:error\./.test(text)) || undefined;
 }
 
+/** An answer that the service cannot serve the request now shows nothing about the expectation. */
+function unlessUnavailable({ status }: RawAnswer, seen: boolean): boolean | undefined {
+  return isUnavailable(status) ? undefined : seen;
+}
+
 function describeAnswer({ status, text }: RawAnswer): string {
   return `${status} ${readMessage(text) ?? 'without a message'}`;
 }
 
-function isUnderstood({ status, text }: RawAnswer, { timeZone }: Shop, billId: string): boolean {
+function isUnderstood({ status, text }: RawAnswer, { timeZone, apiBaseUrl }: Shop, billId: string): boolean {
   const fields = status === 200 ? parseAnswer(text) : undefined;
-  if (!fields || !Array.isArray(fields.data)) return false;
+  if (!fields || !isSuccess(fields) || !Array.isArray(fields.data)) return false;
+  if (nextPage(fields, new URL(paymentsUrl(apiBaseUrl, billId))) === null) return false;
   const { payments, problems } = readPaymentList(fields, timeZone);
   return (
     problems.length === 0 &&

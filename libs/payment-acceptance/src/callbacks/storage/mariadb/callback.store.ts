@@ -164,7 +164,7 @@ function callbackRow(
   const corroboration = bill
     ? {
         order: agrees(bill.orderId, callback.orderId),
-        amount: callback.amount === bill.amount ? 'match' : 'mismatch',
+        amount: agrees(bill.amount, callback.amount),
         currency: agrees(bill.currency, callback.currency),
         // A removed `custom` leaves nothing to compare with.
         ...(!(bill.redacted && bill.customGiven) && { custom: agrees(bill.custom, callback.custom) }),

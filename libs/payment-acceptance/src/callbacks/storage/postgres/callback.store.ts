@@ -80,7 +80,7 @@ const prepareRecord = (billOf: (parameters: RecordParameters) => Statement) =>
            ${parameters.digest},
            CASE WHEN b.intent_id IS NULL THEN '{}'::jsonb ELSE ${corroborationUnlessRedacted(sql`jsonb_build_object(
              'order', ${compareHashes('b.order_id', 'v.order_id')},
-             'amount', CASE WHEN v.amount = b.amount THEN 'match' ELSE 'mismatch' END,
+             'amount', ${compareValues('b.amount', 'v.amount')},
              'currency', ${compareHashes('b.currency', 'v.currency')}, 'custom', ${compareHashes('b.custom', 'v.custom')})`)} END,
            ${fieldsUnlessRedacted(sql`${parameters.fields}::jsonb`)}, ${now}, true, ${now}
          FROM (SELECT ${parameters.orderHash}::bytea AS order_id, ${parameters.amount}::numeric AS amount,
@@ -125,7 +125,7 @@ function compareValues(billValue: Expression, callbackValue: Expression): Statem
 const CORROBORATION = sql`CASE WHEN (t.told_order, t.amount, t.currency, t.custom) = (b.order_id, b.amount, b.currency, b.custom)
       THEN '{"order": "match", "amount": "match", "currency": "match", "custom": "match"}'::jsonb
       ELSE ${corroborationUnlessRedacted(sql`jsonb_build_object('order', ${compareValues('b.order_id', 't.told_order')},
-        'amount', CASE WHEN t.amount = b.amount THEN 'match' ELSE 'mismatch' END,
+        'amount', ${compareValues('b.amount', 't.amount')},
         'currency', ${compareValues('b.currency', 't.currency')}, 'custom', ${compareValues('b.custom', 't.custom')})`)} END`;
 
 /**
