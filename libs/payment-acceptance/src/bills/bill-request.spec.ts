@@ -76,9 +76,9 @@ describe('texts', () => {
     ['type', 64],
   ])('%s has at most %d characters, whole ones, without NUL', (field, limit) => {
     expect(problems({ [field]: 'я'.repeat(limit) })).toEqual([]);
-    for (const value of ['я'.repeat(limit + 1), 'a\0b', '\ud800', 7, null, {}, ['a']]) {
+    for (const value of ['я'.repeat(limit + 1), `${'я'.repeat(limit - 1)}\n`, 'a\0b', '\ud800', 7, null, {}, ['a']]) {
       expect(problems({ [field]: value })[0]).toBe(
-        `${field} must be a well-formed string of at most ${limit} characters, without NUL.`,
+        `${field} must be a well-formed string of at most ${limit} characters, without NUL. A line break counts as two.`,
       );
     }
   });

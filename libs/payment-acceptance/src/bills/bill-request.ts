@@ -75,13 +75,14 @@ export function prepareBill(shop: Shop, request: CreateBillRequest, intentId: st
     problems.push('amount must be a decimal string above 0 with at most 8 digits before the point and 2 after it.');
   }
   const text = (name: 'description' | 'name' | 'type' | 'custom', limit: number): string | undefined => {
-    const value: unknown = request[name];
-    if (value === undefined) return undefined;
-    if (!isText(value, limit)) {
-      problems.push(`${name} must be a well-formed string of at most ${limit} characters, without NUL.`);
-      return undefined;
-    }
-    return value.replace(/\r\n|\r|\n/g, '\r\n');
+    const given: unknown = request[name];
+    if (given === undefined) return undefined;
+    const value = typeof given === 'string' ? given.replace(/\r\n|\r|\n/g, '\r\n') : given;
+    if (isText(value, limit)) return value;
+    problems.push(
+      `${name} must be a well-formed string of at most ${limit} characters, without NUL. A line break counts as two.`,
+    );
+    return undefined;
   };
   const { orderId } = request;
   if (!isOrderId(orderId)) problems.push(ORDER_ID_RULE);

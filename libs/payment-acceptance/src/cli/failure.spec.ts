@@ -109,6 +109,13 @@ const TABLE: readonly [error: Error, code: string, next: string, exitCode: numbe
     1,
     'deliver --consumer mail',
   ],
+  [
+    new PaymentOperatorActionError('none', 'not-found'),
+    'operator-action',
+    `Correct the name: ${RUN} retire-consumer --consumer mail`,
+    1,
+    'retire-consumer --consumer mail',
+  ],
   [new PaymentOperatorActionError('busy', 'busy'), 'operator-action', AGAIN, 1],
   [new PaymentActionInterruptedError(500, new Error('no')), 'action-interrupted', AGAIN, 1],
   [new PaymentOperatorActionError('no'), 'operator-action', `Correct the command line: ${AGAIN}`, 1],

@@ -131,6 +131,8 @@ function nextOfAction({ reason }: PaymentOperatorActionError, situation: Situati
   if (reason === 'refused') return `Correct the command line: ${repeatedCommand(situation)}`;
   if (situation.invocation?.command === 'deliver')
     return `Start an instance that has the handler, then: ${repeatedCommand(situation)}`;
+  if (situation.invocation?.command === 'retire-consumer' || situation.invocation?.command === 'forget-shop')
+    return `Correct the name: ${repeatedCommand(situation)}`;
   const nextCommand = command(situation.invocation?.command ?? 'check', situation, [
     situation.invocation?.operand || 'BILL',
     '--shop',

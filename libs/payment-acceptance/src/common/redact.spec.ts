@@ -96,9 +96,12 @@ describe('redactFields', () => {
     expect(kept.match(/411111\*{6}1111/g)).toHaveLength(5);
   });
 
-  test('masks a card number where a text is cut', () => {
-    const card = '4111 1111 1111 1111';
-    for (const before of [3_981, 3_985, 3_990, 3_999]) {
+  test.each([
+    ['blanks', ' '],
+    ['entities', '&#8201;&#x2009;&hyphen;'],
+  ])('masks a card number with %s between its digits where a text is cut', (_name, separator) => {
+    const card = [...'4111111111111111'].join(separator);
+    for (const before of [3_900, 3_981, 3_985, 3_990, 3_999]) {
       const { text } = redactFields({ text: `${'x'.repeat(before)}${card}` }) as { text: string };
       expect(text).toBe(`${'x'.repeat(before)}411111******1111`.slice(0, 4_000));
     }

@@ -58,8 +58,8 @@ function maskNumber(value: number | boolean | null): unknown {
   return digits.length >= 12 ? maskDigits(digits) : value;
 }
 
-/** How many characters a card number may have: 19 digits, each after up to three separators of up to three (`%20`). */
-const MAX_CARD_TEXT_LENGTH = 19 * 10;
+/** 19 digits, each after up to three separators. Each may be an entity of up to ten characters. */
+const MAX_CARD_TEXT_LENGTH = 19 * 4 * 10;
 
 /** Masks before it cuts, so that no card number is cut in two. */
 function cleanText(text: string, limit: number): string {

@@ -230,7 +230,8 @@ class HostAttempt {
           .then(() => reject(reason));
       };
       const late = (): void => {
-        if (!this.session) refuse(new TimeoutError(`The data layer had no free connection within ${connectMs} ms.`));
+        if (!this.isConnected)
+          refuse(new TimeoutError(`The data layer had no free connection within ${connectMs} ms.`));
       };
       onAbort = () => refuse(signal.reason as Error);
       connecting = setTimeout(late, connectMs);

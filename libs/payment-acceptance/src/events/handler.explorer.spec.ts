@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { Controller, Inject, Injectable, Scope, type Type } from '@nestjs/common';
+import { Controller, Inject, Injectable, Scope, type Provider, type Type } from '@nestjs/common';
 import { REQUEST } from '@nestjs/core';
 import { connectable, of } from 'rxjs';
 import { handlerModule, succeeded } from '../../../../test/support/handlers.js';
@@ -9,7 +9,7 @@ import type { EventConsumer, PaymentEventContext } from './consumer.js';
 import { OnBillExpired, OnPaymentEvent, OnPaymentFailed, OnPaymentSucceeded } from './handler.decorators.js';
 import { HandlerExplorer } from './handler.explorer.js';
 
-async function explore(providers: Type[], controllers: Type[] = []): Promise<EventConsumer[]> {
+async function explore(providers: Provider[], controllers: Type[] = []): Promise<EventConsumer[]> {
   const module = await handlerModule({ explorers: [HandlerExplorer], providers, controllers });
   return module.get(HandlerExplorer).consumers();
 }
@@ -193,7 +193,7 @@ describe('handlers are found', () => {
 });
 
 describe('a handler that cannot be relied on fails the start', () => {
-  const refusal = async (...providers: Type[]): Promise<string> => {
+  const refusal = async (...providers: Provider[]): Promise<string> => {
     const error: unknown = await explore(providers).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(PaymentHandlerError);
     return (error as Error).message;
@@ -226,6 +226,11 @@ describe('a handler that cannot be relied on fails the start', () => {
     expect(await refusal(Mail)).toBe(
       'Mail.take: a durable handler must be in a singleton, not in a request-scoped or transient provider.',
     );
+  });
+
+  test('in a class that is provided twice', async () => {
+    const Handler = handlerOf('payment.failed', { consumer: 'a' });
+    expect(await refusal(Handler, { provide: 'again', useClass: Handler })).toContain('provide it in one module');
   });
 
   test('with the consumer of another handler of the same event', async () => {

@@ -38,6 +38,7 @@ export class HandlerExplorer {
   consumers(): EventConsumer[] {
     const consumers: EventConsumer[] = [];
     const seen = new Map<object, Set<string>>();
+    const taken = new Map<string, HostMethod>();
     for (const host of this.methods()) {
       // One instance may be provided under several tokens.
       const names = seen.get(host.instance) ?? new Set();
@@ -45,7 +46,7 @@ export class HandlerExplorer {
       if (names.has(host.name)) continue;
       names.add(host.name);
       for (const handler of paymentHandlersOf(host.definedBy, host.name, host.method)) {
-        this.check(host, handler, consumers);
+        this.check(host, handler, taken);
         const consumer = { name: handler.consumer, event: handler.event, shops: handler.shops ?? null };
         const handle = async (...args: unknown[]): Promise<void> => {
           // Looked up by name, as a caller would: a library may have wrapped the method on the instance.
@@ -97,7 +98,7 @@ export class HandlerExplorer {
     });
   }
 
-  private check(host: HostMethod, handler: PaymentHandlerMetadata, earlier: readonly EventConsumer[]): void {
+  private check(host: HostMethod, handler: PaymentHandlerMetadata, taken: Map<string, HostMethod>): void {
     const refuse = (sentence: string): never => {
       throw new PaymentHandlerError(host.label, sentence);
     };
@@ -112,12 +113,17 @@ export class HandlerExplorer {
       refuse('give it the names of shops, or omit "shops" for all.');
     }
     for (const shop of handler.shops ?? []) if (!this.shops.mayExist(shop)) refuse(`there is no shop "${shop}".`);
-    if (earlier.some(({ name, event }) => name === handler.consumer && event === handler.event)) {
-      refuse(
-        `consumer "${handler.consumer}" already has a handler of ${handler.event}. ` +
-          'Give this one its own consumer name: each gets its own delivery.',
-      );
-    }
+    const key = `${handler.consumer} ${handler.event}`;
+    const other = taken.get(key);
+    taken.set(key, host);
+    if (!other) return;
+    const isSame = other.definedBy === host.definedBy && other.name === host.name;
+    refuse(
+      isSame
+        ? 'its class is provided more than once: provide it in one module, and import that module elsewhere.'
+        : `consumer "${handler.consumer}" already has a handler of ${handler.event}. ` +
+            'Give this one its own consumer name: each gets its own delivery.',
+    );
   }
 }
 

@@ -150,7 +150,7 @@ export class CallbackRequests {
 
   private placeOf(raw: IncomingMessage): CallbackEndpoint | undefined {
     const path = pathOf(raw);
-    const method = raw.method === 'POST' ? 'POST' : 'GET';
+    const method = raw.method === 'HEAD' ? 'GET' : raw.method;
     return this.places.find((place) => place.method === method && place.paths.test(path));
   }
 

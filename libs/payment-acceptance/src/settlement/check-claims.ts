@@ -59,11 +59,10 @@ export class CheckClaims {
     const { hintedBills } = this;
     this.hintedBills = [];
     const hintedByShop = this.groupByShop(hintedBills, limit);
-    if (hintedByShop) return this.claimNamed(limit, hintedByShop);
     // Checks that end meanwhile may set it again.
-    this.mustScan = false;
+    if (!hintedByShop) this.mustScan = false;
     try {
-      return await this.claimDue(limit);
+      return await (hintedByShop ? this.claimNamed(limit, hintedByShop) : this.claimDue(limit));
     } catch (error) {
       this.mustScan = true;
       throw error;

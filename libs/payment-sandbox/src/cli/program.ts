@@ -28,11 +28,11 @@ export function runSandbox(settings: ProgramSettings): void {
 }
 
 async function run({ args, env, command = 'nestjs-payment-sandbox', quiet = false }: ProgramSettings): Promise<void> {
-  const options = readArguments(args, env);
   if (args.includes('--version')) {
     process.stdout.write(`${VERSION}\n`);
     return;
   }
+  const options = readArguments(args, env);
   if (!options) {
     process.stdout.write(help(command, env['SANDBOX_DATA'] || 'in memory'));
     return;

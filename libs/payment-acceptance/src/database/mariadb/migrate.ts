@@ -47,8 +47,9 @@ export async function migrateMaria(
           VALUES (${version}, ${name}, UTC_TIMESTAMP(6))`;
       }
     } finally {
-      await tx.change`SET SESSION lock_wait_timeout = @payment_acceptance_lock_wait`;
-      await tx.change`DO RELEASE_LOCK(${MIGRATION_LOCK})`;
+      // Both end with a connection that is lost, and then the first error counts.
+      await tx.change`SET SESSION lock_wait_timeout = @payment_acceptance_lock_wait`.catch(() => undefined);
+      await tx.change`DO RELEASE_LOCK(${MIGRATION_LOCK})`.catch(() => undefined);
     }
   });
 }

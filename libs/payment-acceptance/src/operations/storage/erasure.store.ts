@@ -76,7 +76,7 @@ export class ErasureStore {
   }
 
   /**
-   * Possible targets of operators' actions: reviews and deliveries of these bills, and dismissed lost bills whose
+   * Possible targets of operators' actions: reviews of these bills, and dismissed lost bills whose
    * postback named the order.
    */
   private async targets(
@@ -86,11 +86,10 @@ export class ErasureStore {
   ): Promise<string[]> {
     const { text } = this.database.dialect;
     const reviews = sql`SELECT ${text('id')} AS id FROM payment_acceptance.review WHERE ${this.ofIntents(intentIds)}`;
-    const deliveries = sql`SELECT ${text('id')} AS id FROM payment_acceptance.delivery WHERE ${this.ofIntents(intentIds)}`;
     const lost = sql`SELECT ${text('id')} AS id FROM payment_acceptance.lost_bill
       WHERE shop = ${shop} AND order_id = ${maskCards(orderId)} AND state = 'DISMISSED'`;
     const targetIds: string[] = [];
-    for (const statement of [reviews, deliveries, lost]) targetIds.push(...(await this.ids(tx, statement)));
+    for (const statement of [reviews, lost]) targetIds.push(...(await this.ids(tx, statement)));
     return targetIds;
   }
 

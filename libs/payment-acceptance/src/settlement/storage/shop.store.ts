@@ -54,7 +54,8 @@ export class ShopStore {
     const changedRows = await this.database.change`
       UPDATE payment_acceptance.shop_state SET shop_id = ${shopId}, api_base_url = ${apiBaseUrl}
       WHERE shop = ${name} AND (shop_id IS NULL OR shop_id = ${shopId})`;
-    return changedRows === 1;
+    // Some connections to MariaDB do not count a row that has these values already.
+    return changedRows === 1 || (await this.identitiesOf([{ name }])).some((row) => row.shopId === shopId);
   }
 
   /** Whether the shop has a bill that was made at the service, or may have been. */
