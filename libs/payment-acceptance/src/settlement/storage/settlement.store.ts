@@ -121,13 +121,18 @@ export abstract class SettlementStore<D extends Database = Database> {
   }
 }
 
+/**
+ * The columns of a {@link LockedBill} `b`. Announcements are counted, because PostgreSQL might evaluate an `EXISTS` for
+ * all bills at once.
+ * @param pauses how often the list is requested again for a callback
+ */
 export function lockedBill({ text, epochMs }: Dialect, now: Statement, pauses: Statement): Statement {
   return sql`b.intent_id AS "intentId", b.shop, b.shop_id AS "shopId", b.order_id AS "orderId", b.attempt, b.bill_id AS "billId",
     b.state, ${text('b.amount')} AS amount, b.currency, b.payer_pays_commission AS "payerPaysCommission", b.custom,
     b.custom_given AS "customGiven", b.redacted_at IS NOT NULL AS redacted, b.checks, ${epochMs('b.opened_at')} AS "openedAt", ${epochMs('b.paid_at')} AS "paidAt",
     ${epochMs('b.ended_at')} AS "endedAt", ${epochMs('b.next_check_at')} AS "nextCheckAt", ${epochMs(now)} AS now,
-    b.state = 'OPEN' AND EXISTS (SELECT 1 FROM payment_acceptance.callback c WHERE c.intent_id = b.intent_id AND c.pending = TRUE
-      AND c.asks < ${pauses} AND ${expectedStatus('c.kind', 'c.status')} = 'SUCCESS') AS "isAnnounced"`;
+    b.state = 'OPEN' AND (SELECT count(*) FROM payment_acceptance.callback c WHERE c.intent_id = b.intent_id AND c.pending = TRUE
+      AND c.asks < ${pauses} AND ${expectedStatus('c.kind', 'c.status')} = 'SUCCESS') > 0 AS "isAnnounced"`;
 }
 
 export const LOCKED_BILL_READERS: ColumnReaders<LockedBill> = {
