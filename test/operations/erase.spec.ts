@@ -133,7 +133,7 @@ describe('erase', () => {
     const reviews = harness.host.app.get(PaymentReviews);
     const [review] = await reviews.list();
     const refused = await commands.command('erase', '--order', 'A-1');
-    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining(`an open review (${review!.id})`) });
+    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining(`open reviews (${review!.id})`) });
     await reviews.dismiss(review!.id, { operator: 'ann', note: `${PERSON} was paid back` });
     expect(await commands.command('erase', '--order', 'A-1')).toMatchObject({ code: 0 });
     expect(await places()).toEqual([]);

@@ -209,7 +209,7 @@ export class PaymentCallbacks {
         ? { kind: 'shown', status: 200, result: { shop: bill.shop, orderId: bill.orderId, ...shown } }
         : INVALID_ANSWER;
     } catch (error) {
-      return this.answerRetryLater('result-failed', 'A result could not be read.', {}, error);
+      return this.answerRetryLater('result-failed', 'The result that a payer asks for could not be read.', {}, error);
     }
   }
 

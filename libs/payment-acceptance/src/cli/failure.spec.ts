@@ -119,7 +119,7 @@ const TABLE: readonly [error: Error, code: string, next: string, exitCode: numbe
   [new PaymentOperatorActionError('busy', 'busy'), 'operator-action', AGAIN, 1],
   [new PaymentActionInterruptedError(500, new Error('no')), 'action-interrupted', AGAIN, 1],
   [new PaymentOperatorActionError('no'), 'operator-action', `Correct the command line: ${AGAIN}`, 1],
-  [anError(PaymentJudgeError), 'its-code', `Correct the option judge, then: ${AGAIN}`, 1],
+  [anError(PaymentJudgeError), 'its-code', `Correct the option "judge", then: ${AGAIN}`, 1],
   [
     new storage.PaymentReadOnlyDatabaseError(),
     'read-only-database',

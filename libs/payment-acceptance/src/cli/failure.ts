@@ -107,7 +107,7 @@ const NEXT_STEPS: readonly NextStep[] = [
   step(PaymentOperatorActionError, nextOfAction),
   step(PaymentActionInterruptedError, (_error, situation) => repeatedCommand(situation)),
   step(PaymentServiceError, (_error, situation) => command('doctor', situation, shopOf(situation))),
-  step(PaymentJudgeError, (_error, situation) => `Correct the option judge, then: ${repeatedCommand(situation)}`),
+  step(PaymentJudgeError, (_error, situation) => `Correct the option "judge", then: ${repeatedCommand(situation)}`),
   step(
     PaymentReadOnlyDatabaseError,
     (_error, situation) => `Correct ${addressOf(situation)}, then: ${repeatedCommand(situation)}`,

@@ -64,8 +64,8 @@ function assertErasable({ orderId }: OrderKey, bills: readonly ErasedBill[], rev
   }
   if (reviews.length > 0) {
     throw new PaymentOperatorActionError(
-      `${order} has an open review (${reviews.join(', ')}), whose evidence is in its records. Accept or dismiss it ` +
-        'first, then erase.',
+      `${order} still has open reviews (${reviews.join(', ')}), and their evidence is in the records that would be ` +
+        'erased. Accept or dismiss each one first, then erase.',
     );
   }
 }

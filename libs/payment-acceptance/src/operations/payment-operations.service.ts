@@ -298,7 +298,7 @@ export class PaymentOperations {
     return eraseOrder(this.parts, order, options);
   }
 
-  /** Stores the order and its shop outside the filter, too, where an erasure looks for the notes about its order. */
+  /** Repeats the order and its shop at the top level, beside the filter: an erasure finds an order's notes by them. */
   private detailOf(filter: { readonly orderId?: OrderId; readonly shop?: string }, note: string): object {
     const { orderId, shop = this.scope } = filter;
     const order = orderId !== undefined && { orderId, ...(shop !== null && { shop }) };

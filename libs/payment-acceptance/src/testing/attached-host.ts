@@ -105,7 +105,7 @@ function serverOf(app: INestApplication): Server {
   return app.getHttpServer() as Server;
 }
 
-/** The application's address; lets it listen on a free port if it does not listen yet. */
+/** The application's address; starts it on a free port if it is not listening yet. */
 async function addressOf(app: INestApplication): Promise<string> {
   const server = serverOf(app);
   if (!server.listening) await app.listen(0, '127.0.0.1');

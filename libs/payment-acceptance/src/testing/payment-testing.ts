@@ -85,9 +85,9 @@ export class PaymentTesting {
   }
 
   /**
-   * Attaches an application: lets it listen on a free port if it does not listen yet, and sends payers and postbacks to
-   * its callback routes. Several instances on one database all work; the last one attached that
-   * takes callbacks gets them.
+   * Attaches an application: starts it on a free port if it is not listening yet, and sends payers and postbacks to its
+   * callback routes. You can attach several instances that share a database; callbacks go to the last one attached that
+   * takes them.
    * @throws PaymentTestingError if its builder did not go through {@link override}
    */
   async attach(app: INestApplication, options: AttachOptions = {}): Promise<void> {

@@ -84,7 +84,7 @@ function recordOf({ bill }: BillHistory): Html {
       bill.nextCheckAt === null
         ? bill.billId === null
           ? 'none: there is no bill to ask about'
-          : 'none: its time has run out'
+          : 'none: this bill is no longer checked on schedule'
         : time(bill.nextCheckAt),
     ],
     bill.lastCheckError !== null && [

@@ -63,10 +63,11 @@ export abstract class CallbackStore<D extends Database = Database> {
   /**
    * Stores a callback with its corroboration, and commits. Its row requests a check of the bill.
    *
-   * A bill that has `maxPerBill` callbacks gets another row only if no pending callback requests the same check. Such a
-   * callback must not be covered by any check yet: if a check is in flight, the callback came after it began
-   * (`check_after`). So a check that begins after the new callback is certain, with or without a row of its own. A new
-   * row replaces the latest answered rows beyond the limit; the earliest rows and confirmed ones are kept longest.
+   * Once a bill has `maxPerBill` callbacks, a new one gets a row only if no pending callback already requests the same
+   * check. A pending callback counts only if no check covers it yet: either no check is in flight, or the callback came
+   * after the one in flight began (`check_after`). So, with or without a row of its own, the new callback is always
+   * followed by a check. A new row replaces the latest answered rows beyond the limit; the earliest rows and confirmed
+   * ones are kept longest.
    */
   abstract record(callback: NewCallback, limits: RecordLimits): Promise<RecordResult>;
 
