@@ -100,7 +100,7 @@ describe('redactFields', () => {
     ['blanks', ' '],
     ['entities', '&#8201;&#x2009;&hyphen;'],
   ])('masks a card number with %s between its digits where a text is cut', (_name, separator) => {
-    const card = [...'4111111111111111'].join(separator);
+    const card = '4111111111111111'.replace(/\B/g, separator);
     for (const before of [3_900, 3_981, 3_985, 3_990, 3_999]) {
       const { text } = redactFields({ text: `${'x'.repeat(before)}${card}` }) as { text: string };
       expect(text).toBe(`${'x'.repeat(before)}411111******1111`.slice(0, 4_000));
