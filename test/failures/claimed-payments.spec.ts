@@ -16,7 +16,7 @@ describe('checks', () => {
   afterEach(() => harness.close());
 
   describe('a bill at the end of its lifetime, whose postback says that it is paid', () => {
-    const announced = async () => {
+    const announced = async (beforeEndMs = SECOND) => {
       harness = await startHarness();
       const gate = await startGate(harness.sandboxUrl);
       closeLater(() => gate.close());
@@ -25,7 +25,7 @@ describe('checks', () => {
         options: { shops: { main: { ...main!, apiBaseUrl: gate.url }, ...others } },
       });
       const { billId } = await payments.createBill({ orderId: 'late', amount: '10' });
-      harness.clock.advance(3 * DAY - SECOND);
+      harness.clock.advance(3 * DAY - beforeEndMs);
       await confirmer.runOnce();
       return { gate, confirmer, payments, billId };
     };
@@ -60,6 +60,22 @@ describe('checks', () => {
       await check;
       expect(await states()).toEqual(['OPEN']);
       harness.clock.advance(3 * SECOND);
+      await confirmer.runOnce();
+      expect(await states()).toEqual(['PAID']);
+    });
+
+    test('stays open while the last pause runs, too', async () => {
+      const { gate, confirmer, payments, billId } = await announced(30 * SECOND);
+      gate.lag();
+      await pay(billId);
+      for (const pauseMs of [0, 3, 4, 11, 15]) {
+        harness.clock.advance(pauseMs * SECOND);
+        await confirmer.runOnce();
+        expect(await states()).toEqual(['OPEN']);
+      }
+      expect(await payments.createBill({ orderId: 'late', amount: '10' })).toMatchObject({ billId });
+      gate.catchUp();
+      harness.clock.advance(30 * SECOND);
       await confirmer.runOnce();
       expect(await states()).toEqual(['PAID']);
     });

@@ -200,6 +200,14 @@ describe('requests to callbacks', () => {
       expect([lines.length, await unseen()]).toEqual([2, 3]);
     });
 
+    test('of an address in another case is its own, or says what the address is', async () => {
+      await answersOf({ adapter });
+      const { status } = await postForm(`${harness!.host.url}/Postback/Payment`, { TrsId: 'b-1' });
+      const misaddressed = log.filter((line) => line.includes('callback-misaddressed'));
+      expect([status, misaddressed.length]).toEqual(adapter === 'express' ? [200, 0] : [404, 1]);
+      expect(await unseen()).toBe(0);
+    });
+
     test('of other addresses leaves none', async () => {
       await answersOf({ adapter, prepare: (app) => app.useGlobalGuards(guard) });
       await postForm(`${harness!.host.url}/elsewhere`, {});

@@ -115,7 +115,7 @@ describe('stores that both databases share', () => {
     const claim = { intentId: id, shop: 'main', orderId: 'A', token } as ClaimKey;
     const read = () =>
       store.transaction(async (tx) => {
-        const { locked, known } = await store.lockAndRead(tx, [claim], true, [claim.intentId], [], 3);
+        const { locked, known } = await store.lockAndRead(tx, [claim], true, [claim.intentId], []);
         return [locked.length, ...known.map(({ paymentId }) => paymentId)];
       }, true);
     // On two connections, each of which then renews plans as old as this.

@@ -12,6 +12,7 @@ export const run = (more: Partial<DecisionInput>): Decision =>
     known: [],
     listed: [],
     isPartial: false,
+    isAnnounced: false,
     judge: defaultJudge,
     endOfLife: Infinity,
     horizon: Infinity,

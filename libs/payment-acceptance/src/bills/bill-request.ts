@@ -11,7 +11,7 @@ export interface CreateBillRequest {
   orderId: string;
   /** Exact decimal above 0, such as `100.05`: decimal(10,2). Never a `number`. */
   amount: DecimalAmount;
-  /** Description of the link, up to 1000 characters. */
+  /** Description of the link, up to 1000 characters; a line break counts as two, as it is sent. */
   description?: string;
   /** Name of the payment, up to 255 characters. */
   name?: string;
@@ -20,7 +20,7 @@ export interface CreateBillRequest {
   /** Three capital letters. Default: the shop's currency. */
   currency?: string;
   /**
-   * Arbitrary shop data, up to 2000 characters; comes back as `custom`. Line endings are stored and sent as CRLF, the only
+   * Arbitrary shop data, up to 2000 characters, a line break counting as two; comes back as `custom`. Line endings are stored and sent as CRLF, the only
    * ones a multipart form can carry. Default: the intent's random id, by which redirects are matched to their bill.
    */
   custom?: string;

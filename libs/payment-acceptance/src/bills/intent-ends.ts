@@ -73,7 +73,7 @@ export class IntentEnds {
           opened = await stored;
         } catch (error) {
           if (!isUniqueViolation(error)) throw new PaymentBillNotStoredError(shop, orderId, intentId, billId);
-          const conflict = unknown(`bill_id ${billId} is that of another bill of this shop, which is still checked`);
+          const conflict = unknown(`bill_id ${billId} is that of another bill of this shop`);
           await this.close(intent, 'UNKNOWN', conflict.cause);
           throw conflict;
         }

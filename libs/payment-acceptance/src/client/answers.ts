@@ -121,7 +121,7 @@ export function nextPage(fields: Fields, pageUrl: URL): string | null | undefine
     /^(true|1)$/i.test(moreFlag) ||
     (typeof token === 'string' && token !== '') ||
     page < number('last_page', 'total_pages', 'totalPages', 'page_count', 'pageCount', 'pages') ||
-    (Number.isInteger(total) && read > 0 && read < total && !isWhole);
+    (Number.isInteger(total) && read < total && !isWhole);
   return hasNextPage ? null : undefined;
 }
 

@@ -48,7 +48,7 @@ export class Connections {
 
   /**
    * Runs a statement within its time limit, on the connection of the transaction or else on a free one. If a read-only
-   * server refuses it, the connection is closed. Outside a transaction, the statement is then sent again, until a
+   * server refuses it, nothing was done, and the connection is closed. Outside a transaction, the statement is then sent again, until a
    * connection opened since the first attempt is refused, too; and if it conflicts with others, since it was rolled
    * back whole.
    * @param timeoutMs the time limit, if longer than that of other statements

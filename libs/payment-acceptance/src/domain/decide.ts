@@ -110,7 +110,7 @@ export function decide(input: DecisionInput): Decision {
   const { occasion, isOpen = false } = input.unreadable ?? {};
   if (occasion !== undefined) builder.review('unreadable-payment', null, occasion);
   const ownPayments = [...rows.values()].filter((row) => row.intentId === bill.intentId);
-  return builder.decisionAfterCheck(ownPayments, input, isOpen || bill.isAnnounced);
+  return builder.decisionAfterCheck(ownPayments, input, isOpen || input.isAnnounced);
 }
 
 /**

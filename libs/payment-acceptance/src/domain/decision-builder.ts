@@ -18,8 +18,8 @@ export interface Lifetime {
   /** When an unpaid bill expires. */
   readonly endOfLife: number;
   /**
-   * When a payment that is still in progress goes to a review and an open bill expires despite it, since it will soon
-   * no longer be checked.
+   * When a payment that is still in progress goes to a review and an open bill expires, whatever may be money, since it
+   * will soon no longer be checked.
    */
   readonly horizon: number;
 }
@@ -41,6 +41,8 @@ export interface DecisionInput extends Lifetime, LockedOrder {
   readonly listed: readonly ReportedPayment[];
   /** Whether further parts of the list follow: until then, `known` has the payments of this part alone. */
   readonly isPartial: boolean;
+  /** Whether a callback announces a success, for which the list will be requested again. */
+  readonly isAnnounced: boolean;
   /** Set if the list has unreadable entries, any of which may be money. */
   readonly unreadable?: BillReview | undefined;
   readonly judge: Judge;

@@ -10,8 +10,8 @@ export interface CheckSchedule extends Readonly<Required<CheckScheduleOptions>> 
 
 /**
  * When to check a bill next without a hint, spread by a random `fraction` from 0 to 1; `null` for never. A check that
- * only answered a hint leaves the schedule alone, so that hints neither delay it nor use it up. A bill that a payment
- * in progress or under review keeps open beyond its lifetime is checked as rarely as an expired one.
+ * only answered a hint leaves the schedule alone, so that hints neither delay it nor use it up. A bill that stays
+ * open beyond its lifetime is checked as rarely as an expired one.
  */
 export function nextCheck(
   bill: LockedBill,
@@ -43,7 +43,7 @@ const FAILURES_BEFORE_GIVING_UP = 7;
 export interface FailureSchedule {
   /** The bill's next scheduled check; `null` for none, `undefined` to keep the current one. */
   readonly nextCheckAt: Date | null | undefined;
-  /** Whether the bill's lifetime ended without an answer. A bill that has already ended gets no review. */
+  /** Whether the bill's lifetime ended without an answer. A bill that has already ended gets no review, whatever a postback says. */
   readonly review: boolean;
   /** Whether the bill is no longer checked; its hints are then not answered either. */
   readonly giveUp: boolean;
@@ -81,7 +81,7 @@ export function scheduleAfterFailure(
   };
 }
 
-/** In epoch milliseconds. A bill with a payment in progress or under an open review expires later, at its horizon. */
+/** In epoch milliseconds. A bill that may hold money expires later, at its horizon at the latest. */
 export function endOfLife(bill: Pick<LockedBill, 'openedAt'>, options: CheckSchedule): number {
   return bill.openedAt.getTime() + options.lifetimeMs;
 }

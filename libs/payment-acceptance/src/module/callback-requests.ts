@@ -130,7 +130,9 @@ export class CallbackRequests {
     response.once('finish', () => {
       const { statusCode: status } = response;
       if (this.bodies.wasTaken(raw)) return;
-      if (status === 404 && (!place || path.endsWith('/'))) this.logMiss(path, place);
+      // Fastify treats an address with a trailing slash, or in another case, as a different one.
+      const isOther = place && (path.endsWith('/') || !new RegExp(place.paths.source).test(path));
+      if (status === 404 && (!place || isOther)) this.logMiss(path, place);
       // The router itself refuses an address that it cannot decode.
       else if (place && isDecodable(path)) this.dropped.noteAnsweredByApplication(place.ownPath, status);
     });
@@ -140,8 +142,8 @@ export class CallbackRequests {
     const missedEndpoint =
       place ?? this.places.find(({ ownPath, method }) => method === 'POST' && pathsOf(`/${ownPath}`).test(path));
     if (!missedEndpoint) return;
-    // At a known place, the 404 is Fastify's, which treats an address with a trailing slash as a different one.
-    const to = place ? 'an address with a trailing slash' : `/${missedEndpoint.ownPath}`;
+    const variant = path.endsWith('/') ? 'an address with a trailing slash' : 'an address in another case';
+    const to = place ? variant : `/${missedEndpoint.ownPath}`;
     const line = (): string =>
       `A callback to ${to} got 404: the application serves callbacks at ${missedEndpoint.served}. Enter ` +
       `${this.options.publicUrl ?? ''}${missedEndpoint.served} at the service.`;

@@ -185,7 +185,8 @@ export class PaymentOperations {
       (after?: DeliveryToReplay) => store.deadToReplay(filter, this.scope, after),
     ];
     const only = filter.deliveryId === undefined ? undefined : (await Promise.all(reads.map((read) => read()))).flat();
-    const target = only?.[0]?.intentId ?? filter.deliveryId ?? 'dead letters';
+    if (only?.length === 0) return 0;
+    const target = only?.[0]?.intentId ?? 'dead letters';
     const pieces = only ? [only] : readPieces(...reads);
     return this.actInBatches({ operator, action: 'replay', target, detail }, pieces, async (tx, piece) => {
       const ids = piece.map(({ id }) => id);

@@ -5,7 +5,7 @@ import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentUnknownShopError } from '../config/configuration.error.js';
 import type { Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
-import { PaymentShopError } from '../config/shop.errors.js';
+import { PaymentShopError, PaymentShopResolverError } from '../config/shop.errors.js';
 import { DueStore, type DueShops } from './storage/due.store.js';
 import { ShopStore } from './storage/shop.store.js';
 
@@ -24,6 +24,8 @@ const LOOKUP_TIMEOUT_MS = 100;
 /** How many shops are looked up at once. */
 const LOOKUP_BATCH_SIZE = 8;
 
+const MAX_LATE_BATCHES = 3;
+
 /**
  * The shops whose bills this instance checks: those of the options, and those that the shop resolver lists. While the
  * resolver fails for a shop, the bills of that shop wait.
@@ -39,6 +41,9 @@ export class FollowedShops {
   /** Removed shops that have already been reported. */
   private readonly removed = new Set<string>();
   private readonly unusableSince = new Map<string, number>();
+  /** Unusable shops that the log has named: of a resolver that fails for all, one in five seconds. */
+  private readonly reported = new Set<string>();
+  private reportedAt = -Infinity;
 
   constructor(
     private readonly store: DueStore,
@@ -75,15 +80,21 @@ export class FollowedShops {
     return this.store.findDue(usable, probeMs);
   }
 
-  /** Yields settings in rotating order, as far as the host's resolver gives them in time. */
+  /**
+   * Yields settings in rotating order, as far as the host's resolver gives them in time; those of the options first. Ends
+   * early if many are late: the others have their turn at the next poll.
+   */
   async *settingsOf(names: readonly string[]): AsyncGenerator<Shop> {
     this.rotation += 1;
     const start = this.rotation % Math.max(1, names.length);
     const rotated = [...names.slice(start), ...names.slice(0, start)];
-    for (let first = 0; first < rotated.length; first += LOOKUP_BATCH_SIZE) {
-      const batch = rotated.slice(first, first + LOOKUP_BATCH_SIZE);
-      for (const shop of await Promise.all(batch.map((name) => withLookupTimeout(this.findUsable(name)))))
-        if (shop) yield shop;
+    const ordered = [true, false].flatMap((own) => rotated.filter((name) => this.shops.isConfigured(name) === own));
+    let lateBatches = 0;
+    for (let first = 0; first < ordered.length && lateBatches < MAX_LATE_BATCHES; first += LOOKUP_BATCH_SIZE) {
+      const batch = ordered.slice(first, first + LOOKUP_BATCH_SIZE);
+      const found = await Promise.all(batch.map((name) => withLookupTimeout(this.findUsable(name))));
+      if (found.includes('late')) lateBatches += 1;
+      for (const shop of found) if (shop && shop !== 'late') yield shop;
     }
   }
 
@@ -121,12 +132,15 @@ export class FollowedShops {
     try {
       const shop = await this.shops.get(name);
       this.unusableSince.delete(name);
+      this.reported.delete(name);
       return shop;
     } catch (error) {
       if (!(error instanceof PaymentShopError || error instanceof PaymentUnknownShopError)) throw error;
-      const isReported = this.unusableSince.has(name);
       this.unusableSince.set(name, this.now());
-      if (isReported) return undefined;
+      const isOfAll = error instanceof PaymentShopResolverError && this.now() - this.reportedAt < RETRY_PAUSE_MS;
+      if (this.reported.has(name) || isOfAll) return undefined;
+      this.reported.add(name);
+      this.reportedAt = this.now();
       const line = `Bills of shop "${name}" are waiting. ${describeError(error)}`;
       this.logger.write('shop-unusable', line, { shop: name, error: errorType(error) });
       return undefined;
@@ -154,11 +168,11 @@ export class FollowedShops {
   }
 }
 
-/** Resolves with `undefined` if the work takes longer than `LOOKUP_TIMEOUT_MS`; the work then continues. */
-async function withLookupTimeout<T>(work: Promise<T>): Promise<T | undefined> {
+/** Resolves with `late` if the work takes longer than `LOOKUP_TIMEOUT_MS`; the work then continues. */
+async function withLookupTimeout<T>(work: Promise<T>): Promise<T | 'late'> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), LOOKUP_TIMEOUT_MS);
+  const late = new Promise<'late'>((resolve) => {
+    timer = setTimeout(() => resolve('late'), LOOKUP_TIMEOUT_MS);
   });
   return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }

@@ -1,6 +1,6 @@
 import type { ItemOutcome } from '../common/group-commit.js';
 import type { LockedBill, LockedOrder } from '../domain/bill.js';
-import type { ComparablePayment, KnownPayment } from '../domain/callback.js';
+import type { AnsweredHints, ComparablePayment, KnownPayment } from '../domain/callback.js';
 import type { ClaimedBill, LockedClaim } from '../domain/claim.js';
 import type { Decision } from '../domain/decide.js';
 import { answerHints, firstAssertion } from '../domain/hints.js';
@@ -17,7 +17,8 @@ export interface CheckAnswer {
   readonly ends: boolean;
   /** Trace context that its events continue. */
   readonly traceparent: string | null;
-  decide(bill: LockedBill, order: LockedOrder, knownPayments: readonly KnownPayment[]): Decision;
+  /** @param isAnnounced whether a callback announces a success, for which the list will be requested again */
+  decide(bill: LockedBill, order: LockedOrder, knownPayments: readonly KnownPayment[], isAnnounced: boolean): Decision;
 }
 
 export interface BatchDecision extends Decision {
@@ -53,16 +54,19 @@ export class SettlementBatch {
     const knownPayments = this.paymentsOf(keys);
     let decided: Decision;
     try {
-      decided = answer.decide(bill, order, knownPayments);
+      decided = answer.decide(bill, order, knownPayments, false);
     } catch (error) {
       return { error };
     }
     for (const payment of decided.payments) this.keep(bill, payment);
     if (decided.firstPaymentId !== null) this.firstPaymentIds.set(orderKey, decided.firstPaymentId);
+    const hints = answerHints(claim.hints, this.comparablePayments(bill), this.schedule.lagMs);
+    // Its payments are the same either way.
+    if (decided.state === 'EXPIRED' && countLeft(bill, claim, hints) > 0)
+      decided = answer.decide(bill, order, knownPayments, true);
     const { state } = decided;
     const { scheduled } = claim;
     const nextCheckAt = nextCheck(bill, state, scheduled, this.schedule, this.fraction());
-    const hints = answerHints(claim.hints, this.comparablePayments(bill), this.schedule.lagMs);
     this.settlements.push({
       ...decided,
       bill,
@@ -106,6 +110,13 @@ export class SettlementBatch {
   private comparablePayments(bill: LockedBill): ComparablePayment[] {
     return this.paymentsOf(this.ofBills.get(bill.intentId) ?? []);
   }
+}
+
+/** How many announcements of a success the check leaves unanswered. */
+function countLeft({ announcements }: LockedBill, { hints }: ClaimedBill, { consumed }: AnsweredHints): number {
+  const consumedIds = new Set(consumed.map(({ id }) => id));
+  const announce = hints.filter(({ asserts, expectsSuccess }) => asserts === 'SUCCESS' || expectsSuccess);
+  return announcements - announce.filter(({ id }) => consumedIds.has(id)).length;
 }
 
 function keyOf(shop: string, id: string): string {

@@ -90,7 +90,7 @@ export class SettlementService {
     const judgeOfPart = judgeOnce(judge, [...early.flat(), ...last]);
     const settlePart = (part: readonly ReportedPayment[], isPartial: boolean): Promise<SettlementResult> => {
       const ids = part.map(({ paymentId }) => paymentId);
-      return this.submit(claim, ids, !isPartial, (bill, order, knownPayments) => {
+      return this.submit(claim, ids, !isPartial, (bill, order, knownPayments, isAnnounced) => {
         try {
           return decide({
             bill,
@@ -98,6 +98,7 @@ export class SettlementService {
             known: knownPayments,
             listed: part,
             isPartial,
+            isAnnounced,
             unreadable,
             judge: judgeOfPart,
             endOfLife: endOfLife(bill, schedule),
@@ -228,14 +229,7 @@ export class SettlementService {
       );
       // All payments of a bill are needed only at the end of a check.
       const ending = new Set(answers.filter(({ ends }) => ends).map(({ claim }) => claim.intentId));
-      const { locked, known: knownPayments } = await this.store.lockAndRead(
-        tx,
-        claims,
-        wait,
-        [...ending],
-        listed,
-        this.options.schedule.lagMs.length,
-      );
+      const { locked, known: knownPayments } = await this.store.lockAndRead(tx, claims, wait, [...ending], listed);
       // The key has the token, too: of two answers about one bill, only that of the current claim counts.
       const held = new Map(locked.map((one) => [claimKey({ intentId: one.bill.intentId, token: one.token }), one]));
       if (held.size === 0) return answers.map(() => undefined);

@@ -21,7 +21,7 @@ export interface NewCallback {
   readonly maskedOrderId: string | null;
   readonly status: string | null;
   readonly digest: DigestCheck;
-  /** `OutSum` as an exact decimal(10,2); `null` if it is not one, so that it matches no bill. */
+  /** `OutSum` as an exact decimal(10,2); `0`, which no bill has, if it cannot be read; `null` if absent. */
   readonly amount: DecimalAmount | null;
   readonly currency: string | null;
   readonly custom: string | null;

@@ -41,7 +41,6 @@ export abstract class SettlementStore<D extends Database = Database> {
     tx: OwnTransaction,
     claims: readonly ClaimKey[],
     wait: boolean,
-    pauses: number,
   ): Promise<LockedClaim[]>;
 
   /** The ledger's payments of these bills, and the listed ones of any bill. The bills must be locked. */
@@ -54,7 +53,6 @@ export abstract class SettlementStore<D extends Database = Database> {
   /**
    * Locks and reads, in one round trip where the driver can. Payments of bills that are not locked may be among those
    * read.
-   * @param pauses how often the list is requested again for a callback
    */
   async lockAndRead(
     tx: OwnTransaction,
@@ -62,9 +60,8 @@ export abstract class SettlementStore<D extends Database = Database> {
     wait: boolean,
     intentIds: readonly IntentId[],
     listed: readonly PaymentKey[],
-    pauses: number,
   ): Promise<{ readonly locked: LockedClaim[]; readonly known: KnownPayment[] }> {
-    const locking = this.lockClaimed(tx, claims, wait, pauses);
+    const locking = this.lockClaimed(tx, claims, wait);
     if (!tx.isPipelined && (await locking).length === 0) return { locked: [], known: [] };
     const reading = this.payments(tx, intentIds, listed);
     // If either fails, the other must not be under way when the transaction is rolled back.
@@ -116,23 +113,19 @@ export abstract class SettlementStore<D extends Database = Database> {
   async lockBill(tx: OwnTransaction, id: string): Promise<LockedBill | undefined> {
     const { dialect } = this.database;
     const [bill] = await tx.rows(LOCKED_BILL_READERS)`
-      SELECT ${lockedBill(dialect, this.database.now(), sql`0`)} FROM payment_acceptance.bill b WHERE b.intent_id = ${id} FOR UPDATE`;
+      SELECT ${lockedBill(dialect, this.database.now())} FROM payment_acceptance.bill b WHERE b.intent_id = ${id} FOR UPDATE`;
     return bill;
   }
 }
 
-/**
- * The columns of a {@link LockedBill} `b`. Announcements are counted, because PostgreSQL might evaluate an `EXISTS` for
- * all bills at once.
- * @param pauses how often the list is requested again for a callback
- */
-export function lockedBill({ text, epochMs }: Dialect, now: Statement, pauses: Statement): Statement {
+/** The columns of a {@link LockedBill} `b`. On PostgreSQL, a callback stored while the statement waits is not counted. */
+export function lockedBill({ text, epochMs }: Dialect, now: Statement): Statement {
   return sql`b.intent_id AS "intentId", b.shop, b.shop_id AS "shopId", b.order_id AS "orderId", b.attempt, b.bill_id AS "billId",
     b.state, ${text('b.amount')} AS amount, b.currency, b.payer_pays_commission AS "payerPaysCommission", b.custom,
     b.custom_given AS "customGiven", b.redacted_at IS NOT NULL AS redacted, b.checks, ${epochMs('b.opened_at')} AS "openedAt", ${epochMs('b.paid_at')} AS "paidAt",
     ${epochMs('b.ended_at')} AS "endedAt", ${epochMs('b.next_check_at')} AS "nextCheckAt", ${epochMs(now)} AS now,
-    b.state = 'OPEN' AND (SELECT count(*) FROM payment_acceptance.callback c WHERE c.intent_id = b.intent_id AND c.pending = TRUE
-      AND c.asks < ${pauses} AND ${expectedStatus('c.kind', 'c.status')} = 'SUCCESS') > 0 AS "isAnnounced"`;
+    CASE WHEN b.state = 'OPEN' THEN (SELECT count(*) FROM payment_acceptance.callback c WHERE c.intent_id = b.intent_id
+      AND c.pending = TRUE AND ${expectedStatus('c.kind', 'c.status')} = 'SUCCESS') ELSE 0 END AS announcements`;
 }
 
 export const LOCKED_BILL_READERS: ColumnReaders<LockedBill> = {
@@ -146,7 +139,7 @@ export const LOCKED_BILL_READERS: ColumnReaders<LockedBill> = {
   endedAt: instant,
   nextCheckAt: instant,
   now: instant,
-  isAnnounced: flag,
+  announcements: integer,
 };
 
 export type PaymentRow = Omit<KnownPayment, 'confirmedSince'> & Record<Assertion, number>;

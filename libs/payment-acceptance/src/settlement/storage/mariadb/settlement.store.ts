@@ -39,7 +39,6 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
     tx: OwnTransaction,
     claims: readonly ClaimKey[],
     wait: boolean,
-    pauses: number,
   ): Promise<LockedClaim[]> {
     if (claims.length === 0) return [];
     const lock = wait ? sql`FOR UPDATE` : sql`FOR UPDATE SKIP LOCKED`;
@@ -55,7 +54,7 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
     const claimed = new Set(lockedClaims.map(({ intentId, token }) => pair(intentId, token)));
     const ids = [...new Set(lockedClaims.map(({ intentId }) => intentId))];
     const rows = await tx.rows<LockedBill & { token: string | null }>(LOCKED_BILL_READERS)`
-      SELECT ${lockedBill(mariadb, this.database.now(), sql`${pauses}`)}, b.lease_token AS token
+      SELECT ${lockedBill(mariadb, this.database.now())}, b.lease_token AS token
       FROM payment_acceptance.bill b FORCE INDEX (PRIMARY) WHERE b.intent_id ${mariadb.oneOf(ids, 'uuid')} ORDER BY b.intent_id ${lock}`;
     return rows.flatMap(({ token, ...bill }) => {
       const order = held.get(pair(bill.shop, bill.orderId));

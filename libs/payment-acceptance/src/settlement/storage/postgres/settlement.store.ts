@@ -37,15 +37,15 @@ const READ_PAYMENTS = prepare(['intentIds', 'listed'], ({ intentIds, listed }) =
 
 const lockClaimed = (orders: Statement, bills: Statement) =>
   prepare(
-    ['claims', 'pauses'],
+    ['claims'],
     (
-      { claims, pauses },
+      { claims },
       now,
     ) => sql`WITH claimed AS ${rowsFromJson(claims, '"intentId" uuid, token uuid, shop text, "orderId" text')}, held AS (
         SELECT o.shop, o.order_id, o.first_payment_id, o.cancelled_at IS NOT NULL AS cancelled FROM payment_acceptance.shop_order o
         WHERE (o.shop, o.order_id) IN (SELECT shop, "orderId" FROM claimed) ORDER BY o.shop, o.order_id ${orders}
       )
-      SELECT ${lockedBill(postgres, now, pauses)}, claimed.token::text AS token,
+      SELECT ${lockedBill(postgres, now)}, claimed.token::text AS token,
         held.first_payment_id AS "firstPaymentId", held.cancelled
       FROM claimed JOIN held ON held.shop = claimed.shop AND held.order_id = claimed."orderId"
       JOIN payment_acceptance.bill b ON b.intent_id = claimed."intentId" AND b.lease_token = claimed.token
@@ -140,15 +140,13 @@ export class PostgresSettlementStore extends SettlementStore<PostgresDatabase> {
     tx: OwnTransaction,
     claims: readonly ClaimKey[],
     wait: boolean,
-    pauses: number,
   ): Promise<LockedClaim[]> {
-    const rows = await this.database.execute<LockedBill & LockedOrder & { token: string }, 'claims' | 'pauses'>(
+    const rows = await this.database.execute<LockedBill & LockedOrder & { token: string }, 'claims'>(
       wait ? LOCK_WAITING : LOCK_FREE,
       {
         claims: JSON.stringify(
           claims.map(({ intentId, token, shop, orderId }) => ({ intentId, token, shop, orderId })),
         ),
-        pauses,
       },
       { ...LOCKED_BILL_READERS, cancelled: flag },
       tx,

@@ -1,0 +1,23 @@
+import { expect, test } from '@jest/globals';
+import { PaymentClock } from '../common/clock.js';
+import type { ShopRegistry } from '../config/shop-registry.js';
+import { FollowedShops } from './followed-shops.js';
+import type { DueStore } from './storage/due.store.js';
+import type { ShopStore } from './storage/shop.store.js';
+
+test('while the resolver hangs for all its shops, a poll begins with those of the options and asks for few others', async () => {
+  const asked: string[] = [];
+  const shops = {
+    isConfigured: (name: string) => name === 'local',
+    get: (name: string) => {
+      asked.push(name);
+      return name === 'local' ? Promise.resolve({ name }) : new Promise(() => undefined);
+    },
+  } as unknown as ShopRegistry;
+  const followed = new FollowedShops({} as DueStore, {} as ShopStore, shops, new PaymentClock());
+  const names = [...Array.from({ length: 100 }, (_, index) => `shop-${index}`), 'local'];
+  const settings: string[] = [];
+  for await (const { name } of followed.settingsOf(names)) settings.push(name);
+  expect(settings).toEqual(['local']);
+  expect([asked[0], asked.length]).toEqual(['local', 24]);
+});
