@@ -15,15 +15,21 @@ describe('checks', () => {
   const closeLater = closing();
   afterEach(() => harness.close());
 
+  /** An instance whose shop `main` reaches the service through a gate. */
+  const startBehindGate = async () => {
+    harness = await startHarness();
+    const gate = await startGate(harness.sandboxUrl);
+    closeLater(() => gate.close());
+    const { main, ...others } = moduleOptions(harness.sandboxUrl).shops;
+    const { confirmer, payments } = await harness.start({
+      options: { shops: { main: { ...main!, apiBaseUrl: gate.url }, ...others } },
+    });
+    return { gate, confirmer, payments };
+  };
+
   describe('a bill at the end of its lifetime, whose postback says that it is paid', () => {
     const announced = async (beforeEndMs = SECOND) => {
-      harness = await startHarness();
-      const gate = await startGate(harness.sandboxUrl);
-      closeLater(() => gate.close());
-      const { main, ...others } = moduleOptions(harness.sandboxUrl).shops;
-      const { confirmer, payments } = await harness.start({
-        options: { shops: { main: { ...main!, apiBaseUrl: gate.url }, ...others } },
-      });
+      const { gate, confirmer, payments } = await startBehindGate();
       const { billId } = await payments.createBill({ orderId: 'late', amount: '10' });
       harness.clock.advance(3 * DAY - beforeEndMs);
       await confirmer.runOnce();
@@ -113,13 +119,7 @@ describe('checks', () => {
     ] as const)(
       'is not taken for that of an older payment: a second one, %s, is asked for again',
       async (_, how, events) => {
-        harness = await startHarness();
-        const gate = await startGate(harness.sandboxUrl);
-        closeLater(() => gate.close());
-        const { main, ...others } = moduleOptions(harness.sandboxUrl).shops;
-        const { confirmer } = await harness.start({
-          options: { shops: { main: { ...main!, apiBaseUrl: gate.url }, ...others } },
-        });
+        const { gate, confirmer } = await startBehindGate();
         const { billId } = await harness.host.payments.createBill({ orderId: 'twice', amount: '10' });
         await harness.sandbox.pay(billId);
         await harness.sandbox.settled();

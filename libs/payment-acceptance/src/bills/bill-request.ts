@@ -20,8 +20,9 @@ export interface CreateBillRequest {
   /** Three capital letters. Default: the shop's currency. */
   currency?: string;
   /**
-   * Arbitrary shop data, up to 2000 characters, a line break counting as two; comes back as `custom`. Line endings are stored and sent as CRLF, the only
-   * ones a multipart form can carry. Default: the intent's random id, by which redirects are matched to their bill.
+   * Arbitrary shop data, up to 2000 characters, a line break counting as two; comes back as `custom`. Line endings are
+   * stored and sent as CRLF, the only ones a multipart form can carry. Default: the intent's random id, by which
+   * redirects are matched to their bill.
    */
   custom?: string;
   /** Whether the payer pays the commission. Default: the shop's option. */
