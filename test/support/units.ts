@@ -73,7 +73,6 @@ export const lockedBill = (more: Partial<LockedBill> = {}): LockedBill => ({
   openedAt: new Date('2026-11-21T12:00:00Z'),
   paidAt: null,
   endedAt: null,
-  announcements: 0,
   nextCheckAt: new Date('2026-11-21T12:01:00Z'),
   now: new Date('2026-11-21T12:00:30Z'),
   ...more,

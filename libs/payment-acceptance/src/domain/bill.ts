@@ -71,8 +71,6 @@ export interface LockedBill extends Omit<
   readonly openedAt: Date;
   readonly endedAt: Date | null;
   readonly nextCheckAt: Date | null;
-  /** How many pending callbacks of an open bill announce a success; 0 if the bill is not open. */
-  readonly announcements: number;
   /** The database's clock at the start of the transaction. */
   readonly now: Date;
 }

@@ -38,6 +38,8 @@ export class SettlementBatch {
 
   constructor(
     knownPayments: readonly KnownPayment[],
+    /** How many pending callbacks announce a success, of each bill that may expire. */
+    private readonly announcements: ReadonlyMap<IntentId, number>,
     private readonly schedule: CheckSchedule,
     private readonly fraction: () => number,
   ) {
@@ -62,7 +64,7 @@ export class SettlementBatch {
     if (decided.firstPaymentId !== null) this.firstPaymentIds.set(orderKey, decided.firstPaymentId);
     const hints = answerHints(claim.hints, this.comparablePayments(bill), this.schedule.lagMs);
     // Its payments are the same either way.
-    if (decided.state === 'EXPIRED' && countLeft(bill, claim, hints) > 0)
+    if (decided.state === 'EXPIRED' && this.countLeft(claim, hints) > 0)
       decided = answer.decide(bill, order, knownPayments, true);
     const { state } = decided;
     const { scheduled } = claim;
@@ -107,16 +109,16 @@ export class SettlementBatch {
     return Array.from(keys, (key) => this.payments.get(key)).filter((payment) => payment !== undefined);
   }
 
+  /** How many announcements of a success the check leaves unanswered. */
+  private countLeft({ intentId, hints }: ClaimedBill, { consumed }: AnsweredHints): number {
+    const consumedIds = new Set(consumed.map(({ id }) => id));
+    const announce = hints.filter(({ asserts, expectsSuccess }) => asserts === 'SUCCESS' || expectsSuccess);
+    return (this.announcements.get(intentId) ?? 0) - announce.filter(({ id }) => consumedIds.has(id)).length;
+  }
+
   private comparablePayments(bill: LockedBill): ComparablePayment[] {
     return this.paymentsOf(this.ofBills.get(bill.intentId) ?? []);
   }
-}
-
-/** How many announcements of a success the check leaves unanswered. */
-function countLeft({ announcements }: LockedBill, { hints }: ClaimedBill, { consumed }: AnsweredHints): number {
-  const consumedIds = new Set(consumed.map(({ id }) => id));
-  const announce = hints.filter(({ asserts, expectsSuccess }) => asserts === 'SUCCESS' || expectsSuccess);
-  return announcements - announce.filter(({ id }) => consumedIds.has(id)).length;
 }
 
 function keyOf(shop: string, id: string): string {

@@ -234,7 +234,15 @@ export class SettlementService {
       const held = new Map(locked.map((one) => [claimKey({ intentId: one.bill.intentId, token: one.token }), one]));
       if (held.size === 0) return answers.map(() => undefined);
       if (knownPayments.length >= MANY_PAYMENTS) await setImmediate();
-      const batch = new SettlementBatch(knownPayments, this.options.schedule, () => this.random.fraction());
+      const { schedule } = this.options;
+      const mayExpire = locked.filter(
+        ({ bill }) => bill.state === 'OPEN' && bill.now.getTime() >= endOfLife(bill, schedule),
+      );
+      const announcements = await this.store.countAnnouncements(
+        tx,
+        mayExpire.map(({ bill }) => bill.intentId),
+      );
+      const batch = new SettlementBatch(knownPayments, announcements, schedule, () => this.random.fraction());
       const ends = answers.map((answer): ItemOutcome<BatchDecision> | undefined => {
         const key = claimKey(answer.claim);
         const one = held.get(key);

@@ -109,6 +109,16 @@ export abstract class SettlementStore<D extends Database = Database> {
     await remove(redactableCallbacks(ofBills), tx);
   }
 
+  /** How many pending callbacks of each of these bills announce a success. Read after the bills are locked. */
+  async countAnnouncements(tx: OwnTransaction, intentIds: readonly IntentId[]): Promise<ReadonlyMap<IntentId, number>> {
+    if (intentIds.length === 0) return new Map();
+    const counts = await tx.rows<{ intentId: IntentId; count: number }>({ count: integer })`
+      SELECT c.intent_id AS "intentId", count(*) AS count FROM payment_acceptance.callback c
+      WHERE c.intent_id ${this.database.dialect.oneOf(intentIds, 'uuid')} AND c.pending = TRUE
+        AND ${expectedStatus('c.kind', 'c.status')} = 'SUCCESS' GROUP BY c.intent_id`;
+    return new Map(counts.map(({ intentId, count }) => [intentId, count]));
+  }
+
   /** Locks a bill regardless of claims, for an operator. The order must be locked. */
   async lockBill(tx: OwnTransaction, id: string): Promise<LockedBill | undefined> {
     const { dialect } = this.database;
@@ -118,14 +128,12 @@ export abstract class SettlementStore<D extends Database = Database> {
   }
 }
 
-/** The columns of a {@link LockedBill} `b`. On PostgreSQL, a callback stored while the statement waits is not counted. */
+/** The columns of a {@link LockedBill} `b`. */
 export function lockedBill({ text, epochMs }: Dialect, now: Statement): Statement {
   return sql`b.intent_id AS "intentId", b.shop, b.shop_id AS "shopId", b.order_id AS "orderId", b.attempt, b.bill_id AS "billId",
     b.state, ${text('b.amount')} AS amount, b.currency, b.payer_pays_commission AS "payerPaysCommission", b.custom,
     b.custom_given AS "customGiven", b.redacted_at IS NOT NULL AS redacted, b.checks, ${epochMs('b.opened_at')} AS "openedAt", ${epochMs('b.paid_at')} AS "paidAt",
-    ${epochMs('b.ended_at')} AS "endedAt", ${epochMs('b.next_check_at')} AS "nextCheckAt", ${epochMs(now)} AS now,
-    CASE WHEN b.state = 'OPEN' THEN (SELECT count(*) FROM payment_acceptance.callback c WHERE c.intent_id = b.intent_id
-      AND c.pending = TRUE AND ${expectedStatus('c.kind', 'c.status')} = 'SUCCESS') ELSE 0 END AS announcements`;
+    ${epochMs('b.ended_at')} AS "endedAt", ${epochMs('b.next_check_at')} AS "nextCheckAt", ${epochMs(now)} AS now`;
 }
 
 export const LOCKED_BILL_READERS: ColumnReaders<LockedBill> = {
@@ -139,7 +147,6 @@ export const LOCKED_BILL_READERS: ColumnReaders<LockedBill> = {
   endedAt: instant,
   nextCheckAt: instant,
   now: instant,
-  announcements: integer,
 };
 
 export type PaymentRow = Omit<KnownPayment, 'confirmedSince'> & Record<Assertion, number>;
