@@ -3,6 +3,7 @@ import { createTestDatabase, onPostgres } from '../../../../test/support/databas
 import { PaymentClock } from '../common/clock.js';
 import { openDatabase } from './open-database.js';
 import { openPgPool, openStorage, type PgPoolClass } from './pool-source.js';
+import { flag, integer } from './reading.js';
 
 onPostgres(test)('limits in the address of the storage are not those of our statements', async () => {
   const created = await createTestDatabase();
@@ -43,6 +44,27 @@ onPostgres(test)('a host that gets its values in binary has a module that gets t
     const database = await openDatabase(source, new PaymentClock());
     const id = '0b7f9f0e-51a6-4c5d-8b1e-2f3a4b5c6d7e';
     expect(await database.rows({})`SELECT ${id}::uuid AS id`).toEqual([{ id }]);
+  } finally {
+    await source.close();
+    await created.drop();
+  }
+});
+
+onPostgres(test)('type parsers of the host do not change what the module reads', async () => {
+  const created = await createTestDatabase();
+  const { default: pg } = await import('pg');
+  const parsersOfHost = { getTypeParser: () => () => 'parsed by the host' };
+  const source = openPgPool(
+    pg.Pool as unknown as PgPoolClass,
+    { connectionString: created.url, types: parsersOfHost },
+    1,
+  );
+  try {
+    const database = await openDatabase(source, new PaymentClock());
+    const readers = { count: integer, isSet: flag };
+    const rows = await database.rows<{ count: number; isSet: boolean; name: string }>(readers)`
+      SELECT 7::int4 AS count, true AS "isSet", 'name' AS name`;
+    expect(rows).toEqual([{ count: 7, isSet: true, name: 'name' }]);
   } finally {
     await source.close();
     await created.drop();

@@ -1,12 +1,12 @@
-/** How to read the columns that are not text: drivers and the host's type parsers return them in different forms. */
+/** How to read the columns that are not text: drivers return them in different forms. */
 export type ColumnReaders<Row> = {
   readonly [Column in keyof Row as NonNullable<Row[Column]> extends string ? never : Column]-?: (
     value: unknown,
   ) => NonNullable<Row[Column]>;
 };
 
-/** MariaDB returns booleans as 1 and 0. */
-export const flag = (value: unknown): boolean => Number(value) === 1;
+/** PostgreSQL returns booleans as `t` and `f`, MariaDB as 1 and 0. */
+export const flag = (value: unknown): boolean => value === 't' || Number(value) === 1;
 
 /** Drivers return large numbers as text. */
 export const integer = (value: unknown): number => Number(value);

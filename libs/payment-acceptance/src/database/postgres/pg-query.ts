@@ -12,8 +12,14 @@ export interface PgResult {
   readonly rowCount: number | null;
 }
 
+/** Leaves values as the text that the server sent, whatever type parsers the host has set; `ColumnReaders` read them. */
+const AS_TEXT = { getTypeParser: () => (value: unknown) => value };
+
 interface QueryingClient {
-  query(query: PgQuery, done: (error: Error | null, result: PgResult) => void): unknown;
+  query(
+    query: PgQuery & { readonly types: typeof AS_TEXT },
+    done: (error: Error | null, result: PgResult) => void,
+  ): unknown;
 }
 
 /**
@@ -24,7 +30,7 @@ interface QueryingClient {
 export async function runOnClient(client: unknown, query: PgQuery): Promise<PgResult> {
   try {
     return await new Promise((resolve, reject) => {
-      const sent = (client as QueryingClient).query(query, (error, result) =>
+      const sent = (client as QueryingClient).query({ ...query, types: AS_TEXT }, (error, result) =>
         error ? reject(error) : resolve(result),
       );
       // A client wrapped by the host may return a promise anyway, and fail before the statement is sent.
