@@ -54,7 +54,7 @@ test('its state diagrams have the states that the code has', () => {
   };
   const bill = read('domain/bill.ts');
   expect(drawn('## States of a bill')).toEqual(states(/type BillState = ([^;]*);/.exec(bill)?.[1] ?? ''));
-  const delivery = read('operations/records/bill-history.ts');
+  const delivery = read('operations/records.ts');
   expect(drawn('## States of a delivery')).toEqual(states(/type DeliveryState = ([^;]*);/.exec(delivery)?.[1] ?? ''));
 });
 

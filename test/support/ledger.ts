@@ -4,7 +4,7 @@ import { flag, integer, json } from '../../libs/payment-acceptance/src/database/
 import { ofScope, type ShopScope } from '../../libs/payment-acceptance/src/database/scope.js';
 import { sql, type Statement } from '../../libs/payment-acceptance/src/database/statement.js';
 import type { BillRecord, BillState } from '../../libs/payment-acceptance/src/domain/bill.js';
-import type { DeliveryState } from '../../libs/payment-acceptance/src/operations/records/bill-history.js';
+import type { DeliveryState } from '../../libs/payment-acceptance/src/operations/records.js';
 
 /** What the module has recorded, newest first and limited: bills, payments, callbacks, events, reviews. */
 export interface PaymentLedger {

@@ -1,5 +1,5 @@
 import { shownText } from '../common/text.js';
-import type { ErasedPart } from '../operations/records/erasure.js';
+import type { ErasedPart } from '../operations/records.js';
 import { PaymentOperations } from '../operations/payment-operations.service.js';
 import { UsageError } from './arguments.js';
 import { operatorOf, type Command } from './commands.js';

@@ -70,8 +70,8 @@ function cleanText(text: string, limit: number): string {
 const NO_CARD =
   /((?<!\d)(?:19|20)\d\d[-./](?:0[1-9]|1[0-2])[-./][0-3]\d(?:[ T][0-2]\d:[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?)?(?!\d)|\b(?=[\da-f]{8}-)(?=[\d-]{0,35}[a-f])[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}\b)/i;
 
-const MAX_SEPARATORS = 3;
-const LETTER_OR_NUMBER_PATTERN = /[\p{L}\p{N}]/u;
+/** Groups of digits with up to three separators between them. A `%20` is a separator, also where it is none of these. */
+const DIGIT_GROUPS = /%20|\d+(?:(?:%20|(?!%20)[^\p{L}\p{N}]){1,3}\d+)*/gu;
 
 /**
  * Masks everything that looks like a card number: 12 to 19 digits with a valid check digit, and between any two digits
@@ -83,7 +83,7 @@ export function maskCards(text: string): string {
   if (!hasDigitsOfCard(digitsText)) return text;
   // Captured dates and UUIDs are at odd indices.
   const parts = digitsText.split(NO_CARD);
-  const masked = parts.map((part, index) => (index % 2 === 1 ? part : maskNumbers(part))).join('');
+  const masked = parts.map((part, index) => (index % 2 === 1 ? part : part.replace(DIGIT_GROUPS, maskGroups))).join('');
   return masked === digitsText ? text : masked;
 }
 
@@ -115,61 +115,21 @@ function asciiDigit(digit: string): string {
 
 /** Whether the text has enough digits for a card number; most texts do not, and need no closer look. */
 function hasDigitsOfCard(text: string): boolean {
-  let digits = 0;
-  for (let index = 0; index < text.length && digits < 12; index += 1) if (isDigit(text.charCodeAt(index))) digits += 1;
-  return digits >= 12;
+  return text.replace(/\D+/g, '').length >= 12;
 }
 
-function isDigit(code: number): boolean {
-  return code >= 48 && code <= 57;
-}
-
-interface DigitGroup {
-  readonly start: number;
-  readonly end: number;
-  /** Whether only separators, and no more than allowed, are between the group before and this one. */
-  readonly continues: boolean;
-}
-
-function groupsOf(text: string): DigitGroup[] {
-  const groups: DigitGroup[] = [];
-  let separators = Infinity;
-  for (let index = 0; index < text.length;) {
-    const start = index;
-    while (isDigit(text.charCodeAt(index))) index += 1;
-    if (index > start) {
-      groups.push({ start, end: index, continues: separators <= MAX_SEPARATORS });
-      separators = 0;
-    } else {
-      const length = separatorLength(text, index);
-      separators = length === 0 ? Infinity : separators + 1;
-      index += length || 1;
-    }
-  }
-  return groups;
-}
-
-function separatorLength(text: string, index: number): number {
-  const code = text.charCodeAt(index);
-  if (code < 128) return /[a-z]/i.test(text.charAt(index)) ? 0 : text.startsWith('%20', index) ? 3 : 1;
-  const character = String.fromCodePoint(text.codePointAt(index) ?? code);
-  return LETTER_OR_NUMBER_PATTERN.test(character) ? 0 : character.length;
-}
-
-function maskNumbers(text: string): string {
-  const groups = groupsOf(text);
-  let result = '';
-  let copied = 0;
-  for (let first = 0; first < groups.length; first += 1) {
-    const end = endOfCard(text, groups, first);
+function maskGroups(text: string): string {
+  // Digits are at even indices, separators at odd ones.
+  const parts: string[] = text.match(/(?:%20|\D)+|\d+/g) ?? [];
+  for (let first = 0; first < parts.length; first += 2) {
+    const end = endOfCard(parts, first);
     if (end === undefined) continue;
-    const card = groups.slice(first, end);
-    result +=
-      text.slice(copied, card[0]?.start) + maskDigits(card.map((group) => text.slice(group.start, group.end)).join(''));
-    copied = card.at(-1)?.end ?? copied;
+    const card = parts.slice(first, end).filter((_, index) => index % 2 === 0);
+    parts.fill('', first, end);
+    parts[first] = maskDigits(card.join(''));
     first = end - 1;
   }
-  return result + text.slice(copied);
+  return parts.join('');
 }
 
 function maskDigits(digits: string): string {
@@ -178,21 +138,20 @@ function maskDigits(digits: string): string {
 
 /**
  * The index after the last group of the longest card number (by the Luhn algorithm) that consists of whole groups, from
- * group `first` on; `undefined` if there is none.
+ * the group at `first` on; `undefined` if there is none.
  */
-function endOfCard(text: string, groups: readonly DigitGroup[], first: number): number | undefined {
+function endOfCard(parts: readonly string[], first: number): number | undefined {
   let end: number | undefined;
   let count = 0;
   // The Luhn sums of the digits so far: with the last digit not doubled, and with it doubled.
   let single = 0;
   let doubled = 0;
-  for (let index = first; index < groups.length; index += 1) {
-    const group = groups[index];
-    if (!group || (index > first && !group.continues)) break;
-    count += group.end - group.start;
+  for (let index = first; index < parts.length; index += 2) {
+    const digits = parts[index] ?? '';
+    count += digits.length;
     if (count > 19) break;
-    for (let place = group.start; place < group.end; place += 1) {
-      const digit = text.charCodeAt(place) - 48;
+    for (let place = 0; place < digits.length; place += 1) {
+      const digit = digits.charCodeAt(place) - 48;
       [single, doubled] = [doubled + digit, single + (digit > 4 ? 2 * digit - 9 : 2 * digit)];
     }
     if (count >= 12 && single % 10 === 0) end = index + 1;

@@ -1,5 +1,5 @@
 import { shownText } from '../common/text.js';
-import type { ErasedBill, PaymentErasure } from './records/erasure.js';
+import type { ErasedBill, PaymentErasure } from './records.js';
 import type { BillStore } from '../bills/storage/bill.store.js';
 import type { ErasureStore, OrderKey } from './storage/erasure.store.js';
 import type { OperatorStore } from './storage/operator.store.js';

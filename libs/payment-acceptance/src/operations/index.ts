@@ -11,13 +11,7 @@ export { PaymentReviews, type PaymentAcceptReviewOptions } from './payment-revie
 
 export { PaymentRecords } from './payment-records.service.js';
 export { BILL_STATES } from '../domain/bill.js';
-export type * from './records/bill-history.js';
-export type { DeadLetter, DeadLetterFilter } from './records/dead-letter.js';
-export type * from './records/erasure.js';
-export type * from './records/figures.js';
-export type * from './records/lists.js';
-export type * from './records/lost-bill.js';
-export type * from './records/past-events.js';
+export type * from './records.js';
 export type * from '../health/statistics.js';
 export type { CallbackKind, DigestCheck } from '../domain/callback.js';
 export type { DeliveryId } from '../domain/ids.js';

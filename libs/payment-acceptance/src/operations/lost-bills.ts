@@ -1,13 +1,12 @@
-import { Injectable } from '@nestjs/common';
 import type { OrderId } from '../domain/ids.js';
 import type { DecimalAmount } from '../domain/money.js';
-import { LostBillStore } from './storage/lost-bill.store.js';
-import type { LostBill } from './records/lost-bill.js';
-import { OperatorStore } from './storage/operator.store.js';
+import type { LostBillStore } from './storage/lost-bill.store.js';
+import type { LostBill } from './records.js';
+import type { OperatorStore } from './storage/operator.store.js';
 import type { ShopScope } from '../database/scope.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 import type { PaymentOperatorOptions } from './operator-options.js';
-import { PaymentImport } from './payment-import.service.js';
+import type { PaymentImport } from './payment-import.service.js';
 
 /** What a person must find out about a lost bill, because the service does not report it and a postback proves nothing. */
 export interface PaymentTakeInOptions extends PaymentOperatorOptions {
@@ -19,49 +18,40 @@ export interface PaymentTakeInOptions extends PaymentOperatorOptions {
   readonly currency?: string;
 }
 
-@Injectable()
-export class LostBills {
-  constructor(
-    private readonly store: LostBillStore,
-    private readonly operator: OperatorStore,
-    private readonly importer: PaymentImport,
-  ) {}
+export interface LostBillTools {
+  readonly lostBills: LostBillStore;
+  readonly store: OperatorStore;
+  readonly importer: PaymentImport;
+}
 
-  list(limit: number, scope: ShopScope, after?: string): Promise<LostBill[]> {
-    return this.store.list(limit, scope, after);
-  }
+export async function takeInLostBill(
+  { lostBills, importer }: LostBillTools,
+  id: string,
+  { operator, note = '', ...fields }: PaymentTakeInOptions,
+  scope: ShopScope,
+): Promise<void> {
+  const lost = await lostBills.byId(id, scope);
+  if (!lost) throw notLostError(id);
+  const { shop, billId } = lost;
+  // The caller's fields come first, so that ours win: a JavaScript caller may pass any, but must not choose shop or bill.
+  const bill = { ...fields, shop, billId, createdAt: earliest(lost) };
+  const { refused } = await importer.importBills([bill], { operator, note });
+  if (refused[0]) throw new PaymentOperatorActionError(refused[0].problems.join(' '));
+}
 
-  byId(id: string, scope: ShopScope): Promise<LostBill | undefined> {
-    return this.store.byId(id, scope);
-  }
-
-  async takeIn(id: string, { operator, note = '', ...fields }: PaymentTakeInOptions, scope: ShopScope): Promise<void> {
-    const lost = await this.find(id, scope);
-    const { shop, billId } = lost;
-    // The caller's fields come first, so that ours win: a JavaScript caller may pass any, but must not choose shop or
-    // bill.
-    const bill = { ...fields, shop, billId, createdAt: earliest(lost) };
-    const { refused } = await this.importer.importBills([bill], {
-      operator,
-      note,
-    });
-    if (refused[0]) throw new PaymentOperatorActionError(refused[0].problems.join(' '));
-  }
-
-  async dismiss(id: string, { operator, note = '' }: PaymentOperatorOptions, scope: ShopScope): Promise<void> {
-    if (note.trim() === '') throw new PaymentOperatorActionError('Add a note on why the bill is not yours.');
-    const { shop, billId } = await this.find(id, scope);
-    const detail = { shop, serviceBillId: billId, note };
-    await this.operator.act({ operator, action: 'dismiss-lost-bill', target: id, detail }, async (tx) => {
-      if (!(await this.store.dismiss(tx, id))) throw notLostError(id);
-    });
-  }
-
-  private async find(id: string, scope: ShopScope): Promise<LostBill> {
-    const lost = await this.byId(id, scope);
-    if (!lost) throw notLostError(id);
-    return lost;
-  }
+export async function dismissLostBill(
+  { lostBills, store }: LostBillTools,
+  id: string,
+  { operator, note = '' }: PaymentOperatorOptions,
+  scope: ShopScope,
+): Promise<void> {
+  if (note.trim() === '') throw new PaymentOperatorActionError('Add a note on why the bill is not yours.');
+  const lost = await lostBills.byId(id, scope);
+  if (!lost) throw notLostError(id);
+  const detail = { shop: lost.shop, serviceBillId: lost.billId, note };
+  await store.act({ operator, action: 'dismiss-lost-bill', target: id, detail }, async (tx) => {
+    if (!(await lostBills.dismiss(tx, id))) throw notLostError(id);
+  });
 }
 
 /** When the bill was created is unknown; it already existed at its first payment and at its first postback. */

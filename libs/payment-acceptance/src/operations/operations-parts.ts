@@ -11,8 +11,9 @@ import { DeliveryStore } from '../events/storage/delivery.store.js';
 import { StatisticsStore } from '../health/storage/statistics.store.js';
 import { Workload } from '../health/workload.js';
 import { SettlementService } from '../settlement/settlement.service.js';
-import { LostBills } from './lost-bills.js';
+import { PaymentImport } from './payment-import.service.js';
 import { ErasureStore } from './storage/erasure.store.js';
+import { LostBillStore } from './storage/lost-bill.store.js';
 import { OperatorStore } from './storage/operator.store.js';
 import { PastEventsStore } from './storage/past-events.store.js';
 import { BillHistoryStore } from './storage/records/bill-history.store.js';
@@ -32,7 +33,8 @@ export class OperationsParts {
     readonly deliveries: DeliveryStore,
     readonly pastEvents: PastEventsStore,
     readonly erasures: ErasureStore,
-    readonly lostBills: LostBills,
+    readonly lostBills: LostBillStore,
+    readonly importer: PaymentImport,
     readonly settlement: SettlementService,
     readonly client: PaymentServiceClient,
     readonly shops: ShopRegistry,

@@ -7,17 +7,14 @@ import { readPieces } from '../common/pieces.js';
 import { PaymentShopError } from '../config/shop.errors.js';
 import type { BillRecord } from '../domain/bill.js';
 import { isServiceId, type BillId, type IntentId, type OrderId } from '../domain/ids.js';
-import type { DeadLetter, DeadLetterFilter } from './records/dead-letter.js';
-import type { PaymentErasure } from './records/erasure.js';
-import type { LostBill } from './records/lost-bill.js';
-import type { PastEventFilter } from './records/past-events.js';
+import type { DeadLetter, DeadLetterFilter, LostBill, PastEventFilter, PaymentErasure } from './records.js';
 import type { PaymentStats, ShopState } from '../health/statistics.js';
 import type { PaymentWorkload } from '../health/workload.js';
 import { isUuid } from '../domain/uuid.js';
 import type { ShopScope } from '../database/scope.js';
 import { attachBill, notUnknownError } from './attach-bill.js';
 import { eraseOrder, noBillError, type PaymentErasureOptions } from './erasure.js';
-import type { PaymentTakeInOptions } from './lost-bills.js';
+import { dismissLostBill, takeInLostBill, type PaymentTakeInOptions } from './lost-bills.js';
 import type { OperationsParts } from './operations-parts.js';
 import type { DeliveryToReplay, OperatorAction } from './storage/operator.store.js';
 import type { PastEvent } from './storage/past-events.store.js';
@@ -146,7 +143,7 @@ export class PaymentOperations {
    * @throws PaymentOperatorActionError if there is no such lost bill, or it cannot be imported
    */
   takeInLostBill(id: string, options: PaymentTakeInOptions): Promise<void> {
-    return this.parts.lostBills.takeIn(id, options, this.scope);
+    return takeInLostBill(this.parts, id, options, this.scope);
   }
 
   /**
@@ -155,7 +152,7 @@ export class PaymentOperations {
    * @throws PaymentOperatorActionError
    */
   dismissLostBill(id: string, options: PaymentOperatorOptions): Promise<void> {
-    return this.parts.lostBills.dismiss(id, options, this.scope);
+    return dismissLostBill(this.parts, id, options, this.scope);
   }
 
   /**

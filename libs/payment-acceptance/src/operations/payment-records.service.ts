@@ -4,11 +4,19 @@ import { databaseText } from '../common/text.js';
 import { instantOfWall } from '../config/time-zone.js';
 import { BILL_STATES } from '../domain/bill.js';
 import type { IntentId } from '../domain/ids.js';
-import type { BillDetails, BillHistory, BillSummary, RecordedReview } from './records/bill-history.js';
-import type { DeadLetterFilter } from './records/dead-letter.js';
-import type { PaymentFigures } from './records/figures.js';
-import type { BillQuery, LoggedAction, RecordPage, WaitingPostback } from './records/lists.js';
-import type { LostBill } from './records/lost-bill.js';
+import type {
+  BillDetails,
+  BillHistory,
+  BillQuery,
+  BillSummary,
+  DeadLetterFilter,
+  LoggedAction,
+  LostBill,
+  PaymentFigures,
+  RecordedReview,
+  RecordPage,
+  WaitingPostback,
+} from './records.js';
 import type { OperationsParts } from './operations-parts.js';
 import { pageOf } from './storage/records/columns.js';
 import type { ShopScope } from '../database/scope.js';

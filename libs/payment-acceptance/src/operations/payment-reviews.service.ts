@@ -2,7 +2,7 @@ import { databaseText } from '../common/text.js';
 import { decideAccepted } from '../domain/decide.js';
 import { parseAmount, type DecimalAmount } from '../domain/money.js';
 import { isUuid } from '../domain/uuid.js';
-import type { RecordedReview } from './records/bill-history.js';
+import type { RecordedReview } from './records.js';
 import type { OperatorStore, ReviewRow } from './storage/operator.store.js';
 import type { ShopScope } from '../database/scope.js';
 import { assertAcceptable, listedPaymentOf } from './acceptance.js';

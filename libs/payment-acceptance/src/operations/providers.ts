@@ -1,6 +1,5 @@
 import type { FactoryProvider, Provider, Type } from '@nestjs/common';
 import type { ShopScope } from '../database/scope.js';
-import { LostBills } from './lost-bills.js';
 import { OperationsParts } from './operations-parts.js';
 import { PaymentChecks } from './payment-checks.service.js';
 import { PaymentDoctor } from './payment-doctor.service.js';
@@ -32,7 +31,6 @@ export const OPERATIONS: readonly Provider[] = [
   PaymentDoctor,
   PaymentImport,
   PaymentRecovery,
-  LostBills,
   BillHistoryStore,
   ErasureStore,
   DoctorStore,

@@ -5,7 +5,7 @@ import { PAYMENT_ROLE, type PaymentAcceptanceExtras } from '../config/extras.js'
 import type { Database } from '../database/database.js';
 import type { PaymentWorkers } from '../module/payment-workers.js';
 import type { PaymentOperations } from '../operations/payment-operations.service.js';
-import type { DeadLetter } from '../operations/records/dead-letter.js';
+import type { DeadLetter } from '../operations/records.js';
 import { clearLedger } from './clear-ledger.js';
 import type { SharedClock } from './shared-clock.js';
 import type { CallbackUrls } from './tested-shops.js';

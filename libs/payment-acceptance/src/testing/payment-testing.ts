@@ -11,7 +11,7 @@ import type { PaymentAcceptanceOptions } from '../config/options.js';
 import { resolveOptions } from '../config/resolve-options.js';
 import { OPTIONS_RESOLVER, type OptionsResolver } from '../module/payment-acceptance.module-definition.js';
 import { ShopIdentities } from '../module/shop-identities.js';
-import type { DeadLetter } from '../operations/records/dead-letter.js';
+import type { DeadLetter } from '../operations/records.js';
 import { AttachedHost, type AttachOptions } from './attached-host.js';
 import { Payer, type PayOptions, type PayOutcome } from './payer.js';
 import { SharedClock } from './shared-clock.js';

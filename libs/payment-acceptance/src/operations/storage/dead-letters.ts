@@ -1,5 +1,5 @@
 import { databaseText } from '../../common/text.js';
-import type { DeadLetterFilter } from '../records/dead-letter.js';
+import type { DeadLetterFilter } from '../records.js';
 import { ORDER_NOT_FOUND } from '../../events/storage/delivery.store.js';
 import { ofScope, type ShopScope } from '../../database/scope.js';
 import type { Dialect } from '../../database/dialect.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { maskCards } from '../../common/redact.js';
 import type { IntentId, OrderId } from '../../domain/ids.js';
-import type { ErasedBill, ErasedPart } from '../records/erasure.js';
+import type { ErasedBill, ErasedPart } from '../records.js';
 import { Database } from '../../database/database.js';
 import { redactableCallbacks } from '../../callbacks/storage/callback.store.js';
 import { remove, type Redactable } from '../../database/redactable.js';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { LostBill } from '../records/lost-bill.js';
+import type { LostBill } from '../records.js';
 import { isUuid } from '../../domain/uuid.js';
 import { Database } from '../../database/database.js';
 import { IS_LOST, IS_WAITING } from '../../settlement/storage/lost-bills.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { READ_AT_ONCE } from '../../common/pieces.js';
 import { databaseText } from '../../common/text.js';
 import type { DeliveryQueue } from '../../events/storage/delivery.store.js';
-import type { PastEventFilter } from '../records/past-events.js';
+import type { PastEventFilter } from '../records.js';
 import { Database } from '../../database/database.js';
 import { flag, integer } from '../../database/reading.js';
 import { ofScope, type ShopScope } from '../../database/scope.js';

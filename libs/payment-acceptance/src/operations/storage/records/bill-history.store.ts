@@ -9,7 +9,7 @@ import type {
   RecordedEvent,
   RecordedPayment,
   RecordedReview,
-} from '../../records/bill-history.js';
+} from '../../records.js';
 import { deliveryId } from '../../../domain/event-id.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { Database } from '../../../database/database.js';

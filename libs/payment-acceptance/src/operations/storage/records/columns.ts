@@ -1,5 +1,4 @@
-import type { BillSummary, RecordedAction, RecordedReview } from '../../records/bill-history.js';
-import type { RecordPage } from '../../records/lists.js';
+import type { BillSummary, RecordedAction, RecordedReview, RecordPage } from '../../records.js';
 import type { Dialect } from '../../../database/dialect.js';
 import { flag, integer, json, type ColumnReaders } from '../../../database/reading.js';
 import { sql, type Statement } from '../../../database/statement.js';

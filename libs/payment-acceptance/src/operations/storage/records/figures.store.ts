@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { BILL_STATES } from '../../../domain/bill.js';
-import type { ErrorCount, HourOfPayments, PaymentFigures, WaitingWork } from '../../records/figures.js';
+import type { ErrorCount, HourOfPayments, PaymentFigures, WaitingWork } from '../../records.js';
 import { Database } from '../../../database/database.js';
 import { instant, integer } from '../../../database/reading.js';
 import { ofScope, type ShopScope } from '../../../database/scope.js';

@@ -1,9 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import type { BillState } from '../../../domain/bill.js';
 import type { IntentId, OrderId } from '../../../domain/ids.js';
-import type { BillSummary, RecordedAction, RecordedReview } from '../../records/bill-history.js';
-import type { DeadLetter, DeadLetterFilter } from '../../records/dead-letter.js';
-import type { LoggedAction, RecordPage, WaitingPostback } from '../../records/lists.js';
+import type {
+  BillSummary,
+  DeadLetter,
+  DeadLetterFilter,
+  LoggedAction,
+  RecordedAction,
+  RecordedReview,
+  RecordPage,
+  WaitingPostback,
+} from '../../records.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { Database } from '../../../database/database.js';
 import { withDeliveryId } from '../../../events/storage/delivery.store.js';

@@ -1,7 +1,15 @@
-import type { BillState } from '../../domain/bill.js';
-import type { CallbackKind, DigestCheck } from '../../domain/callback.js';
-import type { BillId, DeliveryId, IntentId, OrderId, PaymentId } from '../../domain/ids.js';
-import type { PaymentStatus } from '../../domain/payment.js';
+import type { BillState } from '../domain/bill.js';
+import type { CallbackKind, DigestCheck } from '../domain/callback.js';
+import type { BillId, DeliveryId, IntentId, OrderId, PaymentId } from '../domain/ids.js';
+import type { PaymentStatus } from '../domain/payment.js';
+import type { RedactedPart } from '../retention/storage/redaction.js';
+import type { LostBillPayment } from '../settlement/storage/inquiry.store.js';
+
+/*
+ * Records as shown to people. Times are ISO 8601 in UTC, amounts decimal strings such as `100.05`. Nothing here is secret.
+ */
+
+export type { LostBillPayment, RedactedPart };
 
 /**
  * States of a delivery: one event on its way to one consumer.
@@ -13,10 +21,6 @@ import type { PaymentStatus } from '../../domain/payment.js';
  * | DEAD | a dead letter: its attempts are used up, or the handler threw a PaymentNonRetryableError | events/ |
  */
 export type DeliveryState = 'PENDING' | 'DONE' | 'DEAD';
-
-/*
- * Records as shown to people. Times are ISO 8601 in UTC, amounts decimal strings such as `100.05`. Nothing here is secret.
- */
 
 /** A bill in a list. */
 export interface BillSummary {
@@ -182,4 +186,165 @@ export interface BillHistory {
   readonly actions: readonly RecordedAction[];
   /** Whether any of the lists is incomplete. */
   readonly truncated: boolean;
+}
+
+/** One page of a list, and whether there are more. */
+export interface RecordPage<Row> {
+  readonly rows: readonly Row[];
+  readonly more: boolean;
+}
+
+/** Selects bills; an omitted field matches all. */
+export interface BillQuery {
+  readonly shop?: string;
+  readonly states?: readonly BillState[];
+  /** Only bills created before the one with this intent id: the last bill of the previous page. */
+  readonly before?: string;
+}
+
+/** A postback that names no known bill and waits for one. */
+export interface WaitingPostback {
+  readonly shop: string;
+  /** As the postback claims, which anybody can have sent. */
+  readonly orderId: OrderId | null;
+  /** The service's `bill_id`, as the postback claims. */
+  readonly trsId: string | null;
+  readonly status: string | null;
+  readonly digest: string;
+  /** ISO 8601. */
+  readonly receivedAt: string;
+}
+
+/** What an operator did, with the bill concerned, if there is one. */
+export interface LoggedAction extends RecordedAction {
+  readonly intentId: IntentId | null;
+  readonly orderId: OrderId | null;
+}
+
+/** Selects dead letters; an omitted field matches all. */
+export interface DeadLetterFilter {
+  readonly deliveryId?: DeliveryId;
+  readonly consumer?: string;
+  readonly event?: string;
+  readonly shop?: string;
+  readonly orderId?: OrderId;
+}
+
+/** A delivery that was given up: a dead letter. */
+export interface DeadLetter {
+  readonly deliveryId: DeliveryId;
+  readonly consumer: string;
+  readonly event: string;
+  readonly eventId: string;
+  readonly shop: string;
+  readonly orderId: OrderId;
+  /** Id of our bill. */
+  readonly intentId: IntentId;
+  readonly attempts: number;
+  /** How often it was replayed. */
+  readonly replays: number;
+  readonly lastError: string | null;
+  /** When it was given up, ISO 8601. */
+  readonly endedAt: string | null;
+}
+
+/** Selects past events to deliver to a consumer; an omitted field matches all. */
+export interface PastEventFilter {
+  readonly consumer: string;
+  /** Event name, such as `payment.succeeded`. */
+  readonly event?: string;
+  readonly shop?: string;
+  readonly orderId?: OrderId;
+  /** Settled at this time or later. */
+  readonly from?: Date;
+  /** Settled before this time. */
+  readonly to?: Date;
+}
+
+/** A bill that the service created for a shop but that is missing from the ledger. */
+export interface LostBill {
+  /** Our id of this record. */
+  readonly id: string;
+  readonly shop: string;
+  /** The service's `bill_id`. */
+  readonly billId: BillId;
+  /** The order named by its first postback. Anybody can send a postback, so this proves nothing. */
+  readonly namedOrderId: OrderId | null;
+  /** How many different orders its waiting postbacks name. The postbacks of a genuine bill name only one. */
+  readonly namedOrderCount: number;
+  /** Our intent of unknown outcome for the named order, if there is one: the lost bill may be the one that it created. */
+  readonly unknownIntentId: IntentId | null;
+  /** The payments last listed, at most 20, successful ones first; empty if the service has too many to list any. */
+  readonly payments: readonly LostBillPayment[];
+  /** How many payments were listed. */
+  readonly paymentCount: number;
+  /** When the first postback that names the bill came, ISO 8601. */
+  readonly firstPostbackAt: string;
+  /** When the service confirmed the bill, ISO 8601. */
+  readonly foundAt: string;
+  /** When the service was last asked about the bill, ISO 8601. */
+  readonly askedAt: string;
+}
+
+/**
+ * What an erasure removes: the same parts as retention, and also raw fields of postbacks that name the order but no known
+ * bill, the payments that were listed while the order's bills were lost bills, and the notes of operators' actions.
+ */
+export type ErasedPart = RedactedPart | 'waitingCallbacks' | 'lostBills' | 'notes';
+
+/** A bill of an erased order. */
+export interface ErasedBill {
+  readonly intentId: IntentId;
+  readonly billId: BillId | null;
+  readonly state: BillState;
+}
+
+/** The result of `PaymentOperations.eraseOrder`. */
+export interface PaymentErasure {
+  readonly shop: string;
+  readonly orderId: OrderId;
+  readonly bills: readonly ErasedBill[];
+  /** For each part, the number of records from which data was removed; all 0 if the order had been erased before. */
+  readonly removed: Readonly<Record<ErasedPart, number>>;
+}
+
+/** The last 24 hours in figures. */
+export interface PaymentFigures {
+  readonly hours: readonly HourOfPayments[];
+  /**
+   * How long payments took from the service's `created_at` (whole seconds, on its own clock) to their settlement, in
+   * milliseconds. Excludes shops not yet used in this process.
+   */
+  readonly settlementDelaysMs: readonly number[];
+  readonly waiting: readonly WaitingWork[];
+  readonly errors: readonly ErrorCount[];
+  /** Bills created, by state. */
+  readonly states: readonly { readonly state: BillState; readonly count: number }[];
+  /** Whether the day had more events than were read; the early hours are then incomplete. */
+  readonly truncated: boolean;
+}
+
+/** Payments of one hour, by outcome. */
+export interface HourOfPayments {
+  /** Its start, ISO 8601. */
+  readonly hour: string;
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly reviews: number;
+}
+
+/** Number of due checks, or of pending deliveries, in one age group. */
+export interface WaitingWork {
+  readonly kind: 'check' | 'delivery';
+  /** Index of the highest of the given ages that this work has reached; -1 if it has reached none of them. */
+  readonly age: number;
+  readonly count: number;
+}
+
+export interface ErrorCount {
+  /** Where it happened: `creation`, `check`, or the name of a consumer. */
+  readonly where: string;
+  /** Name of the error. */
+  readonly kind: string;
+  readonly count: number;
 }
