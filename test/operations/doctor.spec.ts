@@ -82,6 +82,17 @@ describe('doctor', () => {
         const reading = await new DataSource(options).initialize();
         const store = new DoctorStore(await openDatabase(beside(reading), harness.clock));
         expect(await store.missingPrivilege()).toBe('permission denied for table bill');
+        await dataSource.query('GRANT ALL ON ALL TABLES IN SCHEMA payment_acceptance TO reader');
+        expect(await store.missingPrivilege()).toBeUndefined();
+        for (const [right, table] of [
+          ['INSERT', 'bill'],
+          ['UPDATE', 'delivery'],
+          ['DELETE', 'operator_action'],
+        ]) {
+          await dataSource.query(`REVOKE ${right} ON payment_acceptance.${table} FROM reader`);
+          expect(await store.missingPrivilege()).toBe(`permission denied for table ${table}`);
+          await dataSource.query(`GRANT ${right} ON payment_acceptance.${table} TO reader`);
+        }
         await reading.destroy();
       } finally {
         await dataSource.query('DROP OWNED BY reader; DROP ROLE reader');

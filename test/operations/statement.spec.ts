@@ -177,8 +177,18 @@ describe('a statement of the account against the ledger', () => {
       out: '',
       err: expect.stringContaining('the first line of a statement must be'),
     });
+    expect(await commands.command('reconcile', '--against', commands.file('header.csv', csv([])))).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('the statement has no payments'),
+    });
     const plain = await commands.command('reconcile', '--day', '2026-01-01');
     expect(plain.err).toMatch(/Payments of unknown bills are found only in a statement .* --against FILE\.\n$/);
+  });
+
+  test('sums a statement without currencies in those of the ledger', async () => {
+    const payment = { ...(await paid('no-currency', '7.00')), currency_in: '' };
+    const { document } = await against(commands.file('plain.csv', csv([payment])));
+    expect(document.totals).toMatchObject([{ currency: 'RUB', serviceAmount: '7.00' }]);
   });
 
   test('a day has each payment that was made then, also one that became known after it', async () => {

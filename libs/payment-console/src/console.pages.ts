@@ -27,7 +27,7 @@ export class ConsolePages {
   async bills(context: PageContext): Promise<Page> {
     const { query, scope, records } = context;
     const readParameter = (name: string): string | undefined => query.get(name)?.trim() || undefined;
-    const searchText = readParameter('q');
+    const searchText = readParameter('q') && (query.get('q') ?? '');
     const state = BILL_STATES.find((each) => each === query.get('state'));
     const shop = readParameter('shop');
     const before = readParameter('before');

@@ -225,13 +225,15 @@ export class BillService implements BeforeApplicationShutdown {
       // bill that was created for another `shopId` under this shop's name.
       const open = bills.filter((each) => each.state === 'OPEN' && each.isScheduled && each.shopId === intent.shopId);
       if (!newAttempt && open.length > 0) {
-        const same = open.findLast(
+        const same = open.filter(
           (each) =>
             each.amount === amount &&
             each.currency === currency &&
             each.payerPaysCommission === intent.payerPaysCommission,
         );
-        if (same) return same;
+        // An imported bill may have no page to send the payer to.
+        const payable = same.findLast(({ linkPageUrl }) => linkPageUrl !== null) ?? same.at(-1);
+        if (payable) return payable;
         throw new PaymentBillMismatchError(shop, orderId, open.at(-1) ?? intent, intent);
       }
       await this.store.insert(tx, { ...intent, attempt: (bills.at(-1)?.attempt ?? 0) + 1 }, leaseMs);

@@ -2,6 +2,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { readFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { shownText } from '../common/text.js';
+import { zonedInstant } from '../config/time-zone.js';
 import type { BillToImport } from '../operations/bill-to-import.js';
 import { PaymentChecks } from '../operations/payment-checks.service.js';
 import { PaymentHealthIndicator } from '../health/payment-health.indicator.js';
@@ -110,9 +111,8 @@ export const retireConsumer: Command = async (context, { values }, output) => {
 /** @throws UsageError if the text is not a time with a zone */
 export function instantOf(option: string, text: string | undefined): Date | undefined {
   if (text === undefined) return undefined;
-  const instant = new Date(text);
-  // Without a zone, the result would depend on the machine's time zone.
-  if (!/T.*(Z|[+-]\d\d:?\d\d)$/i.test(text) || Number.isNaN(instant.getTime())) {
+  const instant = zonedInstant(text);
+  if (!instant) {
     throw new UsageError(
       `${option}: must be a time with a time zone, such as 2026-11-21T00:00:00Z, not "${shownText(text)}".`,
     );

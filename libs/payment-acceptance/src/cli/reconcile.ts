@@ -115,7 +115,12 @@ async function* compareFile(
     unreadable.push(line);
     err(`${shownText(`line ${line.line}: ${line.reason}`)}\n`);
   });
-  yield* context.get(PaymentReconciliation).compareStatement(payments, shop.name);
+  let isEmpty = true;
+  for await (const row of context.get(PaymentReconciliation).compareStatement(payments, shop.name)) {
+    isEmpty = false;
+    yield row;
+  }
+  if (isEmpty && unreadable.length === 0) throw new UsageError('--against: the statement has no payments.');
 }
 
 function printTotals(totals: Iterable<ReconciliationTotal>, sourceName: string, { err }: Output): void {

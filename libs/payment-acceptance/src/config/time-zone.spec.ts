@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { instantOfWall, isTimeZone, zoneOffsetMs } from './time-zone.js';
+import { instantOfWall, isTimeZone, zonedInstant, zoneOffsetMs } from './time-zone.js';
 
 const HOUR = 3_600_000;
 
@@ -39,4 +39,16 @@ test.each([
   ['Europe/Berlin', '2026-03-29T01:59:59Z', '2026-03-29T00:59:59.000Z'],
 ])('the wall clocks of %s show %s at %s', (zone, wall, at) => {
   expect(instantOfWall(zone, Date.parse(wall)).toISOString()).toBe(at);
+});
+
+test.each([
+  ['2026-11-21T12:00:00Z', '2026-11-21T12:00:00.000Z'],
+  ['2026-02-28T23:30:00.5+01:00', '2026-02-28T22:30:00.500Z'],
+  ['2026-02-30T00:00:00Z', undefined],
+  ['2026-13-01T00:00:00Z', undefined],
+  ['2026-11-21T12:00:00', undefined],
+  ['2026-11-21', undefined],
+  ['tomorrow', undefined],
+])('%s is the instant %s', (text, instant) => {
+  expect(zonedInstant(text)?.toISOString()).toBe(instant);
 });

@@ -11,6 +11,21 @@ export function isTimeZone(timeZone: unknown): timeZone is string {
   }
 }
 
+const ZONED_TIME = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})$/i;
+
+/** The instant of an ISO 8601 time with a time zone, such as `2026-11-21T12:00:00Z`; `undefined` for any other text. */
+export function zonedInstant(text: string): Date | undefined {
+  const day = ZONED_TIME.exec(text)?.[1];
+  return day === undefined || !isDay(day) || Number.isNaN(Date.parse(text)) ? undefined : new Date(text);
+}
+
+/** Whether the text is a date such as `2026-11-21`. */
+export function isDay(text: string): boolean {
+  const midnight = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : NaN;
+  // `Date.parse` reads 2026-02-30 as 2 March.
+  return !Number.isNaN(midnight) && new Date(midnight).toISOString().startsWith(text);
+}
+
 /** The instant at which the zone's clocks show the time that UTC clocks show at `wall` (epoch milliseconds). */
 export function instantOfWall(timeZone: string, wall: number): Date {
   // The offset depends on the instant we are computing; a second pass corrects the hours around a clock change.

@@ -228,7 +228,7 @@ export function judgeOnce(judge: Judge, listed: readonly ReportedPayment[]): Jud
 }
 
 /** By the rank of the status (SUCCESS last), then by age. */
-function sortPayments(listed: readonly ReportedPayment[]): ReportedPayment[] {
+export function sortPayments(listed: readonly ReportedPayment[]): ReportedPayment[] {
   return [...listed].sort(
     (a, b) =>
       STATUS_RANK[a.status] - STATUS_RANK[b.status] ||

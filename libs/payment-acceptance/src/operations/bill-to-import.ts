@@ -3,6 +3,7 @@ import { PaymentInvalidBillRequestError } from '../bills/bill.errors.js';
 import { maskCards } from '../common/redact.js';
 import { statedPageAddress } from '../common/web-address.js';
 import type { Shop } from '../config/resolved-options.js';
+import { zonedInstant } from '../config/time-zone.js';
 import { isServiceId, type IntentId } from '../domain/ids.js';
 import type { DecimalAmount } from '../domain/money.js';
 import type { ForeignBill } from './storage/import.store.js';
@@ -45,7 +46,7 @@ interface ImportContext {
   readonly production: boolean;
 }
 
-const ZONED_INSTANT_PATTERN = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})$/;
+const YEAR_2000 = new Date('2000-01-01T00:00:00Z');
 
 /** Returns the bill with its defaults filled in, or one sentence per problem. */
 export function readBillToImport(
@@ -59,6 +60,7 @@ export function readBillToImport(
   const createdAt = instantOf(input.createdAt);
   if (!createdAt) problems.push('createdAt must be an ISO 8601 time with a time zone, such as 2026-11-21T12:00:00Z.');
   else if (createdAt > now) problems.push('createdAt is in the future.');
+  else if (createdAt < YEAR_2000) problems.push('createdAt is before the year 2000.');
   if (!isServiceId(input.billId)) {
     problems.push('billId must be 1 to 128 visible characters without spaces.');
   }
@@ -92,11 +94,6 @@ export function readBillToImport(
 }
 
 function instantOf(value: unknown): Date | undefined {
-  const instant =
-    value instanceof Date
-      ? value
-      : typeof value === 'string' && ZONED_INSTANT_PATTERN.test(value)
-        ? new Date(value)
-        : undefined;
-  return instant && !Number.isNaN(instant.getTime()) ? instant : undefined;
+  if (typeof value === 'string') return zonedInstant(value);
+  return value instanceof Date && !Number.isNaN(value.getTime()) ? value : undefined;
 }

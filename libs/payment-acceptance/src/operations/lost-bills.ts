@@ -16,6 +16,13 @@ export interface PaymentTakeInOptions extends PaymentOperatorOptions {
   readonly amount: DecimalAmount;
   /** Three capital letters. Default: the shop's currency. */
   readonly currency?: string;
+  /** Whether the payer pays the commission on top, so that more than the amount may be paid. Default: the shop's. */
+  readonly payerPaysCommission?: boolean;
+  /**
+   * Address of the payment page: https, or outside production also http. Default: none; then `createBill` cannot return the
+   * bill.
+   */
+  readonly linkPageUrl?: string;
 }
 
 export interface LostBillTools {

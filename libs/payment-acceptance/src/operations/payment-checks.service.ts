@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CheckRequests } from '../client/check-requests.js';
 import { GroupCommitTimeoutError } from '../common/group-commit.js';
 import { PaymentRandom } from '../common/random.js';
+import { databaseText, shownText } from '../common/text.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import type { BillState } from '../domain/bill.js';
@@ -67,10 +68,12 @@ export class PaymentChecks {
    */
   async check(bill: string, shop: string = this.shops.defaultName): Promise<BillCheck> {
     const resolvedShop = await this.shops.get(shop);
-    const claim = await this.store.claimOne(resolvedShop.name, bill, this.random.uuid(), this.options.leases.checkMs);
+    const { checkMs } = this.options.leases;
+    const isId = databaseText(bill) === bill;
+    const claim = isId ? await this.store.claimOne(resolvedShop.name, bill, this.random.uuid(), checkMs) : 'unknown';
     if (claim === 'unknown')
       throw new PaymentOperatorActionError(
-        `Shop "${resolvedShop.name}" has no bill ${bill.slice(0, 128)}.`,
+        `Shop "${resolvedShop.name}" has no bill ${shownText(bill.slice(0, 128))}.`,
         'not-found',
       );
     if (claim === 'busy')

@@ -7,7 +7,7 @@ import { PaymentAcceptanceError } from '../common/errors.js';
 import { PaymentUnknownShopError } from '../config/configuration.error.js';
 import { PaymentShopError } from '../config/shop.errors.js';
 import { ShopRegistry } from '../config/shop-registry.js';
-import { instantOfWall } from '../config/time-zone.js';
+import { instantOfWall, isDay } from '../config/time-zone.js';
 import { isRefusalOfShop, isWithoutAnswer } from '../settlement/check-errors.js';
 import { ReconciliationStore, type BillToReconcile, type ReconciliationSpan } from './storage/reconciliation.store.js';
 import { PaymentOperatorActionError, PaymentReconciliationIncompleteError } from './operator.errors.js';
@@ -191,12 +191,10 @@ function isShopWide(error: PaymentServiceError): boolean {
 
 /** @returns epoch milliseconds, in UTC */
 function midnightOf(day: string): number {
-  const midnight = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : NaN;
-  // Date.parse reads 2026-02-30 as 2 March.
-  if (Number.isNaN(midnight) || new Date(midnight).toISOString().slice(0, 10) !== day) {
+  if (!isDay(day)) {
     throw new PaymentOperatorActionError(
       `"${day.slice(0, 32)}" is not a date: specify it as YYYY-MM-DD, such as 2026-11-21.`,
     );
   }
-  return midnight;
+  return Date.parse(`${day}T00:00:00Z`);
 }

@@ -53,9 +53,11 @@ export class PaymentRecords {
     return this.parts.lists.bills(this.scope ?? only, states, before);
   }
 
-  /** The newest bills that match an order, a `bill_id`, a payment id or an intent id. */
-  searchBills(text: string): Promise<BillSummary[]> {
-    return this.parts.lists.search(this.scope, databaseText(text).trim());
+  /** The newest bills that match an order, a `bill_id`, a payment id or an intent id; without outer spaces if none does. */
+  async searchBills(text: string): Promise<BillSummary[]> {
+    const exact = databaseText(text);
+    const found = await this.parts.lists.search(this.scope, exact);
+    return found.length > 0 || exact.trim() === exact ? found : this.parts.lists.search(this.scope, exact.trim());
   }
 
   /** One bill; `undefined` if no bill has this intent. */

@@ -12,7 +12,7 @@ import { isServiceId, type BillId, type PaymentId } from '../domain/ids.js';
 import type { PaymentOperatorOptions } from './operator-options.js';
 
 export interface PaymentAcceptReviewOptions extends PaymentOperatorOptions {
-  /** The paid amount, if the service did not say it: an exact decimal. */
+  /** The paid amount, if the service states none in the bill's currency: an exact decimal. Recorded with the action. */
   readonly amount?: DecimalAmount;
   /** The payment, if the review is about the bill as a whole. */
   readonly paymentId?: PaymentId;
@@ -95,7 +95,7 @@ export class PaymentReviews {
     tx: Parameters<OperatorStore['closeReview']>[0],
     reviewId: string,
     state: 'ACCEPTED' | 'DISMISSED',
-    { operator, note = '', paymentId, hadFailed }: PaymentAcceptReviewOptions,
+    { operator, note = '', paymentId, amount, hadFailed }: PaymentAcceptReviewOptions,
   ): Promise<void> {
     const { store } = this.parts;
     const review = await store.review(reviewId, this.scope, tx);
@@ -103,7 +103,7 @@ export class PaymentReviews {
     await store.closeReview(tx, reviewId, state, operator);
     const action = state === 'ACCEPTED' ? 'accept-review' : 'dismiss-review';
     const named = review.paymentId ?? paymentId ?? null;
-    const detail = { note, reason: review.reason, paymentId: named, ...(hadFailed === true && { hadFailed }) };
+    const detail = { note, reason: review.reason, paymentId: named, amount, ...(hadFailed === true && { hadFailed }) };
     await store.record({ operator, action, target: reviewId, detail }, tx);
   }
 }
@@ -123,14 +123,24 @@ function paymentOf(review: ReviewRow, options: PaymentAcceptReviewOptions): stri
 
 function amountOf(review: ReviewRow, currency: string, options: PaymentAcceptReviewOptions): DecimalAmount {
   const listed = listedPaymentOf(review);
-  const stated = listed?.currency === currency && listed.amount !== null ? listed.amount : '';
-  const amount = parseAmount(options.amount ?? stated);
-  if (amount === null || /^-|^0\.00$/.test(amount)) {
+  const stated = listed?.currency === currency ? usableAmount(listed.amount ?? '') : undefined;
+  const amount = options.amount === undefined ? stated : usableAmount(options.amount);
+  if (stated !== undefined && amount !== stated) {
+    throw new PaymentOperatorActionError(
+      `The service states ${stated} ${currency} for this payment, which is what counts: leave out "amount".`,
+    );
+  }
+  if (amount === undefined) {
     throw new PaymentOperatorActionError(
       `The service states no usable amount in ${currency}: specify in "amount" the amount that counts, such as "100.05".`,
     );
   }
   return amount;
+}
+
+function usableAmount(text: string): DecimalAmount | undefined {
+  const amount = parseAmount(text);
+  return amount === null || /^-|^0\.00$/.test(amount) ? undefined : amount;
 }
 
 function notOpenError(reviewId: string): PaymentOperatorActionError {

@@ -33,6 +33,14 @@ describe('a row for each payment that either side has', () => {
   });
 });
 
+test('of entries of the same payment, the one that settles is compared', () => {
+  const listed = [reported(), reported({ status: 'NEW' })];
+  for (const list of [listed, [...listed].reverse()])
+    expect(comparePayments('main', bill, list, [kept()])).toMatchObject([
+      { serviceStatus: 'SUCCESS', differences: [] },
+    ]);
+});
+
 describe('the day of a payment', () => {
   const span = { from: new Date('2026-11-20T21:00:00Z'), to: new Date('2026-11-21T21:00:00Z') };
   const [row] = comparePayments('main', bill, [], [kept()]);

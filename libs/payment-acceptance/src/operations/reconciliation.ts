@@ -1,4 +1,5 @@
 import type { BillState } from '../domain/bill.js';
+import { sortPayments } from '../domain/decide.js';
 import { addAmounts, type DecimalAmount } from '../domain/money.js';
 import type { PaymentStatus, ReportedPayment } from '../domain/payment.js';
 import type { BillToReconcile, PaymentToReconcile } from './storage/reconciliation.store.js';
@@ -101,7 +102,8 @@ export function comparePayments(
   isWhole = true,
 ): ReconciledPayment[] {
   const ledgerById = new Map(ledger.map((payment) => [payment.paymentId, payment]));
-  const listedById = new Map(listed.map((payment) => [payment.paymentId, payment]));
+  // Of entries of the same payment, the last in this order is the one that settles.
+  const listedById = new Map(sortPayments(listed).map((payment) => [payment.paymentId, payment]));
   return [...new Set([...listedById.keys(), ...ledgerById.keys()])].map((paymentId) => {
     const [service, ledgerPayment] = [listedById.get(paymentId), ledgerById.get(paymentId)];
     return {
@@ -141,7 +143,8 @@ export function addToTotals(
     };
   const counted = (!isStatement && row.differences.includes('other-bill')) || row.differences.includes('listed-twice');
   if (row.serviceStatus === 'SUCCESS' && row.serviceAmount !== null && !counted) {
-    const total = totalOf(row.serviceCurrency ?? '');
+    // A statement may have no currencies.
+    const total = totalOf(row.serviceCurrency ?? (isStatement ? row.ledgerCurrency : null) ?? '');
     const serviceAmount = addAmounts(total.serviceAmount, row.serviceAmount);
     totals.set(total.currency, { ...total, servicePayments: total.servicePayments + 1, serviceAmount });
   }

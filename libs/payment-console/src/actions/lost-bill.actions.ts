@@ -30,6 +30,19 @@ export function takeInBill(context: PageContext, lost: LostBill): OperatorAction
         hint: "Three capital letters, if it differs from the shop's.",
         required: false,
       },
+      {
+        name: 'payerPaysCommission',
+        label: 'Does the payer pay the commission on top?',
+        hint: 'Enter yes or no, if it differs from what the shop sends.',
+        required: false,
+      },
+      {
+        name: 'linkPageUrl',
+        label: 'Payment page',
+        hint: 'Its link_page_url, if the payer can still pay.',
+        required: false,
+        inputMode: 'url',
+      },
     ],
     content: html`${lostBillFacts(context, lost)}
       <p>Make sure that the bill belongs to the order: anything paid on it will count for this order.</p>
@@ -39,13 +52,19 @@ export function takeInBill(context: PageContext, lost: LostBill): OperatorAction
       </p>`,
     async perform(operator, input) {
       const [orderId, amount, currency] = [input('orderId'), input('amount'), input('currency')];
+      const [commission, linkPageUrl] = [input('payerPaysCommission').toLowerCase(), input('linkPageUrl')];
       if (orderId.trim() === '') throw new InputError('Specify the order that the bill was created for.');
       if (parseAmount(amount) === null) {
         throw new InputError(`"${amount}" is not an amount. Enter one such as 100.05, with at most two decimals.`);
       }
+      if (!['', 'yes', 'no'].includes(commission)) {
+        throw new InputError('For the commission, enter yes or no, or leave the field empty.');
+      }
       await context.operations.takeInLostBill(lost.id, {
         ...{ orderId, amount, operator, note: input('note') },
         ...(currency !== '' && { currency }),
+        ...(commission !== '' && { payerPaysCommission: commission === 'yes' }),
+        ...(linkPageUrl !== '' && { linkPageUrl }),
       });
       return { to: 'lost-bills', query: { done: 'taken-in' } };
     },

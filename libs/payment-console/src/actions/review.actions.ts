@@ -31,7 +31,7 @@ export function acceptReview(context: PageContext, review: RecordedReview): Oper
         }
       </p>`,
     async perform(operator, input) {
-      const amount = input('amount');
+      const amount = fields.some(({ name }) => name === 'amount') ? input('amount') : '';
       const paymentId = input('paymentId');
       const hadFailed = input('hadFailed').toLowerCase();
       if (hadFailed !== '' && hadFailed !== 'yes') {

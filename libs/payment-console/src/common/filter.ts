@@ -6,6 +6,9 @@ export type Filter = Pick<DeadLetterFilter, 'consumer' | 'event' | 'shop' | 'ord
 const FIELDS = ['consumer', 'event', 'shop', 'orderId'] as const;
 
 export function filterOf(query: URLSearchParams): Filter {
-  const entries = FIELDS.map((name) => [name, (query.get(name) ?? '').trim()] as const);
-  return Object.fromEntries(entries.filter(([, value]) => value !== ''));
+  const entries = FIELDS.map((name) => [name, query.get(name) ?? ''] as const).filter(
+    ([, value]) => value.trim() !== '',
+  );
+  // Every space in an order id counts.
+  return Object.fromEntries(entries.map(([name, value]) => [name, name === 'orderId' ? value : value.trim()]));
 }

@@ -3,7 +3,7 @@ import type { Filter } from '../common/filter.js';
 import { html, type Html } from '../common/html.js';
 import type { Page, PageContext } from '../common/page-context.js';
 import { count } from '../labels/text.js';
-import { actionLink, billLink, empty, next, table, time } from './parts.js';
+import { actionLink, billLink, emptyList, next, table, time } from './parts.js';
 
 export function deadLettersPage(
   context: PageContext,
@@ -23,7 +23,7 @@ export function deadLettersPage(
     content: html`${filterForm(context, filter)}
     ${
       rows.length === 0
-        ? empty(filtered ? 'No dead letters match.' : 'There are no dead letters.')
+        ? emptyList(context, 'dead-letters', filtered ? 'No dead letters match.' : 'There are no dead letters.')
         : html`<div class="card">
             <div class="title">
               <p role="status">${count(total, 'dead letter')}, in order of settlement</p>

@@ -2,7 +2,7 @@ import type { LostBill, RecordPage } from 'nestjs-payment-acceptance/operations'
 import { html, type Html } from '../common/html.js';
 import { count, money } from '../labels/text.js';
 import type { Page, PageContext } from '../common/page-context.js';
-import { actionLink, empty, facts, next, table, tag, time } from './parts.js';
+import { actionLink, emptyList, facts, next, table, tag, time } from './parts.js';
 
 export function lostBillsPage(
   context: PageContext,
@@ -14,7 +14,7 @@ export function lostBillsPage(
     place: 'lost-bills',
     lead: 'Bills that the service created for a shop but that are missing from the ledger. Nothing happens to them until a person decides.',
     message,
-    content: html`${rows.length === 0 ? empty('There are no lost bills.') : INSTRUCTIONS}
+    content: html`${rows.length === 0 ? emptyList(context, 'lost-bills', 'There are no lost bills.') : INSTRUCTIONS}
     ${rows.map((lost) => card(context, lost))}
     ${next(more, context.link('lost-bills', { after: rows.at(-1)?.id }), 'Later')}`,
   };

@@ -125,6 +125,13 @@ export function empty(text: string): Html {
   return html`<p class="card soft">${text}</p>`;
 }
 
+/** On a later page, an empty list does not mean that there is nothing: somebody may have dealt with its rows meanwhile. */
+export function emptyList({ query, link }: PageContext, place: string, text: string): Html {
+  const isFirst = !query.has('after') && !query.has('before');
+  if (isFirst) return empty(text);
+  return html`<p class="card soft">Nothing further. <a href="${link(place)}">Show the first page</a></p>`;
+}
+
 export function next(hasMore: boolean, href: string, label: string): Html {
   return html`${hasMore && html`<nav aria-label="Pages"><a class="button quiet" href="${href}">${label}</a></nav>`}`;
 }

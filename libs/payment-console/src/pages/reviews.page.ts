@@ -3,7 +3,7 @@ import { html, type Html } from '../common/html.js';
 import type { Page, PageContext } from '../common/page-context.js';
 import { adviceOn, reasonOf } from '../labels/reasons.js';
 import { money } from '../labels/text.js';
-import { actionLink, billLink, empty, facts, next, tag, time } from './parts.js';
+import { actionLink, billLink, emptyList, facts, next, tag, time } from './parts.js';
 
 export function reviewsPage(
   context: PageContext,
@@ -15,7 +15,7 @@ export function reviewsPage(
     place: 'reviews',
     lead: 'What the service shows and what was billed do not match. Nothing happens until a person decides.',
     message,
-    content: html`${rows.length === 0 ? empty('There are no open reviews.') : rows.map((review) => reviewCard(context, review))}
+    content: html`${rows.length === 0 ? emptyList(context, 'reviews', 'There are no open reviews.') : rows.map((review) => reviewCard(context, review))}
     ${next(more, context.link('reviews', { after: rows.at(-1)?.id }), 'Later')}`,
   };
 }

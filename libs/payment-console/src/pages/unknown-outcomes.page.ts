@@ -2,7 +2,7 @@ import type { BillSummary, RecordPage, WaitingPostback } from 'nestjs-payment-ac
 import { html, type Html } from '../common/html.js';
 import type { Page, PageContext } from '../common/page-context.js';
 import { money } from '../labels/text.js';
-import { actionLink, billLink, empty, facts, next, table, time } from './parts.js';
+import { actionLink, billLink, emptyList, facts, next, table, time } from './parts.js';
 
 export function unknownOutcomesPage(
   context: PageContext,
@@ -15,7 +15,7 @@ export function unknownOutcomesPage(
     place: 'unknown-outcomes',
     lead: 'Bills that were requested, but may or may not have been created by the service. They are never requested again automatically.',
     message,
-    content: html`${rows.length === 0 ? empty('Every outcome is known.') : INSTRUCTIONS}
+    content: html`${rows.length === 0 ? emptyList(context, 'unknown-outcomes', 'Every outcome is known.') : INSTRUCTIONS}
     ${rows.map((bill) => card(context, bill))}
     ${next(more, context.link('unknown-outcomes', { before: rows.at(-1)?.intentId }), 'Older')}
     ${postbacks.length > 0 && waiting(context, postbacks)}`,

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../../database/database.js';
 import { integer } from '../../database/reading.js';
 import { LONG_STATEMENT_TIMEOUT_MS } from '../../database/statement-timeout.js';
-import { countWhere, rawSql, sql } from '../../database/statement.js';
+import { countWhere, rawSql, sql, type Statement } from '../../database/statement.js';
 import type { BillId } from '../../domain/ids.js';
 import { isQueryFailure } from '../../database/query-failed.error.js';
 
@@ -21,7 +21,11 @@ export interface PostbackEvidence {
 
 const DAY_MS = 24 * 3_600_000;
 
-const WRITTEN_TABLES = ['bill', 'payment', 'callback', 'event', 'review'];
+/** All tables that are written at run time, with a column of each. */
+const WRITTEN_TABLES = {
+  ...{ bill: 'shop', payment: 'shop', callback: 'shop', event: 'shop', review: 'shop', lost_bill: 'shop' },
+  ...{ shop_order: 'shop', shop_state: 'shop', consumer: 'name', delivery: 'consumer', operator_action: 'operator' },
+};
 
 @Injectable()
 export class DoctorStore {
@@ -63,9 +67,14 @@ export class DoctorStore {
   /** Returns what the database denies the user of this data source, by trying statements that match no row. */
   async missingPrivilege(): Promise<string | undefined> {
     try {
-      for (const table of WRITTEN_TABLES.map((name) => rawSql(`payment_acceptance.${name}`))) {
-        await this.database.change`UPDATE ${table} SET shop = shop WHERE 1 = 0`;
-        await this.database.change`DELETE FROM ${table} WHERE 1 = 0`;
+      // MariaDB would miss values for the other columns.
+      const insert = rawSql(this.database.source.type === 'mariadb' ? 'INSERT IGNORE' : 'INSERT');
+      for (const names of Object.entries(WRITTEN_TABLES)) {
+        const [table, column] = names.map(rawSql) as [Statement, Statement];
+        await this.database.change`${insert} INTO payment_acceptance.${table} (${column})
+          SELECT ${column} FROM payment_acceptance.${table} WHERE 1 = 0`;
+        await this.database.change`UPDATE payment_acceptance.${table} SET ${column} = ${column} WHERE 1 = 0`;
+        await this.database.change`DELETE FROM payment_acceptance.${table} WHERE 1 = 0`;
       }
       return undefined;
     } catch (error) {

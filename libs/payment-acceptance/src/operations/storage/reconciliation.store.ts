@@ -70,9 +70,9 @@ export class ReconciliationStore {
       SELECT b.intent_id AS "intentId", b.order_id AS "orderId", b.bill_id AS "billId", b.state,
         ${openedAt} AS "openedAt"
       FROM payment_acceptance.bill b
-      WHERE b.shop = ${span.shop} AND b.bill_id IS NOT NULL AND b.created_at < ${to}
+      WHERE b.shop = ${span.shop} AND b.bill_id IS NOT NULL
         AND (${openedAt} > ${afterMs} OR ${openedAt} = ${afterMs} AND b.intent_id > ${after?.intentId ?? FIRST_UUID})
-        AND (b.state = 'OPEN' OR b.ended_at >= ${from} ${followed}
+        AND (b.created_at < ${to} AND (b.state = 'OPEN' OR b.ended_at >= ${from} ${followed})
           OR EXISTS (SELECT 1 FROM payment_acceptance.payment p WHERE p.intent_id = b.intent_id
             AND (${within('p.first_seen_at')} OR ${within('p.changed_at')}
               OR p.service_created_at LIKE ${`${span.day}%`}))

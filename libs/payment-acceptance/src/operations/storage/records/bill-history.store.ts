@@ -17,7 +17,7 @@ import { flag, integer, json } from '../../../database/reading.js';
 import { ofScope, type ShopScope } from '../../../database/scope.js';
 import { ACTION_READERS, BILL_READERS, REVIEW_READERS, actionColumns, billColumns, reviewColumns } from './columns.js';
 
-/** Maximum rows of each kind, since anybody may send thousands of callbacks. */
+/** Maximum rows of each kind, the newest, since anybody may send thousands of callbacks or try thousands of cards. */
 const MAX_ROWS = 300;
 
 @Injectable()
@@ -63,24 +63,27 @@ export class BillHistoryStore {
     return bill;
   }
 
-  private attempts({ shop, orderId }: BillSummary): Promise<BillSummary[]> {
-    return this.database.rows<BillSummary>(BILL_READERS)`
+  private async attempts({ shop, orderId }: BillSummary): Promise<BillSummary[]> {
+    const newestFirst = await this.database.rows<BillSummary>(BILL_READERS)`
       SELECT ${billColumns(this.database.dialect)} FROM payment_acceptance.bill b
-      WHERE b.shop = ${shop} AND b.order_id = ${orderId} ORDER BY b.attempt LIMIT ${MAX_ROWS}`;
+      WHERE b.shop = ${shop} AND b.order_id = ${orderId} ORDER BY b.attempt DESC LIMIT ${MAX_ROWS}`;
+    return newestFirst.reverse();
   }
 
-  private payments(intentId: IntentId): Promise<RecordedPayment[]> {
+  /** In the order in which they were first seen. */
+  private async payments(intentId: IntentId): Promise<RecordedPayment[]> {
     const { dialect } = this.database;
-    return this.database.rows<RecordedPayment>({})`
+    const payments = await this.database.rows<RecordedPayment>({})`
       SELECT p.payment_id AS "paymentId", p.status, p.service_status AS "serviceStatus",
         ${dialect.text('p.amount')} AS amount, ${dialect.text('p.amount_received')} AS "amountReceived", p.currency,
         p.from_card AS "fromCard", p.service_created_at AS "serviceCreatedAt", p.verdict,
         ${dialect.iso('p.first_seen_at')} AS "firstSeenAt", ${dialect.iso('p.changed_at')} AS "changedAt"
       FROM payment_acceptance.payment p WHERE p.intent_id = ${intentId}
-      ORDER BY p.first_seen_at, p.payment_id LIMIT ${MAX_ROWS}`;
+      ORDER BY p.changed_at DESC, p.payment_id DESC LIMIT ${MAX_ROWS}`;
+    return oldestFirst(payments, ({ firstSeenAt }) => firstSeenAt);
   }
 
-  /** Newest first, so that the limit cuts off the oldest. */
+  /** Newest first. */
   private callbacks(intentId: IntentId): Promise<RecordedCallback[]> {
     const { dialect } = this.database;
     return this.database.rows<RecordedCallback>({ corroboration: json, fields: json, pending: flag, asks: integer })`
@@ -107,24 +110,32 @@ export class BillHistoryStore {
     const events = await this.database.rows<RecordedEvent>({ payload: json, deliveries: json })`
       SELECT e.id, e.name, ${dialect.text('e.payload')} AS payload, ${dialect.iso('e.occurred_at')} AS "occurredAt",
         (SELECT ${deliveries} FROM payment_acceptance.delivery d WHERE d.event_id = e.id) AS deliveries
-      FROM payment_acceptance.event e WHERE e.intent_id = ${intentId} ORDER BY e.seq LIMIT ${MAX_ROWS}`;
-    return events.map((event) => ({
+      FROM payment_acceptance.event e WHERE e.intent_id = ${intentId} ORDER BY e.seq DESC LIMIT ${MAX_ROWS}`;
+    return events.reverse().map((event) => ({
       ...event,
       deliveries: event.deliveries.map((each) => ({ ...each, deliveryId: deliveryId(event.id, each.consumer) })),
     }));
   }
 
-  private reviews(intentId: IntentId): Promise<RecordedReview[]> {
-    return this.database.rows<RecordedReview>(REVIEW_READERS)`
+  /** Also the oldest, if they are open. */
+  private async reviews(intentId: IntentId): Promise<RecordedReview[]> {
+    const reviews = await this.database.rows<RecordedReview>(REVIEW_READERS)`
       SELECT ${reviewColumns(this.database.dialect)} FROM payment_acceptance.review r
       JOIN payment_acceptance.bill b ON b.intent_id = r.intent_id
-      WHERE r.intent_id = ${intentId} ORDER BY r.opened_at, r.id LIMIT ${MAX_ROWS}`;
+      WHERE r.intent_id = ${intentId} ORDER BY r.state = 'OPEN' DESC, r.opened_at DESC, r.id DESC LIMIT ${MAX_ROWS}`;
+    return oldestFirst(reviews, ({ openedAt }) => openedAt);
   }
 
-  private actions(targets: readonly string[]): Promise<RecordedAction[]> {
+  private async actions(targets: readonly string[]): Promise<RecordedAction[]> {
     const { dialect } = this.database;
-    return this.database.rows<RecordedAction>(ACTION_READERS)`
+    const newestFirst = await this.database.rows<RecordedAction>(ACTION_READERS)`
       SELECT ${actionColumns(dialect)} FROM payment_acceptance.operator_action a
-      WHERE a.target ${dialect.oneOf(targets, 'text')} ORDER BY a.at, a.id LIMIT ${MAX_ROWS}`;
+      WHERE a.target ${dialect.oneOf(targets, 'text')} ORDER BY a.at DESC, a.id DESC LIMIT ${MAX_ROWS}`;
+    return newestFirst.reverse();
   }
+}
+
+/** Rows of the same millisecond come in the reverse of their order. */
+function oldestFirst<Row>(rows: readonly Row[], timeOf: (row: Row) => string): Row[] {
+  return [...rows].reverse().sort((a, b) => (timeOf(a) < timeOf(b) ? -1 : Number(timeOf(a) > timeOf(b))));
 }

@@ -93,18 +93,29 @@ export class RecordListsStore {
 
   async deadLetters(scope: ShopScope, filter: DeadLetterFilter, limit: number, after?: string): Promise<DeadLetter[]> {
     const { dialect } = this.database;
-    const afterCursor =
-      after !== undefined && isUuid(after)
-        ? sql`AND (d.seq, d.id) > (SELECT last.seq, last.id FROM payment_acceptance.delivery last
-           JOIN payment_acceptance.event e ON e.id = last.event_id
-           WHERE last.state = 'DEAD' AND ${isDelivery(dialect, 'last', after)} AND ${ofScope('e.shop', scope)})`
-        : rawSql('');
+    const cursor = isId(after) ? await this.placeOf(after, scope) : null;
+    if (cursor === undefined) return [];
+    const afterCursor = cursor ? sql`AND (d.seq, d.id) > (${cursor.seq}, ${cursor.id})` : rawSql('');
     const letters = await this.database.rows<Omit<DeadLetter, 'deliveryId'>>({ attempts: integer, replays: integer })`
       SELECT d.consumer, d.event_name AS event, d.event_id AS "eventId",
         b.shop, b.order_id AS "orderId", b.intent_id AS "intentId", d.attempts, d.replays, d.last_error AS "lastError",
         ${dialect.iso('d.ended_at')} AS "endedAt"
       ${deadLettersOf(this.database.dialect, filter, scope, afterCursor)} ORDER BY d.seq, d.id LIMIT ${limit}`;
     return letters.map(withDeliveryId);
+  }
+
+  /** The place of a dead letter in their order, also of one that has been replayed since. */
+  private async placeOf(deliveryId: string, scope: ShopScope): Promise<{ seq: string; id: string } | undefined> {
+    const { dialect } = this.database;
+    // The ids of dead letters are found by an index; those of replayed ones are looked for only if they have to be.
+    for (const condition of [sql`d.state = 'DEAD'`, sql`d.replays > 0`]) {
+      const [place] = await this.database.rows<{ seq: string; id: string }>({})`
+        SELECT ${dialect.text('d.seq')} AS seq, ${dialect.text('d.id')} AS id FROM payment_acceptance.delivery d
+        JOIN payment_acceptance.event e ON e.id = d.event_id
+        WHERE ${condition} AND ${isDelivery(dialect, 'd', deliveryId)} AND ${ofScope('e.shop', scope)}`;
+      if (place) return place;
+    }
+    return undefined;
   }
 
   async deadLetterCount(scope: ShopScope, filter: DeadLetterFilter): Promise<number> {
