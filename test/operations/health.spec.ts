@@ -247,3 +247,32 @@ describe('health', () => {
     expect((await indicator.isHealthy('p')).p.workers).toEqual({ checks: 'running', deliveries: 'running' });
   });
 });
+
+describe('a shop whose payments no consumer takes', () => {
+  @Injectable()
+  class MainOrders {
+    @OnPaymentSucceeded({ consumer: 'orders', shops: ['main'] })
+    take(): void {}
+  }
+
+  test('is a reason of health for an hour after each successful payment', async () => {
+    const { host, sandbox, clock, settle, close } = await startHarness({ providers: [MainOrders] });
+    try {
+      const degraded = async () =>
+        (await host.app.get(PaymentHealthIndicator).isHealthy('payments')).payments.degraded.filter(
+          (reason) => reason === 'events-without-consumer',
+        );
+      for (const shop of ['main', 'eu'] as const) {
+        expect(await degraded()).toEqual([]);
+        const { billId } = await host.payments.shop(shop).createBill({ orderId: 'paid', amount: '10' });
+        await sandbox.pay(billId);
+        await settle();
+      }
+      expect(await degraded()).toEqual(['events-without-consumer']);
+      clock.advance(3_600_000);
+      expect(await degraded()).toEqual([]);
+    } finally {
+      await close();
+    }
+  });
+});

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { createPaymentInbox, processOnce, readPaymentEvent } from 'nestjs-payment-acceptance/inbox';
 import { PaymentNatsModule, type PaymentNatsOptions } from 'nestjs-payment-acceptance/nats';
+import { RetentionPolicy } from '@nats-io/jetstream';
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { DataSource } from 'typeorm';
@@ -30,7 +31,10 @@ class OneBill extends LocalServer {
 }
 
 describeOn(await service('TEST_NATS_URL'), (url) => {
-  const newStream = async (more: { no_ack?: boolean } = {}, subjects?: string[]): Promise<string> => {
+  const newStream = async (
+    more: { no_ack?: boolean; retention?: RetentionPolicy } = {},
+    subjects?: string[],
+  ): Promise<string> => {
     const name = `payments-test-${randomBytes(6).toString('hex')}`;
     await onServer(url, (manager) => manager.streams.add({ name, subjects: subjects ?? [`${name}.>`], ...more }));
     closeLater(() => onServer(url, (manager) => manager.streams.delete(name)));
@@ -88,6 +92,13 @@ describeOn(await service('TEST_NATS_URL'), (url) => {
     );
     expect(await deliveriesOf(harness)).toMatchObject([{ state: 'DONE', attempts: 1 }]);
     expect(await countIn(silent)).toBe(1);
+  });
+
+  test('a stream that drops what no consumer wants at that moment is not used', async () => {
+    const stream = await newStream({ retention: RetentionPolicy.Interest });
+    const harness = await startHost(stream, stream);
+    await pay(harness);
+    expect(await deliveriesOf(harness)).toMatchObject([{ state: 'PENDING', attempts: 0 }]);
   });
 
   test('two consumers can share a stream: each gets its own copies', async () => {

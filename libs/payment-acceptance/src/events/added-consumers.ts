@@ -8,10 +8,14 @@ import { CONSUMER_NAME_PATTERN, EVENT_EMITTER_CONSUMER } from './handler.explore
 @Injectable()
 export class AddedConsumers {
   private readonly added: EventConsumer[] = [];
+  private areHosted = false;
 
   constructor(private readonly shops: ShopRegistry) {}
 
+  /** @throws PaymentHandlerError also after the start, since nobody would host the consumers */
   add(origin: string, consumers: readonly EventConsumer[]): void {
+    if (this.areHosted)
+      throw new PaymentHandlerError(origin, 'import its module at start: a module loaded later gets no events.');
     for (const { name, shops } of consumers) {
       if (!CONSUMER_NAME_PATTERN.test(name)) {
         const sentence =
@@ -34,6 +38,7 @@ export class AddedConsumers {
       const sentence = `a handler and a broker share this consumer name. Rename one of them.`;
       throw new PaymentHandlerError(`"${conflicting.name}"`, sentence);
     }
+    this.areHosted = true;
     return [...handlers, ...this.added];
   }
 }

@@ -57,6 +57,7 @@ const REASONS: Readonly<Record<PaymentDegradation, 'process' | 'tables'>> = {
   'lost-bills': 'tables',
   'shops-refused': 'tables',
   'callbacks-refused': 'process',
+  'events-without-consumer': 'process',
   'backlog-unknown': 'process',
   'service-not-answering': 'process',
   'worker-stalled': 'process',

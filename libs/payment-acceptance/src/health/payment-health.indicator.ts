@@ -11,6 +11,7 @@ import { PAYMENT_ROLE, type PaymentAcceptanceExtras } from '../config/extras.js'
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { DeliveryWorker } from '../events/delivery.worker.js';
 import { Confirmer } from '../settlement/confirmer.js';
+import { SettlementTransactions } from '../settlement/settlement.transactions.js';
 import type { FailingConsumer, FailingShop, PaymentStats } from './statistics.js';
 import { PaymentReadOnlyDatabaseError } from '../database/database.errors.js';
 import { Snapshots, type Snapshot } from './snapshot.js';
@@ -56,6 +57,7 @@ export type PaymentDegradation =
   | 'lost-bills'
   | 'shops-refused'
   | 'callbacks-refused'
+  | 'events-without-consumer'
   | 'backlog-unknown'
   | 'service-not-answering'
   | 'worker-stalled';
@@ -138,6 +140,7 @@ export class PaymentHealthIndicator {
     private readonly confirmer: Confirmer,
     private readonly deliveries: DeliveryWorker,
     private readonly dropped: DroppedCallbacks,
+    private readonly settlements: SettlementTransactions,
     private readonly clock: PaymentClock,
     @Inject(PAYMENT_ROLE) private readonly role: NonNullable<PaymentAcceptanceExtras['role']>,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
@@ -191,6 +194,7 @@ export class PaymentHealthIndicator {
       failuresInARow >= serviceFailures && (lastFailureAt?.getTime() ?? 0) > recently;
     if (contacts.some(isFailing)) degraded.push('service-not-answering');
     if (this.dropped.refusesAll) degraded.push('callbacks-refused');
+    if (this.settlements.hasUnconsumed) degraded.push('events-without-consumer');
     const isLate = this.options.autoStart && this.role !== 'callbacks';
     if (Object.values(workers).some((state) => state === 'stalled' || (isLate && state === 'not-started')))
       degraded.push('worker-stalled');

@@ -21,6 +21,9 @@ import { SettlementStore, type AddedEvent } from './storage/settlement.store.js'
 /** Each log line says how many were left out before it. */
 const UNCONSUMED_LOG_INTERVAL_MS = 60_000;
 
+/** How long a success that no consumer hears of counts as a reason of health. */
+const UNCONSUMED_MEMORY_MS = 3_600_000;
+
 /** The events by id; `isWaiting` says whether deliveries of the event wait to be claimed. */
 export type NewEvents = ReadonlyMap<string, Omit<AddedEvent, 'claimed'> & { readonly isWaiting: boolean }>;
 
@@ -32,16 +35,23 @@ export type WriteSettlements = (settlements: readonly Settlement[]) => Promise<N
 export class SettlementTransactions {
   private readonly logger = new PaymentLogger('PaymentSettlement');
   private readonly unconsumed: RateLimitedLog;
+  /** When a payment last succeeded that no consumer hears of. */
+  private unconsumedAt = -Infinity;
 
   constructor(
     private readonly store: SettlementStore,
     private readonly checks: CheckStore,
     private readonly deliveries: DeliveryStore,
     private readonly deliverer: DeliveryWorker,
-    clock: PaymentClock,
+    private readonly clock: PaymentClock,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
     this.unconsumed = new RateLimitedLog(this.logger, clock, UNCONSUMED_LOG_INTERVAL_MS);
+  }
+
+  /** Whether a payment has succeeded here within the last hour that no consumer hears of. */
+  get hasUnconsumed(): boolean {
+    return this.clock.elapsed() - this.unconsumedAt < UNCONSUMED_MEMORY_MS;
   }
 
   /**
@@ -131,10 +141,17 @@ export class SettlementTransactions {
   }
 
   private warnOfNoConsumer({ shop, orderId, billId }: LockedBill, eventId: string, event: string): void {
+    if (event === 'payment.succeeded') this.unconsumedAt = this.clock.elapsed();
     const line = (): string =>
       `No consumer handles ${event} of shop "${shop}": event ${eventId} is stored but not delivered. ` +
       `Add a handler with @OnPaymentEvent('${event}', { consumer: … }).`;
-    this.unconsumed.write('event-without-consumer', event, line, { shop, orderId, billId, event, eventId });
+    this.unconsumed.write('event-without-consumer', `${event} ${shop}`, line, {
+      shop,
+      orderId,
+      billId,
+      event,
+      eventId,
+    });
   }
 }
 

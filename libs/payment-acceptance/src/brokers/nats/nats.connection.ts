@@ -1,4 +1,4 @@
-import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { jetstream, jetstreamManager, RetentionPolicy } from '@nats-io/jetstream';
 import { connect, errors, headers, RequestError, type NatsConnection } from '@nats-io/transport-node';
 import { describeError } from '../../common/errors.js';
 import { CLOUD_EVENT_TYPE, type PaymentCloudEvent } from '../cloud-event.js';
@@ -32,6 +32,11 @@ export async function connectNats(target: NatsTarget): Promise<BrokerConnection>
     const { config } = await inspectStream();
     if (config.no_ack)
       throw unavailableError(`The stream "${stream}" does not acknowledge messages (no_ack), so it cannot be used.`);
+    // Such a stream acknowledges also what it drops, because no consumer wants it at that moment.
+    if (config.retention === RetentionPolicy.Interest)
+      throw unavailableError(
+        `The stream "${stream}" keeps messages only while it has consumers (retention "interest"): use "limits" or "workqueue".`,
+      );
     return {
       ready: true,
       publish: publisher(server, target, inspectStream),
