@@ -47,6 +47,7 @@ const generated = [
       PaymentShopOptions: SHOP_RULES,
     },
   },
+  { document: 'docs/module.md', sources: ['bills/bill-request.ts'], column: 'field' },
   { document: 'docs/brokers.md', sources: ['brokers/options.ts'], column: 'option' },
   { document: 'docs/events.md', sources: ['domain/payment-events.ts'], column: 'field' },
 ];

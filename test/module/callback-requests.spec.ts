@@ -77,6 +77,7 @@ describe('requests to callbacks', () => {
         'from what express.json and express.urlencoded have parsed',
         { adapter: expressWith(express.json(), express.urlencoded()) },
       ],
+      ['where a parser has set an empty body and read nothing', { adapter: expressWith(settingEmptyBody) }],
       ['from rawBody, which a platform has left', { adapter: behind(keepingBytesAlone) }],
       ['beside a middleware that reads the stream', { prepare: (app) => app.use(readingBytes) }],
       ['before parsers that refuse them', { adapter: expressWith(refusing) }],
@@ -219,6 +220,12 @@ describe('requests to callbacks', () => {
     });
   });
 });
+
+/** As the parsers of Express 4 do with a content type that is not theirs. */
+function settingEmptyBody(request: Request, _response: Response, next: NextFunction): void {
+  request.body = {};
+  next();
+}
 
 /** Like the functions of a cloud, which hand over a request with its bytes and a stream that has ended. */
 function keepingBytesAlone(request: Request & { rawBody?: Buffer }, _response: Response, next: NextFunction): void {

@@ -27,10 +27,14 @@ class FilteredCheckout extends Checkout {
   }
 }
 
+@Controller('by-hand')
+@UseFilters(new PaymentExceptionFilter())
+class CheckoutWithFilterMadeByHand extends Checkout {}
+
 @Controller('bare')
 class BareCheckout extends Checkout {}
 
-@Module({ controllers: [FilteredCheckout, BareCheckout] })
+@Module({ controllers: [FilteredCheckout, CheckoutWithFilterMadeByHand, BareCheckout] })
 class Checkouts {}
 
 describe.each(['express', 'fastify'] as const)('a checkout with the exception filter, on %s', (adapter) => {
@@ -100,6 +104,13 @@ describe.each(['express', 'fastify'] as const)('a checkout with the exception fi
   ])('says %i for %s, and logs nothing', async (status, code, body) => {
     expect(await pay('order-bad', body)).toMatchObject({ status, answer: { statusCode: status, code } });
     expect(logged).not.toHaveBeenCalled();
+  });
+
+  test('says the same by a filter that was made with new', async () => {
+    await harness.sandbox.setFaults({ requests: { status500: 1 } });
+    const response = await postJson(`${harness.host.url}/by-hand/by-hand`, {});
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
+    expect(await response.json()).toMatchObject({ statusCode: 503, code: 'unknown-outcome' });
   });
 
   test('says 409 for another amount, and for an order that is paid', async () => {

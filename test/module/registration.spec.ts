@@ -44,6 +44,13 @@ describe('registration', () => {
   @Module({ providers: [OptionsFactory], exports: [OptionsFactory] })
   class OptionsModule {}
 
+  test('of the class itself is refused by a sentence, alone and beside forRoot', async () => {
+    const bare = { module: PaymentAcceptanceModule };
+    const sentence = 'Import PaymentAcceptanceModule.forRoot()';
+    await expect(start(bare)).rejects.toThrow(sentence);
+    await expect(start(PaymentAcceptanceModule.forRoot(moduleOptions(SERVICE)), bare)).rejects.toThrow(sentence);
+  });
+
   describe('registration', () => {
     const address = { address: SERVICE };
     const addressConfig = registerAs('address', () => address);

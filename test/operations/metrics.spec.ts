@@ -157,7 +157,7 @@ describe('metrics', () => {
   test('each reason of health is 1 or 0, also while the figures, or the database, cannot be reached', async () => {
     const reasons = () => sdk.values('payment_acceptance.degraded');
     const all = await until(reasons, (values) => values['reason=dead-letters'] === 1);
-    expect(Object.keys(all).length).toBe(15);
+    expect(Object.keys(all).length).toBe(16);
     expect(all).toMatchObject({ 'reason=database': 0, 'reason=lost-bills': 0, 'reason=service-not-answering': 0 });
     await harness.host.dataSource.query('ALTER TABLE payment_acceptance.review RENAME TO review_away');
     try {

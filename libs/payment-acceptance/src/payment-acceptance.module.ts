@@ -5,6 +5,8 @@ import { PaymentCallbacks } from './callbacks/callback.service.js';
 import { PaymentClock } from './common/clock.js';
 import { PaymentProbe } from './common/probe.js';
 import { PaymentRandom } from './common/random.js';
+import { PaymentConfigurationError } from './config/configuration.error.js';
+import { RESOLVED_OPTIONS } from './config/resolved-options.js';
 import { PaymentHealthIndicator } from './health/payment-health.indicator.js';
 import {
   ConfigurableModuleClass,
@@ -58,13 +60,24 @@ const aliases: FactoryProvider[] = Object.entries(SHARED_BY_COPIES).map(([name, 
   useFactory: (instance: object) => instance,
 }));
 
+/** In place of the options where the class itself is imported; `forRoot` replaces it. */
+const NO_OPTIONS: FactoryProvider = {
+  provide: RESOLVED_OPTIONS,
+  useFactory() {
+    throw new PaymentConfigurationError([
+      'A module imports PaymentAcceptanceModule itself. Import PaymentAcceptanceModule.forRoot() or forRootAsync() once, in the root ' +
+        "module; other modules need no import, or PaymentAcceptanceModule.forFeature('name') for a shop.",
+    ]);
+  },
+};
+
 /**
  * Takes card payments through the payment acceptance service. Import `forRoot` or `forRootAsync` once, and
  * `forFeature(shop, …)` in the modules that inject a shop by its name.
  */
 @Module({
   imports: [HttpModule.register({}), DiscoveryModule],
-  providers: [...CORE, ...OPERATIONS, ...aliases],
+  providers: [NO_OPTIONS, ...CORE, ...OPERATIONS, ...aliases],
   exports: [...PUBLIC, PaymentShops, ...aliases.map(({ provide }) => provide)],
 })
 export class PaymentAcceptanceModule extends ConfigurableModuleClass {

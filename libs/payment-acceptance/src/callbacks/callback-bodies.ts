@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { isRecord } from '../common/objects.js';
 import { parseBytes, readBytes, UnreadableBody } from './read-body.js';
 
 /** The parts of requests of Express and Fastify that are used here. */
@@ -39,9 +40,12 @@ export class CallbackBodies {
    * of the host find it in `body` and `rawBody`, as they would without this.
    */
   async read(request: ReceivedRequest, raw: IncomingMessage): Promise<void> {
-    // Something else has read it, for example a platform that hands over requests in one piece.
-    if (request.body !== undefined || request.rawBody !== undefined || raw.readableDidRead || raw.destroyed) return;
     const { headers } = raw;
+    // An older parser sets an empty object in place of a body that it leaves unread.
+    const isAnnounced = Number(headers['content-length']) > 0 || headers['transfer-encoding'] !== undefined;
+    const isUnread = request.body === undefined || (isAnnounced && isEmptyObject(request.body));
+    // Otherwise something else has read it, for example a platform that hands over requests in one piece.
+    if (!isUnread || request.rawBody !== undefined || raw.readableDidRead || raw.destroyed) return;
     const contentType = headers['content-type'];
     const contentEncoding = headers['content-encoding'];
     const bytes = await readBytes(raw);
@@ -77,6 +81,10 @@ export class CallbackBodies {
   wasTaken(raw: IncomingMessage): boolean {
     return this.takenRequests.has(raw);
   }
+}
+
+function isEmptyObject(value: unknown): boolean {
+  return isRecord(value) && Object.keys(value).length === 0;
 }
 
 const BODY_HEADERS = ['content-type', 'content-length', 'content-encoding', 'transfer-encoding'] as const;

@@ -88,13 +88,11 @@ export async function storageOf(
 export function withModule<T>(
   invocation: CommandLine,
   env: NodeJS.ProcessEnv,
-  output: Output,
   work: (context: INestApplicationContext) => Promise<T>,
 ): Promise<T> {
   return withDatabase(invocation, env, async (database) => {
     const options = await optionsOf(invocation.values.config, env);
     const context = await NestFactory.createApplicationContext(await commandModule(database, options), {
-      logger: loggerTo(output),
       abortOnError: false,
     });
     try {
@@ -164,7 +162,7 @@ function givenBy(value: unknown): unknown {
 }
 
 /** Standard output is for results, so the module logs to standard error. */
-function loggerTo({ err }: Output): LoggerService {
+export function loggerTo({ err }: Output): LoggerService {
   const write = (message: unknown): void => err(`${String(message)}\n`);
   return {
     log: () => undefined,

@@ -184,7 +184,7 @@ export const TYPEORM_CODE = `TypeOrmModule.forRootAsync({
 }),`;
 
 const WITH_TYPEORM = `// 'Order' is the name of your entity, 'pending' the state in which it may be paid, and these are its columns (note is text, for
-  // a person): leave out currency if your orders have none. Until they are correct this throws, and is retried for at least a day.
+  // a person): leave out currency, here and above, if your orders have none. Until they are correct this throws, and is retried for at least a day.
   @OnPaymentSucceeded({ consumer: 'orders' })
   async paid(event: PaymentSucceededEvent, { manager }: PaymentEventContext<EntityManager>): Promise<void> {
     const { orderId: id, billedAmount: amount, currency, paymentId } = event;
@@ -195,8 +195,8 @@ const WITH_TYPEORM = `// 'Order' is the name of your entity, 'pending' the state
   }`;
 
 const withLayer = ({ handler }: PrintedLayer): string =>
-  `// 'pending' is the state in which an order may be paid, and these are its columns (note is text, for a person): leave out currency
-  // if your orders have none. Write everything through tx. Until it is correct this throws, and is retried for at least a day.
+  `// 'pending' is the state in which an order may be paid, and these are its columns (note is text, for a person): leave out currency,
+  // here and above, if your orders have none. Write everything through tx. Until it is correct this throws, and is retried for at least a day.
   @OnPaymentSucceeded({ consumer: 'orders' })
   async paid(event: PaymentSucceededEvent, { tx }: PaymentEventContext<${handler.type}>): Promise<void> {
     const { orderId: id, billedAmount: amount, currency, paymentId } = event;
@@ -215,9 +215,10 @@ ${(layer?.handler.imports ?? [`import type { EntityManager } from 'typeorm';`]).
 export class OrderPayments {
   constructor(private readonly payments: PaymentAcceptanceService) {}
 
-  // Call it in your checkout once the order is stored, and send the payer to the address. The amount is a decimal such as '100.05'.
-  async start(order: { id: string | number; amount: string }): Promise<string> {
-    const bill = await this.payments.createBill({ orderId: String(order.id), amount: order.amount });
+  // Call it in your checkout once the order is stored, and send the payer to the address. The amount is a decimal such as '100.05';
+  // without a currency, the bill has the shop's.
+  async start({ id, amount, currency }: { id: string | number; amount: string; currency: string }): Promise<string> {
+    const bill = await this.payments.createBill({ orderId: String(id), amount, currency });
     return bill.linkPageUrl;
   }
 

@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import { shownLines } from '../common/text.js';
 import { readArguments, type CommandName } from './arguments.js';
 import { check, deliver, importFile, replay, retireConsumer, status, type Command } from './commands.js';
@@ -7,7 +8,7 @@ import { erase } from './erase.js';
 import { failureOf, type Situation } from './failure.js';
 import { forgetShop } from './forget-shop.js';
 import { printHelp } from './help.js';
-import { withModule } from './host.js';
+import { loggerTo, withModule } from './host.js';
 import { init } from './init.js';
 import { migrate } from './migrate.js';
 import { printJson, type Output } from './output.js';
@@ -39,6 +40,7 @@ export async function run(args: readonly string[], env: NodeJS.ProcessEnv, outpu
     if (!read) return printHelp(args, output);
     const invocation = { ...read, environmentFiles: loadEnvironmentFiles(read, env) };
     situation = { args, invocation };
+    Logger.overrideLogger(loggerTo(output));
     return await perform(invocation, env, output);
   } catch (error) {
     return fail(error, situation, output);
@@ -52,7 +54,7 @@ async function perform(invocation: CommandLine, env: NodeJS.ProcessEnv, output: 
   if (command === 'forget-shop') return forgetShop(invocation, env, output);
   if (command === 'doctor' && !(await namesDatabase(invocation, env)))
     return doctorWithoutDatabase(invocation, env, output);
-  return withModule(invocation, env, output, (context) => COMMANDS[command](context, invocation, output));
+  return withModule(invocation, env, (context) => COMMANDS[command](context, invocation, output));
 }
 
 /** With `--json`, standard output gets exactly one JSON document, even if the command line cannot be read. */

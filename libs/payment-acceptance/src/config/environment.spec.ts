@@ -1,4 +1,5 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
+import { Logger } from '@nestjs/common';
 import { paymentAcceptanceOptionsFromEnv } from './environment.js';
 
 const P = 'PAYMENT_ACCEPTANCE_';
@@ -116,4 +117,13 @@ test('every variable that is missing or cannot be read is named at once', () => 
   for (const name of ['API_BASE_URL', 'API_TOKEN', 'SHOP_ID', 'PAYER_PAYS_COMMISSION', 'REQUESTS_PER_SECOND']) {
     expect(message).toContain(`${P}${name} (shop "main")`);
   }
+});
+
+test('a variable that sets nothing is named in the log, without its value', () => {
+  const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
+  paymentAcceptanceOptionsFromEnv({ ...one, [`${P}CURENCY`]: 'EUR', OTHER: '1' });
+  paymentAcceptanceOptionsFromEnv({ ...one, [`${P}CURRENCY`]: 'EUR' });
+  const lines = warn.mock.calls.map(([line]) => String(line));
+  warn.mockRestore();
+  expect(lines).toEqual([expect.stringContaining('no option has these names: PAYMENT_ACCEPTANCE_CURENCY.')]);
 });

@@ -1,4 +1,5 @@
 import { registerAs } from '@nestjs/config';
+import { PaymentLogger } from '../common/payment-logger.js';
 import { conceal } from '../common/secret.js';
 import { PaymentConfigurationError } from './configuration.error.js';
 import type { OptionGroup, OptionRule, OptionRules } from './option-rule.js';
@@ -20,12 +21,19 @@ const PREFIX = 'PAYMENT_ACCEPTANCE_';
  * every option of the module that is in no group and is a text, a number, or `true` or `false` (also `1` or `0`), for
  * example `PAYMENT_ACCEPTANCE_PUBLIC_URL`.
  *
+ * Logs the names of variables that begin with `PAYMENT_ACCEPTANCE_` and set nothing.
+ *
  * @throws PaymentConfigurationError naming every variable that is missing or cannot be read.
  */
 export function paymentAcceptanceOptionsFromEnv(
   env: NodeJS.ProcessEnv = process.env,
 ): PaymentAcceptanceOptions & Required<Pick<PaymentAcceptanceOptions, 'shops'>> {
   const problems: string[] = [];
+  const known = new Set([`${PREFIX}SHOPS`]);
+  const valueAt = (variable: string): string | undefined => {
+    known.add(variable);
+    return env[variable] || undefined;
+  };
   const named = env[`${PREFIX}SHOPS`];
   const names = named === undefined ? [] : itemsOf(named);
   if (named !== undefined && names.length === 0)
@@ -39,16 +47,21 @@ export function paymentAcceptanceOptionsFromEnv(
   const shops = (names.length > 0 ? names : ['main']).map((name) => {
     const prefix = names.length > 0 ? `${PREFIX}${upper(name)}_` : PREFIX;
     const shop = readVariables<PaymentShopOptions>(SHOP_RULES, (option, rule) => {
-      const text = env[prefix + option] || (rule.secret ? undefined : env[PREFIX + option]) || undefined;
+      const text = valueAt(prefix + option) ?? (rule.secret ? undefined : valueAt(PREFIX + option));
       return valueOf(`${prefix}${option} (shop "${name}")`, text, rule, problems);
     });
     // The host's configuration keeps these objects in memory as long as the process runs.
     return [name, conceal(shop, 'apiToken', 'previousApiTokens')];
   });
   const options = readVariables<PaymentAcceptanceOptions>(OPTION_RULES, (option, rule) =>
-    valueOf(PREFIX + option, env[PREFIX + option] || undefined, rule, problems),
+    valueOf(PREFIX + option, valueAt(PREFIX + option), rule, problems),
   );
   if (problems.length > 0) throw new PaymentConfigurationError(problems);
+  const unknown = Object.keys(env).filter((variable) => variable.startsWith(PREFIX) && !known.has(variable));
+  if (unknown.length > 0) {
+    const line = `These variables are ignored, because no option has these names: ${unknown.sort().join(', ')}.`;
+    new PaymentLogger('PaymentAcceptance').write('configuration-warning', line);
+  }
   return { ...options, shops: Object.fromEntries(shops) as Record<string, PaymentShopOptions> };
 }
 

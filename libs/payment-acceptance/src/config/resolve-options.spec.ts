@@ -3,6 +3,7 @@ import { inspect } from 'node:util';
 import { problemsOf, shopOptions, TOKEN, withOptions } from '../../../../test/support/units.js';
 import type { PaymentAcceptanceOptions } from './options.js';
 import { resolveOptions } from './resolve-options.js';
+import { resolveShop } from './resolve-shop.js';
 import type { PaymentShopOptions } from './service-options.js';
 
 const oneShop = (more: Record<string, unknown>) => ({ shops: { main: { ...shopOptions(), ...more } } });
@@ -61,9 +62,22 @@ describe('a shop', () => {
     expect(warnings).toEqual([expect.stringContaining('shops.main.apiToken: has fewer than 16 characters')]);
   });
 
-  test('may come from a row of a table: with other columns, and null in those that were not set', () => {
-    const row = { id: 7, currency: null, timeZone: null, previousApiTokens: null };
-    expect(resolveOptions(oneShop(row), 'test').shops.get('main')).toMatchObject({ currency: 'RUB', timeZone: 'UTC' });
+  test('may come from a row of a table: with null in columns that were not set, and from the resolver with others', () => {
+    const row = { currency: null, timeZone: null, previousApiTokens: null };
+    const filled = { currency: 'RUB', timeZone: 'UTC' };
+    expect(resolveOptions(oneShop(row), 'test').shops.get('main')).toMatchObject(filled);
+    expect(resolveShop('main', { ...shopOptions(), ...row, id: 7 }, false).shop).toMatchObject(filled);
+  });
+
+  test('with an option that does not exist is refused, since a mistyped one would count for nothing', () => {
+    expect(problemsOf(oneShop({ curency: 'EUR' }))).toEqual(['shops.main.curency: unknown option.']);
+    expect(problemsOf({ ...oneShop({}), role: 'workers' })).toEqual([
+      'role: belongs beside useFactory, not into what it returns.',
+    ]);
+  });
+
+  test.each([17, {}])('whose id is %j is told that it must be text', (shopId) => {
+    expect(problemsOf(oneShop({ shopId }))[0]).toMatch(/^shops\.main\.shopId: must be text, not /);
   });
 
   test('keeps the path of its address, without a slash at the end', () => {
@@ -101,9 +115,17 @@ describe('the shops', () => {
     [{ previousApiTokens: ['older-token-0123456789'] }, { apiToken: 'older-token-0123456789' }],
     [{ apiToken: 'new-token-0123456789', previousApiTokens: [TOKEN] }, {}],
   ])('%j and %j that share a token are warned of, without the token', (a, b) => {
-    const found = resolveOptions({ shops: { main: shopOptions(a), eu: shopOptions(b) } }, 'test').warnings;
+    const shops = { main: shopOptions(a), eu: shopOptions({ shopId: 'shop-eu', ...b }) };
+    const found = resolveOptions({ shops }, 'test').warnings;
     expect(found).toEqual([expect.stringMatching(/^shops\.eu\.apiToken: this shop and "main" share a token/)]);
     expect(found.join()).not.toMatch(/token-0123456789/);
+  });
+
+  test('two names of the same shop of the service are warned of', () => {
+    const shops = { main: shopOptions(), eu: shopOptions({ apiToken: 'other-token-0123456789abcdef' }) };
+    expect(resolveOptions({ shops }, 'test').warnings).toEqual([
+      'shops.eu.shopId: this shop and "main" are the same shop of the service.',
+    ]);
   });
 
   test('one that names its present token as a previous one, too, shares it with none', () => {

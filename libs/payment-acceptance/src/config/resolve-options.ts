@@ -2,7 +2,7 @@ import { CONSTANTS, DEFAULT_CONSTANTS, type Constants, type ConstantOverrides } 
 import { PaymentConfigurationError } from './configuration.error.js';
 import { isRecord } from '../common/objects.js';
 import { conceal } from '../common/secret.js';
-import { OPTION_RULES } from './option-rules.js';
+import { EXTRA_RULES, OPTION_RULES, SHOP_RULES } from './option-rules.js';
 import type { PaymentAcceptanceOptions } from './options.js';
 import { copyOf, readOptions, valueOf } from './read-options.js';
 import { isShopName, resolveShop } from './resolve-shop.js';
@@ -20,6 +20,10 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
   const problems: string[] = [];
   const warnings: string[] = [];
   const read = readOptions(OPTION_RULES, hostOptions, { path: '', production, problems }) as FilledOptions;
+  for (const name of Object.keys(EXTRA_RULES)) {
+    const at = problems.indexOf(`${name}: unknown option.`);
+    if (at >= 0) problems[at] = `${name}: belongs beside useFactory, not into what it returns.`;
+  }
   const filled = { ...read, shops: copyOf(read.shops, { path: 'shops', problems }) as FilledOptions['shops'] };
   const shops = resolveShops(filled, production, problems, warnings);
   const defaultShop = chooseDefaultShop(filled, problems);
@@ -82,13 +86,21 @@ function resolveShops(
   const owners = new TokenOwners();
   for (const [name, settings] of entries) {
     const { shop, ...findings } = resolveShop(name, settings, production);
+    const unknown = isRecord(settings)
+      ? Object.keys(settings).filter((option) => !Object.hasOwn(SHOP_RULES, option))
+      : [];
+    problems.push(...unknown.map((option) => `shops.${name}.${option}: unknown option.`));
     problems.push(...findings.problems);
     warnings.push(...findings.warnings);
     if (!shop) continue;
-    resolved.set(name, shop);
     const other = owners.register(shop);
     // Only a warning: the specification does not say that shops have different tokens.
     if (other !== undefined) warnings.push(sharedTokenProblem(name, other));
+    const twin = [...resolved.values()].find(
+      ({ shopId, apiBaseUrl }) => shopId === shop.shopId && apiBaseUrl === shop.apiBaseUrl,
+    );
+    if (twin) warnings.push(`shops.${name}.shopId: this shop and "${twin.name}" are the same shop of the service.`);
+    resolved.set(name, shop);
   }
   return resolved;
 }

@@ -32,7 +32,7 @@ export function resolveShop(name: string, rawSettings: unknown, production: bool
     problems.push(`${path}: must be an object with shopId, apiToken and apiBaseUrl.`);
     return { shop: undefined, problems, warnings };
   }
-  // A row of the host's own table may have other columns, and null for options that are not set.
+  // A resolver's row may have other columns, and null for options that are not set.
   const knownSettings = Object.fromEntries(
     Object.keys(SHOP_RULES).map((option) => {
       const value = valueOf(rawSettings, option, { path: `${path}.${option}`, problems });

@@ -25,12 +25,17 @@ export const ADVICE = {
 const ALLOW_SANDBOX = 'If you mean to use a sandbox, set allowSandbox.';
 
 export function shopIdProblem(shopId: unknown): string | undefined {
-  if (typeof shopId !== 'string' || shopId.trim() === '' || isPlaceholder(shopId)) {
+  if (typeof shopId !== 'string') return notTextProblem(shopId);
+  if (shopId.trim() === '' || isPlaceholder(shopId)) {
     return `is empty or a placeholder. ${ADVICE.shopId}`;
   }
   if (isQuoted(shopId)) return QUOTED_PROBLEM;
   if (/[\s\p{C}]/u.test(shopId)) return `has white space or control characters in it. ${ADVICE.shopId}`;
   return undefined;
+}
+
+function notTextProblem(value: unknown): string {
+  return `must be text, not ${value === null ? 'null' : `of the type ${typeof value}`}.`;
 }
 
 const QUOTED_PROBLEM = 'is in quotation marks, which count as part of it. Set it without them.';
@@ -41,7 +46,8 @@ function isQuoted(text: string): boolean {
 
 export function tokenProblem(token: unknown, context: OptionContext): string | undefined {
   const advice = ADVICE.apiToken;
-  if (typeof token !== 'string' || token.trim() === '') return `is empty. ${advice}`;
+  if (typeof token !== 'string') return notTextProblem(token);
+  if (token.trim() === '') return `is empty. ${advice}`;
   if (isPlaceholder(token) || /^(.)\1*$/.test(token)) return `is a placeholder, not a token. ${advice}`;
   if (isQuoted(token)) return QUOTED_PROBLEM;
   if (/[^\x21-\x7e]/.test(token)) {
@@ -80,7 +86,8 @@ export function publicAddressProblem(address: unknown, context: OptionContext): 
 }
 
 function addressProblem(address: unknown, { production }: OptionContext, advice: string, readable: string) {
-  if (typeof address !== 'string' || address.trim() === '') return `is empty. ${advice}`;
+  if (typeof address !== 'string') return notTextProblem(address);
+  if (address.trim() === '') return `is empty. ${advice}`;
   // Checks the text itself: parsing drops surrounding white space and an empty query.
   if (/[\s\p{Cc}]/u.test(address)) return `contains white space or control characters. ${advice}`;
   if (/[?#]/.test(address)) return `has a query or a fragment ("?", "#"), so no path can be added to it. ${advice}`;

@@ -73,7 +73,7 @@ export class PaymentSucceededEvent extends PaymentOutcomeEvent {
   declare readonly amount: DecimalAmount;
   /** False for every payment of the order after the first: the payer paid twice, and a review is open. */
   readonly firstForOrder!: boolean;
-  /** Amount paid above the bill. */
+  /** Amount paid above the bill; if the payer pays the commission, it includes that. */
   readonly surplus?: DecimalAmount;
   /** The operator who accepted the payment, if the judge had not; `amount` is then what the operator accepted. */
   readonly acceptedBy?: string;

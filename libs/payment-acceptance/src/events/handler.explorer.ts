@@ -117,7 +117,7 @@ export class HandlerExplorer {
     const other = taken.get(key);
     taken.set(key, host);
     if (!other) return;
-    const isSame = other.definedBy === host.definedBy && other.name === host.name;
+    const isSame = other.label === host.label && other.definedBy === host.definedBy;
     refuse(
       isSame
         ? 'its class is provided more than once: provide it in one module, and import that module elsewhere.'

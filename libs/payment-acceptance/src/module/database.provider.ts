@@ -66,9 +66,9 @@ async function sourceOf(
 ): Promise<ConnectionSource> {
   if (namesDatabase(storage)) return openStorage(storage);
   if (dataSource) return openBeside(dataSource, storage.connections);
-  const named = name === 'default' ? '' : ` "${name}"`;
+  const [named, forRoot] = name === 'default' ? ['', ''] : [` "${name}"`, `{ name: '${name}', … }`];
   throw new PaymentConfigurationError([
-    `There is no TypeORM data source${named} for the tables of PaymentAcceptanceModule. Import TypeOrmModule.forRoot() in the root ` +
-      'module, or set the database in the option storage: { url } or { pool }.',
+    `There is no TypeORM data source${named} for the tables of PaymentAcceptanceModule. Import TypeOrmModule.forRoot(${forRoot}) in the ` +
+      'root module, or set the database in the option storage: { url } or { pool }.',
   ]);
 }

@@ -5,6 +5,12 @@ import { PaymentAcceptanceError } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentInvalidBillRequestError } from '../bills/bill.errors.js';
 
+/** What the responses of Express and Fastify have in common. */
+interface AnyResponse {
+  header(name: string, value: string): unknown;
+  status(status: number): { send(body: unknown): unknown };
+}
+
 interface Answer {
   readonly status: HttpStatus;
   /** Shown to whoever called the checkout, so it says nothing about the shop's set-up. */
@@ -97,11 +103,12 @@ export class PaymentExceptionFilter extends BaseExceptionFilter<PaymentAcceptanc
     if (host.getType() !== 'http') throw error;
     const exception = paymentHttpException(error);
     if (exception.getStatus() >= 500) this.logger.write('checkout-failed', error.message, { error: error.code });
+    const response = host.switchToHttp().getResponse<AnyResponse>();
+    if (exception.retryAfter !== undefined) response.header('Retry-After', String(exception.retryAfter));
     const adapter = this.applicationRef ?? this.httpAdapterHost?.httpAdapter;
-    if (exception.retryAfter !== undefined) {
-      adapter?.setHeader(host.getArgByIndex(1), 'Retry-After', String(exception.retryAfter));
-    }
-    super.catch(exception, host);
+    if (adapter) super.catch(exception, host);
+    // Made by hand with `new`, so Nest has injected nothing.
+    else response.status(exception.getStatus()).send(exception.getResponse());
     return undefined;
   }
 }
