@@ -1,6 +1,7 @@
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationShutdown } from '@nestjs/common';
 import { PaymentClock } from '../common/clock.js';
 import { GroupCommit } from '../common/group-commit.js';
+import { InFlight } from '../common/in-flight.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { CallbackStore, type NewCallback, type RecordResult, type RecordLimits } from './storage/callback.store.js';
 import { mayConcernOneRow } from '../database/query-errors.js';
@@ -27,6 +28,7 @@ const MATCHED_RESULT = { value: 'matched' } as const;
 export class CallbackJournal implements BeforeApplicationShutdown, OnApplicationShutdown {
   private readonly fullAt = new Map<string, number>();
   private readonly commits: GroupCommit<NewCallback, RecordResult>;
+  private recording = new InFlight();
 
   constructor(
     private readonly store: CallbackStore,
@@ -65,7 +67,7 @@ export class CallbackJournal implements BeforeApplicationShutdown, OnApplication
    * @throws GroupCommitFullError, GroupCommitTimeoutError, or the database's error
    */
   record(callback: NewCallback): Promise<RecordResult> {
-    return this.commits.add(callback);
+    return this.recording.track(this.commits.add(callback));
   }
 
   /**
@@ -73,10 +75,17 @@ export class CallbackJournal implements BeforeApplicationShutdown, OnApplication
    * so that every request is answered before the data source closes. Neither takes longer than `storeTimeoutMs`.
    */
   beforeApplicationShutdown(): Promise<void> {
-    return this.commits.drain();
+    return this.drain();
   }
 
   onApplicationShutdown(): Promise<void> {
-    return this.commits.drain();
+    return this.drain();
+  }
+
+  /** Does not wait for what arrives meanwhile. */
+  private drain(): Promise<void> {
+    const { recording } = this;
+    this.recording = new InFlight();
+    return recording.idle();
   }
 }

@@ -147,18 +147,6 @@ describe('group commit', () => {
       expect(await Promise.all(all)).toEqual(['a1', 'b1', 'a2', 'b2']);
       expect(log).toEqual(['first', 'a1 a2', 'b1 b2']);
     });
-
-    test('is drained when what waits now has its answer, whatever comes later', async () => {
-      const { batches, first, open } = await heldUp({});
-      let drained = false;
-      const draining = batches.drain().then(() => (drained = true));
-      await new Promise((resolve) => setImmediate(resolve));
-      expect(drained).toBe(false);
-      void first.then(() => batches.add('later'));
-      open();
-      await draining;
-      expect(await batches.drain()).toBeUndefined();
-    });
   });
 
   test('does no more than so many alone at once', async () => {

@@ -31,7 +31,7 @@ export interface GroupCommitOptions<T, R> {
 
 interface WaitingItem<T, R> {
   readonly item: T;
-  readonly deadline: number;
+  readonly timer: NodeJS.Timeout | undefined;
   /** Whether the item has no answer yet. */
   open: boolean;
   resolve(value: R): void;
@@ -43,31 +43,21 @@ interface WaitingItem<T, R> {
  * arrival. An item is answered after its own commit, or when it times out, even if its work still goes on.
  */
 export class GroupCommit<T, R> {
-  /**
-   * In order of deadline; answered items are removed now and then. Not a `Set`: a `Set` that changes constantly leaves
-   * a chain of old tables behind, which keeps items in memory until a full garbage collection.
-   */
-  private waiting: WaitingItem<T, R>[] = [];
   private open = 0;
   private batched: WaitingItem<T, R>[] = [];
   private single: WaitingItem<T, R>[] = [];
   private batchRuns = false;
   private aloneRunning = 0;
-  private timer: NodeJS.Timeout | undefined;
-  /** Callers of `drain`, with the items that each still waits for. */
-  private readonly drains: { readonly awaited: Set<WaitingItem<T, R>>; readonly done: () => void }[] = [];
   private readonly context: AsyncResource;
   private readonly work: TimeLimitedWork;
   private readonly maxWaiting: number;
   private readonly maxAlone: number;
-  private readonly maxWaitMs: number;
 
   constructor(private readonly options: GroupCommitOptions<T, R>) {
     this.context = new AsyncResource(options.name);
     this.work = new TimeLimitedWork(options.timeoutMs);
     this.maxWaiting = options.maxWaiting ?? Infinity;
     this.maxAlone = options.maxAlone ?? Infinity;
-    this.maxWaitMs = options.maxWaitMs ?? Infinity;
   }
 
   /** @throws GroupCommitFullError, GroupCommitTimeoutError, or what the work throws */
@@ -77,37 +67,23 @@ export class GroupCommit<T, R> {
       return Promise.reject(new GroupCommitFullError(`${this.maxWaiting} items are already waiting.`));
     }
     return new Promise((resolve, reject) => {
-      const deadline = performance.now() + this.maxWaitMs;
-      const entry: WaitingItem<T, R> = { item, deadline, open: true, resolve, reject };
+      const { maxWaitMs } = this.options;
+      const expire = (): void => this.reject(entry, GroupCommitTimeoutError.after(maxWaitMs ?? 0));
+      const timer = maxWaitMs === undefined ? undefined : setTimeout(expire, maxWaitMs);
+      const entry: WaitingItem<T, R> = { item, timer, open: true, resolve, reject };
       this.open += 1;
-      this.waiting.push(entry);
       this.batched.push(entry);
-      if (!this.batchRuns || this.needsTimer()) this.context.runInAsyncScope(() => this.start());
+      if (this.batchRuns) return;
+      this.batchRuns = true;
+      // Waits for what the event loop has already read: a batch of the first item alone would delay the others.
+      this.context.runInAsyncScope(() => setImmediate(() => void this.runBatches()));
     });
-  }
-
-  /** Resolves when every item that waits now has been answered. */
-  drain(): Promise<void> {
-    if (this.open === 0) return Promise.resolve();
-    return new Promise((done) => this.drains.push({ awaited: new Set(this.waiting.filter(isOpen)), done }));
-  }
-
-  private needsTimer(): boolean {
-    return !this.timer && this.maxWaitMs !== Infinity;
-  }
-
-  /** Waits for what the event loop has already read: a batch of the first item alone would delay the others. */
-  private start(): void {
-    if (this.needsTimer()) this.timer = setTimeout(() => this.expire(), this.maxWaitMs);
-    if (this.batchRuns) return;
-    this.batchRuns = true;
-    setImmediate(() => void this.runBatches());
   }
 
   private async runBatches(): Promise<void> {
     const { maxBatch } = this.options;
     while (this.batched.length > 0) {
-      const next = this.batched.slice(0, maxBatch).filter(isOpen);
+      const next = this.batched.slice(0, maxBatch).filter(({ open }) => open);
       this.batched = this.batched.slice(maxBatch);
       for (const batch of this.byKind(next)) {
         if (this.work.isBlocked) for (const entry of batch) this.reject(entry, GroupCommitTimeoutError.blocked());
@@ -191,34 +167,10 @@ export class GroupCommit<T, R> {
   private end(entry: WaitingItem<T, R>, answer: () => void): void {
     if (!entry.open) return;
     entry.open = false;
+    clearTimeout(entry.timer);
     this.open -= 1;
     answer();
-    for (const { awaited, done } of this.drains) if (awaited.delete(entry) && awaited.size === 0) done();
-    if (this.open > 0) {
-      if (this.waiting.length > this.open + this.options.maxBatch) this.waiting = this.waiting.filter(isOpen);
-      return;
-    }
-    this.waiting = [];
-    clearTimeout(this.timer);
-    this.timer = undefined;
   }
-
-  private expire(): void {
-    this.timer = undefined;
-    for (const entry of this.waiting) {
-      if (!entry.open) continue;
-      const remainingMs = entry.deadline - performance.now();
-      if (remainingMs > 0) {
-        this.timer = setTimeout(() => this.expire(), remainingMs);
-        return;
-      }
-      this.reject(entry, GroupCommitTimeoutError.after(this.maxWaitMs));
-    }
-  }
-}
-
-function isOpen({ open }: { readonly open: boolean }): boolean {
-  return open;
 }
 
 /** The item timed out. What is in flight for it may still commit. */

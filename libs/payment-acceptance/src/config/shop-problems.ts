@@ -25,7 +25,7 @@ export const ADVICE = {
 const ALLOW_SANDBOX = 'If you mean to use a sandbox, set allowSandbox.';
 
 export function shopIdProblem(shopId: unknown): string | undefined {
-  if (typeof shopId !== 'string') return notTextProblem(shopId);
+  if (typeof shopId !== 'string') return notTextProblem(shopId, ADVICE.shopId);
   if (shopId.trim() === '' || isPlaceholder(shopId)) {
     return `is empty or a placeholder. ${ADVICE.shopId}`;
   }
@@ -34,8 +34,8 @@ export function shopIdProblem(shopId: unknown): string | undefined {
   return undefined;
 }
 
-function notTextProblem(value: unknown): string {
-  return `must be text, not ${value === null ? 'null' : `of the type ${typeof value}`}.`;
+function notTextProblem(value: unknown, advice: string): string {
+  return `must be text, not ${value === null ? 'null' : `of the type ${typeof value}`}. ${advice}`;
 }
 
 const QUOTED_PROBLEM = 'is in quotation marks, which count as part of it. Set it without them.';
@@ -46,7 +46,7 @@ function isQuoted(text: string): boolean {
 
 export function tokenProblem(token: unknown, context: OptionContext): string | undefined {
   const advice = ADVICE.apiToken;
-  if (typeof token !== 'string') return notTextProblem(token);
+  if (typeof token !== 'string') return notTextProblem(token, advice);
   if (token.trim() === '') return `is empty. ${advice}`;
   if (isPlaceholder(token) || /^(.)\1*$/.test(token)) return `is a placeholder, not a token. ${advice}`;
   if (isQuoted(token)) return QUOTED_PROBLEM;
@@ -86,7 +86,7 @@ export function publicAddressProblem(address: unknown, context: OptionContext): 
 }
 
 function addressProblem(address: unknown, { production }: OptionContext, advice: string, readable: string) {
-  if (typeof address !== 'string') return notTextProblem(address);
+  if (typeof address !== 'string') return notTextProblem(address, advice);
   if (address.trim() === '') return `is empty. ${advice}`;
   // Checks the text itself: parsing drops surrounding white space and an empty query.
   if (/[\s\p{Cc}]/u.test(address)) return `contains white space or control characters. ${advice}`;

@@ -182,7 +182,6 @@ function toClaimedDelivery(
     orderWasMissing: false,
     payload: JSON.stringify(payload),
     late: false,
-    alone: true,
     billState: change?.state ?? bill.state,
   };
 }

@@ -44,8 +44,6 @@ export interface ClaimedDelivery extends DeliveryQueue {
   readonly payload: string;
   /** Whether a later event of the same bill has already reached the consumer. */
   readonly late: boolean;
-  /** Whether the consumer is known to have no other delivery of the bill. */
-  readonly alone: boolean;
   readonly billState: BillState;
   /** When the first callback that asserted an outcome came; `null` if none did. */
   readonly assertedAt: Date | null;

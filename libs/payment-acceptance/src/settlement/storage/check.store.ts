@@ -81,7 +81,18 @@ export abstract class CheckStore<D extends Database = Database> {
   ): Promise<ClaimedBill | 'busy' | 'unknown'>;
 
   /** Callbacks that came later stay pending, and cause another check. */
-  abstract answerHints(answered: AnsweredHints, tx?: OwnTransaction): Promise<void>;
+  async answerHints({ consumed, postponed }: AnsweredHints, tx?: OwnTransaction): Promise<void> {
+    const database = tx ?? this.database;
+    const { oneOf } = this.database.dialect;
+    for (const [outcome, ids] of groupIds(consumed, (hint) => hint.outcome)) {
+      await database.change`UPDATE payment_acceptance.callback
+        SET pending = false, consumed_at = ${this.database.now()}, outcome = ${outcome} WHERE id ${oneOf(ids, 'uuid')}`;
+    }
+    for (const [pauseMs, ids] of groupIds(postponed, (hint) => hint.pauseMs)) {
+      await database.change`UPDATE payment_acceptance.callback
+        SET asks = asks + 1, due_at = ${this.database.now(pauseMs)} WHERE id ${oneOf(ids, 'uuid')}`;
+    }
+  }
 
   /**
    * Ends a check without an answer. The bill is due again after the pause, its hints still pending; `false` if the
@@ -120,4 +131,14 @@ export abstract class CheckStore<D extends Database = Database> {
     await this.database.change`UPDATE payment_acceptance.bill SET lease_token = NULL, lease_until = NULL
       WHERE intent_id = ${claim.intentId} AND lease_token = ${claim.token}`;
   }
+}
+
+function groupIds<T extends { readonly id: string }, K>(all: readonly T[], by: (item: T) => K): Map<K, string[]> {
+  const groups = new Map<K, string[]>();
+  for (const item of all) {
+    const ids = groups.get(by(item));
+    if (ids) ids.push(item.id);
+    else groups.set(by(item), [item.id]);
+  }
+  return groups;
 }

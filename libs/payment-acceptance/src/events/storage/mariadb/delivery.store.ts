@@ -176,7 +176,7 @@ export class MariaDeliveryStore extends DeliveryStore<MariaDatabase> {
   }
 
   private async read(ids: readonly string[], tx: OwnTransaction): Promise<ClaimedDelivery[]> {
-    const rows = await tx.rows<Omit<ClaimedRow, 'alone'>>({
+    const rows = await tx.rows<ClaimedRow>({
       attempt: integer,
       orderWasMissing: flag,
       assertedAt: instant,
@@ -188,8 +188,7 @@ export class MariaDeliveryStore extends DeliveryStore<MariaDatabase> {
         ${mariadb.epochMs('e.asserted_at')} AS "assertedAt", b.state AS "billState", ${IS_LATE}
       FROM payment_acceptance.delivery d JOIN payment_acceptance.event e ON e.id = d.event_id
       JOIN payment_acceptance.bill b ON b.intent_id = d.intent_id WHERE d.id ${mariadb.oneOf(ids, 'bigint')}`;
-    // Unused on MariaDB: `lock` always looks for others.
-    return rows.map((row) => withDeliveryId({ ...row, alone: false }));
+    return rows.map(withDeliveryId);
   }
 
   private async nextMs(hosted: readonly HostedConsumer[]): Promise<number | null> {

@@ -65,7 +65,7 @@ function holdsBack(earlier: Expression, now: Statement): Statement {
 type ClaimRow = Omit<ClaimedRow, 'id'> & { readonly id: string | null; readonly nextMs: number | null };
 
 const CLAIM_ROW_READERS: ColumnReaders<ClaimRow> = {
-  ...{ attempt: integer, orderWasMissing: flag, assertedAt: instant, late: flag, alone: flag, nextMs: integer },
+  ...{ attempt: integer, orderWasMissing: flag, assertedAt: instant, late: flag, nextMs: integer },
 };
 
 /** Whether a later event of the bill has reached the consumer of a delivery `d` before `d` itself. */
@@ -103,9 +103,7 @@ const CLAIM_DELIVERIES = prepare(
   WHERE d.id = due.id AND e.id = d.event_id AND b.intent_id = d.intent_id
   RETURNING d.id::text AS id, d.event_id::text AS "eventId", d.lease_token AS token, d.intent_id AS "intentId", d.consumer, d.event_name AS "eventName",
     e.shop, d.attempts AS attempt, d.last_error_code IS NOT DISTINCT FROM '${rawSql(ORDER_NOT_FOUND)}' AS "orderWasMissing", e.payload::text AS payload, e.traceparent, ${postgres.epochMs('e.asserted_at')} AS "assertedAt", b.state AS "billState",
-    ${IS_LATE} AS late,
-    NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE other.intent_id = d.intent_id
-      AND other.consumer = d.consumer AND other.id <> d.id) AS alone
+    ${IS_LATE} AS late
   )
   SELECT claimed.*, floor(extract(epoch FROM soon.next - ${now}) * 1000)::bigint AS "nextMs" FROM (
     SELECT min(soon.at) AS next FROM hosted CROSS JOIN LATERAL (
@@ -145,16 +143,6 @@ const endedAfter = (unattendedMs: Statement): Statement =>
 
 /** Locking a row also gives the transaction an id. */
 const LOCK_DELIVERY = prepare(
-  ['id', 'token', 'unattendedMs'],
-  ({
-    id,
-    token,
-    unattendedMs,
-  }) => sql`SELECT txid_current()::text AS transaction, ${endedAfter(unattendedMs)} FROM payment_acceptance.delivery
-  WHERE id = ${id}::bigint AND lease_token = ${token}::uuid AND ${isPending('state')} FOR UPDATE`,
-);
-
-const LOCK_IN_TURN = prepare(
   ['id', 'token', 'unattendedMs'],
   ({ id, token, unattendedMs }, now) =>
     sql`SELECT txid_current()::text AS transaction, ${endedAfter(unattendedMs)}, ${IS_LATE} AS late,
@@ -246,30 +234,14 @@ export class PostgresDeliveryStore extends DeliveryStore<PostgresDatabase> {
     return dead.map(withDeliveryId);
   }
 
-  /**
-   * A delivery that was `alone` when claimed has no rival and is not late: deliveries created since come after it, and are
-   * not claimed before it ends.
-   */
   override async lock(
     within: EnclosingTransaction,
     delivery: ClaimedDelivery,
     unattendedMs: number,
   ): Promise<DeliveryLock | undefined> {
-    const { id, token } = delivery;
-    const idle = String(idleTimeout(unattendedMs));
-    if (delivery.alone) {
-      const parameters = { id, token, unattendedMs: idle };
-      const [lock] = await this.database.execute<{ transaction: string }, keyof typeof parameters>(
-        LOCK_DELIVERY,
-        parameters,
-        {},
-        within,
-      );
-      return lock && { transaction: lock.transaction, late: false };
-    }
     const reading: ColumnReaders<DeliveryLock & { rivalled: boolean }> = { late: flag, rivalled: flag };
-    const parameters = { ...delivery, unattendedMs: idle };
-    const [row] = await this.database.execute(LOCK_IN_TURN, parameters, reading, within);
+    const parameters = { ...delivery, unattendedMs: String(idleTimeout(unattendedMs)) };
+    const [row] = await this.database.execute(LOCK_DELIVERY, parameters, reading, within);
     if (row?.rivalled) throw new Error('Another delivery of the same bill to the same consumer is under way.');
     return row;
   }

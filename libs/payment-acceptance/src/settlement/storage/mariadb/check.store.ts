@@ -1,5 +1,5 @@
 import type { HintedBill } from '../../../common/wake-ups.js';
-import type { AnsweredHints, Hint } from '../../../domain/callback.js';
+import type { Hint } from '../../../domain/callback.js';
 import type { ClaimedBill } from '../../../domain/claim.js';
 import type { IntentId } from '../../../domain/ids.js';
 import { isUuid } from '../../../domain/uuid.js';
@@ -99,18 +99,6 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
     return claimedBill ?? 'unknown';
   }
 
-  override async answerHints({ consumed, postponed }: AnsweredHints, tx?: OwnTransaction): Promise<void> {
-    for (const [outcome, ids] of groupIds(consumed, (hint) => hint.outcome)) {
-      await (tx ?? this.database).change`
-        UPDATE payment_acceptance.callback SET pending = false, consumed_at = ${this.database.now()}, outcome = ${outcome}
-        WHERE id IN (${ids})`;
-    }
-    for (const [pauseMs, ids] of groupIds(postponed, (hint) => hint.pauseMs)) {
-      await (tx ?? this.database).change`
-        UPDATE payment_acceptance.callback SET asks = asks + 1, due_at = ${this.database.now(pauseMs)} WHERE id IN (${ids})`;
-    }
-  }
-
   private async budget(tx: OwnTransaction, shop: string, limits: ClaimLimits): Promise<RequestBudget | undefined> {
     const { requestsPerSecond, probeMs } = limits;
     const now = this.database.now();
@@ -194,10 +182,4 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
         WHERE b.intent_id IN (${intentIds}) AND c.pending = 1 AND c.received_at <= b.check_after) hint
       WHERE place <= ${MAX_HINTS_PER_CHECK} ORDER BY due_at`;
   }
-}
-
-function groupIds<T extends { readonly id: string }, K>(all: readonly T[], by: (item: T) => K): Map<K, string[]> {
-  const groups = new Map<K, string[]>();
-  for (const item of all) groups.set(by(item), [...(groups.get(by(item)) ?? []), item.id]);
-  return groups;
 }

@@ -1,5 +1,5 @@
 import type { HintedBill } from '../../../common/wake-ups.js';
-import type { AnsweredHints, Hint } from '../../../domain/callback.js';
+import type { Hint } from '../../../domain/callback.js';
 import type { ClaimedBill } from '../../../domain/claim.js';
 import type { IntentId } from '../../../domain/ids.js';
 import { isUuid } from '../../../domain/uuid.js';
@@ -17,17 +17,9 @@ import {
 import { instant, integer, type ColumnReaders } from '../../../database/reading.js';
 import { rawSql, sql, type Statement } from '../../../database/statement.js';
 import { postgres } from '../../../database/postgres/dialect.js';
-import {
-  rowsFromJson,
-  IN_ORDER,
-  addMilliseconds,
-  opaque,
-  recordSet,
-  ROW_BY_ROW,
-} from '../../../database/postgres/planner.js';
+import { rowsFromJson, IN_ORDER, addMilliseconds, opaque, ROW_BY_ROW } from '../../../database/postgres/planner.js';
 import type { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
 import { prepare } from '../../../database/postgres/prepare.js';
-import type { OwnTransaction } from '../../../database/own-transaction.js';
 
 /**
  * The hints of a bill `b` that arrived before its claim, as JSON. A hint that arrives later must cause another check:
@@ -181,24 +173,5 @@ export class PostgresCheckStore extends CheckStore<PostgresDatabase> {
       SELECT 1 FROM payment_acceptance.bill b WHERE b.shop = ${shop} AND b.bill_id IS NOT NULL
       AND (b.bill_id = ${bill} OR b.intent_id = ${intentId}::uuid)`;
     return rows.length > 0 ? 'busy' : 'unknown';
-  }
-
-  /** The limits drop no row: they tell the planner how few there are, so that it looks callbacks up by key. */
-  override async answerHints({ consumed, postponed }: AnsweredHints, tx?: OwnTransaction): Promise<void> {
-    const now = this.database.now();
-    if (consumed.length > 0) {
-      const records = recordSet(sql`${JSON.stringify(consumed)}`);
-      await (tx ?? this.database).change`
-        UPDATE payment_acceptance.callback c SET pending = false, consumed_at = ${now}, outcome = answered.outcome
-        FROM (SELECT * FROM ${records} AS r (id uuid, outcome text) LIMIT ${consumed.length}) AS answered
-        WHERE c.id = answered.id`;
-    }
-    if (postponed.length > 0) {
-      const records = recordSet(sql`${JSON.stringify(postponed)}`);
-      await (tx ?? this.database).change`
-        UPDATE payment_acceptance.callback c SET asks = asks + 1, due_at = ${addMilliseconds(now, 'paused.ms')}
-        FROM (SELECT * FROM ${records} AS r (id uuid, "pauseMs" double precision) LIMIT ${postponed.length}) AS paused (id, ms)
-        WHERE c.id = paused.id`;
-    }
   }
 }
