@@ -52,10 +52,10 @@ function redact(value: unknown, depth: number, budget: Budget): unknown {
   return fields;
 }
 
-/** Masks numbers of 12 or more digits whatever their check digit: long ones have lost their last digits to rounding. */
+/** Masks numbers that are as long as a card's whatever their check digit: long ones have lost their last digits to rounding. */
 function maskNumber(value: number | boolean | null): unknown {
   const digits = String(value).replace(/\D/g, '');
-  return digits.length >= 12 ? maskDigits(digits) : value;
+  return mayBeCard(digits, digits.length) ? maskDigits(digits) : value;
 }
 
 /** 19 digits, each after up to three separators. Each may be an entity of up to ten characters. */
@@ -74,7 +74,7 @@ const NO_CARD =
 const DIGIT_GROUPS = /%20|\d+(?:(?:%20|(?!%20)[^\p{L}\p{N}]){1,3}\d+)*/gu;
 
 /**
- * Masks everything that looks like a card number: 12 to 19 digits with a valid check digit, and between any two digits
+ * Masks everything that looks like a card number: 12 to 19 digits with a valid first and check digit, and between any two digits
  * up to three characters that are neither letters nor digits. Other digits may be adjacent (`7 4111 1111 1111 1111`).
  * Dates and UUIDs stay. Digits may be of any script or width, and written as HTML entities.
  */
@@ -132,6 +132,11 @@ function maskGroups(text: string): string {
   return parts.join('');
 }
 
+/** Cards begin with 2 to 9, and only those of UATP, of 15 digits, with 1: many ids are times, which begin with 1, too. */
+function mayBeCard(start = '', length: number): boolean {
+  return length >= 12 && (/^[2-9]/.test(start) || (length === 15 && start.startsWith('1')));
+}
+
 function maskDigits(digits: string): string {
   return `${digits.slice(0, 6)}******${digits.slice(-4)}`;
 }
@@ -154,7 +159,7 @@ function endOfCard(parts: readonly string[], first: number): number | undefined 
       const digit = digits.charCodeAt(place) - 48;
       [single, doubled] = [doubled + digit, single + (digit > 4 ? 2 * digit - 9 : 2 * digit)];
     }
-    if (count >= 12 && single % 10 === 0) end = index + 1;
+    if (mayBeCard(parts[first], count) && single % 10 === 0) end = index + 1;
   }
   return end;
 }
