@@ -17,8 +17,8 @@ import { maskCards } from '../../../common/redact.js';
 import { recordSet } from '../../../database/postgres/planner.js';
 
 /**
- * Compares by hash: TypeORM logs the parameters of statements and keeps them in its errors, and the callback's value
- * may contain a full card number.
+ * Compares by hash: the error of a statement keeps its parameters, and the callback's value may contain a full card
+ * number.
  */
 function compareHashes(billValue: Expression, callbackValue: Expression): Statement {
   return sql`CASE WHEN ${toSql(callbackValue)} IS NULL THEN 'absent'
@@ -234,10 +234,7 @@ function rowOf(callback: NewCallback, nr: number, place: number) {
   };
 }
 
-/**
- * Whether the callback's texts may become parameters of a statement: TypeORM logs parameters and keeps them in its
- * errors.
- */
+/** Whether the callback's texts may become parameters of a statement, whose error keeps them. */
 function isCommon({ orderId, maskedOrderId: keptOrderId, currency, custom }: NewCallback): boolean {
   return orderId === keptOrderId && isHarmless(currency) && isHarmless(custom);
 }
