@@ -2,11 +2,14 @@ import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals
 import { Injectable } from '@nestjs/common';
 import { PaymentNonRetryableError, OnPaymentFailed, OnPaymentSucceeded } from 'nestjs-payment-acceptance';
 import type { DataPoint, Histogram } from '@opentelemetry/sdk-metrics';
+import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import { Database } from '../../libs/payment-acceptance/src/database/database.js';
 import { MAIN_TOKEN, startHarness, type Harness } from '../support/harness.js';
 import { postbackFields, postForm, redirectFields } from '../support/http.js';
 import { until } from '../support/until.js';
 import { registerSdk, type Sdk } from './sdk.js';
+
+let isMended = false;
 
 @Injectable()
 class Orders {
@@ -21,7 +24,7 @@ class Orders {
 
   @OnPaymentFailed({ consumer: 'orders' })
   refuse(): Promise<void> {
-    return Promise.reject(new PaymentNonRetryableError('never'));
+    return isMended ? Promise.resolve() : Promise.reject(new PaymentNonRetryableError('not yet'));
   }
 }
 
@@ -177,6 +180,18 @@ describe('metrics', () => {
     });
     gone.mockRestore();
     await until(reasons, (values) => values['reason=database'] === 0);
+  });
+
+  test('what an operator delivers later counts as a delivery, not as a settlement that was late', async () => {
+    const countOf = async (name: string) =>
+      ((await sdk.metrics()).find(({ descriptor }) => descriptor.name === name)!.dataPoints as DataPoint<Histogram>[])
+        .map(({ value }) => value.count)
+        .reduce((sum, count) => sum + count, 0);
+    isMended = true;
+    expect(await harness.host.app.get(PaymentOperations).replay({}, { operator: 'ann' })).toBe(1);
+    await harness.settle();
+    expect(await countOf('payment_acceptance.delivery.lag')).toBe(2);
+    expect(await countOf('payment_acceptance.settlement.lag')).toBe(1);
   });
 
   test('every metric has a unit and a description; no attribute contains an id, an amount or a secret', async () => {

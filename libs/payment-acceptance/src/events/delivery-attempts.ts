@@ -74,7 +74,9 @@ export class DeliveryAttempts {
       const { event, isFollowed } = handled;
       const now = this.clock.now().getTime();
       this.metrics.lagOfDelivery(delivery.consumer, now - Date.parse(event.occurredAt));
-      if (delivery.assertedAt) this.metrics.lagOfSettlement(delivery, now - delivery.assertedAt.getTime());
+      // Nobody has waited since then for what an operator delivers later.
+      if (delivery.assertedAt && !delivery.isReplay)
+        this.metrics.lagOfSettlement(delivery, now - delivery.assertedAt.getTime());
       return { outcome: 'done', isFollowed };
     } catch (error) {
       span.fail(error);

@@ -113,7 +113,7 @@ export interface RecordedDelivery {
   readonly consumer: string;
   readonly state: DeliveryState;
   readonly attempts: number;
-  /** How often it was replayed as a dead letter. */
+  /** How often an operator has had it delivered: replayed as a dead letter, or created for a past event. */
   readonly replays: number;
   readonly dueAt: string;
   readonly endedAt: string | null;
@@ -241,7 +241,7 @@ export interface DeadLetter {
   /** Id of our bill. */
   readonly intentId: IntentId;
   readonly attempts: number;
-  /** How often it was replayed. */
+  /** How often an operator has had it delivered: replayed, or created for a past event. */
   readonly replays: number;
   readonly lastError: string | null;
   /** When it was given up, ISO 8601. */

@@ -179,6 +179,7 @@ function toClaimedDelivery(
     eventName: name,
     shop: bill.shop,
     attempt: 1,
+    isReplay: false,
     orderWasMissing: false,
     payload: JSON.stringify(payload),
     late: false,

@@ -38,6 +38,8 @@ export interface ClaimedDelivery extends DeliveryQueue {
   readonly eventName: string;
   readonly shop: string;
   readonly attempt: number;
+  /** Whether an operator has replayed it, or created it for a past event. */
+  readonly isReplay: boolean;
   /** Whether the latest attempt found no order: the delivery then gets more attempts, see {@link attemptLimitOf}. */
   readonly orderWasMissing: boolean;
   /** The event as JSON. */

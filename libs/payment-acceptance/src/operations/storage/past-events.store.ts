@@ -62,8 +62,8 @@ export class PastEventsStore {
       'bigint',
     );
     const inserted = await tx.rows({})`
-      INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, due_at, behind)
-      SELECT e.id, e.name, e.seq, e.intent_id, ${this.name(filter)}, 'PENDING', ${this.database.now()}, TRUE
+      INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, replays, due_at, behind)
+      SELECT e.id, e.name, e.seq, e.intent_id, ${this.name(filter)}, 'PENDING', 1, ${this.database.now()}, TRUE
       FROM payment_acceptance.event e WHERE ${this.isMissing(filter, scope)} AND e.seq ${these} ORDER BY e.seq ${dialect.ignoreExisting('event_id')}
       RETURNING event_id`;
     return inserted.length;

@@ -178,13 +178,14 @@ export class MariaDeliveryStore extends DeliveryStore<MariaDatabase> {
   private async read(ids: readonly string[], tx: OwnTransaction): Promise<ClaimedDelivery[]> {
     const rows = await tx.rows<ClaimedRow>({
       attempt: integer,
+      isReplay: flag,
       orderWasMissing: flag,
       assertedAt: instant,
       late: flag,
     })`
       SELECT CAST(d.id AS CHAR) AS id, CAST(d.event_id AS CHAR) AS "eventId", d.lease_token AS token, d.intent_id AS "intentId", d.consumer,
         d.event_name AS "eventName", e.shop,
-        d.attempts AS attempt, d.last_error_code <=> ${ORDER_NOT_FOUND} AS "orderWasMissing", CAST(e.payload AS CHAR) AS payload, e.traceparent,
+        d.attempts AS attempt, d.replays > 0 AS "isReplay", d.last_error_code <=> ${ORDER_NOT_FOUND} AS "orderWasMissing", CAST(e.payload AS CHAR) AS payload, e.traceparent,
         ${mariadb.epochMs('e.asserted_at')} AS "assertedAt", b.state AS "billState", ${IS_LATE}
       FROM payment_acceptance.delivery d JOIN payment_acceptance.event e ON e.id = d.event_id
       JOIN payment_acceptance.bill b ON b.intent_id = d.intent_id WHERE d.id ${mariadb.oneOf(ids, 'bigint')}`;

@@ -65,7 +65,7 @@ function holdsBack(earlier: Expression, now: Statement): Statement {
 type ClaimRow = Omit<ClaimedRow, 'id'> & { readonly id: string | null; readonly nextMs: number | null };
 
 const CLAIM_ROW_READERS: ColumnReaders<ClaimRow> = {
-  ...{ attempt: integer, orderWasMissing: flag, assertedAt: instant, late: flag, nextMs: integer },
+  ...{ attempt: integer, isReplay: flag, orderWasMissing: flag, assertedAt: instant, late: flag, nextMs: integer },
 };
 
 /** Whether a later event of the bill has reached the consumer of a delivery `d` before `d` itself. */
@@ -102,7 +102,7 @@ const CLAIM_DELIVERIES = prepare(
   FROM due, payment_acceptance.event e, payment_acceptance.bill b
   WHERE d.id = due.id AND e.id = d.event_id AND b.intent_id = d.intent_id
   RETURNING d.id::text AS id, d.event_id::text AS "eventId", d.lease_token AS token, d.intent_id AS "intentId", d.consumer, d.event_name AS "eventName",
-    e.shop, d.attempts AS attempt, d.last_error_code IS NOT DISTINCT FROM '${rawSql(ORDER_NOT_FOUND)}' AS "orderWasMissing", e.payload::text AS payload, e.traceparent, ${postgres.epochMs('e.asserted_at')} AS "assertedAt", b.state AS "billState",
+    e.shop, d.attempts AS attempt, d.replays > 0 AS "isReplay", d.last_error_code IS NOT DISTINCT FROM '${rawSql(ORDER_NOT_FOUND)}' AS "orderWasMissing", e.payload::text AS payload, e.traceparent, ${postgres.epochMs('e.asserted_at')} AS "assertedAt", b.state AS "billState",
     ${IS_LATE} AS late
   )
   SELECT claimed.*, floor(extract(epoch FROM soon.next - ${now}) * 1000)::bigint AS "nextMs" FROM (
