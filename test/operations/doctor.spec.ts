@@ -87,7 +87,7 @@ describe('doctor', () => {
         for (const [right, table] of [
           ['INSERT', 'bill'],
           ['UPDATE', 'delivery'],
-          ['DELETE', 'operator_action'],
+          ['DELETE', 'callback'],
         ]) {
           await dataSource.query(`REVOKE ${right} ON payment_acceptance.${table} FROM reader`);
           expect(await store.missingPrivilege()).toBe(`permission denied for table ${table}`);

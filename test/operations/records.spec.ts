@@ -83,7 +83,10 @@ describe('records that operators read and act on', () => {
     );
     await reviews.accept(stated.id, { operator: 'ann', amount: '60' });
     const { intentId } = stated;
-    expect((await records.history(intentId))?.actions).toMatchObject([{ detail: { amount: '60', note: '' } }]);
+    expect((await records.history(intentId))?.actions).toMatchObject([{ detail: { amount: '60.00', note: '' } }]);
+    const over = await reviewOf((await paid('over', { amount: '103.00' })).orderId);
+    await reviews.accept(over.id, { operator: 'ann', amount: 'none that counts' });
+    expect((await records.history(over.intentId))!.actions[0]?.detail).not.toHaveProperty('amount');
   });
 
   test('of a bill with hundreds of payments, the newest are shown', async () => {

@@ -178,8 +178,8 @@ describe('a statement of the account against the ledger', () => {
       err: expect.stringContaining('the first line of a statement must be'),
     });
     expect(await commands.command('reconcile', '--against', commands.file('header.csv', csv([])))).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('the statement has no payments'),
+      code: 1,
+      err: expect.stringContaining('The statement has no payments.'),
     });
     const plain = await commands.command('reconcile', '--day', '2026-01-01');
     expect(plain.err).toMatch(/Payments of unknown bills are found only in a statement .* --against FILE\.\n$/);

@@ -216,7 +216,7 @@ export class OrderPayments {
   constructor(private readonly payments: PaymentAcceptanceService) {}
 
   // Call it in your checkout once the order is stored, and send the payer to the address. The amount is a decimal such as '100.05';
-  // without a currency, the bill has the shop's.
+  // if you omit the currency, the shop's is used.
   async start({ id, amount, currency }: { id: string | number; amount: string; currency: string }): Promise<string> {
     const bill = await this.payments.createBill({ orderId: String(id), amount, currency });
     return bill.linkPageUrl;

@@ -36,7 +36,7 @@ function lineOf(row: StatementComparison): string {
 
 /**
  * Prints the payments as CSV row by row, with the totals on standard error. Exits with 1 if there is a difference, an
- * unreadable line, or a shop that could not be reconciled.
+ * unreadable line, a statement without payments, or a shop that could not be reconciled.
  */
 export const reconcile: Command = async (context, invocation, output) => {
   const { day, against, followed = false, shop, json = false } = invocation.values;
@@ -90,7 +90,10 @@ export const reconcile: Command = async (context, invocation, output) => {
     printTotals(totals.values(), day ? 'service' : 'statement', output);
   }
   if (day !== undefined) output.err(ONLY_KNOWN_BILLS_NOTE);
-  return different + unreadable.length + failed.length > 0 ? 1 : 0;
+  // Nothing was compared, as with the statement of a wrong period.
+  const isEmpty = day === undefined && count.rows === 0;
+  if (isEmpty) output.err('The statement has no payments.\n');
+  return isEmpty || different + unreadable.length + failed.length > 0 ? 1 : 0;
 };
 
 const HEADER = csvLine(Object.keys(COLUMNS));
@@ -115,12 +118,7 @@ async function* compareFile(
     unreadable.push(line);
     err(`${shownText(`line ${line.line}: ${line.reason}`)}\n`);
   });
-  let isEmpty = true;
-  for await (const row of context.get(PaymentReconciliation).compareStatement(payments, shop.name)) {
-    isEmpty = false;
-    yield row;
-  }
-  if (isEmpty && unreadable.length === 0) throw new UsageError('--against: the statement has no payments.');
+  yield* context.get(PaymentReconciliation).compareStatement(payments, shop.name);
 }
 
 function printTotals(totals: Iterable<ReconciliationTotal>, sourceName: string, { err }: Output): void {

@@ -68,8 +68,8 @@ export class GroupCommit<T, R> {
     }
     return new Promise((resolve, reject) => {
       const { maxWaitMs } = this.options;
-      const expire = (): void => this.reject(entry, GroupCommitTimeoutError.after(maxWaitMs ?? 0));
-      const timer = maxWaitMs === undefined ? undefined : setTimeout(expire, maxWaitMs);
+      const expire = (ms: number): void => this.reject(entry, GroupCommitTimeoutError.after(ms));
+      const timer = maxWaitMs === undefined ? undefined : setTimeout(expire, maxWaitMs, maxWaitMs);
       const entry: WaitingItem<T, R> = { item, timer, open: true, resolve, reject };
       this.open += 1;
       this.batched.push(entry);

@@ -121,9 +121,17 @@ test('every variable that is missing or cannot be read is named at once', () => 
 
 test('a variable that sets nothing is named in the log, without its value', () => {
   const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
-  paymentAcceptanceOptionsFromEnv({ ...one, [`${P}CURENCY`]: 'EUR', OTHER: '1' });
+  const several = {
+    [`${P}SHOPS`]: 'main,eu',
+    [`${P}MAIN_API_TOKEN`]: 'a',
+    [`${P}EU_API_TOKEN`]: 'b',
+    [`${P}US_API_TOKEN`]: 'c',
+  };
+  paymentAcceptanceOptionsFromEnv({ ...one, ...several, [`${P}EU_CURRENCY`]: 'EUR' });
+  for (let times = 0; times < 2; times += 1)
+    paymentAcceptanceOptionsFromEnv({ ...one, [`${P}CURENCY`]: 'EUR', OTHER: '1' });
   paymentAcceptanceOptionsFromEnv({ ...one, [`${P}CURRENCY`]: 'EUR' });
   const lines = warn.mock.calls.map(([line]) => String(line));
   warn.mockRestore();
-  expect(lines).toEqual([expect.stringContaining('no option has these names: PAYMENT_ACCEPTANCE_CURENCY.')]);
+  expect(lines).toEqual([expect.stringContaining('end in that of no option: PAYMENT_ACCEPTANCE_CURENCY.')]);
 });

@@ -21,7 +21,7 @@ const PREFIX = 'PAYMENT_ACCEPTANCE_';
  * every option of the module that is in no group and is a text, a number, or `true` or `false` (also `1` or `0`), for
  * example `PAYMENT_ACCEPTANCE_PUBLIC_URL`.
  *
- * Logs the names of variables that begin with `PAYMENT_ACCEPTANCE_` and set nothing.
+ * Logs the names of variables that begin with `PAYMENT_ACCEPTANCE_` and have no effect.
  *
  * @throws PaymentConfigurationError naming every variable that is missing or cannot be read.
  */
@@ -29,11 +29,6 @@ export function paymentAcceptanceOptionsFromEnv(
   env: NodeJS.ProcessEnv = process.env,
 ): PaymentAcceptanceOptions & Required<Pick<PaymentAcceptanceOptions, 'shops'>> {
   const problems: string[] = [];
-  const known = new Set([`${PREFIX}SHOPS`]);
-  const valueAt = (variable: string): string | undefined => {
-    known.add(variable);
-    return env[variable] || undefined;
-  };
   const named = env[`${PREFIX}SHOPS`];
   const names = named === undefined ? [] : itemsOf(named);
   if (named !== undefined && names.length === 0)
@@ -47,22 +42,32 @@ export function paymentAcceptanceOptionsFromEnv(
   const shops = (names.length > 0 ? names : ['main']).map((name) => {
     const prefix = names.length > 0 ? `${PREFIX}${upper(name)}_` : PREFIX;
     const shop = readVariables<PaymentShopOptions>(SHOP_RULES, (option, rule) => {
-      const text = valueAt(prefix + option) ?? (rule.secret ? undefined : valueAt(PREFIX + option));
+      const text = env[prefix + option] || (rule.secret ? undefined : env[PREFIX + option]) || undefined;
       return valueOf(`${prefix}${option} (shop "${name}")`, text, rule, problems);
     });
     // The host's configuration keeps these objects in memory as long as the process runs.
     return [name, conceal(shop, 'apiToken', 'previousApiTokens')];
   });
   const options = readVariables<PaymentAcceptanceOptions>(OPTION_RULES, (option, rule) =>
-    valueOf(PREFIX + option, valueAt(PREFIX + option), rule, problems),
+    valueOf(PREFIX + option, env[PREFIX + option] || undefined, rule, problems),
   );
   if (problems.length > 0) throw new PaymentConfigurationError(problems);
-  const unknown = Object.keys(env).filter((variable) => variable.startsWith(PREFIX) && !known.has(variable));
-  if (unknown.length > 0) {
-    const line = `These variables are ignored, because no option has these names: ${unknown.sort().join(', ')}.`;
-    new PaymentLogger('PaymentAcceptance').write('configuration-warning', line);
-  }
+  warnOfMistyped(env);
   return { ...options, shops: Object.fromEntries(shops) as Record<string, PaymentShopOptions> };
+}
+
+/** Logged once, since a host may read the environment several times. */
+const mistyped = new Set<string>();
+
+function warnOfMistyped(env: NodeJS.ProcessEnv): void {
+  const endings = ['SHOPS', ...optionsOf(SHOP_RULES), ...optionsOf(OPTION_RULES)].map((option) => `_${option}`);
+  const isMistyped = (variable: string): boolean =>
+    variable.startsWith(PREFIX) && !endings.some((ending) => variable.endsWith(ending)) && !mistyped.has(variable);
+  const found = Object.keys(env).filter(isMistyped).sort();
+  if (found.length === 0) return;
+  for (const variable of found) mistyped.add(variable);
+  const line = `These variables are ignored, because their names end in that of no option: ${found.join(', ')}.`;
+  new PaymentLogger('PaymentAcceptance').write('configuration-warning', line);
 }
 
 /** Reads the option `schema` alone, so that no shop has to be configured. */
@@ -73,9 +78,18 @@ export function schemaFromEnv(env: NodeJS.ProcessEnv): string | undefined {
 /** Reads each option that a variable can set; `read` gets the variable's name without its prefix. */
 function readVariables<T>(rules: OptionRules<T>, read: (option: string, rule: OptionRule<unknown>) => unknown): T {
   const values = Object.entries<OptionRule<unknown> | OptionGroup<unknown>>(rules).flatMap(([name, rule]) =>
-    'problem' in rule && rule.fromText ? [[name, read(upper(name.replaceAll(/[A-Z]/g, '-$&')), rule)]] : [],
+    'problem' in rule && rule.fromText ? [[name, read(variableOf(name), rule)]] : [],
   );
   return Object.fromEntries(values) as T;
+}
+
+/** As variables name them. */
+function optionsOf(rules: object): string[] {
+  return Object.keys(rules).map(variableOf);
+}
+
+function variableOf(option: string): string {
+  return upper(option.replaceAll(/[A-Z]/g, '-$&'));
 }
 
 function valueOf(variable: string, text: string | undefined, rule: OptionRule<unknown>, problems: string[]): unknown {

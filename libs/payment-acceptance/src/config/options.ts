@@ -154,8 +154,8 @@ export interface PaymentAcceptanceOptions {
   /**
    * Time limit of the module's own statements, in milliseconds. A statement that exceeds it, because it waits for a lock or
    * because the server is gone, fails and its connection is destroyed, so that the pool can open another. Waiting for a
-   * connection from the pool has the same limit. Statements that read or delete many rows (retention, reconciliation, past
-   * events) have a minute, those of a migration an hour, those of handlers `deliveries.timeoutMs`.
+   * connection from the pool has the same limit. Statements that read or delete many rows (retention, past events) have a
+   * minute, those of reports half an hour, those of a migration an hour, those of handlers `deliveries.timeoutMs`.
    * Default 10000.
    */
   statementTimeoutMs?: number;

@@ -5,6 +5,8 @@ export interface OptionPlace extends OptionContext {
   /** For example `shops.main`; empty for the module's own options. */
   readonly path: string;
   readonly problems: string[];
+  /** Options that stand elsewhere, and that a host may look for here. */
+  readonly besideFactory?: object;
 }
 
 /** Puts the default in place of each option that is missing or invalid. */
@@ -16,7 +18,10 @@ export function readOptions<T>(
   const pathOf = (name: string): string => (place.path ? `${place.path}.${name}` : name);
   for (const [name, value] of Object.entries(copyOf(options, place))) {
     const isKnown = Object.hasOwn(rules, name) || value === undefined;
-    if (!isKnown) place.problems.push(`${pathOf(name)}: unknown option.`);
+    if (isKnown) continue;
+    const isMisplaced = place.besideFactory && Object.hasOwn(place.besideFactory, name);
+    const problem = isMisplaced ? 'belongs beside the factory, not in what it returns.' : 'unknown option.';
+    place.problems.push(`${pathOf(name)}: ${problem}`);
   }
   const read = Object.entries<OptionRule<unknown> | OptionGroup<unknown>>(rules).map(([name, rule]) => {
     const optionPlace = { ...place, path: pathOf(name) };

@@ -72,12 +72,12 @@ describe('a shop', () => {
   test('with an option that does not exist is refused, since a mistyped one would count for nothing', () => {
     expect(problemsOf(oneShop({ curency: 'EUR' }))).toEqual(['shops.main.curency: unknown option.']);
     expect(problemsOf({ ...oneShop({}), role: 'workers' })).toEqual([
-      'role: belongs beside useFactory, not into what it returns.',
+      'role: belongs beside the factory, not in what it returns.',
     ]);
   });
 
-  test.each([17, {}])('whose id is %j is told that it must be text', (shopId) => {
-    expect(problemsOf(oneShop({ shopId }))[0]).toMatch(/^shops\.main\.shopId: must be text, not /);
+  test.each([17, {}])('whose id is %j is told that it must be a string', (shopId) => {
+    expect(problemsOf(oneShop({ shopId }))[0]).toMatch(/^shops\.main\.shopId: must be a string, not of the type /);
   });
 
   test('keeps the path of its address, without a slash at the end', () => {
@@ -124,7 +124,7 @@ describe('the shops', () => {
   test('two names of the same shop of the service are warned of', () => {
     const shops = { main: shopOptions(), eu: shopOptions({ apiToken: 'other-token-0123456789abcdef' }) };
     expect(resolveOptions({ shops }, 'test').warnings).toEqual([
-      'shops.eu.shopId: this shop and "main" are the same shop of the service.',
+      'shops.eu.shopId: this shop and "main" are the same shop of the service, and its bills are in one account. Set the id of each.',
     ]);
   });
 

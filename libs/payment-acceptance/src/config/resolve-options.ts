@@ -19,11 +19,10 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
   const hostOptions: Partial<PaymentAcceptanceOptions> = isRecord(options) ? options : {};
   const problems: string[] = [];
   const warnings: string[] = [];
-  const read = readOptions(OPTION_RULES, hostOptions, { path: '', production, problems }) as FilledOptions;
-  for (const name of Object.keys(EXTRA_RULES)) {
-    const at = problems.indexOf(`${name}: unknown option.`);
-    if (at >= 0) problems[at] = `${name}: belongs beside useFactory, not into what it returns.`;
-  }
+  const read = readOptions(OPTION_RULES, hostOptions, {
+    ...{ path: '', production, problems },
+    besideFactory: EXTRA_RULES,
+  }) as FilledOptions;
   const filled = { ...read, shops: copyOf(read.shops, { path: 'shops', problems }) as FilledOptions['shops'] };
   const shops = resolveShops(filled, production, problems, warnings);
   const defaultShop = chooseDefaultShop(filled, problems);
@@ -99,7 +98,10 @@ function resolveShops(
     const twin = [...resolved.values()].find(
       ({ shopId, apiBaseUrl }) => shopId === shop.shopId && apiBaseUrl === shop.apiBaseUrl,
     );
-    if (twin) warnings.push(`shops.${name}.shopId: this shop and "${twin.name}" are the same shop of the service.`);
+    if (twin)
+      warnings.push(
+        `shops.${name}.shopId: this shop and "${twin.name}" are the same shop of the service, and its bills are in one account. Set the id of each.`,
+      );
     resolved.set(name, shop);
   }
   return resolved;

@@ -35,7 +35,9 @@ export function shopIdProblem(shopId: unknown): string | undefined {
 }
 
 function notTextProblem(value: unknown, advice: string): string {
-  return `must be text, not ${value === null ? 'null' : `of the type ${typeof value}`}. ${advice}`;
+  return value === undefined || value === null
+    ? `is missing. ${advice}`
+    : `must be a string, not of the type ${typeof value}. ${advice}`;
 }
 
 const QUOTED_PROBLEM = 'is in quotation marks, which count as part of it. Set it without them.';

@@ -5,7 +5,7 @@ export type ColumnReaders<Row> = {
   ) => NonNullable<Row[Column]>;
 };
 
-/** PostgreSQL returns booleans as `t` and `f`, MariaDB as 1 and 0. */
+/** PostgreSQL sends booleans as `t` and `f`, which a layer of the host's turns into true and false; MariaDB as 1 and 0. */
 export const flag = (value: unknown): boolean => value === 't' || Number(value) === 1;
 
 /** Drivers return large numbers as text. */

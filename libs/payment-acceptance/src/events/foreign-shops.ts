@@ -31,7 +31,7 @@ export class ForeignShops {
     try {
       const found = this.shops.find(name);
       if (this.shops.peek(name)) {
-        // A delivery does not wait for the shop resolver. The next one sees whether the shop has gone.
+        // Deliveries do not wait for the shop resolver: those made meanwhile do not see that the shop has gone.
         found.catch(() => undefined);
         return false;
       }

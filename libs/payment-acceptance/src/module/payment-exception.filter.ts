@@ -104,11 +104,16 @@ export class PaymentExceptionFilter extends BaseExceptionFilter<PaymentAcceptanc
     const exception = paymentHttpException(error);
     if (exception.getStatus() >= 500) this.logger.write('checkout-failed', error.message, { error: error.code });
     const response = host.switchToHttp().getResponse<AnyResponse>();
-    if (exception.retryAfter !== undefined) response.header('Retry-After', String(exception.retryAfter));
+    const retryAfter = exception.retryAfter === undefined ? undefined : String(exception.retryAfter);
     const adapter = this.applicationRef ?? this.httpAdapterHost?.httpAdapter;
-    if (adapter) super.catch(exception, host);
+    if (adapter) {
+      if (retryAfter !== undefined) adapter.setHeader(response, 'Retry-After', retryAfter);
+      super.catch(exception, host);
+      return undefined;
+    }
     // Made by hand with `new`, so Nest has injected nothing.
-    else response.status(exception.getStatus()).send(exception.getResponse());
+    if (retryAfter !== undefined) response.header('Retry-After', retryAfter);
+    response.status(exception.getStatus()).send(exception.getResponse());
     return undefined;
   }
 }

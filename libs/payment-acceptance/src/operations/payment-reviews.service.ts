@@ -54,14 +54,15 @@ export class PaymentReviews {
    * Accepts what a review is about. If the payment has had no `payment.succeeded`, that event is created with the operator's
    * name in `acceptedBy`, and the bill is paid. Otherwise (overpaid, second payment, a later change) the review is only
    * closed.
-   * @throws PaymentOperatorActionError if the review is not open; if the payment or its amount must be specified; or if the
+   * @throws PaymentOperatorActionError if the review is not open; if the payment or its amount must be specified, or the
+   *   amount differs from what the service states; or if the
    *   latest records show that the payment has failed, belongs to another bill, or has since been listed differently
    */
   async accept(reviewId: string, options: PaymentAcceptReviewOptions): Promise<void> {
     const { settlement, store } = this.parts;
     const review = await this.open(reviewId);
     await settlement.settleByOperator(review, async (tx, bill, { firstPaymentId }) => {
-      await this.close(tx, reviewId, 'ACCEPTED', options);
+      const actionId = await this.close(tx, reviewId, 'ACCEPTED', options);
       const paymentId = paymentOf(review, options);
       const payments = await settlement.payments(tx, bill, [paymentId]);
       const row = payments.find((one) => one.paymentId === paymentId);
@@ -71,6 +72,7 @@ export class PaymentReviews {
       const { hadFailed = false } = options;
       await assertAcceptable({ bill, review, paymentId, row, newest, orderIdOf: orderOf, hadFailed });
       const amount = amountOf(review, bill.currency, options);
+      await store.amend(actionId, { amount }, tx);
       const accepted = { paymentId, amount, operator: databaseText(options.operator), listed: listedPaymentOf(review) };
       return decideAccepted(bill, firstPaymentId, payments, accepted);
     });
@@ -95,16 +97,16 @@ export class PaymentReviews {
     tx: Parameters<OperatorStore['closeReview']>[0],
     reviewId: string,
     state: 'ACCEPTED' | 'DISMISSED',
-    { operator, note = '', paymentId, amount, hadFailed }: PaymentAcceptReviewOptions,
-  ): Promise<void> {
+    { operator, note = '', paymentId, hadFailed }: PaymentAcceptReviewOptions,
+  ): Promise<string> {
     const { store } = this.parts;
     const review = await store.review(reviewId, this.scope, tx);
     if (review?.state !== 'OPEN') throw notOpenError(reviewId);
     await store.closeReview(tx, reviewId, state, operator);
     const action = state === 'ACCEPTED' ? 'accept-review' : 'dismiss-review';
     const named = review.paymentId ?? paymentId ?? null;
-    const detail = { note, reason: review.reason, paymentId: named, amount, ...(hadFailed === true && { hadFailed }) };
-    await store.record({ operator, action, target: reviewId, detail }, tx);
+    const detail = { note, reason: review.reason, paymentId: named, ...(hadFailed === true && { hadFailed }) };
+    return store.record({ operator, action, target: reviewId, detail }, tx);
   }
 }
 

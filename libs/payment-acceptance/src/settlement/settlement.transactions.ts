@@ -86,6 +86,7 @@ export class SettlementTransactions {
       release();
       throw error;
     }
+    if (writeResult.hasUnconsumed) this.unconsumedAt = this.clock.elapsed();
     await this.begin(writeResult, reserved);
     return value;
   }
@@ -137,11 +138,13 @@ export class SettlementTransactions {
         return event?.behind.map((consumer) => ({ intentId: bill.intentId, consumer })) ?? [];
       }),
     );
-    return { added, waiting, claimed };
+    const hasUnconsumed = [...sources.values()].some(
+      ({ event: { id, name } }) => name === 'payment.succeeded' && added.get(id)?.deliveries === 0,
+    );
+    return { added, waiting, claimed, hasUnconsumed };
   }
 
   private warnOfNoConsumer({ shop, orderId, billId }: LockedBill, eventId: string, event: string): void {
-    if (event === 'payment.succeeded') this.unconsumedAt = this.clock.elapsed();
     const line = (): string =>
       `No consumer handles ${event} of shop "${shop}": event ${eventId} is stored but not delivered. ` +
       `Add a handler with @OnPaymentEvent('${event}', { consumer: … }).`;
@@ -162,9 +165,11 @@ interface WriteResult {
   /** The queues in which a new delivery waits behind another one. */
   readonly waiting: readonly DeliveryQueue[];
   readonly claimed: readonly (ClaimedDelivery & { readonly eventId: string })[];
+  /** Whether a `payment.succeeded` has no consumer. */
+  readonly hasUnconsumed: boolean;
 }
 
-const NOTHING_WRITTEN: WriteResult = { added: new Map(), waiting: [], claimed: [] };
+const NOTHING_WRITTEN: WriteResult = { added: new Map(), waiting: [], claimed: [], hasUnconsumed: false };
 
 function toClaimedDelivery(
   { settlement, event }: { readonly settlement: Settlement; readonly event: NewEvent },

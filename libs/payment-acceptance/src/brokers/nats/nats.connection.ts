@@ -32,10 +32,10 @@ export async function connectNats(target: NatsTarget): Promise<BrokerConnection>
     const { config } = await inspectStream();
     if (config.no_ack)
       throw unavailableError(`The stream "${stream}" does not acknowledge messages (no_ack), so it cannot be used.`);
-    // Such a stream acknowledges also what it drops, because no consumer wants it at that moment.
+    // Such a stream also acknowledges what it drops because it has no consumer for it at that moment.
     if (config.retention === RetentionPolicy.Interest)
       throw unavailableError(
-        `The stream "${stream}" keeps messages only while it has consumers (retention "interest"): use "limits" or "workqueue".`,
+        `The stream "${stream}" has the retention "interest", which acknowledges messages that it drops: change it to "limits" or "workqueue".`,
       );
     return {
       ready: true,

@@ -21,11 +21,13 @@ export interface PostbackEvidence {
 
 const DAY_MS = 24 * 3_600_000;
 
-/** All tables that are written at run time, with a column of each. */
+/** All tables, with a column of each. */
 const WRITTEN_TABLES = {
   ...{ bill: 'shop', payment: 'shop', callback: 'shop', event: 'shop', review: 'shop', lost_bill: 'shop' },
   ...{ shop_order: 'shop', shop_state: 'shop', consumer: 'name', delivery: 'consumer', operator_action: 'operator' },
 };
+
+const DELETED_FROM = new Set(['callback', 'lost_bill', 'consumer', 'delivery']);
 
 @Injectable()
 export class DoctorStore {
@@ -74,7 +76,7 @@ export class DoctorStore {
         await this.database.change`${insert} INTO payment_acceptance.${table} (${column})
           SELECT ${column} FROM payment_acceptance.${table} WHERE 1 = 0`;
         await this.database.change`UPDATE payment_acceptance.${table} SET ${column} = ${column} WHERE 1 = 0`;
-        await this.database.change`DELETE FROM payment_acceptance.${table} WHERE 1 = 0`;
+        if (DELETED_FROM.has(names[0])) await this.database.change`DELETE FROM payment_acceptance.${table} WHERE 1 = 0`;
       }
       return undefined;
     } catch (error) {

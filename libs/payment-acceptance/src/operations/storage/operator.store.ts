@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { READ_AT_ONCE } from '../../common/pieces.js';
 import { PaymentRandom } from '../../common/random.js';
 import { databaseText } from '../../common/text.js';
+import type { DecimalAmount } from '../../domain/money.js';
 import type { BillId, IntentId, OrderId, PaymentId } from '../../domain/ids.js';
 import type { DeadLetterFilter, RecordedReview } from '../records.js';
 import { Database } from '../../database/database.js';
@@ -107,9 +108,9 @@ export class OperatorStore {
     return id;
   }
 
-  /** Updates the counts of an action still in progress. What an erasure has removed from the record stays removed. */
-  async amend(id: string, counts: Readonly<Record<string, number>>, tx?: OwnTransaction): Promise<void> {
-    const detail = this.database.dialect.jsonWith('detail', counts);
+  /** Adds to the record of an action still in progress. What an erasure has removed from it stays removed. */
+  async amend(id: string, facts: Readonly<Record<string, number | DecimalAmount>>, tx?: OwnTransaction): Promise<void> {
+    const detail = this.database.dialect.jsonWith('detail', facts);
     await (tx ?? this.database).change`
       UPDATE payment_acceptance.operator_action SET detail = ${detail} WHERE id = ${id}`;
   }

@@ -18,6 +18,7 @@ import { deadLettersOf, isDelivery } from '../dead-letters.js';
 import { integer } from '../../../database/reading.js';
 import { ofScope, type ShopScope } from '../../../database/scope.js';
 import { rawSql, join, sql } from '../../../database/statement.js';
+import { LONG_STATEMENT_TIMEOUT_MS } from '../../../database/statement-timeout.js';
 import {
   ACTION_READERS,
   BILL_READERS,
@@ -107,9 +108,9 @@ export class RecordListsStore {
   /** The place of a dead letter in their order, also of one that has been replayed since. */
   private async placeOf(deliveryId: string, scope: ShopScope): Promise<{ seq: string; id: string } | undefined> {
     const { dialect } = this.database;
-    // The ids of dead letters are found by an index; those of replayed ones are looked for only if they have to be.
+    // Dead letters are found by an index; only if none has this id are all deliveries read, for a replayed one.
     for (const condition of [sql`d.state = 'DEAD'`, sql`d.replays > 0`]) {
-      const [place] = await this.database.rows<{ seq: string; id: string }>({})`
+      const [place] = await this.database.withTimeout(LONG_STATEMENT_TIMEOUT_MS).rows<{ seq: string; id: string }>({})`
         SELECT ${dialect.text('d.seq')} AS seq, ${dialect.text('d.id')} AS id FROM payment_acceptance.delivery d
         JOIN payment_acceptance.event e ON e.id = d.event_id
         WHERE ${condition} AND ${isDelivery(dialect, 'd', deliveryId)} AND ${ofScope('e.shop', scope)}`;
