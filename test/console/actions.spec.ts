@@ -23,7 +23,7 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
         operator: 'ann',
         action: 'accept-review',
         target: desk.main.review,
-        detail: { note: 'a coin was missing', reason: 'underpaid', paymentId: expect.any(String) },
+        detail: { note: 'a coin was missing', amount: '99.00', reason: 'underpaid', paymentId: expect.any(String) },
       },
     ]);
     expect(await desk.stateOf(desk.main.short)).toBe('PAID');

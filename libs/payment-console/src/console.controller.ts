@@ -13,14 +13,20 @@ import {
   VERSION_NEUTRAL,
   type Type,
 } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
-import { OperatorActions, type ActionAddress } from './actions/operator-actions.js';
+import { askForAction, performAction, type ActionAddress } from './actions/operator-actions.js';
 import { addressOf } from './common/links.js';
-import { notFoundRefusal } from './common/page-context.js';
-import { ConsolePages } from './console.pages.js';
-import { ConsoleResponder, type Exchange } from './console.responder.js';
+import { notFoundRefusal, type Page, type PageContext } from './common/page-context.js';
+import { ConsoleResponder } from './console.responder.js';
 import type { ConsoleRequest, PaymentConsoleOptions } from './common/options.js';
 import { LOCALHOST_GUARD } from './localhost.guard.js';
+import { billPage } from './pages/bill.page.js';
+import { billsPage } from './pages/bills.page.js';
+import { deadLettersPage } from './pages/dead-letters.page.js';
+import { logPage } from './pages/log.page.js';
+import { lostBillsPage } from './pages/lost-bills.page.js';
+import { overviewPage } from './pages/overview.page.js';
+import { reviewsPage } from './pages/reviews.page.js';
+import { unknownOutcomesPage } from './pages/unknown-outcomes.page.js';
 import { hasGuard, pathOf } from './resolved-options.js';
 
 /**
@@ -35,41 +41,36 @@ export function createConsoleController(options: PaymentConsoleOptions): Type {
   @LeftOutOfOpenApi()
   @Controller({ path: pathOf(options), version: VERSION_NEUTRAL })
   class PaymentConsoleController {
-    constructor(
-      private readonly responder: ConsoleResponder,
-      private readonly pages: ConsolePages,
-      private readonly actions: OperatorActions,
-      private readonly host: HttpAdapterHost,
-    ) {}
+    constructor(private readonly responder: ConsoleResponder) {}
 
     @Get()
     @Guarded()
     overview(@Req() request: ConsoleRequest, @Res() response: object): Promise<void> {
-      return this.show({ request, response, depth: 0 }, (context) => this.pages.overview(context));
+      return this.responder.show({ request, response, depth: 0 }, overviewPage);
     }
 
-    @Get(Object.keys(LISTS))
+    @Get(Object.keys(PAGES))
     @Guarded()
     list(@Req() request: ConsoleRequest, @Res() response: object): Promise<void> {
-      return this.show({ request, response, depth: 1 }, (context) => this.pages[listAt(request)](context));
+      return this.responder.show({ request, response, depth: 1 }, (context) => pageAt(request)(context));
     }
 
     @Get('bills/:intent')
     @Guarded()
     bill(@Param('intent') intent: string, @Req() request: ConsoleRequest, @Res() response: object): Promise<void> {
-      return this.show({ request, response, depth: 2 }, (context) => this.pages.bill(context, intent));
+      return this.responder.show({ request, response, depth: 2 }, (context) => billPage(context, intent));
     }
 
     @Get('assets/:name')
     @Guarded()
-    asset(@Param('name') name: string, @Req() request: ConsoleRequest, @Res() response: object): void {
-      this.responder.asset({ adapter: this.host.httpAdapter, request, response, depth: 2 }, name);
+    asset(@Param('name') name: string, @Res() response: object): void {
+      this.responder.asset(response, name);
     }
 
     @Get('actions/:action/:target')
     @Guarded()
     ask(@Param() address: ActionAddress, @Req() request: ConsoleRequest, @Res() response: object): Promise<void> {
-      return this.show({ request, response, depth: 3 }, (context) => this.actions.ask(context, address));
+      return this.responder.show({ request, response, depth: 3 }, (context) => askForAction(context, address));
     }
 
     @Post('actions/:action/:target')
@@ -83,11 +84,7 @@ export function createConsoleController(options: PaymentConsoleOptions): Type {
     ): Promise<void> {
       const type = String(request.headers['content-type'] ?? '');
       const form = /^application\/x-www-form-urlencoded\b/i.test(type) ? { body } : undefined;
-      return this.show({ request, response, depth: 3 }, (context) => this.actions.act(context, address, form));
-    }
-
-    private show(exchange: Omit<Exchange, 'adapter'>, make: Parameters<ConsoleResponder['show']>[1]): Promise<void> {
-      return this.responder.show({ ...exchange, adapter: this.host.httpAdapter }, make);
+      return this.responder.show({ request, response, depth: 3 }, (context) => performAction(context, address, form));
     }
   }
 
@@ -97,21 +94,21 @@ export function createConsoleController(options: PaymentConsoleOptions): Type {
 /** Does the same as `ApiExcludeController()` of `@nestjs/swagger`, which the host may not have installed. */
 const LeftOutOfOpenApi = (): ClassDecorator => SetMetadata('swagger/apiExcludeController', [true]);
 
-const LISTS = {
-  bills: 'bills',
-  reviews: 'reviews',
-  'dead-letters': 'deadLetters',
-  'unknown-outcomes': 'unknownOutcomes',
-  'lost-bills': 'lostBills',
-  log: 'log',
-} as const;
+const PAGES: Readonly<Record<string, (context: PageContext) => Promise<Page>>> = {
+  bills: billsPage,
+  reviews: reviewsPage,
+  'dead-letters': deadLettersPage,
+  'unknown-outcomes': unknownOutcomesPage,
+  'lost-bills': lostBillsPage,
+  log: logPage,
+};
 
-function listAt(request: ConsoleRequest): (typeof LISTS)[keyof typeof LISTS] {
+function pageAt(request: ConsoleRequest): (context: PageContext) => Promise<Page> {
   const name = addressOf(request)
     .pathname.split('/')
     .findLast((segment) => segment !== '');
   // Express matches paths case-insensitively.
-  const list = Object.entries(LISTS).find(([address]) => address === name?.toLowerCase());
-  if (!list) throw notFoundRefusal('page');
-  return list[1];
+  const page = Object.entries(PAGES).find(([address]) => address === name?.toLowerCase());
+  if (!page) throw notFoundRefusal('page');
+  return page[1];
 }

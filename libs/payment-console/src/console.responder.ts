@@ -1,5 +1,5 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import type { AbstractHttpAdapter } from '@nestjs/core';
+import { HttpAdapterHost } from '@nestjs/core';
 import { PaymentUnknownShopError } from 'nestjs-payment-acceptance';
 import {
   describePaymentError,
@@ -16,17 +16,25 @@ import { CONSOLE_OPTIONS, type ResolvedConsoleOptions } from './resolved-options
 import { STYLE } from './common/style.js';
 import { ConsoleRefusal, type Page, type Redirect, type PageContext } from './common/page-context.js';
 
-export interface Exchange {
-  readonly adapter: AbstractHttpAdapter;
+interface Exchange {
   readonly request: ConsoleRequest;
   readonly response: object;
   /** How many segments the address has below the console's own address. */
   readonly depth: number;
 }
 
-/** No script runs, whatever an external field contains; the pages cannot be framed, and forms post only here. */
-const CONTENT_SECURITY_POLICY =
-  "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+type MakeAnswer = (context: PageContext) => Promise<Page | Redirect>;
+
+const SECURITY_HEADERS = {
+  // No script runs, whatever an external field contains; the pages cannot be framed, and forms post only here.
+  'Content-Security-Policy':
+    "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  'Referrer-Policy': 'same-origin',
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+};
 
 /** Writes responses itself, on either adapter, so that a host's interceptors and filters do not change them. */
 @Injectable()
@@ -38,10 +46,11 @@ export class ConsoleResponder {
     private readonly operations: PaymentOperations,
     private readonly reviews: PaymentReviews,
     private readonly records: PaymentRecords,
+    private readonly host: HttpAdapterHost,
   ) {}
 
-  async show(exchange: Exchange, make: (context: PageContext) => Promise<Page | Redirect>): Promise<void> {
-    const { adapter, request, response, depth } = exchange;
+  async show({ request, response, depth }: Exchange, make: MakeAnswer): Promise<void> {
+    const { httpAdapter } = this.host;
     const address = addressOf(request);
     const csrf = new CsrfTokens(request);
     const anonymousContext: PageContext = {
@@ -56,28 +65,28 @@ export class ConsoleResponder {
       foreign: !['same-origin', 'none', undefined].includes(request.headers['sec-fetch-site'] as string | undefined),
     };
     const [context, answer] = await this.answer(request, anonymousContext, make);
-    if (csrf.cookie !== undefined) adapter.appendHeader(response, 'Set-Cookie', csrf.cookie);
-    adapter.setHeader(response, 'Cache-Control', 'no-store');
+    if (csrf.cookie !== undefined) httpAdapter.appendHeader(response, 'Set-Cookie', csrf.cookie);
+    httpAdapter.setHeader(response, 'Cache-Control', 'no-store');
     if ('to' in answer) {
-      adapter.setHeader(response, 'Location', context.link(answer.to, answer.query));
-      return send(exchange, 303, 'text/html; charset=utf-8', '');
+      httpAdapter.setHeader(response, 'Location', context.link(answer.to, answer.query));
+      return this.send(response, 303, 'text/html; charset=utf-8', '');
     }
-    send(exchange, answer.status ?? 200, 'text/html; charset=utf-8', layout(context, answer));
+    this.send(response, answer.status ?? 200, 'text/html; charset=utf-8', layout(context, answer));
   }
 
   /** The stylesheet's address changes with its content, so browsers may cache it for ever. */
-  asset(exchange: Exchange, name: string): void {
+  asset(response: object, name: string): void {
     const isFound = name === STYLE.name;
     const keep = isFound ? 'private, max-age=31536000, immutable' : 'no-store';
-    exchange.adapter.setHeader(exchange.response, 'Cache-Control', keep);
+    this.host.httpAdapter.setHeader(response, 'Cache-Control', keep);
     const type = isFound ? 'text/css; charset=utf-8' : 'text/plain; charset=utf-8';
-    send(exchange, isFound ? 200 : 404, type, isFound ? STYLE.text : 'File not found.');
+    this.send(response, isFound ? 200 : 404, type, isFound ? STYLE.text : 'File not found.');
   }
 
   private async answer(
     request: ConsoleRequest,
     anonymousContext: PageContext,
-    make: (context: PageContext) => Promise<Page | Redirect>,
+    make: MakeAnswer,
   ): Promise<[PageContext, Page | Redirect]> {
     try {
       const context = { ...anonymousContext, operator: this.options.operator(request), ...this.viewOf(request) };
@@ -87,17 +96,17 @@ export class ConsoleResponder {
     }
   }
 
-  private viewOf(request: ConsoleRequest): Pick<PageContext, 'scope' | 'operations' | 'reviews' | 'records'> {
-    const shop = this.options.shop(request);
-    const { operations, reviews, records } = this;
-    if (shop === null) return { scope: null, operations, reviews, records };
+  /** What is different for an operator who may see one shop only. */
+  private viewOf(request: ConsoleRequest): Partial<PageContext> {
+    const scope = this.options.shop(request);
+    if (scope === null) return { scope };
     try {
-      if (typeof shop === 'string') {
+      if (typeof scope === 'string') {
         return {
-          scope: shop,
-          operations: operations.forShop(shop),
-          reviews: reviews.forShop(shop),
-          records: records.forShop(shop),
+          scope,
+          operations: this.operations.forShop(scope),
+          reviews: this.reviews.forShop(scope),
+          records: this.records.forShop(scope),
         };
       }
     } catch (error) {
@@ -112,25 +121,21 @@ export class ConsoleResponder {
 
   private refusal(error: unknown): Page {
     if (error instanceof ConsoleRefusal) {
-      const { status, title, message } = error;
-      return { status, title, content: html`<p class="card">${message}</p>` };
+      const { status, title, message, place } = error;
+      return { status, title, place, content: html`<p class="card">${message}</p>` };
     }
     this.logger.error(`A page of the console could not be shown. ${describePaymentError(error)}`);
     const text = 'The records could not be read. See the application log for the reason.';
     return { status: 503, title: 'Temporarily unavailable', content: html`<p class="card">${text}</p>` };
   }
+
+  private send(response: object, status: number, type: string, body: string): void {
+    const { httpAdapter } = this.host;
+    const headers = { ...SECURITY_HEADERS, 'Content-Type': type };
+    for (const [name, value] of Object.entries(headers)) httpAdapter.setHeader(response, name, value);
+    httpAdapter.reply(response, body, status);
+  }
 }
 
 /** A scope that sees nothing: no shop has this name. */
 const NO_SHOP = '';
-
-function send({ adapter, response }: Exchange, status: number, type: string, body: string): void {
-  adapter.setHeader(response, 'Content-Security-Policy', CONTENT_SECURITY_POLICY);
-  adapter.setHeader(response, 'Referrer-Policy', 'same-origin');
-  adapter.setHeader(response, 'X-Content-Type-Options', 'nosniff');
-  adapter.setHeader(response, 'X-Frame-Options', 'DENY');
-  adapter.setHeader(response, 'Cross-Origin-Opener-Policy', 'same-origin');
-  adapter.setHeader(response, 'Cross-Origin-Resource-Policy', 'same-origin');
-  adapter.setHeader(response, 'Content-Type', type);
-  adapter.reply(response, body, status);
-}

@@ -1,7 +1,5 @@
 import { Module, type DynamicModule } from '@nestjs/common';
-import { OperatorActions } from './actions/operator-actions.js';
 import { createConsoleController } from './console.controller.js';
-import { ConsolePages } from './console.pages.js';
 import { ConsoleResponder } from './console.responder.js';
 import type { PaymentConsoleOptions } from './common/options.js';
 import { CONSOLE_OPTIONS, resolveConsoleOptions } from './resolved-options.js';
@@ -20,8 +18,6 @@ export class PaymentConsoleModule {
       controllers: [createConsoleController(options)],
       providers: [
         { provide: CONSOLE_OPTIONS, useFactory: () => resolveConsoleOptions(options, process.env.NODE_ENV) },
-        OperatorActions,
-        ConsolePages,
         ConsoleResponder,
       ],
     };

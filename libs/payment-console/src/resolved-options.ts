@@ -11,8 +11,6 @@ export interface ResolvedConsoleOptions {
 
 export const CONSOLE_OPTIONS = Symbol.for('nestjs-payment-acceptance/console-options');
 
-const DEFAULT_PATH = 'payment-console';
-
 /** @throws PaymentConfigurationError */
 export function resolveConsoleOptions(
   options: PaymentConsoleOptions,
@@ -46,7 +44,7 @@ export function hasGuard({ guards = [], guardedElsewhere = false }: PaymentConso
   return guards.length > 0 || guardedElsewhere;
 }
 
-export function pathOf({ path = DEFAULT_PATH }: PaymentConsoleOptions): string {
+export function pathOf({ path = 'payment-console' }: PaymentConsoleOptions): string {
   return path.replace(/^\/+|\/+$/g, '');
 }
 

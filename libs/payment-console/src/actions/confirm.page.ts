@@ -1,34 +1,31 @@
 import type { Field, Input, OperatorAction } from './operator-action.js';
 import { filterOf } from '../common/filter.js';
 import { html, type Html } from '../common/html.js';
-import type { Message, Page, PageContext } from '../common/page-context.js';
+import type { Page, PageContext } from '../common/page-context.js';
 
-export interface Confirmation {
-  readonly action: OperatorAction;
-  readonly formAction: string;
-  readonly csrfToken: string;
-  readonly status?: number;
-  /** Why the action failed, shown above the form with its input. */
-  readonly message?: Message;
-  readonly input?: Input;
+/** Why the action failed, shown above the form with its input. */
+export interface Refused {
+  readonly status: number;
+  readonly text: string;
+  readonly input: Input;
 }
 
 export function confirmPage(
   context: PageContext,
-  { action, formAction, csrfToken, status, message, input }: Confirmation,
+  { title, place, content, fields = [], label, noteRequired }: OperatorAction,
+  form: { readonly action: string; readonly csrfToken: string },
+  refused: Refused | undefined,
 ): Page {
-  const { title, place, content, fields, label, noteRequired = false } = action;
-  const filled: Input = input ?? (() => '');
   return {
-    ...(status !== undefined && { status }),
+    status: refused?.status,
     title,
     place,
-    message,
+    message: refused && { tone: 'bad', text: refused.text },
     content: html`<section class="card" aria-label="Details">${content}</section>
-      <form class="card narrow" method="post" action="${context.link(formAction, filterOf(context.query))}">
-        <input type="hidden" name="csrf" value="${csrfToken}" />
-        ${fields.map((field) => inputOf(field, filled(field.name)))}
-        ${inputOf({ ...NOTE_FIELD, required: noteRequired }, filled('note'))}
+      <form class="card narrow" method="post" action="${context.link(form.action, filterOf(context.query))}">
+        <input type="hidden" name="csrf" value="${form.csrfToken}" />
+        ${fields.map((field) => inputOf(field, refused?.input(field.name)))}
+        ${inputOf({ ...NOTE_FIELD, required: noteRequired }, refused?.input('note'))}
         <p class="actions">
           <button>${label}</button>
           <a class="button quiet" href="${context.link(place)}">Cancel</a>
@@ -38,13 +35,13 @@ export function confirmPage(
   };
 }
 
-const NOTE_FIELD: Omit<Field, 'required'> = {
+const NOTE_FIELD: Field = {
   name: 'note',
   label: 'Note',
   hint: 'Say why: it is kept in the log, for whoever looks at this next.',
 };
 
-function inputOf({ name, label, hint, required, inputMode }: Field, value: string): Html {
+function inputOf({ name, label, hint, required, inputMode }: Field, value: string | undefined): Html {
   return html`<p class="field">
     <label for="${name}">${label}${!required && html` <span class="soft">(optional)</span>`}</label>
     <input

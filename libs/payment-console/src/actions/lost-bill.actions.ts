@@ -1,11 +1,10 @@
-import { parseAmount } from 'nestjs-payment-acceptance';
-import type { LostBill } from 'nestjs-payment-acceptance/operations';
 import { html } from '../common/html.js';
-import type { PageContext } from '../common/page-context.js';
+import { requireFound, type PageContext } from '../common/page-context.js';
 import { lostBillFacts } from '../pages/lost-bills.page.js';
-import { InputError, type OperatorAction } from './operator-action.js';
+import { assertAmount, InputError, type OperatorAction } from './operator-action.js';
 
-export function takeInBill(context: PageContext, lost: LostBill): OperatorAction {
+export async function takeInBill(context: PageContext, id: string): Promise<OperatorAction> {
+  const lost = requireFound(await context.records.lostBill(id), 'lost bill');
   return {
     title: `Import bill ${lost.billId}?`,
     place: 'lost-bills',
@@ -24,23 +23,16 @@ export function takeInBill(context: PageContext, lost: LostBill): OperatorAction
         required: true,
         inputMode: 'decimal',
       },
-      {
-        name: 'currency',
-        label: 'Currency',
-        hint: "Three capital letters, if it differs from the shop's.",
-        required: false,
-      },
+      { name: 'currency', label: 'Currency', hint: "Three capital letters, if it differs from the shop's." },
       {
         name: 'payerPaysCommission',
         label: 'Does the payer pay the commission on top?',
         hint: 'Enter yes or no, if it differs from what the shop sends.',
-        required: false,
       },
       {
         name: 'linkPageUrl',
         label: 'Payment page',
         hint: 'Its link_page_url, if the payer can still pay.',
-        required: false,
         inputMode: 'url',
       },
     ],
@@ -50,42 +42,42 @@ export function takeInBill(context: PageContext, lost: LostBill): OperatorAction
         <strong>What will happen:</strong> the bill is imported as an open bill of the order. It is checked at once, and
         settles like any other: a successful payment of the amount emits its <code>payment.succeeded</code>.
       </p>`,
-    async perform(operator, input) {
-      const [orderId, amount, currency] = [input('orderId'), input('amount'), input('currency')];
-      const [commission, linkPageUrl] = [input('payerPaysCommission').toLowerCase(), input('linkPageUrl')];
+    async perform(by, input) {
+      const [orderId, amount] = [input('orderId'), input('amount')];
+      const commission = input('payerPaysCommission').toLowerCase();
       if (orderId.trim() === '') throw new InputError('Specify the order that the bill was created for.');
-      if (parseAmount(amount) === null) {
-        throw new InputError(`"${amount}" is not an amount. Enter one such as 100.05, with at most two decimals.`);
-      }
+      assertAmount(amount);
       if (!['', 'yes', 'no'].includes(commission)) {
         throw new InputError('For the commission, enter yes or no, or leave the field empty.');
       }
       await context.operations.takeInLostBill(lost.id, {
-        ...{ orderId, amount, operator, note: input('note') },
-        ...(currency !== '' && { currency }),
-        ...(commission !== '' && { payerPaysCommission: commission === 'yes' }),
-        ...(linkPageUrl !== '' && { linkPageUrl }),
+        ...by,
+        orderId,
+        amount,
+        currency: input('currency') || undefined,
+        payerPaysCommission: commission === '' ? undefined : commission === 'yes',
+        linkPageUrl: input('linkPageUrl') || undefined,
       });
-      return { to: 'lost-bills', query: { done: 'taken-in' } };
+      return { done: 'taken-in' };
     },
   };
 }
 
-export function dismissLostBill(context: PageContext, lost: LostBill): OperatorAction {
+export async function dismissLostBill(context: PageContext, id: string): Promise<OperatorAction> {
+  const lost = requireFound(await context.records.lostBill(id), 'lost bill');
   return {
     title: `Dismiss bill ${lost.billId}?`,
     place: 'lost-bills',
     label: 'Dismiss',
-    fields: [],
     noteRequired: true,
     content: html`${lostBillFacts(context, lost)}
       <p>
         <strong>What will happen:</strong> the bill no longer counts as lost, and the service is not asked about it
         again. Payments on it go unnoticed here. This cannot be undone; the bill can still be imported.
       </p>`,
-    async perform(operator, input) {
-      await context.operations.dismissLostBill(lost.id, { operator, note: input('note') });
-      return { to: 'lost-bills', query: { done: 'bill-dismissed' } };
+    async perform(by) {
+      await context.operations.dismissLostBill(lost.id, by);
+      return { done: 'bill-dismissed' };
     },
   };
 }

@@ -1,5 +1,7 @@
+import { parseAmount } from 'nestjs-payment-acceptance';
+import type { PaymentOperatorOptions } from 'nestjs-payment-acceptance/operations';
 import type { Html } from '../common/html.js';
-import type { Message, Redirect } from '../common/page-context.js';
+import { ConsoleRefusal, type Redirect } from '../common/page-context.js';
 
 /** An action, and what its confirmation page shows before a person performs it. */
 export interface OperatorAction {
@@ -10,27 +12,28 @@ export interface OperatorAction {
   /** The action's subject, and what will happen. */
   readonly content: Html;
   readonly label: string;
-  readonly fields: readonly Field[];
+  /** Beside the note. Default: none. */
+  readonly fields?: readonly Field[];
   /** Default `false`. */
   readonly noteRequired?: boolean;
   /**
-   * Returns where to go next.
+   * Returns what the place is to say next.
    * @throws PaymentOperatorActionError, PaymentServiceError, PaymentShopError, PaymentUnknownShopError, InputError
    */
-  perform(operator: string, input: Input): Promise<Redirect>;
+  perform(by: PaymentOperatorOptions, input: Input): Promise<Redirect['query']>;
 }
 
-/** Why an action is not possible any more. */
-export interface ImpossibleAction {
-  readonly place: string;
-  readonly impossible: Message['text'];
+/** Says why an action is not possible any more. */
+export function impossible(place: string, reason: string): ConsoleRefusal {
+  return new ConsoleRefusal(409, 'Nothing to do', reason, place);
 }
 
 export interface Field {
   readonly name: string;
   readonly label: string;
   readonly hint: string;
-  readonly required: boolean;
+  /** Default `false`. */
+  readonly required?: boolean;
   readonly inputMode?: 'decimal' | 'url';
 }
 
@@ -42,3 +45,9 @@ export type Input = (name: string) => string;
 
 /** A field that was filled in wrongly. */
 export class InputError extends Error {}
+
+/** @throws InputError */
+export function assertAmount(text: string): void {
+  if (parseAmount(text) !== null) return;
+  throw new InputError(`"${text}" is not an amount. Enter one such as 100.05, with at most two decimals.`);
+}

@@ -1,4 +1,4 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Logger } from '@nestjs/common';
 import { PaymentServiceError, PaymentShopError, PaymentUnknownShopError } from 'nestjs-payment-acceptance';
 import {
   describePaymentError,
@@ -7,20 +7,11 @@ import {
 } from 'nestjs-payment-acceptance/operations';
 import { cleanLine } from '../common/text.js';
 import { filterOf } from '../common/filter.js';
-import { html } from '../common/html.js';
-import { confirmPage } from './confirm.page.js';
-import {
-  ConsoleRefusal,
-  requireFound,
-  notFoundRefusal,
-  type Message,
-  type Page,
-  type Redirect,
-  type PageContext,
-} from '../common/page-context.js';
-import { InputError, type ImpossibleAction, type Input, type OperatorAction } from './operator-action.js';
+import { confirmPage, type Refused } from './confirm.page.js';
+import { ConsoleRefusal, notFoundRefusal, type Page, type Redirect, type PageContext } from '../common/page-context.js';
+import { InputError, type Input, type OperatorAction } from './operator-action.js';
 import { dismissLostBill, takeInBill } from './lost-bill.actions.js';
-import { replayFilter, replayOne } from './replay.actions.js';
+import { replay } from './replay.actions.js';
 import { acceptReview, dismissReview } from './review.actions.js';
 import { attachBill, voidBill } from './unknown-outcome.actions.js';
 
@@ -31,121 +22,65 @@ export interface ActionAddress {
   readonly target: string;
 }
 
-/**
- * Asks for confirmation, then performs the action. A GET changes nothing, nor does a form that this console did not
- * issue.
- */
-@Injectable()
-export class OperatorActions {
-  private readonly logger = new Logger('PaymentConsole');
+const logger = new Logger('PaymentConsole');
 
-  async ask(context: PageContext, address: ActionAddress): Promise<Page> {
-    return this.page(context, address, await this.find(context, address));
+const ACTIONS = new Map<string, (context: PageContext, target: string) => Promise<OperatorAction>>([
+  ['accept-review', acceptReview],
+  ['dismiss-review', dismissReview],
+  ['attach-bill', attachBill],
+  ['void-bill', voidBill],
+  ['take-in-bill', takeInBill],
+  ['dismiss-lost-bill', dismissLostBill],
+  ['replay', replay],
+]);
+
+/** Asks for confirmation. Changes nothing. */
+export async function askForAction(context: PageContext, address: ActionAddress): Promise<Page> {
+  return page(context, address, await find(context, address));
+}
+
+/** Performs the action, if this console issued the form. */
+export async function performAction(
+  context: PageContext,
+  address: ActionAddress,
+  form: { body: unknown } | undefined,
+): Promise<Page | Redirect> {
+  if (context.foreign) {
+    throw new ConsoleRefusal(403, 'Action refused', 'The request came from another site. Nothing was changed.');
   }
-
-  async act(
-    context: PageContext,
-    address: ActionAddress,
-    form: { body: unknown } | undefined,
-  ): Promise<Page | Redirect> {
+  if (!form) {
+    throw new ConsoleRefusal(415, 'Action refused', 'Send the request as a form (application/x-www-form-urlencoded).');
+  }
+  const { body } = form;
+  if (body === undefined) throw new ConsoleRefusal(503, 'Action refused', UNPARSED_FORM_MESSAGE);
+  const input: Input = (field) => fieldOf(body, field);
+  const action = await find(context, address);
+  const refuse = (status: number, text: string): Page => page(context, address, action, { status, text, input });
+  const purpose = purposeOf(context, address);
+  if (!context.csrf.isValid(input('csrf'), purpose)) return refuse(403, INVALID_CSRF_TOKEN_MESSAGE);
+  try {
+    const query = await action.perform({ operator: purpose[0], note: input('note') }, input);
+    return { to: action.place, query };
+  } catch (error) {
+    if (error instanceof PaymentActionInterruptedError) return refuse(503, error.message);
+    if (SELF_EXPLANATORY_ERRORS.some((kind) => error instanceof kind)) {
+      return refuse(error instanceof InputError ? 400 : 409, `Nothing was changed. ${(error as Error).message}`);
+    }
     const { action: name, target } = address;
-    if (context.foreign) {
-      throw new ConsoleRefusal(403, 'Action refused', 'The request came from another site. Nothing was changed.');
-    }
-    if (!form)
-      throw new ConsoleRefusal(
-        415,
-        'Action refused',
-        'Send the request as a form (application/x-www-form-urlencoded).',
-      );
-    const { body } = form;
-    if (body === undefined) throw new ConsoleRefusal(503, 'Action refused', UNPARSED_FORM_MESSAGE);
-    const input: Input = (field) => fieldOf(body, field);
-    const action = await this.find(context, address);
-    if ('impossible' in action) return this.page(context, address, action);
-    const { operator, csrf } = context;
-    if (operator === undefined) throw UNKNOWN_OPERATOR_REFUSAL;
-    if (!csrf.isValid(input('csrf'), operator, name, csrfTarget(context, target))) {
-      return this.page(context, address, action, {
-        status: 403,
-        message: { tone: 'bad', text: INVALID_CSRF_TOKEN_MESSAGE },
-        input,
-      });
-    }
-    try {
-      return await action.perform(operator, input);
-    } catch (error) {
-      if (error instanceof PaymentActionInterruptedError) {
-        return this.page(context, address, action, {
-          status: 503,
-          message: { tone: 'bad', text: error.message },
-          input,
-        });
-      }
-      const status = error instanceof InputError ? 400 : 409;
-      if (!SELF_EXPLANATORY_ERRORS.some((kind) => error instanceof kind)) {
-        this.logger.error(`It is not known whether "${name}" on ${target} was done. ${describePaymentError(error)}`);
-        throw new ConsoleRefusal(503, 'Outcome unknown', UNKNOWN_OUTCOME_MESSAGE);
-      }
-      const message: Message = { tone: 'bad', text: `Nothing was changed. ${(error as Error).message}` };
-      return this.page(context, address, action, { status, message, input });
-    }
+    logger.error(`It is not known whether "${name}" on ${target} was done. ${describePaymentError(error)}`);
+    throw new ConsoleRefusal(503, 'Outcome unknown', UNKNOWN_OUTCOME_MESSAGE);
   }
+}
 
-  private page(
-    context: PageContext,
-    { action: name, target }: ActionAddress,
-    action: OperatorAction | ImpossibleAction,
-    before: { status?: number; message?: Message; input?: Input } = {},
-  ): Page {
-    if ('impossible' in action) {
-      const content = html`<p class="card">${action.impossible}</p>`;
-      return { status: 409, title: 'Nothing to do', place: action.place, content };
-    }
-    const { operator, csrf } = context;
-    if (operator === undefined) throw UNKNOWN_OPERATOR_REFUSAL;
-    const csrfToken = csrf.issue(operator, name, csrfTarget(context, target));
-    return confirmPage(context, { ...before, action, csrfToken, formAction: `actions/${name}/${target}` });
-  }
+async function find(context: PageContext, { action, target }: ActionAddress): Promise<OperatorAction> {
+  const make = ACTIONS.get(action);
+  if (!make) throw notFoundRefusal('action');
+  return make(context, target);
+}
 
-  private async find(
-    context: PageContext,
-    { action: name, target }: ActionAddress,
-  ): Promise<OperatorAction | ImpossibleAction> {
-    switch (name) {
-      case 'accept-review':
-        return acceptReview(context, requireFound(await context.records.review(target), 'review'));
-      case 'dismiss-review':
-        return dismissReview(context, requireFound(await context.records.review(target), 'review'));
-      case 'attach-bill':
-        return attachBill(context, requireFound(await context.records.bill(target), 'bill'));
-      case 'void-bill':
-        return voidBill(context, requireFound(await context.records.bill(target), 'bill'));
-      case 'take-in-bill':
-        return takeInBill(context, requireFound(await context.records.lostBill(target), 'lost bill'));
-      case 'dismiss-lost-bill':
-        return dismissLostBill(context, requireFound(await context.records.lostBill(target), 'lost bill'));
-      case 'replay':
-        return target === 'all' ? this.replayAll(context) : this.replay(context, target);
-      default:
-        throw notFoundRefusal('action');
-    }
-  }
-
-  private async replay(context: PageContext, deliveryId: string) {
-    if (!UUID_PATTERN.test(deliveryId)) throw notFoundRefusal('dead letter');
-    const [letter] = await context.operations.deadLetters({ deliveryId }, 1);
-    return replayOne(context, letter);
-  }
-
-  private async replayAll(context: PageContext) {
-    const filter = filterOf(context.query);
-    const [dead, replayable] = await Promise.all([
-      context.records.countDeadLetters(filter),
-      context.operations.countReplayable(filter),
-    ]);
-    return replayFilter(context, filter, dead, Math.max(0, replayable - dead));
-  }
+function page(context: PageContext, address: ActionAddress, action: OperatorAction, refused?: Refused): Page {
+  const csrfToken = context.csrf.issue(purposeOf(context, address));
+  return confirmPage(context, action, { action: `actions/${address.action}/${address.target}`, csrfToken }, refused);
 }
 
 /** Errors whose message says what to do. */
@@ -157,8 +92,6 @@ const SELF_EXPLANATORY_ERRORS = [
   PaymentShopError,
   PaymentUnknownShopError,
 ];
-
-const UUID_PATTERN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const UNPARSED_FORM_MESSAGE =
   'The application did not parse the form. Keep the body parser on: NestFactory.create(AppModule) without { bodyParser: false }, ' +
@@ -180,9 +113,14 @@ const UNKNOWN_OPERATOR_REFUSAL = new ConsoleRefusal(
     'guard set request.user.',
 );
 
-/** Includes the filter of the target `all`, so that a form issued for some dead letters cannot replay others. */
-function csrfTarget({ query }: PageContext, target: string): string {
-  return target === 'all' ? `all ${JSON.stringify(filterOf(query))}` : target;
+/**
+ * What a form is for: the operator, the action and its target. Includes the filter of the target `all`, so that a form
+ * issued for some dead letters cannot replay others.
+ * @throws ConsoleRefusal if the operator has no name
+ */
+function purposeOf({ operator, query }: PageContext, { action, target }: ActionAddress): [string, string, string] {
+  if (operator === undefined) throw UNKNOWN_OPERATOR_REFUSAL;
+  return [operator, action, target === 'all' ? `all ${JSON.stringify(filterOf(query))}` : target];
 }
 
 function fieldOf(body: unknown, name: string): string {

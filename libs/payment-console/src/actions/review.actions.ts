@@ -1,19 +1,15 @@
-import { parseAmount } from 'nestjs-payment-acceptance';
 import type { RecordedReview } from 'nestjs-payment-acceptance/operations';
 import { html, type Html } from '../common/html.js';
 import { billLink, tag } from '../pages/parts.js';
 import { reviewFacts } from '../pages/reviews.page.js';
-import type { PageContext } from '../common/page-context.js';
+import { requireFound, type PageContext } from '../common/page-context.js';
 import { adviceOn, hasFailed, reasonOf } from '../labels/reasons.js';
-import { InputError, type Field, type ImpossibleAction, type OperatorAction } from './operator-action.js';
+import { assertAmount, impossible, InputError, type Field, type OperatorAction } from './operator-action.js';
 
-export function acceptReview(context: PageContext, review: RecordedReview): OperatorAction | ImpossibleAction {
-  if (review.state !== 'OPEN') return alreadyDecided(review);
+export async function acceptReview(context: PageContext, id: string): Promise<OperatorAction> {
+  const review = await openReview(context, id);
   if (hasFailed(review)) {
-    return {
-      place: 'reviews',
-      impossible: `The payment of order ${review.orderId} does not count. ${adviceOn(review)}`,
-    };
+    throw impossible('reviews', `The payment of order ${review.orderId} does not count. ${adviceOn(review)}`);
   }
   const fields = review.succeeded ? [] : missingFields(review);
   return {
@@ -30,35 +26,26 @@ export function acceptReview(context: PageContext, review: RecordedReview): Oper
                 <code>acceptedBy</code>, and the bill is paid. This cannot be undone.`
         }
       </p>`,
-    async perform(operator, input) {
-      const amount = fields.some(({ name }) => name === 'amount') ? input('amount') : '';
-      const paymentId = input('paymentId');
+    async perform(by, input) {
+      const amount = (fields.some(({ name }) => name === 'amount') && input('amount')) || undefined;
       const hadFailed = input('hadFailed').toLowerCase();
       if (hadFailed !== '' && hadFailed !== 'yes') {
         throw new InputError('For "Does the ledger say FAIL?", enter yes or leave the field empty.');
       }
-      if (amount !== '' && parseAmount(amount) === null) {
-        throw new InputError(`"${amount}" is not an amount. Enter one such as 100.05, with at most two decimals.`);
-      }
-      await context.reviews.accept(review.id, {
-        operator,
-        note: input('note'),
-        ...(amount !== '' && { amount }),
-        ...(paymentId !== '' && { paymentId }),
-        hadFailed: hadFailed === 'yes',
-      });
-      return { to: 'reviews', query: { done: 'accepted', bill: review.intentId } };
+      if (amount !== undefined) assertAmount(amount);
+      const paymentId = input('paymentId') || undefined;
+      await context.reviews.accept(review.id, { ...by, amount, paymentId, hadFailed: hadFailed === 'yes' });
+      return { done: 'accepted', bill: review.intentId };
     },
   };
 }
 
-export function dismissReview(context: PageContext, review: RecordedReview): OperatorAction | ImpossibleAction {
-  if (review.state !== 'OPEN') return alreadyDecided(review);
+export async function dismissReview(context: PageContext, id: string): Promise<OperatorAction> {
+  const review = await openReview(context, id);
   return {
     title: `Dismiss the review of order ${review.orderId}?`,
     place: 'reviews',
     label: 'Dismiss',
-    fields: [],
     content: html`${describeReview(context, review)}
       <p>
         <strong>What will happen:</strong> the review is closed; nothing else
@@ -68,9 +55,9 @@ export function dismissReview(context: PageContext, review: RecordedReview): Ope
           ' The payment does not count, and no one is asked about it again.'
         }
       </p>`,
-    async perform(operator, input) {
-      await context.reviews.dismiss(review.id, { operator, note: input('note') });
-      return { to: 'reviews', query: { done: 'dismissed', bill: review.intentId } };
+    async perform(by) {
+      await context.reviews.dismiss(review.id, by);
+      return { done: 'dismissed', bill: review.intentId };
     },
   };
 }
@@ -82,11 +69,11 @@ function describeReview(context: PageContext, review: RecordedReview): Html {
     <p><strong>What to do:</strong> ${adviceOn(review)}</p>`;
 }
 
-function alreadyDecided({ state, closedBy }: RecordedReview): ImpossibleAction {
-  return {
-    place: 'reviews',
-    impossible: `The review was already ${state.toLowerCase()} by ${closedBy ?? 'someone'}.`,
-  };
+async function openReview({ records }: PageContext, id: string): Promise<RecordedReview> {
+  const review = requireFound(await records.review(id), 'review');
+  const { state, closedBy } = review;
+  if (state === 'OPEN') return review;
+  throw impossible('reviews', `The review was already ${state.toLowerCase()} by ${closedBy ?? 'someone'}.`);
 }
 
 function missingFields({ paymentId, detail, currency }: RecordedReview): Field[] {
@@ -109,7 +96,6 @@ function missingFields({ paymentId, detail, currency }: RecordedReview): Field[]
     name: 'hadFailed',
     label: 'Does the ledger say FAIL?',
     hint: 'Enter yes if the ledger says FAIL, but the service now shows SUCCESS.',
-    required: false,
   };
   const amounts = stated ? [] : [amount];
   return paymentId === null ? [payment, ...amounts, hadFailed] : amounts;

@@ -1,12 +1,12 @@
 import type { BillDetails } from 'nestjs-payment-acceptance/operations';
 import { html, type Html } from '../common/html.js';
 import { billLink, facts, stateName, time } from '../pages/parts.js';
-import type { PageContext } from '../common/page-context.js';
+import { requireFound, type PageContext } from '../common/page-context.js';
 import { money } from '../labels/text.js';
-import { InputError, type ImpossibleAction, type OperatorAction } from './operator-action.js';
+import { impossible, InputError, type OperatorAction } from './operator-action.js';
 
-export function attachBill(context: PageContext, bill: BillDetails): OperatorAction | ImpossibleAction {
-  if (bill.state !== 'UNKNOWN') return noLongerUnknown(bill);
+export async function attachBill(context: PageContext, intentId: string): Promise<OperatorAction> {
+  const bill = await unknownBill(context, intentId);
   return {
     title: `Attach the bill of order ${bill.orderId}?`,
     place: 'unknown-outcomes',
@@ -17,7 +17,6 @@ export function attachBill(context: PageContext, bill: BillDetails): OperatorAct
         name: 'linkPageUrl',
         label: 'Payment page',
         hint: 'Its link_page_url, if the payer can still pay. Without it the bill can be checked, but not offered again.',
-        required: false,
         inputMode: 'url',
       },
     ],
@@ -30,37 +29,32 @@ export function attachBill(context: PageContext, bill: BillDetails): OperatorAct
         <strong>What will happen:</strong> the service is asked for the bill. If the service has it, the bill becomes
         open, is checked at once, and settles like any other; if not, nothing is changed.
       </p>`,
-    async perform(operator, input) {
+    async perform(by, input) {
       const billId = input('billId');
       if (!/^[\x21-\x7e]{1,128}$/.test(billId)) {
         throw new InputError('A bill id must be 1 to 128 visible characters without spaces.');
       }
-      const page = input('linkPageUrl');
-      await context.operations.attachBill(bill.intentId, billId, {
-        operator,
-        linkPageUrl: page === '' ? undefined : page,
-        note: input('note'),
-      });
-      return { to: 'unknown-outcomes', query: { done: 'attached', bill: bill.intentId } };
+      const linkPageUrl = input('linkPageUrl') || undefined;
+      await context.operations.attachBill(bill.intentId, billId, { ...by, linkPageUrl });
+      return { done: 'attached', bill: bill.intentId };
     },
   };
 }
 
-export function voidBill(context: PageContext, bill: BillDetails): OperatorAction | ImpossibleAction {
-  if (bill.state !== 'UNKNOWN') return noLongerUnknown(bill);
+export async function voidBill(context: PageContext, intentId: string): Promise<OperatorAction> {
+  const bill = await unknownBill(context, intentId);
   return {
     title: `Void the attempt to create a bill for order ${bill.orderId}?`,
     place: 'unknown-outcomes',
     label: 'Void',
-    fields: [],
     content: html`${describeBill(context, bill)}
       <p>
         <strong>What will happen:</strong> the attempt is closed as one that created no bill. If the service created one
         after all and it is paid, no one will notice. This cannot be undone.
       </p>`,
-    async perform(operator, input) {
-      await context.operations.voidBill(bill.intentId, { operator, note: input('note') });
-      return { to: 'unknown-outcomes', query: { done: 'voided', bill: bill.intentId } };
+    async perform(by) {
+      await context.operations.voidBill(bill.intentId, by);
+      return { done: 'voided', bill: bill.intentId };
     },
   };
 }
@@ -77,6 +71,8 @@ function describeBill(context: PageContext, bill: BillDetails): Html {
   ]);
 }
 
-function noLongerUnknown({ state }: BillDetails): ImpossibleAction {
-  return { place: 'unknown-outcomes', impossible: `This is no longer an unknown outcome: it is ${stateName(state)}.` };
+async function unknownBill({ records }: PageContext, intentId: string): Promise<BillDetails> {
+  const bill = requireFound(await records.bill(intentId), 'bill');
+  if (bill.state === 'UNKNOWN') return bill;
+  throw impossible('unknown-outcomes', `This is no longer an unknown outcome: it is ${stateName(bill.state)}.`);
 }

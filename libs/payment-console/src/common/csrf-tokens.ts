@@ -18,9 +18,8 @@ export class CsrfTokens {
   constructor({ headers, protocol }: ConsoleRequest) {
     this.secure = protocol === 'https' || /^https\b/i.test(String(headers['x-forwarded-proto'] ?? ''));
     this.name = `${this.secure ? '__Host-' : ''}payment-console`;
-    const encodedKey = new RegExp(`(?:^|;\\s*)${this.name}=([\\w-]{43})(?:;|$)`).exec(
-      String(headers.cookie ?? ''),
-    )?.[1];
+    const pattern = new RegExp(`(?:^|;\\s*)${this.name}=([\\w-]{43})(?:;|$)`);
+    const encodedKey = pattern.exec(String(headers.cookie ?? ''))?.[1];
     this.key = encodedKey === undefined ? undefined : Buffer.from(encodedKey, 'base64url');
   }
 
@@ -30,18 +29,18 @@ export class CsrfTokens {
     return `${this.name}=${value}; Path=/; HttpOnly; SameSite=Strict${this.secure ? '; Secure' : ''}`;
   }
 
-  issue(operator: string, action: string, target: string): string {
+  issue(purpose: readonly string[]): string {
     if (!this.key) {
       this.key = randomBytes(KEY_BYTES);
       this.fresh = true;
     }
-    return mac(this.key, [operator, action, target]).toString('base64url');
+    return mac(this.key, purpose).toString('base64url');
   }
 
-  isValid(token: string, operator: string, action: string, target: string): boolean {
+  isValid(token: string, purpose: readonly string[]): boolean {
     if (!this.key || this.fresh) return false;
     const receivedMac = Buffer.from(token, 'base64url');
-    const right = mac(this.key, [operator, action, target]);
+    const right = mac(this.key, purpose);
     return receivedMac.length === right.length && timingSafeEqual(receivedMac, right);
   }
 }

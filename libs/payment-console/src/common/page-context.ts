@@ -51,9 +51,10 @@ export interface Redirect {
 /** The answer to a refused request is a page that explains why. */
 export class ConsoleRefusal extends Error {
   constructor(
-    readonly status: 400 | 403 | 404 | 409 | 415 | 503,
+    readonly status: 403 | 404 | 409 | 415 | 503,
     readonly title: string,
     message: string,
+    readonly place?: string,
   ) {
     super(message);
   }

@@ -1,49 +1,37 @@
 import type { RecordedAction } from 'nestjs-payment-acceptance/operations';
+import { textOf } from './text.js';
+
+const TITLES = new Map<string, (detail: RecordedAction['detail']) => string>([
+  ['accept-review', ({ reason }) => `accepted the review ${textOf(reason)}`],
+  ['dismiss-review', ({ reason }) => `dismissed the review ${textOf(reason)}`],
+  ['attach-bill', ({ serviceBillId }) => `attached bill ${textOf(serviceBillId)}`],
+  ['void-bill', () => 'voided the unknown outcome'],
+  ['import-bill', ({ serviceBillId }) => `imported bill ${textOf(serviceBillId)}`],
+  ['dismiss-lost-bill', ({ serviceBillId }) => `dismissed lost bill ${textOf(serviceBillId)}`],
+  ['replay', ({ filter }) => `replayed ${filterText(filter)}`],
+  ['deliver-past-events', ({ filter }) => `delivered past events to ${textOf(fieldsOf(filter).consumer)}`],
+  ['retire-consumer', () => 'retired the consumer'],
+  ['erase', () => 'removed the personal data of the order'],
+  ['recover', ({ since }) => `scheduled new checks of bills, to recover what changed since ${textOf(since)}`],
+]);
 
 /** Follows the operator's name in a sentence. */
 export function actionTitle({ action, detail }: RecordedAction): string {
-  switch (action) {
-    case 'accept-review':
-      return `accepted the review ${text(detail.reason)}`;
-    case 'dismiss-review':
-      return `dismissed the review ${text(detail.reason)}`;
-    case 'attach-bill':
-      return `attached bill ${text(detail.serviceBillId)}`;
-    case 'void-bill':
-      return 'voided the unknown outcome';
-    case 'import-bill':
-      return `imported bill ${text(detail.serviceBillId)}`;
-    case 'dismiss-lost-bill':
-      return `dismissed lost bill ${text(detail.serviceBillId)}`;
-    case 'replay':
-      return `replayed ${filterText(detail.filter)}`;
-    case 'deliver-past-events': {
-      const { consumer } = (detail.filter ?? {}) as Readonly<Record<string, unknown>>;
-      return `delivered past events to ${text(consumer)}`;
-    }
-    case 'retire-consumer':
-      return 'retired the consumer';
-    case 'erase':
-      return 'removed the personal data of the order';
-    case 'recover':
-      return `scheduled new checks of bills, to recover what changed since ${text(detail.since)}`;
-    default:
-      return action;
-  }
+  return TITLES.get(action)?.(detail) ?? action;
 }
 
 export function filterText(filter: unknown): string {
-  const { deliveryId, consumer, event, shop, orderId } = (filter ?? {}) as Readonly<Record<string, unknown>>;
-  if (deliveryId !== undefined) return `dead letter ${text(deliveryId)}`;
+  const { deliveryId, consumer, event, shop, orderId } = fieldsOf(filter);
+  if (deliveryId !== undefined) return `dead letter ${textOf(deliveryId)}`;
   const parts = [
-    consumer !== undefined && `consumer ${text(consumer)}`,
-    event !== undefined && `event ${text(event)}`,
-    orderId !== undefined && `order ${text(orderId)}`,
-    shop !== undefined && `shop ${text(shop)}`,
+    consumer !== undefined && `consumer ${textOf(consumer)}`,
+    event !== undefined && `event ${textOf(event)}`,
+    orderId !== undefined && `order ${textOf(orderId)}`,
+    shop !== undefined && `shop ${textOf(shop)}`,
   ].filter(Boolean);
   return parts.length === 0 ? 'all dead letters' : `the dead letters with ${parts.join(', ')}`;
 }
 
-function text(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value ?? '');
+function fieldsOf(filter: unknown): Readonly<Record<string, unknown>> {
+  return (filter ?? {}) as Readonly<Record<string, unknown>>;
 }

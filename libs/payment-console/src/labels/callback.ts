@@ -1,12 +1,5 @@
 import type { BillDetails, RecordedCallback } from 'nestjs-payment-acceptance/operations';
-import { list, times } from './text.js';
-
-export interface ComparedField {
-  readonly name: string;
-  readonly received: string | undefined;
-  readonly ours: string;
-  readonly result: string;
-}
+import { list, textOf, times } from './text.js';
 
 const KINDS = {
   postback: 'Postback',
@@ -23,7 +16,9 @@ export function callbackReasons(callback: RecordedCallback, bill: Pick<BillDetai
   return [
     digestOf(callback),
     corroborationOf(callback),
-    bill.billId === null ? NO_SERVICE_ID_NOTE : outcomeOf(callback),
+    bill.billId === null
+      ? 'The bill has no id at the service, so the service could not be asked about it.'
+      : outcomeOf(callback),
   ];
 }
 
@@ -62,8 +57,6 @@ function corroborationOf({ corroboration }: RecordedCallback): string {
   return sentences.filter(Boolean).join(' ');
 }
 
-const NO_SERVICE_ID_NOTE = 'The bill has no id at the service, so the service could not be asked about it.';
-
 function outcomeOf({ kind, status, pending, asks, outcome }: RecordedCallback): string {
   const asserts = kind === 'postback' && (status === 'SUCCESS' || status === 'FAIL');
   if (pending) {
@@ -82,21 +75,20 @@ function outcomeOf({ kind, status, pending, asks, outcome }: RecordedCallback): 
 }
 
 /** Retention may have removed the callback's value. */
-export function comparedFields({ corroboration, fields }: RecordedCallback, bill: BillDetails): ComparedField[] {
+export function comparedFields({ corroboration, fields }: RecordedCallback, bill: BillDetails) {
   return Object.entries(COMPARED_FIELDS).flatMap(([name, { field, ours }]) => {
     const result = corroboration[name];
     const value = fields[field];
-    const text =
-      value === undefined || value === null ? undefined : typeof value === 'string' ? value : JSON.stringify(value);
-    return result === undefined ? [] : [{ name: field, received: text, ours: bill[ours], result }];
+    const received = value === undefined || value === null ? undefined : textOf(value);
+    return result === undefined ? [] : [{ name: field, received, ours: bill[ours], result }];
   });
 }
 
-const COMPARED_FIELDS: Readonly<Record<string, { label: string; field: string; ours: keyof OwnFields }>> = {
+const COMPARED_FIELDS: Readonly<Record<string, { label: string; field: string; ours: OwnField }>> = {
   order: { label: 'the order', field: 'InvId', ours: 'orderId' },
   amount: { label: 'the amount', field: 'OutSum', ours: 'amount' },
   currency: { label: 'the currency', field: 'CurrencyIn', ours: 'currency' },
   custom: { label: 'custom', field: 'custom', ours: 'custom' },
 };
 
-type OwnFields = Pick<BillDetails, 'orderId' | 'amount' | 'currency' | 'custom'>;
+type OwnField = 'orderId' | 'amount' | 'currency' | 'custom';

@@ -12,6 +12,11 @@ export function list(names: readonly string[]): string {
   return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1) ?? ''}`;
 }
 
+/** A stored value of any type, as it stands in a sentence. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value ?? '');
+}
+
 export function money(amount: string | null, currency: string | null): string {
   return `${amount ?? 'no amount'} ${currency ?? 'without a currency'}`;
 }

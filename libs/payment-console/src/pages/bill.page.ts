@@ -1,16 +1,19 @@
 import type { BillHistory } from 'nestjs-payment-acceptance/operations';
 import { html, type Html } from '../common/html.js';
-import type { Page, PageContext } from '../common/page-context.js';
+import { requireFound, type Page, type PageContext } from '../common/page-context.js';
+import { doneMessage } from '../labels/done.js';
 import { count, money } from '../labels/text.js';
-import { actionLink, billTable, facts, stateTag, time } from './parts.js';
+import { billTable, facts, section, stateTag, time } from './parts.js';
 import { reviewCard } from './reviews.page.js';
 import { timeline } from './timeline.js';
+import { unknownBillActions } from './unknown-outcomes.page.js';
 
 /** To keep the page small, only the first and the newest of a flood of callbacks are shown. */
 const MAX_FIRST_CALLBACKS = 2;
 const MAX_NEWEST_CALLBACKS = 10;
 
-export function billPage(context: PageContext, history: BillHistory, message: Page['message']): Page {
+export async function billPage(context: PageContext, intentId: string): Promise<Page> {
+  const history = requireFound(await context.records.history(intentId), 'bill');
   const { bill, attempts, reviews, truncated } = history;
   const all =
     history.callbacks.length <= MAX_FIRST_CALLBACKS + MAX_NEWEST_CALLBACKS || context.query.get('callbacks') === 'all';
@@ -23,13 +26,14 @@ export function billPage(context: PageContext, history: BillHistory, message: Pa
     place: 'bills',
     tag: stateTag(bill.state),
     lead: html`${money(bill.amount, bill.currency)}, shop ${bill.shop}${bill.attempt > 1 && `, attempt ${bill.attempt}`}`,
-    message,
+    message: doneMessage(context),
     content: html`${open.map((review) => reviewCard(context, review))}
       ${bill.state === 'UNKNOWN' && unknownCard(context, bill)}
       <div class="split">
-        <section class="card" aria-labelledby="history">
-          <h2 id="history">What happened</h2>
-          ${truncated && html`<p class="soft">This is more than one page can show: some entries of each kind are omitted.</p>`}
+        ${section(
+          'history',
+          'What happened',
+          html`${truncated && html`<p class="soft">This is more than one page can show: some entries of each kind are omitted.</p>`}
           ${
             !all &&
             html`<p class="soft">
@@ -37,32 +41,23 @@ export function billPage(context: PageContext, history: BillHistory, message: Pa
               shown. <a href="${context.link(`bills/${bill.intentId}`, { callbacks: 'all' })}">Show all of them</a>
             </p>`
           }
-          ${timeline(context, { ...history, callbacks })}
-        </section>
-        <section class="card" aria-labelledby="record">
-          <h2 id="record">The bill</h2>
-          ${recordOf(history)}
-        </section>
+          ${timeline(context, { ...history, callbacks })}`,
+        )}
+        ${section('record', 'The bill', recordOf(history))}
       </div>
       ${
         attempts.length > 1 &&
-        html`<section class="card" aria-labelledby="attempts">
-          <h2 id="attempts">All bills of the order</h2>
-          ${billTable(context, 'Bills of the order, oldest first', attempts)}
-        </section>`
+        section('attempts', 'All bills of the order', billTable(context, 'Bills of the order, oldest first', attempts))
       }`,
   };
 }
 
-function unknownCard(context: PageContext, { intentId, orderId }: BillHistory['bill']): Html {
-  return html`<section class="card attention" aria-labelledby="unknown">
-    <h2 id="unknown">Did the service create this bill?</h2>
-    <p>Look up order <code>${orderId}</code> at the service. If it has a bill, attach it; if not, void the attempt.</p>
-    <p class="actions">
-      ${actionLink(context, 'attach-bill', intentId, 'Attach…', `the bill of order ${orderId}`)}
-      ${actionLink(context, 'void-bill', intentId, 'Void…', `the attempt of order ${orderId}`)}
+function unknownCard(context: PageContext, bill: BillHistory['bill']): Html {
+  const content = html`<p>
+      Look up order <code>${bill.orderId}</code> at the service. If it has a bill, attach it; if not, void the attempt.
     </p>
-  </section>`;
+    ${unknownBillActions(context, bill)}`;
+  return section('unknown', 'Did the service create this bill?', content, 'attention');
 }
 
 function recordOf({ bill }: BillHistory): Html {

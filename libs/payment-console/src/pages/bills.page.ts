@@ -1,29 +1,30 @@
 import type { BillState } from 'nestjs-payment-acceptance';
-import { BILL_STATES, type BillSummary, type RecordPage } from 'nestjs-payment-acceptance/operations';
+import { BILL_STATES } from 'nestjs-payment-acceptance/operations';
 import { html, type Html } from '../common/html.js';
 import type { Page, PageContext } from '../common/page-context.js';
 import { count } from '../labels/text.js';
 import { billTable, empty, stateName } from './parts.js';
 
-export interface BillsView {
-  readonly state: BillState | undefined;
-  readonly shop: string | undefined;
-  /** If given, the other fields are ignored. */
-  readonly searchText: string | undefined;
-  readonly before: string | undefined;
-  readonly bills: RecordPage<BillSummary>;
-  /** Empty if there is no choice. */
-  readonly shops: readonly string[];
-}
-
-export function billsPage(context: PageContext, view: BillsView): Page {
-  const { state, shop, searchText, before, bills } = view;
-  const { rows, more } = bills;
-  const last = rows.at(-1)?.intentId;
+export async function billsPage(context: PageContext): Promise<Page> {
+  const { query, scope, records, link } = context;
+  const readParameter = (name: string): string | undefined => query.get(name)?.trim() || undefined;
+  /** If given, the filter is ignored. */
+  const searchText = readParameter('q') && (query.get('q') ?? '');
+  const state = BILL_STATES.find((each) => each === query.get('state'));
+  const shop = scope === null ? readParameter('shop') : undefined;
+  const before = readParameter('before');
+  const [shops, { rows, more }] = await Promise.all([
+    scope === null ? records.shops() : [],
+    searchText === undefined
+      ? records.bills({ shop, states: state && [state], before })
+      : records.searchBills(searchText).then((found) => ({ rows: found, more: false })),
+  ]);
   return {
     title: 'Bills',
     place: 'bills',
-    content: html`<div class="halves">${searchForm(context, searchText)} ${filterForm(context, view)}</div>
+    content: html`<div class="halves">
+        ${searchForm(context, searchText)} ${filterForm(context, state, shop, shops)}
+      </div>
       ${searchText !== undefined && html`<p role="status">${count(rows.length, 'bill')} found for <code>${searchText}</code>.</p>`}
       ${
         rows.length > 0
@@ -31,12 +32,8 @@ export function billsPage(context: PageContext, view: BillsView): Page {
           : empty(searchText === undefined ? 'No bills match.' : NOT_FOUND_MESSAGE)
       }
       <nav class="actions" aria-label="Pages">
-        ${before !== undefined && html`<a class="button quiet" href="${context.link('bills', { state, shop })}">Newest</a>`}
-        ${
-          searchText === undefined &&
-          more &&
-          html`<a class="button quiet" href="${context.link('bills', { state, shop, before: last })}">Older</a>`
-        }
+        ${before !== undefined && html`<a class="button quiet" href="${link('bills', { state, shop })}">Newest</a>`}
+        ${more && html`<a class="button quiet" href="${link('bills', { state, shop, before: rows.at(-1)?.intentId })}">Older</a>`}
       </nav>`,
   };
 }
@@ -61,7 +58,12 @@ function searchForm({ link }: PageContext, searchText: string | undefined): Html
   </form>`;
 }
 
-function filterForm({ link }: PageContext, { state, shop, shops }: BillsView): Html {
+function filterForm(
+  { link }: PageContext,
+  state: BillState | undefined,
+  shop: string | undefined,
+  shops: readonly string[],
+): Html {
   return html`<form class="card row" method="get" action="${link('bills')}">
     <label
       >State

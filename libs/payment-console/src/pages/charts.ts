@@ -1,4 +1,5 @@
 import { html, type Html } from '../common/html.js';
+import { table } from './parts.js';
 
 export type BarKind = 'good' | 'bad' | 'warn' | 'plain';
 
@@ -45,7 +46,12 @@ export function columnChart(title: string, columns: readonly Column[], legend: L
     }
     <details>
       <summary>As a table</summary>
-      ${renderTable(title, columns, legend)}
+      ${table({
+        caption: `${title}, as a table`,
+        numeric: true,
+        columns: ['', ...Object.values(legend)],
+        rows: columns.map(({ label, parts }) => [label, ...parts.map(({ value }) => value)]),
+      })}
     </details>
   </figure>`;
 }
@@ -71,28 +77,6 @@ function renderColumn(
         <title>${label}: ${value} ${legend[kind]}</title>
       </rect>`;
     })}`;
-}
-
-function renderTable(title: string, columns: readonly Column[], legend: Legend): Html {
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="${title}, as a table">
-    <table>
-      <thead>
-        <tr>
-          <td></td>
-          ${Object.values(legend).map((text) => html`<th scope="col">${text}</th>`)}
-        </tr>
-      </thead>
-      <tbody>
-        ${columns.map(
-          ({ label, parts }) =>
-            html`<tr>
-              <th scope="row">${label}</th>
-              ${parts.map(({ value }) => html`<td class="number">${value}</td>`)}
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`;
 }
 
 export function rowChart(rows: readonly { readonly label: Html; readonly value: number }[]): Html {

@@ -1,38 +1,38 @@
-import type { DeadLetter, RecordPage } from 'nestjs-payment-acceptance/operations';
-import type { Filter } from '../common/filter.js';
+import type { DeadLetter } from 'nestjs-payment-acceptance/operations';
+import { filterOf, type Filter } from '../common/filter.js';
 import { html, type Html } from '../common/html.js';
 import type { Page, PageContext } from '../common/page-context.js';
+import { doneMessage } from '../labels/done.js';
 import { count } from '../labels/text.js';
-import { actionLink, billLink, emptyList, next, table, time } from './parts.js';
+import { actionLink, billLink, emptyList, next, pageAfter, table, time } from './parts.js';
 
-export function deadLettersPage(
-  context: PageContext,
-  { rows, more }: RecordPage<DeadLetter>,
-  total: number,
-  filter: Filter,
-  message: Page['message'],
-): Page {
-  const query = { ...filter };
+export async function deadLettersPage(context: PageContext): Promise<Page> {
+  const { operations, records, link } = context;
+  const filter = filterOf(context.query);
+  const [{ rows, more }, total] = await Promise.all([
+    pageAfter(context, (limit, after) => operations.deadLetters(filter, limit, after)),
+    records.countDeadLetters(filter),
+  ]);
   const filtered = Object.keys(filter).length > 0;
   const replayLabel = `Replay ${filtered ? 'these' : 'all'} ${total}…`;
   return {
     title: 'Dead letters',
     place: 'dead-letters',
     lead: 'Events that could not be delivered to a consumer despite retries. Fix the cause, then replay them.',
-    message,
+    message: doneMessage(context),
     content: html`${filterForm(context, filter)}
     ${
       rows.length === 0
-        ? emptyList(context, 'dead-letters', filtered ? 'No dead letters match.' : 'There are no dead letters.')
+        ? emptyList(context, 'dead-letters', filtered ? 'No dead letters match.' : 'There are no dead letters.', filter)
         : html`<div class="card">
             <div class="title">
               <p role="status">${count(total, 'dead letter')}, in order of settlement</p>
-              ${actionLink(context, 'replay', 'all', replayLabel, 'dead letters', query)}
+              ${actionLink(context, 'replay', 'all', replayLabel, 'dead letters', filter)}
             </div>
             ${letters(context, rows)}
           </div>`
     }
-    ${next(more, context.link('dead-letters', { ...query, after: rows.at(-1)?.deliveryId }), 'More')}`,
+    ${next(more, link('dead-letters', { ...filter, after: rows.at(-1)?.deliveryId }), 'More')}`,
   };
 }
 

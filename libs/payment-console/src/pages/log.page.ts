@@ -1,10 +1,12 @@
-import type { LoggedAction, RecordPage } from 'nestjs-payment-acceptance/operations';
 import { html } from '../common/html.js';
-import type { Page, PageContext } from '../common/page-context.js';
+import { notFoundRefusal, type Page, type PageContext } from '../common/page-context.js';
 import { actionTitle } from '../labels/action.js';
 import { billLink, empty, next, table, time } from './parts.js';
 
-export function logPage(context: PageContext, { rows, more }: RecordPage<LoggedAction>): Page {
+/** The log covers all shops, so only operators who see all of them may read it. */
+export async function logPage(context: PageContext): Promise<Page> {
+  if (context.scope !== null) throw notFoundRefusal('page');
+  const { rows, more } = await context.records.actions(context.query.get('before') ?? undefined);
   return {
     title: 'Operator actions',
     place: 'log',

@@ -1,19 +1,17 @@
-import type { LostBill, RecordPage } from 'nestjs-payment-acceptance/operations';
+import type { LostBill } from 'nestjs-payment-acceptance/operations';
 import { html, type Html } from '../common/html.js';
+import { doneMessage } from '../labels/done.js';
 import { count, money } from '../labels/text.js';
 import type { Page, PageContext } from '../common/page-context.js';
-import { actionLink, emptyList, facts, next, table, tag, time } from './parts.js';
+import { actionLink, emptyList, facts, next, pageAfter, section, table, tag, time } from './parts.js';
 
-export function lostBillsPage(
-  context: PageContext,
-  { rows, more }: RecordPage<LostBill>,
-  message: Page['message'],
-): Page {
+export async function lostBillsPage(context: PageContext): Promise<Page> {
+  const { rows, more } = await pageAfter(context, (limit, after) => context.operations.lostBills(limit, after));
   return {
     title: 'Lost bills',
     place: 'lost-bills',
     lead: 'Bills that the service created for a shop but that are missing from the ledger. Nothing happens to them until a person decides.',
-    message,
+    message: doneMessage(context),
     content: html`${rows.length === 0 ? emptyList(context, 'lost-bills', 'There are no lost bills.') : INSTRUCTIONS}
     ${rows.map((lost) => card(context, lost))}
     ${next(more, context.link('lost-bills', { after: rows.at(-1)?.id }), 'Later')}`,
@@ -28,14 +26,12 @@ const INSTRUCTIONS = html`<p>
 
 function card(context: PageContext, lost: LostBill): Html {
   const { id, billId } = lost;
-  return html`<section class="card attention" aria-labelledby="lost-${id}">
-    <h2 id="lost-${id}">Bill <code>${billId}</code></h2>
-    ${lostBillFacts(context, lost)}
+  const content = html`${lostBillFacts(context, lost)}
     <p class="actions">
       ${actionLink(context, 'take-in-bill', id, 'Import…', `bill ${billId}`)}
       ${actionLink(context, 'dismiss-lost-bill', id, 'Dismiss…', `bill ${billId}`)}
-    </p>
-  </section>`;
+    </p>`;
+  return section(`lost-${id}`, html`Bill <code>${billId}</code>`, content, 'attention');
 }
 
 /** Keeps what the service says apart from what postbacks say, which anybody could have sent. */

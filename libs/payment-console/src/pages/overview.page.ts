@@ -1,16 +1,25 @@
-import type { DroppedCounts, PaymentStats, PaymentWorkload, ShopState } from 'nestjs-payment-acceptance/operations';
+import type {
+  DroppedCounts,
+  PaymentFigures,
+  PaymentStats,
+  PaymentWorkload,
+  ShopState,
+} from 'nestjs-payment-acceptance/operations';
 import { html, type Html, type Part } from '../common/html.js';
-import type { Overview } from './overview.js';
 import type { Page, Tone, PageContext } from '../common/page-context.js';
 import { count, duration } from '../labels/text.js';
-import { overviewCharts } from './overview.charts.js';
-import { facts, stateName, time } from './parts.js';
+import { AGES, overviewCharts } from './overview.charts.js';
+import { facts, section, stateName, time } from './parts.js';
 
 /** Work that waits longer than this is late, as in the health indicator. */
 const LATE_AFTER_MS = 5 * 60_000;
 
-export function overviewPage(context: PageContext, overview: Overview): Page {
-  const { stats, refused, figures } = overview;
+export async function overviewPage(context: PageContext): Promise<Page> {
+  const { operations, records } = context;
+  const stats = await operations.stats();
+  const shops = await operations.shopStates();
+  const refused = shops.filter(({ refusedSince }) => refusedSince !== null);
+  const figures = await records.figures(AGES);
   return {
     title: 'Overview',
     place: '',
@@ -22,31 +31,27 @@ export function overviewPage(context: PageContext, overview: Overview): Page {
         </ul>
       </section>
       ${refused.length > 0 && refusedShops(refused)}
-      <section class="card" aria-labelledby="day">
-        <h2 id="day">Bills of the last 24 hours</h2>
-        ${
-          figures.states.length === 0
-            ? html`<p class="soft">No bills were requested.</p>`
-            : html`<ul class="tiles plain">
-                ${figures.states.map(
-                  ({ state, count: number }) =>
-                    html`<li>
-                      <a href="${context.link('bills', { state })}"><strong>${number}</strong> ${stateName(state)}</a>
-                    </li>`,
-                )}
-              </ul>`
-        }
-      </section>
-      ${overviewCharts(overview)} ${workloadCard(overview.workload, stats.dropped)}`,
+      ${section('day', 'Bills of the last 24 hours', billsByState(context, figures))} ${overviewCharts(figures)}
+      ${workloadCard(operations.workload(), stats.dropped)}`,
   };
+}
+
+function billsByState({ link }: PageContext, { states }: PaymentFigures): Html {
+  if (states.length === 0) return html`<p class="soft">No bills were requested.</p>`;
+  return html`<ul class="tiles plain">
+    ${states.map(
+      ({ state, count: number }) =>
+        html`<li>
+          <a href="${link('bills', { state })}"><strong>${number}</strong> ${stateName(state)}</a>
+        </li>`,
+    )}
+  </ul>`;
 }
 
 function workloadCard({ checks, deliveries }: PaymentWorkload, dropped: DroppedCounts): Html {
   const refused = dropped.malformedCallbacks + dropped.unseenCallbacks + dropped.refusedPostbacks;
   const { running, inTransactions, limit } = deliveries;
-  return html`<section class="card" aria-labelledby="workload">
-    <h2 id="workload">This instance now</h2>
-    ${facts([
+  const content = html`${facts([
       ...checks.map(
         (check) =>
           [
@@ -64,8 +69,8 @@ function workloadCard({ checks, deliveries }: PaymentWorkload, dropped: DroppedC
               (<code>callback-refused</code>, <code>callbacks-bounded</code>)`,
       ] as const,
     ])}
-    <p class="soft">Both limits depend on how the service responds and on what the host's pool leaves free.</p>
-  </section>`;
+    <p class="soft">Both limits depend on how the service responds and on what the host's pool leaves free.</p>`;
+  return section('workload', 'This instance now', content);
 }
 
 function verdict(stats: PaymentStats, refused: readonly ShopState[]): Html {
@@ -107,9 +112,7 @@ function tile(name: Part, value: Part, tone?: Tone): Html {
 }
 
 function refusedShops(refused: readonly ShopState[]): Html {
-  return html`<section class="card attention" aria-labelledby="refused">
-    <h2 id="refused">The service refuses ${count(refused.length, 'shop')}</h2>
-    <p>
+  const content = html`<p>
       While a shop is refused, its bills can be neither checked nor created. Either its token is wrong, or the service
       has blocked it: correct the options, or ask the service. Each shop is retried once a minute, and resumes
       automatically.
@@ -119,6 +122,6 @@ function refusedShops(refused: readonly ShopState[]): Html {
         ({ shop, refusedSince, refusedReason }) =>
           [shop, html`${refusedReason} <span class="soft">since ${refusedSince && time(refusedSince)}</span>`] as const,
       ),
-    )}
-  </section>`;
+    )}`;
+  return section('refused', `The service refuses ${count(refused.length, 'shop')}`, content, 'attention');
 }

@@ -1,5 +1,6 @@
 import type { BillState } from 'nestjs-payment-acceptance';
-import type { BillSummary } from 'nestjs-payment-acceptance/operations';
+import type { BillSummary, RecordPage } from 'nestjs-payment-acceptance/operations';
+import type { Filter } from '../common/filter.js';
 import { html, type Html, type Part } from '../common/html.js';
 import type { Tone, PageContext } from '../common/page-context.js';
 import { money } from '../labels/text.js';
@@ -53,7 +54,7 @@ export function facts(pairs: readonly (readonly [string, Part] | false)[]): Html
   </dl>`;
 }
 
-export interface Table {
+interface Table {
   /** Read out by screen readers. */
   readonly caption: string;
   readonly columns: readonly string[];
@@ -61,15 +62,17 @@ export interface Table {
   readonly rows: readonly (readonly Part[])[];
   /** The cells explain themselves: on a narrow screen they flow without columns. */
   readonly flows?: boolean;
+  /** The cells are numbers. */
+  readonly numeric?: boolean;
 }
 
 /** Scrolls sideways, by keyboard too, if it is too wide. */
-export function table({ caption, columns, rows, flows = false }: Table): Html {
+export function table({ caption, columns, rows, flows = false, numeric = false }: Table): Html {
   return html`<div class="scroll${flows && ' flows'}" tabindex="0" role="region" aria-label="${caption}">
     <table>
       <thead>
         <tr>
-          ${columns.map((column) => html`<th scope="col">${column}</th>`)}
+          ${columns.map((column) => (column === '' ? html`<td></td>` : html`<th scope="col">${column}</th>`))}
         </tr>
       </thead>
       <tbody>
@@ -77,7 +80,7 @@ export function table({ caption, columns, rows, flows = false }: Table): Html {
           ([first, ...cells]) =>
             html`<tr>
               <th scope="row">${first}</th>
-              ${cells.map((cell) => html`<td>${cell}</td>`)}
+              ${cells.map((cell) => html`<td ${numeric && html` class="number"`}>${cell}</td>`)}
             </tr>`,
         )}
       </tbody>
@@ -108,6 +111,14 @@ export function billTable(context: PageContext, caption: string, bills: readonly
   });
 }
 
+/** Named by its heading. @param kind `attention` for what awaits a person */
+export function section(id: string, heading: Part, content: Part, kind: 'attention' | '' = ''): Html {
+  return html`<section class="card ${kind}" aria-labelledby="${id}">
+    <h2 id="${id}">${heading}</h2>
+    ${content}
+  </section>`;
+}
+
 /** @param subject tells screen readers what the action is about */
 export function actionLink(
   { link }: PageContext,
@@ -121,15 +132,29 @@ export function actionLink(
   return html`<a class="button quiet" href="${to}">${label}<span class="visually-hidden"> ${subject}</span></a>`;
 }
 
+/** Rows per page, as in `PaymentRecords`. */
+const PAGE_SIZE = 20;
+
+/** @param read is asked for one row more than the page shows, to tell whether there are more */
+export async function pageAfter<Row>(
+  { query }: PageContext,
+  read: (limit: number, after: string | undefined) => Promise<Row[]>,
+): Promise<RecordPage<Row>> {
+  const rows = await read(PAGE_SIZE + 1, query.get('after') ?? undefined);
+  return { rows: rows.slice(0, PAGE_SIZE), more: rows.length > PAGE_SIZE };
+}
+
 export function empty(text: string): Html {
   return html`<p class="card soft">${text}</p>`;
 }
 
 /** On a later page, an empty list does not mean that there is nothing: somebody may have dealt with its rows meanwhile. */
-export function emptyList({ query, link }: PageContext, place: string, text: string): Html {
+export function emptyList({ query, link }: PageContext, place: string, text: string, filter: Filter = {}): Html {
   const isFirst = !query.has('after') && !query.has('before');
   if (isFirst) return empty(text);
-  return html`<p class="card soft">Nothing further. <a href="${link(place)}">Show the first page</a></p>`;
+  return html`<p class="card soft">
+    Nothing further. <a href="${link(place, { ...filter })}">Show the first page</a>
+  </p>`;
 }
 
 export function next(hasMore: boolean, href: string, label: string): Html {

@@ -1,20 +1,18 @@
-import type { RecordPage, RecordedReview, ReviewDetail } from 'nestjs-payment-acceptance/operations';
+import type { RecordedReview, ReviewDetail } from 'nestjs-payment-acceptance/operations';
 import { html, type Html } from '../common/html.js';
 import type { Page, PageContext } from '../common/page-context.js';
+import { doneMessage } from '../labels/done.js';
 import { adviceOn, reasonOf } from '../labels/reasons.js';
 import { money } from '../labels/text.js';
-import { actionLink, billLink, emptyList, facts, next, tag, time } from './parts.js';
+import { actionLink, billLink, emptyList, facts, next, pageAfter, tag, time } from './parts.js';
 
-export function reviewsPage(
-  context: PageContext,
-  { rows, more }: RecordPage<RecordedReview>,
-  message: Page['message'],
-): Page {
+export async function reviewsPage(context: PageContext): Promise<Page> {
+  const { rows, more } = await pageAfter(context, (limit, after) => context.reviews.list(limit, after));
   return {
     title: 'Open reviews',
     place: 'reviews',
     lead: 'What the service shows and what was billed do not match. Nothing happens until a person decides.',
-    message,
+    message: doneMessage(context),
     content: html`${rows.length === 0 ? emptyList(context, 'reviews', 'There are no open reviews.') : rows.map((review) => reviewCard(context, review))}
     ${next(more, context.link('reviews', { after: rows.at(-1)?.id }), 'Later')}`,
   };

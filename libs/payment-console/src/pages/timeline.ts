@@ -1,3 +1,4 @@
+import type { BillState } from 'nestjs-payment-acceptance';
 import type {
   BillHistory,
   RecordedAction,
@@ -47,42 +48,28 @@ export function timeline(context: PageContext, history: BillHistory): Html {
 }
 
 function ofBill({ bill }: BillHistory): Entry[] {
-  const requestEntry: Entry = {
-    at: bill.createdAt,
-    title: `A bill for ${money(bill.amount, bill.currency)} was requested`,
-    content: html`<p class="soft">
-      Attempt ${bill.attempt} of the order. The intent was stored before the request was sent.
-    </p>`,
-  };
-  const opened: Entry[] =
-    bill.openedAt === null
+  const { createdAt, openedAt, endedAt, failure } = bill;
+  const end = ENDS[bill.state];
+  return [
+    {
+      at: createdAt,
+      title: `A bill for ${money(bill.amount, bill.currency)} was requested`,
+      content: html`<p class="soft">
+        Attempt ${bill.attempt} of the order. The intent was stored before the request was sent.
+      </p>`,
+    },
+    ...(openedAt === null
       ? []
-      : [{ at: bill.openedAt, title: html`The service created bill <code>${bill.billId}</code>, which can be paid` }];
-  return [requestEntry, ...opened, ...endOf(bill)];
+      : [{ at: openedAt, title: html`The service created bill <code>${bill.billId}</code>, which can be paid` }]),
+    ...(end ? [{ at: endedAt ?? createdAt, ...end, content: html`<p>${failure}</p>` }] : []),
+  ];
 }
 
-function endOf({ state, endedAt, createdAt, failure }: BillHistory['bill']): Entry[] {
-  const at = endedAt ?? createdAt;
-  switch (state) {
-    case 'UNKNOWN':
-      return [
-        {
-          at,
-          tone: 'bad',
-          title: 'It is unknown whether the service created the bill',
-          content: html`<p>${failure}</p>`,
-        },
-      ];
-    case 'REJECTED':
-      return [{ at, tone: 'warn', title: 'No bill was created', content: html`<p>${failure}</p>` }];
-    case 'CREATING':
-    case 'OPEN':
-    case 'PAID': // shown by its event
-    case 'EXPIRED':
-    case 'VOIDED':
-      return [];
-  }
-}
+/** The ends that no other entry shows. */
+const ENDS: Readonly<Partial<Record<BillState, Pick<Entry, 'tone' | 'title'>>>> = {
+  UNKNOWN: { tone: 'bad', title: 'It is unknown whether the service created the bill' },
+  REJECTED: { tone: 'warn', title: 'No bill was created' },
+};
 
 function ofCallback(callback: RecordedCallback, { bill }: BillHistory): Entry {
   const compared = comparedFields(callback, bill);
@@ -118,8 +105,6 @@ function ofCallback(callback: RecordedCallback, { bill }: BillHistory): Entry {
   };
 }
 
-const PAYMENT_TONES: Readonly<Record<string, Tone>> = { succeeded: 'good', failed: 'bad', review: 'warn' };
-
 function ofPayment(payment: RecordedPayment): Entry[] {
   const { paymentId, status, serviceStatus, verdict, firstSeenAt, changedAt } = payment;
   const changed = changedAt !== firstSeenAt;
@@ -128,23 +113,23 @@ function ofPayment(payment: RecordedPayment): Entry[] {
     ${money(payment.amount, payment.currency)}${payment.amountReceived && `, ${payment.amountReceived} of it received`}${
       payment.fromCard && html`, card <code>${payment.fromCard}</code>`
     }${payment.serviceCreatedAt && `, created ${payment.serviceCreatedAt} by the service’s clock`}.
-    ${VERDICTS[verdict]}
+    ${VERDICTS[verdict]?.text}
   </p>`;
   const name = html`Payment <code>${paymentId}</code>`;
   const last: Entry = {
     at: changedAt,
-    tone: PAYMENT_TONES[verdict],
+    tone: VERDICTS[verdict]?.tone,
     title: changed ? html`${name} became ${shown}` : html`${name} seen: ${shown}`,
     content: details,
   };
   return changed ? [{ at: firstSeenAt, title: html`${name} seen for the first time` }, last] : [last];
 }
 
-const VERDICTS: Readonly<Record<string, string>> = {
-  pending: 'Not decided yet.',
-  failed: 'It failed; the bill stays open.',
-  succeeded: 'It counts as a successful payment.',
-  review: 'It does not count as paid until a person accepts it.',
+const VERDICTS: Readonly<Record<string, { readonly tone?: Tone; readonly text: string }>> = {
+  pending: { text: 'Not decided yet.' },
+  failed: { tone: 'bad', text: 'It failed; the bill stays open.' },
+  succeeded: { tone: 'good', text: 'It counts as a successful payment.' },
+  review: { tone: 'warn', text: 'It does not count as paid until a person accepts it.' },
 };
 
 const EVENT_TONES: Readonly<Record<string, Tone>> = {

@@ -1,20 +1,21 @@
-import type { BillSummary, RecordPage, WaitingPostback } from 'nestjs-payment-acceptance/operations';
+import type { BillSummary, WaitingPostback } from 'nestjs-payment-acceptance/operations';
 import { html, type Html } from '../common/html.js';
 import type { Page, PageContext } from '../common/page-context.js';
+import { doneMessage } from '../labels/done.js';
 import { money } from '../labels/text.js';
-import { actionLink, billLink, emptyList, facts, next, table, time } from './parts.js';
+import { actionLink, billLink, emptyList, facts, next, section, table, time } from './parts.js';
 
-export function unknownOutcomesPage(
-  context: PageContext,
-  { rows, more }: RecordPage<BillSummary>,
-  postbacks: readonly WaitingPostback[],
-  message: Page['message'],
-): Page {
+export async function unknownOutcomesPage(context: PageContext): Promise<Page> {
+  const { records, query } = context;
+  const [{ rows, more }, postbacks] = await Promise.all([
+    records.bills({ states: ['UNKNOWN'], before: query.get('before') ?? undefined }),
+    records.waitingPostbacks(),
+  ]);
   return {
     title: 'Unknown outcomes',
     place: 'unknown-outcomes',
     lead: 'Bills that were requested, but may or may not have been created by the service. They are never requested again automatically.',
-    message,
+    message: doneMessage(context),
     content: html`${rows.length === 0 ? emptyList(context, 'unknown-outcomes', 'Every outcome is known.') : INSTRUCTIONS}
     ${rows.map((bill) => card(context, bill))}
     ${next(more, context.link('unknown-outcomes', { before: rows.at(-1)?.intentId }), 'Older')}
@@ -28,27 +29,27 @@ const INSTRUCTIONS = html`<p>
 </p>`;
 
 function card(context: PageContext, bill: BillSummary): Html {
-  const { intentId, orderId, attempt } = bill;
-  return html`<section class="card attention" aria-labelledby="bill-${intentId}">
-    <h2 id="bill-${intentId}">Order ${billLink(context, bill)}</h2>
-    ${facts([
-      ['Amount', money(bill.amount, bill.currency)],
-      attempt > 1 && ['Attempt', attempt],
-      context.scope === null && ['Shop', bill.shop],
-      ['Requested', time(bill.createdAt)],
-      ['Why it is unknown', bill.failure],
-    ])}
-    <p class="actions">
-      ${actionLink(context, 'attach-bill', intentId, 'Attach…', `the bill of order ${orderId}`)}
-      ${actionLink(context, 'void-bill', intentId, 'Void…', `the attempt of order ${orderId}`)}
-    </p>
-  </section>`;
+  const { intentId, attempt } = bill;
+  const content = html`${facts([
+    ['Amount', money(bill.amount, bill.currency)],
+    attempt > 1 && ['Attempt', attempt],
+    context.scope === null && ['Shop', bill.shop],
+    ['Requested', time(bill.createdAt)],
+    ['Why it is unknown', bill.failure],
+  ])}
+  ${unknownBillActions(context, bill)}`;
+  return section(`bill-${intentId}`, html`Order ${billLink(context, bill)}`, content, 'attention');
+}
+
+export function unknownBillActions(context: PageContext, { intentId, orderId }: BillSummary): Html {
+  return html`<p class="actions">
+    ${actionLink(context, 'attach-bill', intentId, 'Attach…', `the bill of order ${orderId}`)}
+    ${actionLink(context, 'void-bill', intentId, 'Void…', `the attempt of order ${orderId}`)}
+  </p>`;
 }
 
 function waiting({ scope }: PageContext, postbacks: readonly WaitingPostback[]): Html {
-  return html`<section class="card" aria-labelledby="waiting">
-    <h2 id="waiting">Postbacks that name none of our bills</h2>
-    <p class="soft">
+  const content = html`<p class="soft">
       They are waiting for a bill with that id. Anybody can send one, so they prove nothing: check the service before
       you attach a bill that only a postback names. The newest are shown.
     </p>
@@ -63,6 +64,6 @@ function waiting({ scope }: PageContext, postbacks: readonly WaitingPostback[]):
         ...(scope === null ? [postback.shop] : []),
         time(postback.receivedAt),
       ]),
-    })}
-  </section>`;
+    })}`;
+  return section('waiting', 'Postbacks that name none of our bills', content);
 }
