@@ -1,18 +1,15 @@
-import { Controller, Get, Param, Req, Res, UseFilters } from '@nestjs/common';
+import { Get, Param, Req, Res } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
+import { SandboxController } from './common/controller.js';
 import { SandboxError } from './common/errors.js';
 import type { SandboxRequest } from './common/http.js';
-import { LeftOutOfOpenApi } from './common/left-out-of-open-api.js';
-import { RefusalFilter } from './common/refusal.filter.js';
 import { ICON, STYLE } from './common/style.js';
 import { CONSOLE_SCRIPT } from './console/pages/script.js';
 import { CARD_SCRIPT, RETURN_SCRIPT, WAIT_SCRIPT } from './payer-pages/assets.js';
 
 const ASSETS = [STYLE, ICON, CARD_SCRIPT, RETURN_SCRIPT, WAIT_SCRIPT, CONSOLE_SCRIPT];
 
-@LeftOutOfOpenApi()
-@Controller('sandbox/assets')
-@UseFilters(RefusalFilter)
+@SandboxController('sandbox/assets')
 export class AssetsController {
   @Get(':name')
   send(@Param('name') name: string, @Req() request: SandboxRequest, @Res() response: ServerResponse): void {

@@ -1,23 +1,22 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { ApiController } from './api/api.controller.js';
 import { ApiGateway } from './api/api-gateway.js';
+import { ApiController } from './api/api.controller.js';
 import { BillsService } from './api/bills.service.js';
-import { AssetsController } from './assets.controller.js';
 import { Reception } from './api/reception.js';
+import { AssetsController } from './assets.controller.js';
 import { PostbacksService } from './callbacks/postbacks.service.js';
 import { Probes } from './callbacks/probes.js';
 import { ShopCheckService } from './callbacks/shop-check.service.js';
 import { ConsoleActionsController } from './console/actions.controller.js';
 import { ConsoleController } from './console/console.controller.js';
+import { seedShops } from './console/first-shops.js';
 import { ConsolePagesController } from './console/pages.controller.js';
 import { PaymentSandbox } from './console/payment-sandbox.js';
-import { seedShops } from './console/seed-shops.js';
 import { FaultDice } from './faults/fault-dice.js';
 import { type PaymentSandboxOptions, SANDBOX_OPTIONS } from './model/options.js';
 import { PayerPagesController } from './payer-pages/payer-pages.controller.js';
 import { PaymentsService } from './payments/payments.service.js';
 import { Timetable } from './payments/timetable.js';
-import { ReceivedRequests } from './storage/received-requests.js';
 import { RequestLog } from './storage/request-log.js';
 import { SandboxClock } from './storage/sandbox-clock.js';
 import { SandboxStore } from './storage/store.js';
@@ -51,7 +50,6 @@ export class PaymentSandboxModule {
         PaymentsService,
         Timetable,
         RequestLog,
-        ReceivedRequests,
         Reception,
         BillsService,
         ApiGateway,
@@ -63,7 +61,7 @@ export class PaymentSandboxModule {
 }
 
 async function openStore({ dataDir, shops = {} }: PaymentSandboxOptions): Promise<SandboxStore> {
-  const store = dataDir === undefined ? SandboxStore.inMemory() : await SandboxStore.open(dataDir);
+  const store = dataDir === undefined ? new SandboxStore() : await SandboxStore.open(dataDir);
   try {
     seedShops(store, shops);
     await store.durable();

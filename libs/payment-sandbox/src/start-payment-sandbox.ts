@@ -2,7 +2,7 @@ import type { LogLevel } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { ApiRefusal, type ApiAnswer } from './api/answers.js';
+import { ApiRefusal } from './api/answers.js';
 import { ApiGateway } from './api/api-gateway.js';
 import { createRequestFilter } from './api/front-door.js';
 import { PaymentSandbox } from './console/payment-sandbox.js';
@@ -62,7 +62,9 @@ export async function startPaymentSandbox(options: StartOptions = {}): Promise<R
       if (isTls) gateway.refuseTls();
       const status = STATUSES[error.code ?? ''] ?? '400 Bad Request';
       const isRawAddress = error.code === 'HPE_INVALID_URL' && !isTls;
-      const { body } = isRawAddress ? gateway.refuseRawAddress(methodOf(error)) : answerTo(status);
+      const { body } = isRawAddress
+        ? gateway.refuseRawAddress(methodOf(error))
+        : new ApiRefusal(parseInt(status), status.replace(/^\d+ /, '')).answer;
       // An answer can be sent only if nothing has been sent on this connection before.
       const mayAnswer =
         !isTls && socket.writable && error.code !== 'ECONNRESET' && (socket as Socket).bytesWritten === 0;
@@ -85,10 +87,6 @@ export async function startPaymentSandbox(options: StartOptions = {}): Promise<R
 
 function methodOf({ rawPacket }: HttpParseError): string {
   return /^[A-Z]+(?= )/.exec(rawPacket?.toString('latin1') ?? '')?.[0] ?? 'HTTP';
-}
-
-function answerTo(status: string): ApiAnswer {
-  return ApiRefusal.withStatus(parseInt(status), status.replace(/^\d+ /, '')).answer;
 }
 
 function reachableHost(host: string): string {

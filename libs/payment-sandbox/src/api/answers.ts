@@ -1,5 +1,5 @@
-import { serviceTime } from '../common/clock.js';
 import { JsonNumber, jsonText } from '../common/json-text.js';
+import { serviceTime } from '../common/time.js';
 import type { Bill, Payment, Shop } from '../model/entities.js';
 
 /** The body is JSON unless a fault corrupts it. */
@@ -10,9 +10,20 @@ export interface ApiAnswer {
   type?: string;
 }
 
-/** The errors of section 7 have the documented status and message; the shape of the body is assumed. */
+/** The errors of section 7. A fault of the same name causes each. */
+const DOCUMENTED_ERRORS = {
+  unauthenticated: [401, 'Unauthenticated'],
+  merchantNotFound: [403, 'api:error.merchant_not_found'],
+  merchantBanned: [403, 'api:error.merchant_banned'],
+  billNotFound: [403, 'api:error.bill_not_found'],
+  tooManyPayments: [400, 'api:error.too_many_payments'],
+} as const;
+type DocumentedError = keyof typeof DOCUMENTED_ERRORS;
+export const DOCUMENTED_ERROR_NAMES = Object.keys(DOCUMENTED_ERRORS) as DocumentedError[];
+
+/** Only the errors of section 7 are documented; that there are others, and the shape of the body, is assumed. */
 export class ApiRefusal extends Error {
-  private constructor(
+  constructor(
     readonly status: number,
     message: string,
     /** What was wrong, for the developer reading the console. Never sent. */
@@ -22,22 +33,13 @@ export class ApiRefusal extends Error {
     super(message);
   }
 
-  static readonly unauthenticated = (why?: string): ApiRefusal => new ApiRefusal(401, 'Unauthenticated', why);
-  static readonly merchantNotFound = (why?: string): ApiRefusal =>
-    new ApiRefusal(403, 'api:error.merchant_not_found', why);
-  static readonly merchantBanned = (why?: string): ApiRefusal => new ApiRefusal(403, 'api:error.merchant_banned', why);
-  static readonly billNotFound = (why?: string): ApiRefusal => new ApiRefusal(403, 'api:error.bill_not_found', why);
-  static readonly tooManyPayments = (why?: string): ApiRefusal =>
-    new ApiRefusal(400, 'api:error.too_many_payments', why);
-
-  /** Not in the specification; assumed. */
-  static invalid(field: string, message: string, why?: string): ApiRefusal {
-    return new ApiRefusal(400, message, why, { errors: { [field]: [message] } });
+  static documented(error: DocumentedError, why?: string): ApiRefusal {
+    const [status, message] = DOCUMENTED_ERRORS[error];
+    return new ApiRefusal(status, message, why);
   }
 
-  /** Not in the specification; assumed. */
-  static withStatus(status: number, message: string, why?: string): ApiRefusal {
-    return new ApiRefusal(status, message, why);
+  static invalid(field: string, message: string, why?: string): ApiRefusal {
+    return new ApiRefusal(400, message, why, { errors: { [field]: [message] } });
   }
 
   get answer(): ApiAnswer {

@@ -6,26 +6,15 @@ import { type Body, ownAddress, type SandboxRequest } from '../common/http.js';
 import { FaultDice } from '../faults/fault-dice.js';
 import type { RequestFault, RequestFaultSettings } from '../model/fault-document.js';
 import { type PaymentSandboxOptions, SANDBOX_OPTIONS } from '../model/options.js';
-import type { ReceivedRequest } from '../storage/received-requests.js';
-import { type ApiOperation, type ApiRequest, RequestLog } from '../storage/request-log.js';
+import { type ApiOperation, type ApiRequest, type ReceivedRequest, RequestLog } from '../storage/request-log.js';
 import { SandboxClock } from '../storage/sandbox-clock.js';
 import { SandboxStore } from '../storage/store.js';
-import { type ApiAnswer, ApiRefusal, createdAnswer, paymentsAnswer } from './answers.js';
+import { type ApiAnswer, ApiRefusal, createdAnswer, DOCUMENTED_ERROR_NAMES, paymentsAnswer } from './answers.js';
 import { BillsService } from './bills.service.js';
 import { refusalOfAddress } from './neighbours.js';
 import { type Parameters, readParameters } from './parameters.js';
 import { Reception } from './reception.js';
 import { remarkOn } from './remarks.js';
-
-type Faults = Map<RequestFault, RequestFaultSettings>;
-
-const FAULT_REFUSALS: [RequestFault, () => ApiRefusal][] = [
-  ['unauthenticated', ApiRefusal.unauthenticated],
-  ['merchantNotFound', ApiRefusal.merchantNotFound],
-  ['merchantBanned', ApiRefusal.merchantBanned],
-  ['billNotFound', ApiRefusal.billNotFound],
-  ['tooManyPayments', ApiRefusal.tooManyPayments],
-];
 
 const ANSWER_FAULTS: [RequestFault, (answer: ApiAnswer | undefined) => ApiAnswer][] = [
   ['status500', () => ({ status: 500, body: '{"message":"Server Error","success":false}' })],
@@ -35,13 +24,9 @@ const ANSWER_FAULTS: [RequestFault, (answer: ApiAnswer | undefined) => ApiAnswer
 ];
 const DONE_BY_DEFAULT: ReadonlySet<RequestFault> = new Set(['malformed', 'empty']);
 
-/** The fields of a request that has reached no operation. */
-const NO_REFERENCES = { shopId: null, orderId: null, billId: null, faults: [], remark: null };
-
 interface Call {
-  operation: ApiOperation;
   request: SandboxRequest;
-  faults: Faults;
+  faults: Map<RequestFault, RequestFaultSettings>;
   /** The record that tests read. */
   entry: ApiRequest;
   /** The record that the console shows. */
@@ -71,7 +56,6 @@ export class ApiGateway {
 
   async serve(operation: ApiOperation, request: SandboxRequest, response: ServerResponse): Promise<void> {
     const call: Call = {
-      operation,
       request,
       entry: this.log.add(operation, this.clock.instant()),
       received: this.reception.begin(request, operation),
@@ -91,8 +75,9 @@ export class ApiGateway {
       throw error;
     } finally {
       call.entry.status = answer?.status ?? null;
-      const { entry, shopId, remark } = call;
-      this.reception.end(call.received, { ...entry, shopId, problem: problemOf(call), remark, answer });
+      const { shopId, remark, entry } = call;
+      const { orderId, billId, faults } = entry;
+      this.reception.end(call.received, problemOf(call), answer, { shopId, orderId, billId, faults, remark });
     }
     if (answer) send(response, answer);
     else request.socket.resetAndDestroy(); // as a crashed server or a broken network does
@@ -104,32 +89,31 @@ export class ApiGateway {
     const { answer, why } = refusalOfAddress(received.method, path);
     // The body is read only to record it: the address is wrong even if the body does not arrive.
     await this.reception.body(received, request).catch(() => undefined);
-    this.reception.end(received, { ...NO_REFERENCES, problem: why, answer });
+    this.reception.end(received, why, answer);
     send(response, answer);
   }
 
   /** Records that a client began a TLS connection on the plain HTTP port. */
   refuseTls(): void {
-    const received = this.reception.beginUnread('TLS', 'ClientHello');
     const problem = 'TLS on a port that speaks plain HTTP: the base address in the client must start with http://';
-    this.reception.end(received, { ...NO_REFERENCES, problem, answer: null });
+    this.reception.end(this.reception.beginUnread('TLS', 'ClientHello'), problem, null);
   }
 
   /** Records a request whose address has bytes that Node.js rejects, and returns the answer. */
   refuseRawAddress(method: string): ApiAnswer {
-    const received = this.reception.beginUnread(method, '(unreadable address)');
-    const { answer } = ApiRefusal.withStatus(400, 'The address has characters that are not percent-encoded.');
+    const { answer } = new ApiRefusal(400, 'The address has characters that are not percent-encoded.');
     const problem = 'the address has characters that are not percent-encoded: send é as %C3%A9 in a query';
-    this.reception.end(received, { ...NO_REFERENCES, problem, answer });
+    this.reception.end(this.reception.beginUnread(method, '(unreadable address)'), problem, answer);
     return answer;
   }
 
   /** Returns null if a fault resets the connection before anything is done. */
   private async process(call: Call): Promise<ApiAnswer | null> {
-    const { request, received, faults } = call;
+    const { request, received, entry, faults } = call;
     try {
       const parameters = await this.parametersOf(request, await this.reception.body(received, request));
-      note(call.entry, parameters);
+      if (entry.operation === 'payments') entry.billId = parameters.get('id') ?? null;
+      else entry.orderId = parameters.get('order_id') ?? null;
       if (faults.has('resetBefore')) return null;
       const slow = faults.get('slow');
       if (slow) await sleep(slow.ms ?? 2_000, undefined, { ref: false });
@@ -153,9 +137,9 @@ export class ApiGateway {
 
   private answer(call: Call, parameters: Parameters): ApiAnswer {
     const { faults } = call;
-    const [refusal] = FAULT_REFUSALS.filter(([fault]) => faults.has(fault));
-    if (refusal) return refusal[1]().answer;
-    const [activeFault] = ANSWER_FAULTS.filter(([fault]) => faults.has(fault));
+    const refusal = DOCUMENTED_ERROR_NAMES.find((error) => faults.has(error));
+    if (refusal) return ApiRefusal.documented(refusal).answer;
+    const activeFault = ANSWER_FAULTS.find(([fault]) => faults.has(fault));
     if (!activeFault) return this.operate(call, parameters);
     const [fault, distort] = activeFault;
     const done = faults.get(fault)?.done ?? DONE_BY_DEFAULT.has(fault);
@@ -164,10 +148,11 @@ export class ApiGateway {
 
   private operate(call: Call, parameters: Parameters): ApiAnswer {
     try {
+      const { operation } = call.entry;
       const shop = this.bills.authenticate(call.request.headers.authorization, parameters);
       call.shopId = shop.id;
-      call.remark = remarkOn(call.operation, call.received, parameters, shop);
-      if (call.operation === 'payments') return paymentsAnswer(this.bills.payments(shop, parameters));
+      call.remark = remarkOn(operation, call.received, parameters, shop);
+      if (operation === 'payments') return paymentsAnswer(this.bills.payments(shop, parameters));
       const bill = this.bills.create(shop, parameters);
       call.entry.billId = bill.id;
       return createdAnswer(bill, shop, this.options.payUrl?.replace(/\/+$/, '') ?? ownAddress(call.request));
@@ -177,13 +162,8 @@ export class ApiGateway {
   }
 }
 
-function note(entry: ApiRequest, parameters: Parameters): void {
-  if (entry.operation === 'payments') entry.billId = parameters.get('id') ?? null;
-  else entry.orderId = parameters.get('order_id') ?? null;
-}
-
 function refusalAnswer(call: Call, error: unknown): ApiAnswer {
-  const refusal = error instanceof SandboxError ? ApiRefusal.withStatus(error.status, error.message) : error;
+  const refusal = error instanceof SandboxError ? new ApiRefusal(error.status, error.message) : error;
   if (!(refusal instanceof ApiRefusal)) throw error;
   call.why = refusal.why;
   return refusal.answer;

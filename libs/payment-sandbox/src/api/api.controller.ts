@@ -1,12 +1,11 @@
-import { All, Controller, Get, Post, Req, Res } from '@nestjs/common';
+import { All, Get, Post, Req, Res } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
+import { SandboxController } from '../common/controller.js';
 import type { SandboxRequest } from '../common/http.js';
-import { LeftOutOfOpenApi } from '../common/left-out-of-open-api.js';
 import { ApiGateway } from './api-gateway.js';
 
 /** The service's API (section 4). */
-@LeftOutOfOpenApi()
-@Controller('api')
+@SandboxController('api')
 export class ApiController {
   constructor(private readonly gateway: ApiGateway) {}
 

@@ -25,20 +25,17 @@ export function refusalOfAddress(method: string, path: string): ApiRefusal {
     const suggestion = POLLED_OPERATIONS.includes(name)
       ? "; GET /api/v1/bill/payments?id=… lists a bill's payments"
       : '';
-    return ApiRefusal.withStatus(404, message, `not part of this interface: ${name}${suggestion}`);
+    return new ApiRefusal(404, message, `not part of this interface: ${name}${suggestion}`);
   }
   const expected = OPERATIONS[name];
   if (expected === undefined) {
     const similarOperation = Object.keys(OPERATIONS).find((operation) => isSimilar(operation, name));
-    const why =
-      similarOperation === undefined
-        ? outside
-        : `${outside}; perhaps ${similarOperation} was meant, at /api/v1/${similarOperation}`;
-    return ApiRefusal.withStatus(404, 'Not Found', why);
+    const hint = similarOperation && `; perhaps ${similarOperation} was meant, at /api/v1/${similarOperation}`;
+    return new ApiRefusal(404, 'Not Found', `${outside}${hint ?? ''}`);
   }
   const isAddress = steps.join('/') === `api/v1/${name}`;
   const why = isAddress ? `${name} takes ${expected}, not ${method}` : `${outside}; it is at /api/v1/${name}`;
-  return ApiRefusal.withStatus(404, isAddress ? `Not Found: ${why}` : 'Not Found', why);
+  return new ApiRefusal(404, isAddress ? `Not Found: ${why}` : 'Not Found', why);
 }
 
 /** Whether two texts are at most one edit apart: a character replaced, added or missing. */

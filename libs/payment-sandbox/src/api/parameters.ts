@@ -2,7 +2,6 @@ import busboy from 'busboy';
 import { Readable } from 'node:stream';
 import { SandboxError } from '../common/errors.js';
 import type { Body, SandboxRequest } from '../common/http.js';
-import { isFields } from '../common/input.js';
 import { jsonMembers, jsonText } from '../common/json-text.js';
 
 /** Each name occurs once; parameters that are null are left out. */
@@ -59,7 +58,8 @@ function treeToValue(tree: Tree): unknown {
 type Pairs = Iterable<readonly [string, string]>;
 
 async function pairsOf(body: Body, type: string): Promise<Pairs> {
-  if ('parsed' in body) return fromParsed(body.parsed);
+  // A host's parser has already read the body.
+  if ('parsed' in body) return fromJson(jsonText(body.parsed));
   const { bytes } = body;
   if (bytes.length === 0) return [];
   const lowerType = type.toLowerCase();
@@ -131,13 +131,4 @@ function fromJson(text: string): Pairs {
     const form = /^[\w.%[\]-]+=/.test(text) ? ': it is a form, so its Content-Type must say so' : '';
     throw new SandboxError(400, `The body is not valid JSON${form}`);
   }
-}
-
-/** Makes the best of a body that a host's parser has already read. */
-function fromParsed(body: unknown): Pairs {
-  if (!isFields(body)) return [];
-  return Object.entries(body).flatMap(([name, value]): [string, string][] => {
-    if (value === null || value === undefined) return [];
-    return [[name, typeof value === 'string' ? value : jsonText(value)]];
-  });
 }

@@ -1,36 +1,28 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type Body, readBody, type SandboxRequest } from '../common/http.js';
 import { jsonText } from '../common/json-text.js';
-import { oneLine } from '../model/log-line.js';
-import { type PaymentSandboxOptions, SANDBOX_OPTIONS } from '../model/options.js';
-import { firstOf, type ReceivedRequest, ReceivedRequests } from '../storage/received-requests.js';
-import type { ApiOperation } from '../storage/request-log.js';
+import { oneLine, type PaymentSandboxOptions, SANDBOX_OPTIONS } from '../model/options.js';
+import { type ApiOperation, type ReceivedRequest, RequestLog } from '../storage/request-log.js';
 import { SandboxClock } from '../storage/sandbox-clock.js';
 import type { ApiAnswer } from './answers.js';
 import { UNSET_TOKEN_PATTERN } from './reasons.js';
 import { headerWithoutSecrets, withoutSecrets } from './secrets.js';
 
-export interface Outcome extends Pick<
-  ReceivedRequest,
-  'shopId' | 'orderId' | 'billId' | 'faults' | 'problem' | 'remark'
-> {
-  /** Null if there was none, because the connection was reset or was not HTTP. */
-  answer: ApiAnswer | null;
-}
+const MAX_KEPT_BYTES = 8 * 1024;
 
 @Injectable()
 export class Reception {
   private readonly begun = new WeakMap<ReceivedRequest, { at: number; tokens: string[] }>();
 
   constructor(
-    private readonly requests: ReceivedRequests,
+    private readonly log: RequestLog,
     private readonly clock: SandboxClock,
     @Inject(SANDBOX_OPTIONS) private readonly options: PaymentSandboxOptions,
   ) {}
 
   begin(request: SandboxRequest, operation: ApiOperation | null): ReceivedRequest {
     const tokens = tokensOf(request);
-    const received = this.requests.add({
+    const received = this.log.receive({
       at: this.clock.instant(),
       method: request.method ?? '',
       address: withoutSecrets(request.originalUrl ?? request.url ?? '', tokens),
@@ -44,7 +36,7 @@ export class Reception {
   /** Records a request that Node.js could not read. */
   beginUnread(method: string, address: string): ReceivedRequest {
     const at = this.clock.instant();
-    return this.requests.add({ at, method, address, operation: null, headers: [] });
+    return this.log.receive({ at, method, address, operation: null, headers: [] });
   }
 
   /** Records the first bytes of the body. */
@@ -56,17 +48,23 @@ export class Reception {
     return body;
   }
 
-  end(received: ReceivedRequest, outcome: Outcome): void {
+  /**
+   * @param answer null if there was none, because the connection was reset or was not HTTP
+   * @param known what the request was about, as far as it got
+   */
+  end(
+    received: ReceivedRequest,
+    problem: string | null,
+    answer: ApiAnswer | null,
+    known: Partial<Pick<ReceivedRequest, 'shopId' | 'orderId' | 'billId' | 'faults' | 'remark'>> = {},
+  ): void {
     const { at, tokens } = this.begun.get(received) ?? { at: performance.now(), tokens: [] };
-    const hidden = (text: string | null): string | null => text && withoutSecrets(text, tokens);
-    const { answer, shopId, faults } = outcome;
-    Object.assign(received, {
-      shopId,
-      faults,
-      orderId: hidden(outcome.orderId),
-      billId: hidden(outcome.billId),
-      problem: hidden(outcome.problem),
-      remark: hidden(outcome.remark),
+    const hidden = (text: string | null = null): string | null => text && withoutSecrets(text, tokens);
+    Object.assign(received, known, {
+      orderId: hidden(known.orderId),
+      billId: hidden(known.billId),
+      problem: hidden(problem),
+      remark: hidden(known.remark),
       status: answer?.status ?? null,
       answer: answer && firstOf(Buffer.from(answer.body)),
       durationMs: Math.round(performance.now() - at),
@@ -96,4 +94,9 @@ function headersOf({ rawHeaders }: SandboxRequest, tokens: readonly string[]): R
 function tokensOf({ headers }: SandboxRequest): string[] {
   const token = /(\S+) *$/.exec(headers.authorization ?? '')?.[1];
   return token === undefined || UNSET_TOKEN_PATTERN.test(token) ? [] : [token];
+}
+
+/** A copy, so that the rest of the bytes can be garbage-collected. */
+function firstOf(bytes: Buffer): string {
+  return bytes.subarray(0, MAX_KEPT_BYTES).toString('utf8');
 }

@@ -1,8 +1,7 @@
-import type { Shop } from '../model/entities.js';
-import type { ReceivedRequest } from '../storage/received-requests.js';
-import type { ApiOperation } from '../storage/request-log.js';
-import type { Parameters } from './parameters.js';
 import { isFloat } from '../common/decimal.js';
+import type { Shop } from '../model/entities.js';
+import type { ApiOperation, ReceivedRequest } from '../storage/request-log.js';
+import type { Parameters } from './parameters.js';
 import { quote } from './reasons.js';
 
 /** The fields of 2.1 and 4.2, and the `shop_id` of a request for payments, which is also checked. */
@@ -31,16 +30,13 @@ const FIELD_ALIASES: Readonly<Record<string, string>> = {
 };
 const MAX_NAMED_FIELDS = 5;
 
+type Sent = Pick<ReceivedRequest, 'address' | 'headers' | 'body'>;
+
 /**
  * Says in one sentence what is odd about a request but no reason to refuse it; null if nothing is. The specification
  * says neither what the service does with unknown fields nor how exactly an address must match.
  */
-export function remarkOn(
-  operation: ApiOperation,
-  received: Pick<ReceivedRequest, 'address' | 'headers' | 'body'>,
-  parameters: Parameters,
-  shop: Shop,
-): string | null {
+export function remarkOn(operation: ApiOperation, received: Sent, parameters: Parameters, shop: Shop): string | null {
   const knownFields = [...FIELDS[operation], ...(operation === 'create' && shop.billAddresses ? ADDRESSES : [])];
   const ignored = [...parameters.keys()].filter((name) => !knownFields.includes(name));
   const remarks = ignored
@@ -61,10 +57,7 @@ export function remarkOn(
 }
 
 /** Names what is accepted although the specification shows it differently. */
-function findOddities(
-  operation: ApiOperation,
-  { address, headers, body }: Pick<ReceivedRequest, 'address' | 'headers' | 'body'>,
-): string[] {
+function findOddities(operation: ApiOperation, { address, headers, body }: Sent): string[] {
   const [path = ''] = address.split('?');
   const steps = path.split('/').filter((step) => step !== '');
   const type = headers.find(({ name }) => name.toLowerCase() === 'content-type')?.value;

@@ -1,7 +1,7 @@
 import { firstCharacters } from '../common/ids.js';
 import type { CallbackTry, Shop } from '../model/entities.js';
+import { signatureOf } from './messages.js';
 import type { PostAnswer } from './post.js';
-import { signatureOf } from './signature.js';
 
 export type Advice = Required<Pick<CallbackTry, 'advice'>> & Pick<CallbackTry, 'remedy'>;
 
@@ -31,12 +31,8 @@ export interface Findings {
 export function adviceFor(attempt: PostAttempt, findings: Findings = {}): Advice | undefined {
   const { answer } = attempt;
   if (answer.status === null) {
-    const { url } = attempt;
-    return (
-      requirementAdvice(attempt, findings) ?? {
-        advice: unreachableAdvice(url, answer.code, answer.error) + otherFormatNote(findings),
-      }
-    );
+    const advice = unreachableAdvice(attempt.url, answer.code, answer.error) + otherFormatNote(findings);
+    return requirementAdvice(attempt, findings) ?? { advice };
   }
   if (answer.status === 200) return deliveredAdvice(attempt, answer.body, findings);
   if (answer.status >= 400 && answer.status < 500 && isForged(attempt)) {
@@ -46,12 +42,7 @@ export function adviceFor(attempt: PostAttempt, findings: Findings = {}): Advice
     return { advice: 'only 200 counts as delivered, so it will be retried (in NestJS: @HttpCode(200))' };
   }
   if (answer.status < 400) return { advice: redirectAdvice(attempt.url, answer.location) };
-  const requirement = requirementAdvice(attempt, findings);
-  if (requirement) return requirement;
-  if (answer.status >= 500) {
-    return { advice: `the shop failed while handling the postback: see its log${otherFormatNote(findings)}` };
-  }
-  return refusalAdvice(attempt, answer.status, findings);
+  return requirementAdvice(attempt, findings) ?? refusalAdvice(attempt, answer.status, findings);
 }
 
 function otherFormatNote({ otherwise }: Findings): string {
@@ -59,12 +50,12 @@ function otherFormatNote({ otherwise }: Findings): string {
   return `; the same sent as ${otherwise.format === 'form' ? 'a form' : 'JSON'} gets ${otherwise.answer}`;
 }
 
-function refusalAdvice(
-  attempt: PostAttempt,
-  status: number,
-  { similarAddress, understands, commonAnswer }: Findings,
-): Advice {
+function refusalAdvice(attempt: PostAttempt, status: number, findings: Findings): Advice {
   const { url, format, answer } = attempt;
+  const { similarAddress, understands, commonAnswer } = findings;
+  if (status >= 500) {
+    return { advice: `the shop failed while handling the postback: see its log${otherFormatNote(findings)}` };
+  }
   if (status === 404 || status === 405) return { advice: missingRouteAdvice(url, status, similarAddress) };
   if (status === 419 || /csrf/i.test(answer.body)) {
     return { advice: 'the shop requires a CSRF token: exempt this route from that check' };
@@ -126,7 +117,8 @@ function otherFormatAdvice(wanted: Shop['postbackFormat'], status: number | null
   return { advice: `${shown}: ${remedy}`, remedy: wanted };
 }
 
-const otherFormat = (format: PostAttempt['format']): PostAttempt['format'] => (format === 'json' ? 'form' : 'json');
+export const otherFormat = (format: PostAttempt['format']): PostAttempt['format'] =>
+  format === 'json' ? 'form' : 'json';
 
 /** Recognises a page by its content, because the Content-Type may mislead: the text "OK" is often sent as HTML. */
 const HTML_PATTERN = /<(?:!doctype|html|head|body|form)\b/i;

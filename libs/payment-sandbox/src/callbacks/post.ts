@@ -1,9 +1,11 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import type { Shop } from '../model/entities.js';
+import { postbackBody } from './messages.js';
 
 export type PostAnswer =
-  | { status: number; body: string; type: string; location: string | null; error: null; code: null }
-  | { status: null; body: ''; type: ''; location: null; error: string; code: string | null };
+  | { status: number; body: string; location: string | null; error: null; code: null }
+  | { status: null; body: ''; location: null; error: string; code: string | null };
 
 const MAX_KEPT_BYTES = 1024;
 
@@ -13,12 +15,13 @@ const MAX_KEPT_BYTES = 1024;
  */
 export function post(
   url: string,
-  type: string,
-  text: string,
+  fields: Record<string, string>,
+  format: Shop['postbackFormat'],
   timeoutMs: number,
   closed: AbortSignal,
 ): Promise<PostAnswer> {
   return new Promise((resolve) => {
+    const { type, text } = postbackBody(fields, format);
     const body = Buffer.from(text, 'utf8');
     const timeout = AbortSignal.timeout(timeoutMs);
     const signal = AbortSignal.any([timeout, closed]);
@@ -49,12 +52,11 @@ export function post(
 }
 
 export function noAnswer(error: string, code: string | null = null): PostAnswer {
-  return { status: null, body: '', type: '', location: null, error, code };
+  return { status: null, body: '', location: null, error, code };
 }
 
 function answerOf({ statusCode = 0, headers }: IncomingMessage, body: string): PostAnswer {
-  const { 'content-type': type = '', location = null } = headers;
-  return { status: statusCode, body, type, location, error: null, code: null };
+  return { status: statusCode, body, location: headers.location ?? null, error: null, code: null };
 }
 
 async function firstBytes(answer: IncomingMessage): Promise<string> {

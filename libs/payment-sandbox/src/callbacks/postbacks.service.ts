@@ -1,17 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { earliest } from '../common/clock.js';
-import { durationMs } from '../common/duration.js';
-import { SandboxError } from '../common/errors.js';
+import { found } from '../common/errors.js';
 import { randomId } from '../common/ids.js';
+import { durationMs, earliest } from '../common/time.js';
 import { FaultDice } from '../faults/fault-dice.js';
-import type { Bill, Callback, Payment, Shop } from '../model/entities.js';
-import { type PaymentSandboxOptions, SANDBOX_OPTIONS } from '../model/options.js';
+import type { Bill, Callback, CallbackTry, Instant, Payment, Shop } from '../model/entities.js';
+import { oneLine, type PaymentSandboxOptions, SANDBOX_OPTIONS } from '../model/options.js';
 import { SandboxClock } from '../storage/sandbox-clock.js';
 import { SandboxStore } from '../storage/store.js';
-import { oneLine } from '../model/log-line.js';
 import { adviceFor, isForged, type PostAttempt } from './advice.js';
+import { postbackFields, signFields } from './messages.js';
 import { noAnswer, post, type PostAnswer } from './post.js';
-import { postbackBody, postbackFields, signFields } from './postback.js';
 import { Probes } from './probes.js';
 
 const DEFAULT_RETRY_DELAYS = ['10s', '100s', '1000s', '10000s', '100000s'];
@@ -45,12 +43,8 @@ export class PostbacksService {
     const genuine = postbackFields(shop, bill, payment);
     const change = faults.get('change');
     const changedFields = { ...genuine, ...change?.set };
-    const callback = this.make(
-      bill.id,
-      payment.id,
-      'postback',
-      change?.resign ? signFields(changedFields, shop) : changedFields,
-    );
+    const fields = change?.resign ? signFields(changedFields, shop) : changedFields;
+    const callback = make(this.clock.instant(), { billId: bill.id, paymentId: payment.id, kind: 'postback', fields });
     const delay = faults.get('delay');
     if (delay) callback.nextTryAt = this.clock.instant(durationMs(delay.by ?? '1m', 'by'));
     const reorder = faults.get('reorder');
@@ -60,32 +54,27 @@ export class PostbacksService {
     }
     if (faults.has('drop')) Object.assign(callback, { state: 'dropped', nextTryAt: null, held: false });
     const duplicate = faults.get('duplicate');
-    const copies = Array.from({ length: duplicate ? (duplicate.copies ?? 1) : 0 }, () => ({
-      ...callback,
-      id: randomId(),
-      kind: 'duplicate' as const,
-    }));
+    const copy = (): Callback => ({ ...callback, id: randomId(), kind: 'duplicate' });
+    const copies = Array.from({ length: duplicate ? (duplicate.copies ?? 1) : 0 }, copy);
     const forge = faults.get('forge');
     const forged = forge ? [this.makeForged(shop, bill, payment, forge.set)] : [];
     return [...forged, callback, ...copies];
   }
 
   replay(id: string, set: Record<string, string> = {}, resign = false, format?: Shop['postbackFormat']): Callback {
-    const original = this.store.callbacks.get(id);
-    if (!original) throw new SandboxError(404, `Unknown callback ${id}`);
-    const shop = this.shopOf(original.billId);
-    const fields = { ...original.fields, ...set };
-    const callback = {
-      ...this.make(original.billId, original.paymentId, 'replay', resign ? signFields(fields, shop) : fields),
-      ...(format && { format }),
-    };
+    const original = found(this.store.callbacks.get(id), `Unknown callback ${id}`);
+    const { billId, paymentId } = original;
+    const changed = { ...original.fields, ...set };
+    const fields = resign ? signFields(changed, this.store.shopOf(billId)) : changed;
+    const replayed = make(this.clock.instant(), { billId, paymentId, kind: 'replay', fields });
+    const callback = { ...replayed, ...(format && { format }) };
     this.store.commit({ callback });
     return callback;
   }
 
   /** The Status is SUCCESS unless `set` says otherwise. */
   forge(bill: Bill, set?: Record<string, string>): Callback {
-    const callback = this.makeForged(this.shopOf(bill.id), bill, this.store.paymentsOf(bill.id).at(-1), set);
+    const callback = this.makeForged(this.store.shopOf(bill.id), bill, this.store.paymentsOf(bill.id).at(-1), set);
     this.store.commit({ callback });
     return callback;
   }
@@ -101,7 +90,7 @@ export class PostbacksService {
     for (const callback of this.waiting()) {
       if (this.inFlight.size >= MAX_IN_FLIGHT || this.shutdown.signal.aborted) return;
       if (callback.nextTryAt === null || callback.nextTryAt > now) continue;
-      const ended = this.tryOnce(callback.id).finally(() => {
+      const ended = this.tryOnce(callback).finally(() => {
         this.inFlight.delete(callback.id);
         this.ended();
       });
@@ -126,17 +115,13 @@ export class PostbacksService {
   }
 
   private *waiting(): Iterable<Callback> {
-    for (const id of this.store.pending) {
-      const callback = this.store.callbacks.get(id);
-      if (callback && !this.inFlight.has(id)) yield callback;
-    }
+    for (const callback of this.store.pending.values()) if (!this.inFlight.has(callback.id)) yield callback;
   }
 
-  private async tryOnce(id: string): Promise<void> {
-    const callback = this.store.callbacks.get(id);
-    if (!callback) return;
+  /** Until it ends, nothing else changes the callback. */
+  private async tryOnce(callback: Callback): Promise<void> {
     // Uses the shop's present address: a shop that has moved gets redeliveries at its new address.
-    const shop = this.shopOf(callback.billId);
+    const shop = this.store.shopOf(callback.billId);
     const url = shop.resultUrl;
     const format = callback.format ?? shop.postbackFormat;
     const at = this.clock.instant();
@@ -145,34 +130,27 @@ export class PostbacksService {
     if (this.shutdown.signal.aborted) return;
     const durationMs = Math.round(performance.now() - started);
     const { status, body, error } = answer;
-    const callbackTry = { at, url: url ?? '', format, status, body, error, durationMs };
     const attempt = url === null ? undefined : { shop, url, format, fields: callback.fields, answer };
-    const index = callback.tries.length;
-    this.record({ ...callback, tries: [...callback.tries, { ...callbackTry, ...(attempt && adviceFor(attempt)) }] });
-    if (attempt && this.options.diagnose && !isForged(attempt)) await this.diagnose(id, index, attempt);
-    this.logTry(id, index);
-  }
-
-  private async diagnose(id: string, index: number, attempt: PostAttempt): Promise<void> {
-    const advice = adviceFor(attempt, await this.probes.find(attempt, this.shutdown.signal));
-    const callback = this.store.callbacks.get(id);
-    const callbackTry = callback?.tries[index];
-    if (!callback || !callbackTry || this.shutdown.signal.aborted || advice?.advice === callbackTry.advice) return;
-    const { advice: _before, remedy: _withIt, ...plain } = callbackTry;
-    this.store.commit({ callback: { ...callback, tries: callback.tries.with(index, { ...plain, ...advice }) } });
-  }
-
-  private logTry(id: string, index: number): void {
-    const callback = this.store.callbacks.get(id);
-    const callbackTry = callback?.tries[index];
-    if (!callback || !callbackTry) return;
+    const advice = attempt && adviceFor(attempt);
+    const callbackTry = { at, url: url ?? '', format, status, body, error, durationMs, ...advice };
+    const recorded = this.record({ ...callback, tries: [...callback.tries, callbackTry] });
+    const isDiagnosed = attempt && this.options.diagnose && !isForged(attempt);
+    const known = isDiagnosed ? await this.diagnose(recorded, callbackTry, attempt) : callbackTry;
     const { InvId = '', Status = '' } = callback.fields;
-    const subject = ['postback', this.shopOf(callback.billId).id, InvId, Status].filter(Boolean).join(' ');
-    const outcome = [callbackTry.status ?? callbackTry.error, callbackTry.advice]
-      .filter((part) => part !== undefined)
-      .join(', ');
-    const problem = callbackTry.status !== 200 || callbackTry.advice !== undefined;
-    this.options.log?.({ at: callbackTry.at, text: oneLine(`${subject}: ${outcome}`), problem });
+    const subject = ['postback', shop.id, InvId, Status].filter(Boolean).join(' ');
+    const outcome = [status ?? error, known.advice].filter((part) => part !== undefined).join(', ');
+    const problem = status !== 200 || known.advice !== undefined;
+    this.options.log?.({ at, text: oneLine(`${subject}: ${outcome}`), problem });
+  }
+
+  /** Puts the advice that follows from probes in the place of the advice on the last try. */
+  private async diagnose(callback: Callback, lastTry: CallbackTry, attempt: PostAttempt): Promise<CallbackTry> {
+    const advice = adviceFor(attempt, await this.probes.find(attempt, this.shutdown.signal));
+    if (this.shutdown.signal.aborted || advice?.advice === lastTry.advice) return lastTry;
+    const { advice: _before, remedy: _withIt, ...plain } = lastTry;
+    const diagnosed = { ...plain, ...advice };
+    this.store.commit({ callback: { ...callback, tries: callback.tries.with(-1, diagnosed) } });
+    return diagnosed;
   }
 
   private async send(url: string, callback: Callback, format: Shop['postbackFormat']): Promise<PostAnswer> {
@@ -181,11 +159,10 @@ export class PostbacksService {
     } catch (error) {
       return noAnswer(String(error));
     }
-    const { type, text } = postbackBody(callback.fields, format);
-    return post(url, type, text, this.timeoutMs, this.shutdown.signal);
+    return post(url, callback.fields, format, this.timeoutMs, this.shutdown.signal);
   }
 
-  private record(callback: Callback): void {
+  private record(callback: Callback): Callback {
     const delivered = callback.tries.at(-1)?.status === 200;
     const delay = this.retryDelaysMs[callback.tries.length - 1];
     const next: Callback = { ...callback, held: false };
@@ -196,6 +173,7 @@ export class PostbacksService {
       next.nextTryAt = this.clock.instant(delay);
     }
     this.store.commit({ callback: next }, ...this.releaseOvertaken(callback));
+    return next;
   }
 
   /** Releases the callbacks that were held back until a later one had gone out, now that `by` has. */
@@ -206,44 +184,15 @@ export class PostbacksService {
       .map((held) => ({ callback: { ...held, held: false, nextTryAt: this.clock.instant() } }));
   }
 
-  private make(
-    billId: string,
-    paymentId: string | null,
-    kind: Callback['kind'],
-    fields: Record<string, string>,
-  ): Callback {
-    const now = this.clock.instant();
-    return {
-      id: randomId(),
-      billId,
-      paymentId,
-      kind,
-      fields,
-      state: 'pending',
-      createdAt: now,
-      nextTryAt: now,
-      held: false,
-      tries: [],
-    };
-  }
-
   /** A postback as a payer could forge it: with the digest of the payer's own redirect, which does not cover Status. */
   private makeForged(shop: Shop, bill: Bill, payment: Payment | undefined, set?: Record<string, string>): Callback {
-    const fields = {
-      Status: 'SUCCESS',
-      InvId: bill.orderId,
-      Commission: '0.00',
-      CurrencyIn: payment?.currency ?? bill.currency,
-      OutSum: payment?.amount ?? bill.amount,
-      TrsId: bill.id,
-      ...(bill.custom === null ? {} : { custom: bill.custom }),
-    };
-    return this.make(bill.id, payment?.id ?? null, 'forged', { ...signFields(fields, shop), ...set });
+    const { amount, currency } = payment ?? bill;
+    const fields = postbackFields(shop, bill, { status: 'SUCCESS', commission: '0.00', amount, currency });
+    const subject = { billId: bill.id, paymentId: payment?.id ?? null, kind: 'forged' } as const;
+    return make(this.clock.instant(), { ...subject, fields: { ...signFields(fields, shop), ...set } });
   }
+}
 
-  private shopOf(billId: string): Shop {
-    const shop = this.store.shops.get(this.store.bills.get(billId)?.shopId ?? '');
-    if (!shop) throw new Error(`Bill ${billId} has no shop`);
-    return shop;
-  }
+function make(now: Instant, subject: Pick<Callback, 'billId' | 'paymentId' | 'kind' | 'fields'>): Callback {
+  return { id: randomId(), ...subject, state: 'pending', createdAt: now, nextTryAt: now, held: false, tries: [] };
 }

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { randomId } from '../common/ids.js';
 import type { Shop } from '../model/entities.js';
-import { deniesDelivery, type Findings, isPage, mentionsDigest, type PostAttempt } from './advice.js';
+import { deniesDelivery, type Findings, isPage, mentionsDigest, otherFormat, type PostAttempt } from './advice.js';
+import { signFields } from './messages.js';
 import { post, type PostAnswer } from './post.js';
-import { postbackBody, signFields } from './postback.js';
 
 /** Probes that take longer are abandoned; the advice then does without them. */
 const TIMEOUT_MS = 700;
@@ -33,11 +33,7 @@ export class Probes {
   private readonly cache = new Map<string, { at: number; findings: Promise<Findings> }>();
 
   /** @param isForged whether the postback was forged, so that the shop should not have accepted it */
-  find(
-    attempt: Pick<PostAttempt, 'shop' | 'url' | 'format' | 'answer'>,
-    closed: AbortSignal,
-    isForged = false,
-  ): Promise<Findings> {
+  find(attempt: PostAttempt, closed: AbortSignal, isForged = false): Promise<Findings> {
     const { shop, url, format, answer } = attempt;
     const { status, body } = answer;
     if (status === 404 || status === 405) {
@@ -55,13 +51,10 @@ export class Probes {
    * Sends a postback in each format with a right digest, a right one in lower case, and a wrong one: a shop that
    * answers right and wrong ones alike has not read the digest.
    */
-  private async compare(
-    { shop, url, format }: Pick<PostAttempt, 'shop' | 'url' | 'format'>,
-    closed: AbortSignal,
-  ): Promise<Findings> {
-    const other = format === 'json' ? 'form' : 'json';
+  private async compare({ shop, url, format }: PostAttempt, closed: AbortSignal): Promise<Findings> {
+    const other = otherFormat(format);
     const answersTo = async (as: Shop['postbackFormat']) => {
-      const send = (fields: Record<string, string>): Promise<PostAnswer> => probe(url, as, fields, closed);
+      const send = (fields: Record<string, string>): Promise<PostAnswer> => post(url, fields, as, TIMEOUT_MS, closed);
       const signed = signFields(impossibleFields(), shop);
       const lowerCased = { ...signed, SignatureValue: (signed['SignatureValue'] ?? '').toLowerCase() };
       const [upperCase, lowerCase, wrong] = await Promise.all([
@@ -101,16 +94,6 @@ export class Probes {
   }
 }
 
-function probe(
-  url: string,
-  format: Shop['postbackFormat'],
-  fields: Record<string, string>,
-  shutdownSignal: AbortSignal,
-): Promise<PostAnswer> {
-  const { type, text } = postbackBody(fields, format);
-  return post(url, type, text, TIMEOUT_MS, shutdownSignal);
-}
-
 /** Tries the same path under common global prefixes, or without the prefix that it has. */
 async function findSimilarAddress(
   url: string,
@@ -122,7 +105,7 @@ async function findSimilarAddress(
   const paths =
     prefix === undefined ? GLOBAL_PREFIXES.map((each) => `/${each}${pathname}`) : [pathname.slice(prefix.length)];
   const urls = paths.map((path) => `${origin}${path}${search}`);
-  const answers = await Promise.all(urls.map((each) => probe(each, format, impossibleFields(), closed)));
+  const answers = await Promise.all(urls.map((each) => post(each, impossibleFields(), format, TIMEOUT_MS, closed)));
   for (const [index, { status }] of answers.entries()) {
     const candidateUrl = urls[index];
     if (candidateUrl !== undefined && status !== null && status !== 404 && status !== 405 && status < 500) {

@@ -1,9 +1,8 @@
 import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import type { Instant, Shop } from '../model/entities.js';
 import { SandboxClock } from '../storage/sandbox-clock.js';
-import { adviceFor } from './advice.js';
-import { post, type PostAnswer } from './post.js';
-import { postbackBody } from './postback.js';
+import { adviceFor, type Findings, type PostAttempt } from './advice.js';
+import { post } from './post.js';
 import { impossibleFields, Probes } from './probes.js';
 
 /** What the service would meet at one of a shop's addresses. */
@@ -27,6 +26,8 @@ export interface ShopCheck {
   at: Instant;
   addresses: CheckedAddress[];
 }
+
+type Judgement = [verdict: CheckedAddress['verdict'], says: string];
 
 const TIMEOUT_MS = 5_000;
 const MAX_KEPT_CHECKS = 100;
@@ -53,11 +54,8 @@ export class ShopCheckService implements BeforeApplicationShutdown {
 
   async check(shop: Shop): Promise<ShopCheck> {
     const at = this.clock.instant();
-    const addresses = await Promise.all([
-      this.checkResultUrl(shop),
-      this.checkRedirect(shop, 'successUrl'),
-      this.checkRedirect(shop, 'failUrl'),
-    ]);
+    const settings = ['resultUrl', 'successUrl', 'failUrl'] as const;
+    const addresses = await Promise.all(settings.map((setting) => this.checkAddress(shop, setting)));
     const check = { shopId: shop.id, at, addresses };
     if (this.checks.size >= MAX_KEPT_CHECKS) this.checks.clear();
     this.checks.set(shop.id, check);
@@ -68,84 +66,72 @@ export class ShopCheckService implements BeforeApplicationShutdown {
     this.shutdown.abort();
   }
 
-  private async checkResultUrl(shop: Shop): Promise<CheckedAddress> {
-    const setting = 'resultUrl';
-    const { resultUrl: url, postbackFormat: format } = shop;
-    if (url === null) return unsetAddress(setting, 'no Result URL is set: no postback is sent');
-    const answer = await this.send(url, format, impossibleFields());
-    const findings = await this.probes.find({ shop, url, format, answer }, this.shutdown.signal, true);
-    const { status } = answer;
-    const checked = verdictOn(setting, url, answer);
+  private async checkAddress(shop: Shop, setting: CheckedAddress['setting']): Promise<CheckedAddress> {
+    const { [setting]: url } = shop;
+    const isRedirect = setting !== 'resultUrl';
+    if (url === null) {
+      const says = isRedirect
+        ? 'no address is set: the payer stays on the result page'
+        : 'no Result URL is set: no postback is sent';
+      return { setting, url, status: null, body: '', verdict: 'warn', says };
+    }
+    const postback = impossibleFields();
+    const { SignatureValue = '', ...fields } = postback;
+    const { InvId = '', OutSum = '', CurrencyIn = '' } = fields;
+    const sent = isRedirect ? { InvId, OutSum, CurrencyIn, SignatureValue } : postback;
+    const format = isRedirect ? 'form' : shop.postbackFormat;
+    const answer = await post(url, sent, format, TIMEOUT_MS, this.shutdown.signal);
     // Leaves out the wrong digest: the advice is about the address, not about this postback.
-    const { SignatureValue: _wrong, ...fields } = impossibleFields();
-    const advice = adviceFor({ shop, url, format, fields, answer }, findings)?.advice ?? '';
-    if (findings.requirement) return checked('bad', advice);
+    const attempt = { shop, url, format, fields, answer };
+    const [verdict, says] = await (isRedirect ? this.judgeRedirect(attempt) : this.judgePostback(attempt));
+    return { setting, url, status: answer.status, body: answer.body, verdict, says };
+  }
+
+  private async judgePostback(attempt: PostAttempt): Promise<Judgement> {
+    const { status } = attempt.answer;
+    const findings = await this.probes.find(attempt, this.shutdown.signal, true);
+    const advice = adviceFor(attempt, findings)?.advice ?? '';
+    if (findings.requirement) return ['bad', advice];
     if (findings.understands) {
       const says = `it understands postbacks: it can tell a correct signature from a wrong one, which it refused with ${status}`;
-      return checked('good', says);
+      return ['good', says];
     }
-    if (status === 200 && advice !== '') return checked('warn', advice);
+    if (status === 200 && advice !== '') return ['warn', advice];
     if (status === 200) {
       const says =
         'it accepts postbacks. This one was forged, for an order that cannot exist: make sure that the shop has changed nothing because of it';
-      return checked('good', says);
+      return ['good', says];
     }
-    if (status !== null && REFUSAL_STATUSES.includes(status)) {
-      return checked(
-        'warn',
-        `it answered ${status} to a postback with a wrong signature${findings.commonAnswer ? ', and to one with a correct signature' : ''}: pay a bill to see whether it accepts a genuine one`,
-      );
+    if (isRefusal(status)) {
+      const alike = findings.commonAnswer ? ', and to one with a correct signature' : '';
+      const says = `it answered ${status} to a postback with a wrong signature${alike}: pay a bill to see whether it accepts a genuine one`;
+      return ['warn', says];
     }
-    if (status === 404 && !findings.similarAddress)
-      return checked('warn', `${advice}; or this is how it answers for an unknown order`);
-    return checked('bad', advice);
+    return notTaken(status, advice, findings);
   }
 
-  private async checkRedirect(shop: Shop, setting: 'successUrl' | 'failUrl'): Promise<CheckedAddress> {
-    const { [setting]: url } = shop;
-    if (url === null) return unsetAddress(setting, 'no address is set: the payer stays on the result page');
-    const { InvId = '', OutSum = '', CurrencyIn = '', SignatureValue = '' } = impossibleFields();
-    const answer = await this.send(url, 'form', { InvId, OutSum, CurrencyIn, SignatureValue });
-    const { status } = answer;
-    const checked = verdictOn(setting, url, answer);
-    if (status !== null && REFUSAL_STATUSES.includes(status)) {
-      return checked(
-        'good',
-        `it answered ${status} to a redirect with a wrong signature: that is fine if it accepts genuine ones`,
-      );
+  private async judgeRedirect(attempt: PostAttempt): Promise<Judgement> {
+    const { status } = attempt.answer;
+    if (isRefusal(status)) {
+      const says = `it answered ${status} to a redirect with a wrong signature: that is fine if it accepts genuine ones`;
+      return ['good', says];
     }
     if (status !== null && status < 400) {
-      return checked(
-        'good',
-        'it accepts redirects. The signature of this one is wrong: make sure that the shop has changed nothing because of it',
-      );
+      const says =
+        'it accepts redirects. The signature of this one is wrong: make sure that the shop has changed nothing because of it';
+      return ['good', says];
     }
     const isNotThere = status === 404 || status === 405;
-    const attempt = { shop, url, format: 'form', answer } as const;
     const findings = isNotThere ? await this.probes.find(attempt, this.shutdown.signal) : {};
-    const advice = adviceFor({ shop, url, format: 'form', fields: {}, answer }, findings)?.advice ?? '';
-    if (status === 404 && !findings.similarAddress)
-      return checked('warn', `${advice}; or this is how it answers for an unknown order`);
-    return checked('bad', advice);
-  }
-
-  private send(url: string, format: Shop['postbackFormat'], fields: Record<string, string>): Promise<PostAnswer> {
-    const { type, text } = postbackBody(fields, format);
-    return post(url, type, text, TIMEOUT_MS, this.shutdown.signal);
+    return notTaken(status, adviceFor(attempt, findings)?.advice ?? '', findings);
   }
 }
 
-function verdictOn(setting: CheckedAddress['setting'], url: string, { status, body }: PostAnswer) {
-  return (verdict: CheckedAddress['verdict'], says: string): CheckedAddress => ({
-    setting,
-    url,
-    status,
-    body,
-    verdict,
-    says,
-  });
+function isRefusal(status: number | null): boolean {
+  return status !== null && REFUSAL_STATUSES.includes(status);
 }
 
-function unsetAddress(setting: CheckedAddress['setting'], says: string): CheckedAddress {
-  return { setting, url: null, status: null, body: '', verdict: 'warn', says };
+function notTaken(status: number | null, advice: string, { similarAddress }: Findings): Judgement {
+  const mayBeOrder = status === 404 && !similarAddress;
+  return mayBeOrder ? ['warn', `${advice}; or this is how it answers for an unknown order`] : ['bad', advice];
 }

@@ -2,8 +2,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { help, readArguments } from './arguments.js';
-import { UsageError } from './usage-error.js';
+import { help, readArguments, UsageError } from './arguments.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'sandbox-arguments-'));
 

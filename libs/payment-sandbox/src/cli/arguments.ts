@@ -1,11 +1,16 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { durationMs, type Duration } from '../common/duration.js';
-import { demoShops } from '../console/demo-shops.js';
+import { isFields, isHttpAddress } from '../common/input.js';
+import { durationMs, type Duration } from '../common/time.js';
+import { demoShops } from '../console/first-shops.js';
+import type { Shop } from '../model/entities.js';
+import type { ShopInput } from '../model/options.js';
+import { checkShop, mergeShopSettings } from '../model/shop-settings.js';
 import type { StartOptions } from '../start-payment-sandbox.js';
-import { readShopsFile } from './shops-file.js';
-import { UsageError } from './usage-error.js';
+
+/** The command line or the environment is wrong. */
+export class UsageError extends Error {}
 
 export interface ProgramOptions extends Omit<StartOptions, 'log'> {
   /** Which requests and postbacks the program prints a line for: all, those with a problem, or none. */
@@ -62,37 +67,30 @@ The demo shops: demo-main, token sandbox-main-token-0123456789abcdef
 export function readArguments(args: string[], env: NodeJS.ProcessEnv): ProgramOptions | undefined {
   const { values } = parse(args);
   if (values.help) return undefined;
-  const settingOf = (
-    option: Exclude<keyof typeof values, 'help' | 'version'>,
-    variable: string,
-    otherwise = '',
-  ): string => values[option] ?? (env[variable] || otherwise);
-  const dataDir = settingOf('data', 'SANDBOX_DATA');
-  const shops = settingOf('shops', 'SANDBOX_SHOPS');
-  const payUrl = settingOf('pay-url', 'SANDBOX_PAY_URL');
-  const controlHosts = settingOf('control-hosts', 'SANDBOX_CONTROL_HOSTS')
+  // An option's variable has its name: SANDBOX_PAY_URL is --pay-url.
+  const settingOf = (option: Setting, otherwise = ''): string =>
+    values[option] ?? (env[`SANDBOX_${option.toUpperCase().replaceAll('-', '_')}`] || otherwise);
+  const dataDir = settingOf('data');
+  const shops = settingOf('shops');
+  const payUrl = settingOf('pay-url');
+  const controlHosts = settingOf('control-hosts')
     .split(',')
     .map((name) => name.trim())
     .filter(Boolean);
   return {
-    port: readPort(settingOf('port', 'SANDBOX_PORT', '4010')),
-    host: settingOf('host', 'SANDBOX_HOST', '127.0.0.1'),
+    port: readPort(settingOf('port', '4010')),
+    host: settingOf('host', '127.0.0.1'),
     controlHosts,
-    shops: shops
-      ? readShopsFile(shops)
-      : demoShops(
-          readAddress(
-            settingOf('shop-url', 'SANDBOX_SHOP_URL', 'http://127.0.0.1:3000'),
-            "Your application's address (--shop-url, SANDBOX_SHOP_URL)",
-          ),
-        ),
-    processingTime: readDuration(settingOf('processing-time', 'SANDBOX_PROCESSING_TIME', '500ms')),
-    log: readLog(settingOf('log', 'SANDBOX_LOG', 'all')),
-    diagnose: readDiagnose(settingOf('diagnose', 'SANDBOX_DIAGNOSE', 'no')),
+    shops: shops ? readShopsFile(shops) : demoShops(readShopUrl(settingOf('shop-url', 'http://127.0.0.1:3000'))),
+    processingTime: readDuration(settingOf('processing-time', '500ms')),
+    log: readLog(settingOf('log', 'all')),
+    diagnose: readDiagnose(settingOf('diagnose', 'no')),
     ...(dataDir && { dataDir: readFolder(dataDir) }),
     ...(payUrl && { payUrl: readPayUrl(payUrl) }),
   };
 }
+
+type Setting = Exclude<keyof ReturnType<typeof parse>['values'], 'help' | 'version'>;
 
 function parse(args: string[]) {
   try {
@@ -119,8 +117,12 @@ function parse(args: string[]) {
 }
 
 function readAddress(text: string, what: string): string {
-  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
+  if (isHttpAddress(text)) return text;
   throw new UsageError(`${what} must be an http or https address, not "${text}"`);
+}
+
+function readShopUrl(text: string): string {
+  return readAddress(text, "Your application's address (--shop-url, SANDBOX_SHOP_URL)");
 }
 
 function readPayUrl(text: string): string {
@@ -163,4 +165,28 @@ function readLog(text: string): ProgramOptions['log'] {
   const log = LOGS.find((each) => each === text);
   if (!log) throw new UsageError(`The log (--log, SANDBOX_LOG) must be one of ${LOGS.join(', ')}, not "${text}"`);
   return log;
+}
+
+/** @throws UsageError that names file, shop and field */
+function readShopsFile(file: string): Record<string, ShopInput> {
+  const refuse = (reason: string) => new UsageError(`The shops file (--shops, SANDBOX_SHOPS) ${file}: ${reason}`);
+  let shops: unknown;
+  try {
+    shops = JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw refuse((error as Error).message);
+  }
+  if (!isFields(shops)) throw refuse('it must contain a JSON object of shops by id');
+  const read: Shop[] = [];
+  for (const [id, settings] of Object.entries(shops)) {
+    try {
+      const shop = { id, ...mergeShopSettings(settings, undefined) };
+      checkShop(shop, read);
+      read.push(shop);
+    } catch (error) {
+      throw refuse(`the shop "${id}": ${(error as Error).message}`);
+    }
+  }
+  if (read.length === 0) throw refuse('it defines no shop');
+  return shops as Record<string, ShopInput>;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { divideHalfUp, formatMinor, minorOf, parseMinor } from './decimal.js';
+import { divideHalfUp, formatMinor, minorOf, parseAmount } from './decimal.js';
 
 describe('decimal', () => {
   test.each([
@@ -16,13 +16,13 @@ describe('decimal', () => {
     ['10005e-2', 10_005n],
     ['0e999', 0n],
   ])('%j is read', (text, minor) => {
-    expect(parseMinor(text)).toBe(minor);
+    expect(parseAmount(text)).toBe(minor);
   });
 
   test.each(['', '.', 'e5', '1,5', '1.005', '1e-3', '0x1', '1 0', 'NaN', 'Infinity', '1e1000', '--1', '1'.repeat(65)])(
     '%j is not',
     (text) => {
-      expect(parseMinor(text)).toBeUndefined();
+      expect(parseAmount(text)).toBeUndefined();
     },
   );
 

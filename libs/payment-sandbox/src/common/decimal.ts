@@ -41,12 +41,6 @@ export function parseAmount(text: string): bigint | undefined {
   return exactMinor({ unscaled, scale: MAX_EXACT_DECIMALS });
 }
 
-/** `undefined` for an amount with more than two decimals that are not zero. */
-export function parseMinor(text: string): bigint | undefined {
-  const decimal = parseDecimal(text);
-  return decimal && exactMinor(decimal);
-}
-
 function exactMinor({ unscaled, scale }: Decimal): bigint | undefined {
   if (scale <= 2) return unscaled * 10n ** BigInt(2 - scale);
   const surplus = 10n ** BigInt(scale - 2);
@@ -68,7 +62,7 @@ export function formatMinor(minor: bigint): string {
 
 /** Reads an amount that the sandbox itself wrote. */
 export function minorOf(amount: string): bigint {
-  const minor = parseMinor(amount);
+  const minor = parseAmount(amount);
   if (minor === undefined) throw new TypeError(`Not an amount: ${amount}`);
   return minor;
 }

@@ -12,3 +12,9 @@ export class SandboxError extends Error {
     this.name = 'SandboxError';
   }
 }
+
+/** @throws SandboxError if there is no value */
+export function found<T>(value: T | undefined, message: string): T {
+  if (value === undefined) throw new SandboxError(404, message);
+  return value;
+}

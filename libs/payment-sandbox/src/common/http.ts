@@ -15,12 +15,8 @@ export type Body = { bytes: Buffer } | { parsed: unknown };
 const MAX_BODY_BYTES = 1024 * 1024;
 
 export async function readBody(request: SandboxRequest): Promise<Body> {
-  if (request.body !== undefined && !request.rawBody) return { parsed: request.body };
-  return { bytes: await readBytes(request) };
-}
-
-async function readBytes(request: SandboxRequest): Promise<Buffer> {
-  if (request.rawBody) return request.rawBody;
+  if (request.rawBody) return { bytes: request.rawBody };
+  if (request.body !== undefined) return { parsed: request.body };
   const chunks: Buffer[] = [];
   let size = 0;
   try {
@@ -33,13 +29,14 @@ async function readBytes(request: SandboxRequest): Promise<Buffer> {
     throw new SandboxError(400, 'The body did not arrive completely');
   }
   if (size > MAX_BODY_BYTES) throw new SandboxError(400, 'The body is larger than 1 MiB');
-  return Buffer.concat(chunks);
+  return { bytes: Buffer.concat(chunks) };
 }
 
 /** Reads JSON whatever the Content-Type; `undefined` if there is no body. */
 export async function readJson(request: SandboxRequest): Promise<unknown> {
-  if (request.body !== undefined && !request.rawBody) return request.body;
-  const text = (await readBytes(request)).toString('utf8');
+  const body = await readBody(request);
+  if ('parsed' in body) return body.parsed;
+  const text = body.bytes.toString('utf8');
   if (text.trim() === '') return undefined;
   try {
     return JSON.parse(text) as unknown;
@@ -48,16 +45,15 @@ export async function readJson(request: SandboxRequest): Promise<unknown> {
   }
 }
 
+export async function readForm(request: SandboxRequest): Promise<URLSearchParams> {
+  const body = await readBody(request);
+  if ('bytes' in body) return new URLSearchParams(body.bytes.toString('utf8'));
+  const fields = isFields(body.parsed) ? body.parsed : {};
+  return new URLSearchParams(Object.entries(fields).map(([name, value]): [string, string] => [name, String(value)]));
+}
+
 /** The address under which the client knows the sandbox. */
 export function ownAddress(request: SandboxRequest): string {
   const named = `http://${request.headers.host ?? ''}`;
   return URL.canParse(named) ? new URL(named).origin : `http://127.0.0.1:${request.socket.localPort}`;
-}
-
-export async function readForm(request: SandboxRequest): Promise<URLSearchParams> {
-  if (request.body === undefined || request.rawBody) {
-    return new URLSearchParams((await readBytes(request)).toString('utf8'));
-  }
-  const body = isFields(request.body) ? request.body : {};
-  return new URLSearchParams(Object.entries(body).map(([name, value]): [string, string] => [name, String(value)]));
 }

@@ -23,25 +23,36 @@ export function fieldOf(fields: Fields, name: string): unknown {
   return fields[name] ?? undefined;
 }
 
-export function readChoice<T extends string>(fields: Fields, name: string, values: readonly T[]): T | undefined {
+/**
+ * `undefined` if the field is absent or `null`.
+ * @param read returns `undefined` for a value that breaks the rule
+ */
+export function readField<T>(
+  fields: Fields,
+  name: string,
+  rule: string,
+  read: (value: unknown) => T | undefined,
+): T | undefined {
   const value = fieldOf(fields, name);
   if (value === undefined) return undefined;
-  const choice = values.find((candidate) => candidate === value);
-  if (choice === undefined) throw new SandboxError(400, `${name} must be one of ${values.map(quote).join(', ')}`);
-  return choice;
+  const result = read(value);
+  if (result === undefined) throw new SandboxError(400, `${name} must be ${rule}`);
+  return result;
+}
+
+export function readChoice<T extends string>(fields: Fields, name: string, values: readonly T[]): T | undefined {
+  const rule = `one of ${values.map(quote).join(', ')}`;
+  return readField(fields, name, rule, (value) => values.find((candidate) => candidate === value));
 }
 
 export function readFlag(fields: Fields, name: string): boolean | undefined {
-  const value = fieldOf(fields, name);
-  if (value === undefined || typeof value === 'boolean') return value;
-  throw new SandboxError(400, `${name} must be true or false`);
+  return readField(fields, name, 'true or false', (value) => (typeof value === 'boolean' ? value : undefined));
 }
 
 export function readWhole(fields: Fields, name: string, min: number, max: number): number | undefined {
-  const value = fieldOf(fields, name);
-  if (value === undefined) return undefined;
-  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max) return value;
-  throw new SandboxError(400, `${name} must be a whole number from ${min} to ${max}`);
+  return readField(fields, name, `a whole number from ${min} to ${max}`, (value) =>
+    typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max ? value : undefined,
+  );
 }
 
 export function readTexts(fields: Fields, name: string): Record<string, string> | undefined {

@@ -16,7 +16,7 @@ const COLOURS = `
 const BASE = `
 *, ::before, ::after { box-sizing: border-box; }
 body { margin: 0; background: var(--ground); color: var(--ink); font: 16px/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif; }
-h1, h2, h3, p, ul, ol, dl, dd, figure { margin: 0; }
+h1, h2, h3, p, ul, ol, dl, dd { margin: 0; }
 h1 { font-size: 1.4rem; line-height: 1.25; letter-spacing: -.01em; }
 h2 { font-size: 1.05rem; line-height: 1.3; }
 a { color: var(--accent); text-underline-offset: .15em; }
@@ -29,7 +29,6 @@ pre { margin: .5rem 0 0; padding: .75rem; overflow-x: auto; background: var(--gr
 .card { padding: 1.5rem; background: var(--paper); border: 1px solid var(--line); border-radius: 14px; }
 .money { font-variant-numeric: tabular-nums; white-space: nowrap; }
 .good { color: var(--good); } .warn { color: var(--warn); } .bad { color: var(--bad); }
-.sr { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 dl.facts { display: grid; grid-template-columns: auto 1fr; gap: .4rem 1.25rem; font-size: .94rem; }
 .facts dt { color: var(--soft); } .facts dd { overflow-wrap: anywhere; }
 label { font-weight: 600; font-size: .92rem; }
@@ -95,7 +94,6 @@ const CONSOLE = `
 .facts-row a { display: flex; justify-content: space-between; align-items: center; gap: .75rem; padding: .75rem 1rem; color: inherit; text-decoration: none; background: var(--paper); border: 1px solid var(--line); border-radius: 12px; }
 .facts-row a:hover { border-color: var(--accent); } .facts-row a > :first-child { color: var(--soft); font-size: .92rem; }
 .checks { display: grid; gap: .9rem; padding: 0; list-style: none; } .checks ul { padding-left: 1.2rem; font-size: .92rem; }
-.findings { padding-left: 1.2rem; font-size: .92rem; }
 .checks .title, .card > .title { justify-content: space-between; }
 .stack { display: grid; gap: 1.25rem; grid-template-columns: minmax(0, 1fr); } .console .stack > * { margin: 0; } .stack.tight { gap: .6rem; }
 .steps > form { flex: 0 0 auto; }

@@ -1,83 +1,72 @@
-import { Controller, Param, Post, Redirect, Req, UseFilters, UseGuards } from '@nestjs/common';
+import { applyDecorators, Param, Post, Redirect, Req } from '@nestjs/common';
+import { SandboxController } from '../common/controller.js';
 import { readForm, type SandboxRequest } from '../common/http.js';
-import { LeftOutOfOpenApi } from '../common/left-out-of-open-api.js';
 import { LocalOnlyGuard } from './local-only.guard.js';
 import { PageRefusalFilter } from './page-refusal.filter.js';
 import { faultSettings } from './pages/faults.page.js';
-import { changedFields } from './pages/replay-forms.js';
 import { shopAddress } from './pages/layout.js';
 import { shopSettings } from './pages/shops.page.js';
+import { changedFields } from './pages/timeline.js';
 import { PaymentSandbox } from './payment-sandbox.js';
 
+/** Where an action leads. */
 interface Target {
   url: string;
-  statusCode: 303;
 }
 
+const Action = (path: string): MethodDecorator => applyDecorators(Post(path), Redirect('', 303));
+
 /** Each action redirects to the page that shows its effect. */
-@LeftOutOfOpenApi()
-@Controller('sandbox/console')
-@UseGuards(LocalOnlyGuard)
-@UseFilters(PageRefusalFilter)
+@SandboxController('sandbox/console', PageRefusalFilter, LocalOnlyGuard)
 export class ConsoleActionsController {
   constructor(private readonly sandbox: PaymentSandbox) {}
 
-  @Post('bills/:id/pay')
-  @Redirect()
+  @Action('bills/:id/pay')
   async pay(@Param('id') id: string, @Req() request: SandboxRequest): Promise<Target> {
     const form = await readForm(request);
     const amount = form.get('amount')?.trim();
-    const { payment } = await this.sandbox.pay(id, {
-      card: form.get('card') ?? '',
-      ...(amount && { amount }),
-    });
-    return to(`/sandbox/console/bills/${payment.billId}#payment-${payment.id}-0`);
+    const { payment } = await this.sandbox.pay(id, { card: form.get('card') ?? '', ...(amount && { amount }) });
+    return { url: `/sandbox/console/bills/${payment.billId}#payment-${payment.id}-0` };
   }
 
-  @Post('bills/:id/forge')
-  @Redirect()
+  @Action('bills/:id/forge')
   async forge(@Param('id') id: string): Promise<Target> {
     const callback = await this.sandbox.forge(id);
-    return to(`/sandbox/console/bills/${callback.billId}#callback-${callback.id}`);
+    return { url: `/sandbox/console/bills/${callback.billId}#callback-${callback.id}` };
   }
 
-  @Post('payments/:id/complete')
-  @Redirect()
+  @Action('payments/:id/complete')
   async complete(@Param('id') id: string, @Req() request: SandboxRequest): Promise<Target> {
     const outcome = (await readForm(request)).get('outcome') as 'success' | 'fail';
     const { payment } = await this.sandbox.complete(id, { outcome });
-    return to(`/sandbox/console/bills/${payment.billId}#payment-${id}-${payment.history.length - 1}`);
+    return { url: `/sandbox/console/bills/${payment.billId}#payment-${id}-${payment.history.length - 1}` };
   }
 
   /** Without fields in the form, replays the callback unchanged. */
-  @Post('callbacks/:id/replay')
-  @Redirect()
+  @Action('callbacks/:id/replay')
   async replay(@Param('id') id: string, @Req() request: SandboxRequest): Promise<Target> {
     const form = await readForm(request);
     const set = changedFields(form, this.sandbox.callback(id));
     const format = form.get('format') as 'json' | 'form' | null;
     const callback = await this.sandbox.replay(id, { set, resign: form.has('resign'), ...(format && { format }) });
-    return to(`/sandbox/console/bills/${callback.billId}#callback-${callback.id}`);
+    return { url: `/sandbox/console/bills/${callback.billId}#callback-${callback.id}` };
   }
 
-  @Post('faults/none')
-  @Redirect()
+  @Action('faults/none')
   async noFaults(): Promise<Target> {
     await this.sandbox.clearFaults();
-    return to('/sandbox/console/faults');
+    return { url: '/sandbox/console/faults' };
   }
 
-  @Post('faults/seed')
-  @Redirect()
+  @Action('faults/seed')
   async seed(@Req() request: SandboxRequest): Promise<Target> {
     const text = (await readForm(request)).get('seed')?.trim() ?? '';
     const { seed: _before, ...faults } = this.sandbox.faults();
     await this.sandbox.setFaults(text === '' ? faults : { ...faults, seed: Number(text) });
-    return to('/sandbox/console/faults#dice');
+    return { url: '/sandbox/console/faults#dice' };
   }
 
-  @Post('faults/:group/:fault')
-  @Redirect()
+  @Action('faults/:group/:fault')
   async fault(
     @Param('group') group: string,
     @Param('fault') fault: string,
@@ -88,40 +77,32 @@ export class ConsoleActionsController {
     const { [fault]: _before, ...others } = { ...(faults as Record<string, Record<string, unknown>>)[group] };
     const changed = form.get('on') === 'yes' ? { ...others, [fault]: faultSettings(form) } : others;
     await this.sandbox.setFaults({ ...faults, [group]: changed });
-    return to(`/sandbox/console/faults#${group}-${fault}`);
+    return { url: `/sandbox/console/faults#${group}-${fault}` };
   }
 
-  @Post('clock')
-  @Redirect()
+  @Action('clock')
   async advance(@Req() request: SandboxRequest): Promise<Target> {
     await this.sandbox.advanceClock((await readForm(request)).get('advance')?.replaceAll(' ', '') as '0s');
-    return to('/sandbox/console/clock');
+    return { url: '/sandbox/console/clock' };
   }
 
-  @Post('shops')
-  @Redirect()
+  @Action('shops')
   async newShop(@Req() request: SandboxRequest): Promise<Target> {
     const form = await readForm(request);
     const { id } = await this.sandbox.putShop(form.get('id')?.trim() ?? '', { apiToken: form.get('apiToken')?.trim() });
-    return to(shopAddress(id));
+    return { url: shopAddress(id) };
   }
 
-  @Post('shops/:id/check')
-  @Redirect()
+  @Action('shops/:id/check')
   async checkShop(@Param('id') id: string): Promise<Target> {
     await this.sandbox.checkShop(id);
-    return to(`${shopAddress(id)}#check`);
+    return { url: `${shopAddress(id)}#check` };
   }
 
-  @Post('shops/:id')
-  @Redirect()
+  @Action('shops/:id')
   async shop(@Param('id') id: string, @Req() request: SandboxRequest): Promise<Target> {
     const { id: shopId } = this.sandbox.shop(id);
     await this.sandbox.putShop(shopId, shopSettings(await readForm(request)));
-    return to(`${shopAddress(shopId)}?saved`);
+    return { url: `${shopAddress(shopId)}?saved` };
   }
-}
-
-function to(url: string): Target {
-  return { url, statusCode: 303 };
 }

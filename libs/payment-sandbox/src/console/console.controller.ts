@@ -1,21 +1,19 @@
-import { Controller, Delete, Get, HttpCode, Param, Post, Put, Query, Req, UseFilters, UseGuards } from '@nestjs/common';
+import { applyDecorators, Delete, Get, HttpCode, Param, Post, Put, Query, Req } from '@nestjs/common';
+import { RefusalFilter, SandboxController } from '../common/controller.js';
 import { SandboxError } from '../common/errors.js';
 import { ownAddress, readJson, type SandboxRequest } from '../common/http.js';
 import { readFields } from '../common/input.js';
-import { LeftOutOfOpenApi } from '../common/left-out-of-open-api.js';
-import { RefusalFilter } from '../common/refusal.filter.js';
 import type { FaultDocument } from '../model/fault-document.js';
 import type { ShopInput } from '../model/options.js';
 import { LocalOnlyGuard } from './local-only.guard.js';
 import { openApiDocument } from './openapi.js';
-import { PaymentSandbox } from './payment-sandbox.js';
-import type { PayInput, ReplayInput } from './pay-input.js';
+import { type PayInput, PaymentSandbox, type ReplayInput } from './payment-sandbox.js';
+
+/** Answers 200: a command does not create what the address names. */
+const Command = (path: string): MethodDecorator => applyDecorators(Post(path), HttpCode(200));
 
 /** Passes bodies on unchecked: {@link PaymentSandbox} checks every field, whatever its declared type. */
-@LeftOutOfOpenApi()
-@Controller('sandbox')
-@UseGuards(LocalOnlyGuard)
-@UseFilters(RefusalFilter)
+@SandboxController('sandbox', RefusalFilter, LocalOnlyGuard)
 export class ConsoleController {
   constructor(private readonly sandbox: PaymentSandbox) {}
 
@@ -44,8 +42,7 @@ export class ConsoleController {
     return this.sandbox.putShop(id, (await readJson(request)) as Partial<ShopInput>);
   }
 
-  @Post('shops/:id/check')
-  @HttpCode(200)
+  @Command('shops/:id/check')
   checkShop(@Param('id') id: string) {
     return this.sandbox.checkShop(id);
   }
@@ -60,26 +57,22 @@ export class ConsoleController {
     return this.sandbox.bill(id);
   }
 
-  @Post('bills/:id/pay')
-  @HttpCode(200)
+  @Command('bills/:id/pay')
   async pay(@Param('id') id: string, @Req() request: SandboxRequest) {
     return this.sandbox.pay(id, (await readJson(request)) as PayInput);
   }
 
-  @Post('bills/:id/forge')
-  @HttpCode(200)
+  @Command('bills/:id/forge')
   async forge(@Param('id') id: string, @Req() request: SandboxRequest) {
     return this.sandbox.forge(id, (await readJson(request)) as { set?: Record<string, string> });
   }
 
-  @Post('payments/:id/complete')
-  @HttpCode(200)
+  @Command('payments/:id/complete')
   async complete(@Param('id') id: string, @Req() request: SandboxRequest) {
     return this.sandbox.complete(id, (await readJson(request)) as { outcome: 'success' | 'fail' });
   }
 
-  @Post('callbacks/:id/replay')
-  @HttpCode(200)
+  @Command('callbacks/:id/replay')
   async replay(@Param('id') id: string, @Req() request: SandboxRequest) {
     return this.sandbox.replay(id, (await readJson(request)) as ReplayInput);
   }
@@ -104,8 +97,7 @@ export class ConsoleController {
     return { now: this.sandbox.now() };
   }
 
-  @Post('clock')
-  @HttpCode(200)
+  @Command('clock')
   async advanceClock(@Req() request: SandboxRequest) {
     const { advance } = readFields(await readJson(request), 'The clock', ['advance']);
     return { now: await this.sandbox.advanceClock(advance as '0s') };

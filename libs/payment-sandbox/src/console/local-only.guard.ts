@@ -17,32 +17,26 @@ export class LocalOnlyGuard implements CanActivate {
   constructor(@Inject(SANDBOX_OPTIONS) private readonly options: PaymentSandboxOptions) {}
 
   canActivate(context: ExecutionContext): true {
-    const request = context.switchToHttp().getRequest<SandboxRequest>();
+    const refusal = this.reasonToRefuse(context.switchToHttp().getRequest<SandboxRequest>());
+    if (refusal !== undefined) throw new SandboxError(403, refusal);
+    return true;
+  }
+
+  private reasonToRefuse(request: SandboxRequest): string | undefined {
     // `URL` writes the host name in lower case.
     const controlHosts = (this.options.controlHosts ?? []).map((host) => host.toLowerCase());
     if (controlHosts.length === 0 && !LOOPBACK_PATTERN.test(request.socket.remoteAddress ?? '')) {
-      throw new SandboxError(
-        403,
-        'The control interface accepts requests only from this machine: to allow others, set controlHosts (--control-hosts)',
-      );
+      return 'The control interface accepts requests only from this machine: to allow others, set controlHosts (--control-hosts)';
     }
     const address = `http://${request.headers.host ?? ''}`;
     const name = URL.canParse(address) ? new URL(address).hostname : '';
     if (![...LOOPBACK_NAMES, ...controlHosts].includes(name)) {
-      throw new SandboxError(
-        403,
-        `The control interface does not accept the host name ${JSON.stringify(name)}: to allow it, add it to controlHosts (--control-hosts)`,
-      );
+      return `The control interface does not accept the host name ${JSON.stringify(name)}: to allow it, add it to controlHosts (--control-hosts)`;
     }
     // A link on another site may lead here. Requests of that site's scripts are refused even if the host allows CORS.
     const isLink = READ_METHODS.includes(request.method ?? '') && request.headers['sec-fetch-mode'] === 'navigate';
-    if (!isLink && isCrossSite(request)) {
-      throw new SandboxError(
-        403,
-        'Cross-site request refused: use the sandbox’s own pages, or a client that is not a web page',
-      );
-    }
-    return true;
+    if (isLink || !isCrossSite(request)) return undefined;
+    return 'Cross-site request refused: use the sandbox’s own pages, or a client that is not a web page';
   }
 }
 

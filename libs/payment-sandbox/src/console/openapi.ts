@@ -1,10 +1,20 @@
-import { signatureOf } from '../callbacks/signature.js';
+import { signatureOf } from '../callbacks/messages.js';
 import { CURRENCIES } from '../model/entities.js';
 
 type Schema = Readonly<Record<string, unknown>>;
 
 const text = (description: string, keywords: Schema = {}): Schema => ({ type: 'string', description, ...keywords });
 const amount = (description: string): Schema => ({ type: 'number', description, examples: [100.05] });
+const object = (description: string, optional: readonly string[], properties: Schema): Schema => ({
+  type: 'object',
+  description,
+  required: Object.keys(properties).filter((name) => !optional.includes(name)),
+  properties,
+});
+const answerObject = (description: string, optional: readonly string[], properties: Schema): Schema => ({
+  ...object(description, optional, properties),
+  additionalProperties: false,
+});
 const mixedType = (types: readonly string[], description: string): Schema => ({ type: types, description });
 const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 const content = (name: string, examples: Schema): Schema => ({
@@ -51,6 +61,8 @@ const REDIRECT = {
 };
 const POSTBACK = { Status: 'SUCCESS', Commission: '2.00', TrsId: BILL_ID, ...REDIRECT };
 
+const ASSUMED = ['commission', 'account_amount', 'account_currency_code'];
+
 /** Sections 2 and 7. Parts that are assumed are marked as such. */
 const SCHEMAS: Readonly<Record<string, Schema>> = {
   BillRequest: {
@@ -73,63 +85,41 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
       name: mixedType(['string', 'null'], 'Name of the payment.'),
     },
   },
-  BillCreated: {
-    type: 'object',
-    description: 'Section 2.2.',
-    required: ['success', 'link_url', 'link_page_url', 'bill_id'],
-    additionalProperties: false,
-    properties: {
-      success: {
-        enum: ['true', true],
-        description: 'The string "true"; the boolean true if the shop is configured that way (assumed).',
-      },
-      link_url: text('Payment link.', { format: 'uri' }),
-      link_page_url: text('Payment page: the shop sends the payer here.', { format: 'uri' }),
-      bill_id: text('The bill.'),
+  BillCreated: answerObject('Section 2.2.', [], {
+    success: {
+      enum: ['true', true],
+      description: 'The string "true"; the boolean true if the shop is configured that way (assumed).',
     },
-  },
-  PaymentList: {
-    type: 'object',
-    description: 'Section 4.2.',
-    required: ['data', 'success'],
-    additionalProperties: false,
-    properties: { data: { type: 'array', items: ref('ServicePayment') }, success: { const: true } },
-  },
-  ServicePayment: {
-    type: 'object',
-    description: 'Section 2.3; commission and the account fields are assumed.',
-    required: ['id', 'bill_id', 'status', 'amount', 'amount_received', 'from_card', 'currency_in', 'created_at'],
-    additionalProperties: false,
-    properties: {
-      id: text('The payment.'),
-      bill_id: text('Its bill.'),
-      status: { enum: ['NEW', 'PROCESS', 'SUCCESS', 'FAIL'] },
-      amount: amount('What the payer pays in total.'),
-      amount_received: amount('What the shop receives.'),
-      commission: amount('Commission.'),
-      account_amount: amount('Same as amount_received.'),
-      account_currency_code: { enum: CURRENCIES },
-      from_card: text('Masked card number.', { examples: ['411111******1111'] }),
-      currency_in: { enum: CURRENCIES },
-      created_at: text('Y-m-d H:i:s, UTC (assumed).', { examples: ['2026-11-21 06:15:00'] }),
-    },
-  },
-  ServiceError: {
-    type: 'object',
-    description: 'Section 7; the shape is assumed.',
-    required: ['message', 'success'],
-    additionalProperties: false,
-    properties: {
-      message: text('The message of section 7, or a description of the problem.'),
-      success: { const: false },
-      errors: { type: 'object', additionalProperties: { type: 'array', items: { type: 'string' } } },
-    },
-  },
-  Postback: {
-    type: 'object',
-    description: 'Section 2.5; which fields are required, and whether it is JSON or a form, is assumed.',
-    required: ['Status', 'InvId', 'Commission', 'CurrencyIn', 'OutSum', 'TrsId'],
-    properties: {
+    link_url: text('Payment link.', { format: 'uri' }),
+    link_page_url: text('Payment page: the shop sends the payer here.', { format: 'uri' }),
+    bill_id: text('The bill.'),
+  }),
+  PaymentList: answerObject('Section 4.2.', [], {
+    data: { type: 'array', items: ref('ServicePayment') },
+    success: { const: true },
+  }),
+  ServicePayment: answerObject('Section 2.3; commission and the account fields are assumed.', ASSUMED, {
+    id: text('The payment.'),
+    bill_id: text('Its bill.'),
+    status: { enum: ['NEW', 'PROCESS', 'SUCCESS', 'FAIL'] },
+    amount: amount('What the payer pays in total.'),
+    amount_received: amount('What the shop receives.'),
+    commission: amount('Commission.'),
+    account_amount: amount('Same as amount_received.'),
+    account_currency_code: { enum: CURRENCIES },
+    from_card: text('Masked card number.', { examples: ['411111******1111'] }),
+    currency_in: { enum: CURRENCIES },
+    created_at: text('Y-m-d H:i:s, UTC (assumed).', { examples: ['2026-11-21 06:15:00'] }),
+  }),
+  ServiceError: answerObject('Section 7; the shape is assumed.', ['errors'], {
+    message: text('The message of section 7, or a description of the problem.'),
+    success: { const: false },
+    errors: { type: 'object', additionalProperties: { type: 'array', items: { type: 'string' } } },
+  }),
+  Postback: object(
+    'Section 2.5; which fields are required, and whether it is JSON or a form, is assumed.',
+    ['custom', 'SignatureValue'],
+    {
       Status: { enum: ['SUCCESS', 'FAIL'] },
       InvId: text('The shop’s order_id.'),
       Commission: text('Commission, as a decimal.'),
@@ -141,21 +131,16 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
         'By the formula of section 5.4 (assumed); absent if the shop’s setting postbackSignature says so.',
       ),
     },
-  },
-  Redirect: {
-    type: 'object',
-    description: 'Section 2.4.',
-    required: ['InvId', 'OutSum', 'CurrencyIn', 'SignatureValue'],
-    properties: {
-      InvId: text('The shop’s order_id.'),
-      OutSum: text('The amount, as a decimal.'),
-      CurrencyIn: { enum: CURRENCIES, description: 'Currency in which the bill was paid.' },
-      custom: text('What the shop gave; absent if it gave nothing.'),
-      SignatureValue: text(
-        'Section 5.4: upper-case hexadecimal MD5 of OutSum, InvId and the API token, joined by colons.',
-      ),
-    },
-  },
+  ),
+  Redirect: object('Section 2.4.', ['custom'], {
+    InvId: text('The shop’s order_id.'),
+    OutSum: text('The amount, as a decimal.'),
+    CurrencyIn: { enum: CURRENCIES, description: 'Currency in which the bill was paid.' },
+    custom: text('What the shop gave; absent if it gave nothing.'),
+    SignatureValue: text(
+      'Section 5.4: upper-case hexadecimal MD5 of OutSum, InvId and the API token, joined by colons.',
+    ),
+  }),
 };
 
 const REFUSED_ANSWER = answer(

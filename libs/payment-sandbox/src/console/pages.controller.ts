@@ -1,39 +1,34 @@
-import { Controller, Get, Param, Query, Req, Res, UseFilters, UseGuards } from '@nestjs/common';
+import { Get, Param, Query, Req, Res } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import { ShopCheckService } from '../callbacks/shop-check.service.js';
+import { SandboxController } from '../common/controller.js';
 import { SandboxError } from '../common/errors.js';
 import { ownAddress, type SandboxRequest } from '../common/http.js';
-import { LeftOutOfOpenApi } from '../common/left-out-of-open-api.js';
 import { sendPage } from '../common/page.js';
+import type { Bill } from '../model/entities.js';
 import { TEST_CARDS } from '../payments/test-cards.js';
-import { ReceivedRequests } from '../storage/received-requests.js';
 import { RequestLog } from '../storage/request-log.js';
 import { SandboxClock } from '../storage/sandbox-clock.js';
 import { SandboxStore } from '../storage/store.js';
 import { LocalOnlyGuard } from './local-only.guard.js';
 import { PageRefusalFilter } from './page-refusal.filter.js';
 import { billPage } from './pages/bill.page.js';
-import { billsPage } from './pages/bills.page.js';
+import { type BillRow, billsPage } from './pages/bills.page.js';
 import { clockPage, type Upcoming } from './pages/clock.page.js';
 import { faultsPage } from './pages/faults.page.js';
 import { requestPage, requestsPage } from './pages/requests.page.js';
 import { shopPage, shopsPage } from './pages/shops.page.js';
 
-const MAX_SHOWN_BILLS = 50;
-const MAX_SHOWN_REQUESTS = 50;
-const MAX_SHOWN_UPCOMING = 50;
+/** Of bills, requests or what is due, on one page. */
+const MAX_SHOWN = 50;
 
 /** The control interface as web pages. */
-@LeftOutOfOpenApi()
-@Controller('sandbox')
-@UseGuards(LocalOnlyGuard)
-@UseFilters(PageRefusalFilter)
+@SandboxController('sandbox', PageRefusalFilter, LocalOnlyGuard)
 export class ConsolePagesController {
   constructor(
     private readonly store: SandboxStore,
     private readonly clock: SandboxClock,
     private readonly log: RequestLog,
-    private readonly received: ReceivedRequests,
     private readonly shopChecks: ShopCheckService,
   ) {}
 
@@ -56,15 +51,10 @@ export class ConsolePagesController {
     const matching = all
       .slice(start)
       .filter((bill) => [bill.id, bill.orderId, bill.name, bill.description].some((text) => text.includes(search)));
-    const shown = matching.slice(0, MAX_SHOWN_BILLS);
+    const shown = matching.slice(0, MAX_SHOWN);
     const last = matching.length > shown.length ? shown.at(-1) : undefined;
     const page = billsPage({
-      rows: shown.map((bill) => ({
-        bill,
-        shop: this.store.shops.get(bill.shopId),
-        payments: this.store.paymentsOf(bill.id),
-        callbacks: this.store.callbacksOf(bill.id),
-      })),
+      rows: shown.map((bill) => this.rowOf(bill)),
       search,
       older: last
         ? `/sandbox?${new URLSearchParams({ ...(search && { q: search }), before: last.id }).toString()}`
@@ -73,21 +63,15 @@ export class ConsolePagesController {
       now: this.clock.instant(),
       address: ownAddress(request),
       shopId: [...this.store.shops.keys()][0] ?? 'SHOP',
-      refusedCreations: this.received.all.filter(({ operation, problem }) => operation === 'create' && problem !== null)
-        .length,
+      refusedCreations: this.log.received.filter((each) => each.operation === 'create' && each.problem !== null).length,
     });
     sendPage(response, page, request);
   }
 
   @Get('console/bills/:id')
   bill(@Param('id') id: string, @Req() request: SandboxRequest, @Res() response: ServerResponse): void {
-    const bill = this.store.bills.get(id);
-    if (!bill) throw new SandboxError(404, `There is no bill ${id}`);
     const page = billPage({
-      bill,
-      shop: this.store.shops.get(bill.shopId),
-      payments: this.store.paymentsOf(id),
-      callbacks: this.store.callbacksOf(id),
+      ...this.rowOf(this.store.bill(id)),
       visits: this.store.visitsOf(id),
       requests: this.log.requests.filter(({ billId }) => billId === id),
     });
@@ -104,8 +88,8 @@ export class ConsolePagesController {
   ): void {
     const only = problems !== undefined;
     const last = typeof before === 'string' ? Number(before) : Number.POSITIVE_INFINITY;
-    const matching = this.received.all.filter(({ id, problem }) => id < last && (!only || problem !== null)).reverse();
-    const shown = matching.slice(0, MAX_SHOWN_REQUESTS);
+    const matching = this.log.received.filter(({ id, problem }) => id < last && (!only || problem !== null)).reverse();
+    const shown = matching.slice(0, MAX_SHOWN);
     const next = matching.length > shown.length ? shown.at(-1) : undefined;
     const page = requestsPage({
       requests: shown,
@@ -118,7 +102,7 @@ export class ConsolePagesController {
 
   @Get('console/requests/:id')
   request(@Param('id') id: string, @Req() request: SandboxRequest, @Res() response: ServerResponse): void {
-    const received = this.received.get(Number(id));
+    const received = this.log.received.find((each) => each.id === Number(id));
     if (!received) throw new SandboxError(404, `Unknown request ${id}: only the last 500 are kept`);
     sendPage(response, requestPage(received, ownAddress(request)), request);
   }
@@ -131,12 +115,9 @@ export class ConsolePagesController {
   @Get('console/clock')
   clockPage(@Req() request: SandboxRequest, @Res() response: ServerResponse): void {
     const upcoming = this.upcoming();
-    const shown = upcoming.slice(0, MAX_SHOWN_UPCOMING);
-    sendPage(
-      response,
-      clockPage(this.clock.instant(), this.store.clockOffsetMs, shown, upcoming.length - shown.length),
-      request,
-    );
+    const shown = upcoming.slice(0, MAX_SHOWN);
+    const hiddenCount = upcoming.length - shown.length;
+    sendPage(response, clockPage(this.clock.instant(), this.store.clockOffsetMs, shown, hiddenCount), request);
   }
 
   @Get('console/shops')
@@ -151,26 +132,22 @@ export class ConsolePagesController {
     @Req() request: SandboxRequest,
     @Res() response: ServerResponse,
   ): void {
-    const shop = this.store.shops.get(id);
-    if (!shop) throw new SandboxError(404, `There is no shop ${id}`);
-    sendPage(response, shopPage(shop, ownAddress(request), saved !== undefined, this.shopChecks.last(id)), request);
+    const check = this.shopChecks.last(id);
+    sendPage(response, shopPage(this.store.shop(id), ownAddress(request), saved !== undefined, check), request);
+  }
+
+  private rowOf(bill: Bill): BillRow {
+    const payments = this.store.paymentsOf(bill.id);
+    return { bill, shop: this.store.shop(bill.shopId), payments, callbacks: this.store.callbacksOf(bill.id) };
   }
 
   private upcoming(): Upcoming[] {
-    const statuses = [...this.store.planned].flatMap((id) => {
-      const payment = this.store.payments.get(id);
-      const next = payment?.plan[0];
-      return payment && next
-        ? [{ at: next.at, billId: payment.billId, what: `Payment ${id} becomes ${next.status}` }]
-        : [];
-    });
-    const tries = [...this.store.pending].flatMap((id) => {
-      const callback = this.store.callbacks.get(id);
-      const which =
-        callback && (callback.tries.length === 0 ? 'is sent' : `is sent again (try ${callback.tries.length + 1})`);
-      return callback?.nextTryAt && which
-        ? [{ at: callback.nextTryAt, billId: callback.billId, what: `Postback ${id} ${which}` }]
-        : [];
+    const statuses = [...this.store.planned.values()].flatMap(({ id, billId, plan: [next] }) =>
+      next ? [{ at: next.at, billId, what: `Payment ${id} becomes ${next.status}` }] : [],
+    );
+    const tries = [...this.store.pending.values()].flatMap(({ id, billId, nextTryAt, tries: { length } }) => {
+      const which = length === 0 ? 'is sent' : `is sent again (try ${length + 1})`;
+      return nextTryAt === null ? [] : [{ at: nextTryAt, billId, what: `Postback ${id} ${which}` }];
     });
     return [...statuses, ...tries].sort((one, other) => (one.at < other.at ? -1 : one.at > other.at ? 1 : 0));
   }

@@ -1,22 +1,76 @@
 import { Injectable } from '@nestjs/common';
-import { type AnswerHold, type ApiOperation, type ApiRequest, RequestLog } from '../storage/request-log.js';
+import { type Redirect, redirectOf } from '../callbacks/messages.js';
 import { PostbacksService } from '../callbacks/postbacks.service.js';
-import { redirectOf } from '../callbacks/redirect.js';
 import { type ShopCheck, ShopCheckService } from '../callbacks/shop-check.service.js';
-import { type Duration, durationMs } from '../common/duration.js';
-import { SandboxError } from '../common/errors.js';
-import { readChoice, readFields, readFlag, readTexts } from '../common/input.js';
+import { formatMinor, parseAmount } from '../common/decimal.js';
+import { found, SandboxError } from '../common/errors.js';
+import { type Fields, readChoice, readField, readFields, readFlag, readTexts } from '../common/input.js';
+import { type Duration, durationMs } from '../common/time.js';
 import { FaultDice } from '../faults/fault-dice.js';
-import { type Bill, type Callback, CURRENCIES, type Instant, type Payment, type Shop } from '../model/entities.js';
+import {
+  type Amount,
+  type Bill,
+  type Callback,
+  CURRENCIES,
+  type Currency,
+  type Instant,
+  type Payment,
+  type Shop,
+  type ShopSettings,
+} from '../model/entities.js';
 import { type FaultDocument, readFaultDocument } from '../model/fault-document.js';
 import type { ShopInput } from '../model/options.js';
 import { checkShop, mergeShopSettings } from '../model/shop-settings.js';
+import { MAX_MINOR } from '../payments/amounts.js';
 import { PaymentsService } from '../payments/payments.service.js';
+import { cardDigits } from '../payments/test-cards.js';
 import { Timetable } from '../payments/timetable.js';
-import { type ReceivedRequest, ReceivedRequests } from '../storage/received-requests.js';
+import {
+  type AnswerHold,
+  type ApiOperation,
+  type ApiRequest,
+  type ReceivedRequest,
+  RequestLog,
+} from '../storage/request-log.js';
 import { SandboxClock } from '../storage/sandbox-clock.js';
 import { SandboxStore } from '../storage/store.js';
-import { type BillView, type PayInput, type PayResult, readAmount, readCard, type ReplayInput } from './pay-input.js';
+
+/** A bill with its payments, oldest first, and all its postbacks with their attempts and answers. */
+export interface BillView extends Bill {
+  /** Whether a payment succeeded. */
+  paid: boolean;
+  payments: Payment[];
+  callbacks: Callback[];
+}
+
+/** How to pay. What is left out follows from the card and the bill. */
+export interface PayInput {
+  /** A card number, with or without spaces. Default `4111 1111 1111 1111`, which succeeds. */
+  card?: string;
+  /** The result, whatever the card would do. */
+  outcome?: 'success' | 'fail';
+  /** What the payer pays in total, as exact text. Default: what is due. */
+  amount?: string;
+  /** Default: the bill's. */
+  currency?: Currency;
+}
+
+export interface PayResult {
+  payment: Payment;
+  /** Where the payer's browser goes next; null while there is no result, or if no address is set for that result. */
+  redirect: Redirect | null;
+}
+
+export interface ReplayInput {
+  /** Fields to change before sending. */
+  set?: Record<string, string>;
+  /** Sign the fields anew by section 5, as only the service could. Default false. */
+  resign?: boolean;
+  /** Default: the shop's `postbackFormat`. */
+  format?: ShopSettings['postbackFormat'];
+}
+
+const DEFAULT_CARD = '4111 1111 1111 1111';
 
 /**
  * Sets up, drives and inspects the sandbox: the control interface under `/sandbox` as typed methods. Inputs are checked
@@ -33,7 +87,6 @@ export class PaymentSandbox {
     private readonly payments: PaymentsService,
     private readonly timetable: Timetable,
     private readonly log: RequestLog,
-    private readonly received: ReceivedRequests,
     private readonly shopChecks: ShopCheckService,
   ) {}
 
@@ -47,7 +100,7 @@ export class PaymentSandbox {
    * unknown addresses. `after` is the id of a request: only later ones are returned.
    */
   receivedRequests(after = 0): ReceivedRequest[] {
-    return this.received.all.filter(({ id }) => id > after);
+    return this.log.received.filter(({ id }) => id > after);
   }
 
   shops(): Shop[] {
@@ -55,7 +108,7 @@ export class PaymentSandbox {
   }
 
   shop(id: string): Shop {
-    return requireFound(this.store.shops.get(id), `There is no shop ${id}`);
+    return this.store.shop(id);
   }
 
   /** Creates a shop, or changes the given settings. */
@@ -83,7 +136,7 @@ export class PaymentSandbox {
 
   bill(id: string): BillView {
     return {
-      ...this.billOf(id),
+      ...this.store.bill(id),
       paid: this.payments.isPaid(id),
       payments: this.store.paymentsOf(id),
       callbacks: this.store.callbacksOf(id),
@@ -92,7 +145,7 @@ export class PaymentSandbox {
 
   /** Pays as the payer's page does, even a bill that is already paid, and sends the postback. */
   async pay(billId: string, input: PayInput = {}): Promise<PayResult> {
-    const bill = this.billOf(billId);
+    const bill = this.store.bill(billId);
     const fields = readFields(input, 'A payment', ['card', 'outcome', 'amount', 'currency']);
     const payment = this.payments.pay(bill, {
       card: readCard(fields),
@@ -115,7 +168,7 @@ export class PaymentSandbox {
   }
 
   callback(id: string): Callback {
-    return requireFound(this.store.callbacks.get(id), `There is no callback ${id}`);
+    return found(this.store.callbacks.get(id), `There is no callback ${id}`);
   }
 
   /** Sends a postback again, optionally changed, as a new callback. */
@@ -130,7 +183,7 @@ export class PaymentSandbox {
   /** Sends a postback that the service never issued: Status SUCCESS for the bill, unless `set` says otherwise. */
   async forge(billId: string, input: { set?: Record<string, string> } = {}): Promise<Callback> {
     const fields = readFields(input, 'A forgery', ['set']);
-    const callback = this.postbacks.forge(this.billOf(billId), readTexts(fields, 'set'));
+    const callback = this.postbacks.forge(this.store.bill(billId), readTexts(fields, 'set'));
     await this.store.durable();
     return callback;
   }
@@ -180,18 +233,24 @@ export class PaymentSandbox {
     return this.log.hold(operation);
   }
 
-  private billOf(id: string): Bill {
-    return requireFound(this.store.bills.get(id), `There is no bill ${id}`);
-  }
-
   private async result(payment: Payment): Promise<PayResult> {
     await this.store.durable();
-    const bill = this.billOf(payment.billId);
+    const bill = this.store.bill(payment.billId);
     return { payment, redirect: redirectOf(this.shop(bill.shopId), bill, payment) };
   }
 }
 
-function requireFound<T>(value: T | undefined, message: string): T {
-  if (value === undefined) throw new SandboxError(404, message);
-  return value;
+function readCard(fields: Fields): string {
+  const card = fields['card'] ?? DEFAULT_CARD;
+  const digits = typeof card === 'string' ? cardDigits(card) : undefined;
+  if (!digits) throw new SandboxError(400, 'card must be a valid card number, as text');
+  return digits;
+}
+
+function readAmount(fields: Fields): Amount | undefined {
+  const rule = 'from 0.01 to 99999999.99 with at most two decimals, such as "100.05"';
+  return readField(fields, 'amount', rule, (amount) => {
+    const minor = typeof amount === 'string' || typeof amount === 'number' ? parseAmount(String(amount)) : undefined;
+    return minor === undefined || minor < 1n || minor > MAX_MINOR ? undefined : formatMinor(minor);
+  });
 }

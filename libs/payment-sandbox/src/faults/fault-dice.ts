@@ -3,6 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import {
   type FaultDocument,
   type FaultSettings,
+  LIST_FAULTS,
   POSTBACK_FAULTS,
   type PostbackFault,
   type PostbackFaultSettings,
@@ -34,38 +35,29 @@ export class FaultDice {
   }
 
   forRequest(operation: 'create' | 'payments'): Map<RequestFault, RequestFaultSettings> {
-    return this.throwAll(
-      REQUEST_FAULTS,
-      'requests',
-      this.store.faults.requests,
-      (fault, settings: RequestFaultSettings) => {
-        const listOnly = fault === 'billNotFound' || fault === 'tooManyPayments';
-        return [operation, undefined].includes(settings.operation ?? (listOnly ? 'payments' : undefined));
-      },
-    );
+    return this.throwAll('requests', REQUEST_FAULTS, (settings: RequestFaultSettings, fault) => {
+      const only = settings.operation ?? (LIST_FAULTS.includes(fault) ? 'payments' : operation);
+      return only === operation;
+    });
   }
 
   forPostback(status: string): Map<PostbackFault, PostbackFaultSettings> {
-    return this.throwAll(
-      POSTBACK_FAULTS,
-      'postbacks',
-      this.store.faults.postbacks,
-      (_fault, settings: PostbackFaultSettings) => settings.status === undefined || settings.status === status,
-    );
+    const concerns = (settings: PostbackFaultSettings): boolean => (settings.status ?? status) === status;
+    return this.throwAll('postbacks', POSTBACK_FAULTS, concerns);
   }
 
   private throwAll<N extends string, S extends FaultSettings>(
+    group: 'requests' | 'postbacks',
     faults: readonly N[],
-    group: string,
-    inForce: Partial<Record<N, number | S>> | undefined,
-    concerns: (fault: N, settings: S) => boolean,
+    concerns: (settings: S, fault: N) => boolean,
   ): Map<N, S> {
+    const inForce = this.store.faults[group] as Partial<Record<N, number | S>> | undefined;
     const met = new Map<N, S>();
     for (const fault of faults) {
       const value = inForce?.[fault];
       if (value === undefined) continue;
       const settings = (typeof value === 'number' ? { p: value } : value) as S;
-      if (concerns(fault, settings) && this.happens(`${group}.${fault}`, settings)) met.set(fault, settings);
+      if (concerns(settings, fault) && this.happens(`${group}.${fault}`, settings)) met.set(fault, settings);
     }
     return met;
   }

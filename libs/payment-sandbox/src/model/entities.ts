@@ -10,6 +10,11 @@ export type Currency = (typeof CURRENCIES)[number];
 /** Payment statuses (2.3). */
 export type PaymentStatus = 'NEW' | 'PROCESS' | 'SUCCESS' | 'FAIL';
 
+/** Whether the payment has a result. A FAIL may still become a late SUCCESS. */
+export function isFinal({ status }: { status: PaymentStatus }): boolean {
+  return status === 'SUCCESS' || status === 'FAIL';
+}
+
 /** An amount as exact text with two decimals: `"100.05"`. */
 export type Amount = string;
 

@@ -1,4 +1,3 @@
-import { type Duration, durationMs } from '../common/duration.js';
 import { SandboxError } from '../common/errors.js';
 import {
   type Fields,
@@ -10,6 +9,7 @@ import {
   readTexts,
   readWhole,
 } from '../common/input.js';
+import { type Duration, durationMs } from '../common/time.js';
 
 /** Settings that every fault has. */
 export interface FaultSettings {
@@ -49,24 +49,49 @@ export interface PostbackFaultSettings extends FaultSettings {
   resign?: boolean;
 }
 
-export const REQUEST_FAULTS = [
-  'resetBefore',
-  'slow',
-  'status500',
-  'html',
-  'malformed',
-  'empty',
-  'unauthenticated',
-  'merchantNotFound',
-  'merchantBanned',
-  'billNotFound',
-  'tooManyPayments',
-  'loseAnswer',
-] as const;
+/** The settings of each fault besides those that all faults of its group have. */
+const OWN_SETTINGS = {
+  requests: {
+    resetBefore: [],
+    slow: ['ms'],
+    status500: ['done'],
+    html: ['done'],
+    malformed: ['done'],
+    empty: ['done'],
+    unauthenticated: [],
+    merchantNotFound: [],
+    merchantBanned: [],
+    billNotFound: [],
+    tooManyPayments: [],
+    loseAnswer: [],
+  },
+  postbacks: {
+    drop: [],
+    duplicate: ['copies'],
+    delay: ['by'],
+    reorder: ['within'],
+    change: ['set', 'resign'],
+    forge: ['set'],
+  },
+} as const;
+
+export type FaultGroup = keyof typeof OWN_SETTINGS;
+export type SettingName = keyof (RequestFaultSettings & PostbackFaultSettings);
+
+export const REQUEST_FAULTS = Object.keys(OWN_SETTINGS.requests) as (keyof typeof OWN_SETTINGS.requests)[];
 export type RequestFault = (typeof REQUEST_FAULTS)[number];
 
-export const POSTBACK_FAULTS = ['drop', 'duplicate', 'delay', 'reorder', 'change', 'forge'] as const;
+export const POSTBACK_FAULTS = Object.keys(OWN_SETTINGS.postbacks) as (keyof typeof OWN_SETTINGS.postbacks)[];
 export type PostbackFault = (typeof POSTBACK_FAULTS)[number];
+
+/** The names of all settings that a fault can have. */
+export function settingsOf(group: FaultGroup, fault: string): readonly SettingName[] {
+  const ownSettings: Readonly<Record<string, readonly SettingName[]>> = OWN_SETTINGS[group];
+  return ['p', 'times', group === 'requests' ? 'operation' : 'status', ...(ownSettings[fault] ?? [])];
+}
+
+/** These affect only lists of payments. */
+export const LIST_FAULTS: readonly string[] = ['billNotFound', 'tooManyPayments'];
 
 /** The faults in force: `PUT /sandbox/faults`. A value is a probability, or settings with one. */
 export interface FaultDocument {
@@ -79,70 +104,50 @@ export interface FaultDocument {
 export function readFaultDocument(input: unknown): FaultDocument {
   const fields = readFields(input, 'Faults', ['seed', 'requests', 'postbacks']);
   const seed = readWhole(fields, 'seed', 0, Number.MAX_SAFE_INTEGER);
-  const requests = readGroup(fields, 'requests', REQUEST_FAULTS, readRequestFault);
-  const postbacks = readGroup(fields, 'postbacks', POSTBACK_FAULTS, readPostbackFault);
+  const requests = readGroup(fields, 'requests');
+  const postbacks = readGroup(fields, 'postbacks');
   return { ...(seed === undefined ? {} : { seed }), ...(requests && { requests }), ...(postbacks && { postbacks }) };
 }
 
-type Group<N extends string, S> = Partial<Record<N, number | S>>;
-
-function readGroup<N extends string, S extends FaultSettings>(
-  document: Fields,
-  name: string,
-  faults: readonly N[],
-  read: (fault: N, fields: Fields) => S,
-): Group<N, S> | undefined {
-  if (fieldOf(document, name) === undefined) return undefined;
-  const fields = readFields(document[name], name, faults);
-  const group: Group<N, S> = {};
+function readGroup<G extends FaultGroup>(document: Fields, group: G): FaultDocument[G] {
+  if (fieldOf(document, group) === undefined) return undefined;
+  const faults = Object.keys(OWN_SETTINGS[group]);
+  const fields = readFields(document[group], group, faults);
+  const inForce: Fields = {};
   for (const fault of faults) {
+    const name = `${group}.${fault}`;
     const value = fieldOf(fields, fault);
-    if (value === undefined) continue;
     if (isFields(value)) {
       const settings = Object.fromEntries(Object.entries(value).filter(([, each]) => each !== null));
-      if (settings['p'] !== undefined) readProbability(settings['p'], `${name}.${fault}.p`);
+      if (settings['p'] !== undefined) checkProbability(settings['p'], `${name}.p`);
       readWhole(settings, 'times', 0, Number.MAX_SAFE_INTEGER);
-      group[fault] = read(fault, settings);
-    } else {
-      group[fault] = readProbability(value, `${name}.${fault}`);
-      if (value !== 0) read(fault, {});
+      checkSettings(name, readFields(settings, name, settingsOf(group, fault)));
+      inForce[fault] = settings;
+    } else if (value !== undefined) {
+      checkProbability(value, name);
+      if (value !== 0) checkSettings(name, {});
+      inForce[fault] = value;
     }
   }
-  return group;
+  return inForce;
 }
 
-function readProbability(value: unknown, name: string): number {
-  if (typeof value === 'number' && value >= 0 && value <= 1) return value;
+function checkProbability(value: unknown, name: string): void {
+  if (typeof value === 'number' && value >= 0 && value <= 1) return;
   throw new SandboxError(400, `${name} must be a probability from 0 to 1, or an object whose p is such a probability`);
 }
 
-function readRequestFault(fault: RequestFault, fields: Fields): RequestFaultSettings {
-  const spoils = fault === 'status500' || fault === 'html' || fault === 'malformed' || fault === 'empty';
-  const ownFields = fault === 'slow' ? ['ms'] : spoils ? ['done'] : [];
-  readFields(fields, `requests.${fault}`, ['p', 'times', 'operation', ...ownFields]);
-  readChoice(fields, 'operation', ['create', 'payments']);
-  readWhole(fields, 'ms', 0, 600_000);
-  readFlag(fields, 'done');
-  return fields;
-}
-
-const POSTBACK_SETTINGS: Record<PostbackFault, readonly string[]> = {
-  drop: [],
-  duplicate: ['copies'],
-  delay: ['by'],
-  reorder: ['within'],
-  change: ['set', 'resign'],
-  forge: ['set'],
-};
-
-function readPostbackFault(fault: PostbackFault, fields: Fields): PostbackFaultSettings {
-  readFields(fields, `postbacks.${fault}`, ['p', 'times', 'status', ...POSTBACK_SETTINGS[fault]]);
-  readChoice(fields, 'status', ['SUCCESS', 'FAIL']);
-  readWhole(fields, 'copies', 1, 1_000);
-  readFlag(fields, 'resign');
-  const set = readTexts(fields, 'set') ?? {};
-  if (fault === 'change' && Object.keys(set).length === 0)
-    throw new SandboxError(400, 'postbacks.change needs set, the fields to change');
-  for (const name of ['by', 'within']) if (fields[name] !== undefined) durationMs(fields[name], name);
-  return fields;
+/** Checks the settings of any fault: no two faults give a setting of one name different values. */
+function checkSettings(name: string, settings: Fields): void {
+  readChoice(settings, 'operation', ['create', 'payments']);
+  readWhole(settings, 'ms', 0, 600_000);
+  readFlag(settings, 'done');
+  readChoice(settings, 'status', ['SUCCESS', 'FAIL']);
+  readWhole(settings, 'copies', 1, 1_000);
+  readFlag(settings, 'resign');
+  const set = readTexts(settings, 'set') ?? {};
+  if (name === 'postbacks.change' && Object.keys(set).length === 0) {
+    throw new SandboxError(400, `${name} needs set, the fields to change`);
+  }
+  for (const time of ['by', 'within']) if (settings[time] !== undefined) durationMs(settings[time], time);
 }

@@ -1,7 +1,5 @@
-import type { Clock } from '../common/clock.js';
-import type { Duration } from '../common/duration.js';
-import type { ShopSettings } from './entities.js';
-import type { LogLine } from './log-line.js';
+import type { Clock, Duration } from '../common/time.js';
+import type { Instant, ShopSettings } from './entities.js';
 
 /** A shop's settings as given from outside: all but the token have defaults. */
 export type ShopInput = Partial<ShopSettings> & Pick<ShopSettings, 'apiToken'>;
@@ -54,3 +52,18 @@ export interface PaymentSandboxOptions {
 }
 
 export const SANDBOX_OPTIONS = Symbol.for('payment-sandbox/options');
+
+/** One line for the terminal: a request to the API and its answer, or an attempt to deliver a postback. */
+export interface LogLine {
+  /** On the sandbox's clock. */
+  at: Instant;
+  /** Without the time, line breaks or control characters. */
+  text: string;
+  /** Whether something went wrong; the text says what. */
+  problem: boolean;
+}
+
+/** Makes text from outside safe to print: it cannot control the terminal or break the line. */
+export function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ');
+}

@@ -8,13 +8,12 @@ export interface CardForm {
 
 export type CardFormErrors = Partial<Record<keyof CardForm, string>>;
 
+const always = (message: string) => ({ empty: message, wrong: message });
+
 export const FIELD_MESSAGES: Readonly<Record<keyof CardForm, { empty: string; wrong: string }>> = {
   card: { empty: 'Enter the card number.', wrong: 'This is not a card number: check its digits.' },
-  expiry: { empty: 'Enter month and year, such as 12/30.', wrong: 'Enter month and year, such as 12/30.' },
-  cvc: {
-    empty: 'Enter the three or four digits from the card.',
-    wrong: 'Enter the three or four digits from the card.',
-  },
+  expiry: always('Enter month and year, such as 12/30.'),
+  cvc: always('Enter the three or four digits from the card.'),
 };
 
 export function readCardForm(body: URLSearchParams): CardForm {

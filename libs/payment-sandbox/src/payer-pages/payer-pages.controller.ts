@@ -1,26 +1,29 @@
-import { Controller, Get, Param, Post, Query, Req, Res, UseFilters } from '@nestjs/common';
+import { Get, Param, Post, Query, Req, Res } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
-import { redirectOf } from '../callbacks/redirect.js';
-import { isoTime } from '../common/clock.js';
+import { redirectOf } from '../callbacks/messages.js';
+import { SandboxController } from '../common/controller.js';
 import { formatMinor, minorOf } from '../common/decimal.js';
 import { SandboxError } from '../common/errors.js';
 import { readForm, type SandboxRequest } from '../common/http.js';
-import { LeftOutOfOpenApi } from '../common/left-out-of-open-api.js';
 import { type Page, sendPage } from '../common/page.js';
-import { RefusalFilter } from '../common/refusal.filter.js';
-import type { Bill, Payment, Shop, Visit } from '../model/entities.js';
+import { isoTime } from '../common/time.js';
+import { type Bill, isFinal, type Payment, type Shop, type Visit } from '../model/entities.js';
 import { amountDue, splitPaid } from '../payments/amounts.js';
 import { PaymentsService } from '../payments/payments.service.js';
 import { cardDigits, spacedCard, TEST_CARDS } from '../payments/test-cards.js';
 import { SandboxClock } from '../storage/sandbox-clock.js';
 import { SandboxStore } from '../storage/store.js';
 import { checkCardForm, readCardForm } from './card-form.js';
-import { cardPage, linkPage, messagePage, paidPage, processingPage, resultPage } from './pages.js';
-import { addressOf, type BillToPay } from './parts.js';
-
-interface OpenedBill extends BillToPay {
-  payments: Payment[];
-}
+import {
+  addressOf,
+  type BillToPay,
+  cardPage,
+  linkPage,
+  messagePage,
+  paidPage,
+  processingPage,
+  resultPage,
+} from './pages.js';
 
 /** The timeline keeps only the first visits to a bill: a page may be reloaded without end. */
 const MAX_VISITS = 40;
@@ -29,9 +32,7 @@ const MAX_VISITS = 40;
  * `{pay_url}/link/<bill_id>` and `{pay_url}/transfer/<bill_id>` of 2.2. The content of these pages is assumed, as it is
  * not documented. They work without scripts, which only save the payer waiting, typing and the last click.
  */
-@LeftOutOfOpenApi()
-@Controller()
-@UseFilters(RefusalFilter)
+@SandboxController('')
 export class PayerPagesController {
   constructor(
     private readonly store: SandboxStore,
@@ -112,7 +113,7 @@ export class PayerPagesController {
   private async show(
     response: ServerResponse,
     billId: string,
-    page: (opened: OpenedBill) => Page | Payment,
+    page: (opened: BillToPay) => Page | Payment,
   ): Promise<void> {
     const shown = this.open(billId, page);
     await this.store.durable();
@@ -120,13 +121,13 @@ export class PayerPagesController {
     response.writeHead(303, { location: addressOf(shown) }).end();
   }
 
-  private open(billId: string, page: (opened: OpenedBill) => Page | Payment): Page | Payment {
+  private open(billId: string, page: (opened: BillToPay) => Page | Payment): Page | Payment {
     const bill = this.store.bills.get(billId);
-    const shop = bill && this.store.shops.get(bill.shopId);
-    if (!bill || !shop) {
+    if (!bill) {
       const advice = 'Check the address, or restart the payment in the shop.';
       return messagePage(404, 'No such bill', 'There is no bill at this address.', advice);
     }
+    const shop = this.store.shop(bill.shopId);
     if (shop.banned) {
       const advice = 'You were not charged. Ask the shop how to pay.';
       return messagePage(403, 'Payment not possible', 'The shop of this bill is blocked.', advice);
@@ -150,10 +151,6 @@ export class PayerPagesController {
   }
 }
 
-function isFinal({ status }: Payment): boolean {
-  return status === 'SUCCESS' || status === 'FAIL';
-}
-
 function dueOf(bill: Bill, shop: Shop): Pick<BillToPay, 'due' | 'commission'> {
   const due = amountDue(bill, shop.commissionPercent);
   const commission = bill.payerPaysCommission
@@ -163,9 +160,9 @@ function dueOf(bill: Bill, shop: Shop): Pick<BillToPay, 'due' | 'commission'> {
 }
 
 /** A bill that is paid, or has a payment in progress, cannot be paid here. */
-function paidPageOr<T>(opened: OpenedBill, otherwise: () => T): T | Page {
+function paidPageOr<T>(opened: BillToPay, otherwise: () => T): T | Page {
   const paid = opened.payments.find(({ status }) => status === 'SUCCESS');
   if (paid) return paidPage(opened, paid);
-  const underWay = opened.payments.find(({ status }) => status === 'NEW' || status === 'PROCESS');
+  const underWay = opened.payments.find((payment) => !isFinal(payment));
   return underWay ? processingPage(opened, underWay) : otherwise();
 }

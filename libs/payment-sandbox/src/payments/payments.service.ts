@@ -1,20 +1,18 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { earliest, isoTime } from '../common/clock.js';
-import { formatMinor, minorOf } from '../common/decimal.js';
-import { durationMs } from '../common/duration.js';
-import { SandboxError } from '../common/errors.js';
-import { randomId } from '../common/ids.js';
 import { PostbacksService } from '../callbacks/postbacks.service.js';
-import type {
-  Amount,
-  Bill,
-  Change,
-  Currency,
-  Instant,
-  Payment,
-  PaymentStatus,
-  PlannedStatus,
-  Shop,
+import { formatMinor, minorOf } from '../common/decimal.js';
+import { found, SandboxError } from '../common/errors.js';
+import { randomId } from '../common/ids.js';
+import { durationMs, earliest, isoTime } from '../common/time.js';
+import {
+  type Amount,
+  type Bill,
+  type Change,
+  type Currency,
+  type Instant,
+  isFinal,
+  type Payment,
+  type PlannedStatus,
 } from '../model/entities.js';
 import { type PaymentSandboxOptions, SANDBOX_OPTIONS } from '../model/options.js';
 import { SandboxClock } from '../storage/sandbox-clock.js';
@@ -32,6 +30,9 @@ export interface PaymentInput {
   /** Whether the payment stays in NEW for the option `processingTime`, and again in PROCESS, as on the payer's page. */
   takesTime?: boolean;
 }
+
+const RESULTS = { success: 'SUCCESS', fail: 'FAIL' } as const;
+const NOTHING_RECEIVED = { amountReceived: '0.00', commission: '0.00' };
 
 /** Takes payments through NEW → PROCESS → SUCCESS | FAIL; a result and its postback are one commit. */
 @Injectable()
@@ -52,7 +53,7 @@ export class PaymentsService {
   }
 
   pay(bill: Bill, input: PaymentInput): Payment {
-    const shop = this.shopOf(bill);
+    const shop = this.store.shopOf(bill.id);
     if (shop.banned) throw new SandboxError(409, `The shop ${shop.id} is banned: its bills cannot be paid`);
     const card = behaviourOf(input.card);
     const amount = input.amount ?? formatMinor(amountPaid(amountDue(bill, shop.commissionPercent), card.pays));
@@ -63,22 +64,23 @@ export class PaymentsService {
       billId: bill.id,
       status: 'NEW',
       amount,
-      amountReceived: '0.00',
-      commission: '0.00',
+      ...NOTHING_RECEIVED,
       currency: input.currency ?? bill.currency,
       fromCard: maskCard(input.card),
       createdAt,
       history: [{ status: 'NEW', at: createdAt }],
-      plan: this.plan(input.outcome ? stepsTo(input.outcome) : card.steps, input.takesTime ? this.processingMs : 0),
+      plan: this.plan(
+        input.outcome ? [{ status: 'PROCESS' }, { status: RESULTS[input.outcome] }] : card.steps,
+        input.takesTime ? this.processingMs : 0,
+      ),
     };
     return this.advance(payment);
   }
 
   /** Gives a payment its result now, instead of the planned one or after a FAIL. */
   complete(id: string, outcome: 'success' | 'fail', force: boolean): Payment {
-    const payment = this.store.payments.get(id);
-    if (!payment) throw new SandboxError(404, `There is no payment ${id}`);
-    const status = outcome === 'success' ? 'SUCCESS' : 'FAIL';
+    const payment = found(this.store.payments.get(id), `There is no payment ${id}`);
+    const status = RESULTS[outcome];
     if (payment.status === status) throw new SandboxError(409, `The payment ${id} is already ${status}`);
     if (payment.status === 'SUCCESS' && !force) {
       throw new SandboxError(409, `The payment ${id} has already succeeded: to make it fail anyway, set force to true`);
@@ -88,16 +90,12 @@ export class PaymentsService {
 
   /** When the next planned change of a payment is due; undefined if none is planned. */
   nextDueAt(): number | undefined {
-    return earliest(this.plannedPayments(), ({ plan }) => plan[0]?.at);
+    return earliest(this.store.planned.values(), ({ plan }) => plan[0]?.at);
   }
 
   advanceDue(): void {
     const now = this.clock.instant();
-    for (const payment of this.plannedPayments()) if (isDue(payment.plan[0], now)) this.advance(payment);
-  }
-
-  private plannedPayments(): Payment[] {
-    return [...this.store.planned].flatMap((id) => this.store.payments.get(id) ?? []);
+    for (const payment of [...this.store.planned.values()]) if (isDue(payment.plan[0], now)) this.advance(payment);
   }
 
   private plan(steps: TestCard['steps'], processingMs: number): PlannedStatus[] {
@@ -109,47 +107,28 @@ export class PaymentsService {
   }
 
   private advance(payment: Payment): Payment {
-    const bill = this.store.bills.get(payment.billId);
-    if (!bill) throw new Error(`Payment ${payment.id} has no bill`);
-    const shop = this.shopOf(bill);
+    const bill = this.store.bill(payment.billId);
+    const shop = this.store.shopOf(bill.id);
     const now = this.clock.instant();
     const callbacks: Change[] = [];
     let current = payment;
     for (let [step, ...plan] = current.plan; isDue(step, now); [step, ...plan] = current.plan) {
       const { status } = step;
       const history = [...current.history, { status, at: now }];
-      current = { ...current, ...amountsAt(status, current.amount, bill, shop), status, history, plan };
-      if (status === 'SUCCESS' || status === 'FAIL') {
+      const amounts =
+        status === 'SUCCESS'
+          ? splitPaid(current.amount, bill.payerPaysCommission, shop.commissionPercent)
+          : NOTHING_RECEIVED;
+      current = { ...current, ...amounts, status, history, plan };
+      if (isFinal(current)) {
         callbacks.push(...this.postbacks.prepare(shop, bill, current).map((callback) => ({ callback })));
       }
     }
     this.store.commit({ payment: current }, ...callbacks);
     return current;
   }
-
-  private shopOf(bill: Bill): Shop {
-    const shop = this.store.shops.get(bill.shopId);
-    if (!shop) throw new Error(`Bill ${bill.id} has no shop`);
-    return shop;
-  }
-}
-
-function stepsTo(outcome: 'success' | 'fail'): TestCard['steps'] {
-  return [{ status: 'PROCESS' }, { status: outcome === 'success' ? 'SUCCESS' : 'FAIL' }];
 }
 
 function isDue(step: PlannedStatus | undefined, now: Instant): step is PlannedStatus {
   return step !== undefined && step.at <= now;
-}
-
-/** Both are zero unless the payment succeeded. */
-function amountsAt(
-  status: PaymentStatus,
-  amount: Amount,
-  bill: Bill,
-  shop: Shop,
-): Pick<Payment, 'amountReceived' | 'commission'> {
-  return status === 'SUCCESS'
-    ? splitPaid(amount, bill.payerPaysCommission, shop.commissionPercent)
-    : { amountReceived: '0.00', commission: '0.00' };
 }

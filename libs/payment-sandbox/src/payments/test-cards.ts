@@ -1,4 +1,4 @@
-import type { Duration } from '../common/duration.js';
+import type { Duration } from '../common/time.js';
 import type { PaymentStatus } from '../model/entities.js';
 
 /** What happens to a payment with a test card. */

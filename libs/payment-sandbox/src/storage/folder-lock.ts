@@ -4,15 +4,11 @@ import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-export interface FolderLock {
-  release(): Promise<void>;
-}
-
 /**
  * Two sandboxes writing one journal would lose each other's state. The lock is a listening local socket, so a killed
- * process leaves no lock, even if its process id is reused.
+ * process leaves no lock, even if its process id is reused. Returns what releases it.
  */
-export async function lockFolder(folder: string): Promise<FolderLock> {
+export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   // Includes the user, because one user cannot remove a socket that another user's killed process left behind.
   const key = `${process.getuid?.() ?? ''}:${realpathSync(folder)}`;
   const name = `payment-sandbox-${createHash('sha256').update(key).digest('hex').slice(0, 16)}`;
@@ -26,7 +22,7 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
     throw new Error(`The folder ${folder} is in use by another sandbox: stop that one, or choose another folder`);
   const held = server;
   held.unref();
-  return { release: () => new Promise((resolve) => held.close(() => resolve())) };
+  return () => new Promise((resolve) => held.close(() => resolve()));
 }
 
 function listen(address: string): Promise<Server | undefined> {

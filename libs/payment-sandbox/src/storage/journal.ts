@@ -1,43 +1,17 @@
-import {
-  closeSync,
-  existsSync,
-  fstatSync,
-  fsync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  statSync,
-  truncateSync,
-  write,
-  writeSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Change } from '../model/entities.js';
 
-const writeAsync = promisify(write<Buffer>);
-const fsyncAsync = promisify(fsync);
-
-/** One commit is one line, so a commit is kept whole or not at all. */
-export interface Journal {
-  append(changes: readonly Change[]): void;
-  /** Resolves when everything appended before the call is on disk; always rejects once a write has failed. */
-  durable(): Promise<void>;
-  close(): Promise<void>;
-}
-
-export const noJournal: Journal = {
-  append: () => undefined,
-  durable: () => Promise.resolve(),
-  close: () => Promise.resolve(),
-};
+const writeAsync = promisify(fs.write<Buffer>);
+const fsyncAsync = promisify(fs.fsync);
 
 /**
- * An append-only file of JSON lines. Lines that arrive during a write go out together in the next one, with one fsync
- * (group commit). A failed write leaves the end of the file unknown, so nothing is written after it.
+ * An append-only file of JSON lines. One commit is one line, so a commit is kept whole or not at all. Lines that arrive
+ * during a write go out together in the next one, with one fsync (group commit). A failed write leaves the end of the
+ * file unknown, so nothing is written after it.
  */
-export class FileJournal implements Journal {
+export class FileJournal {
   private waiting: string[] = [];
   /** The last requested write; it takes all lines that wait when it starts. Once a write fails, all later ones fail. */
   private tail: Promise<void> = Promise.resolve();
@@ -49,8 +23,8 @@ export class FileJournal implements Journal {
 
   /** A last line that a kill cut off was never acknowledged, and is dropped. */
   static read(path: string): Change[][] {
-    if (!existsSync(path)) return [];
-    const bytes = readFileSync(path);
+    if (!fs.existsSync(path)) return [];
+    const bytes = fs.readFileSync(path);
     const commits: Change[][] = [];
     let start = 0;
     // Line by line: the whole file may be longer than a string can be.
@@ -59,22 +33,22 @@ export class FileJournal implements Journal {
       if (line !== '') commits.push(parseLine(path, line, commits.length + 1));
       start = end + 1;
     }
-    if (start < bytes.length) truncateSync(path, start);
+    if (start < bytes.length) fs.truncateSync(path, start);
     return commits;
   }
 
   /** Atomically replaces the file with one that holds just `changes`. */
   static openCompacted(folder: string, path: string, changes: readonly Change[]): FileJournal {
     const newPath = join(folder, 'journal.new');
-    const fd = openSync(newPath, 'w', 0o600);
-    for (const change of changes) writeSync(fd, lineOf([change]));
-    fsyncSync(fd);
-    renameSync(newPath, path);
+    const fd = fs.openSync(newPath, 'w', 0o600);
+    for (const change of changes) fs.writeSync(fd, lineOf([change]));
+    fs.fsyncSync(fd);
+    fs.renameSync(newPath, path);
     if (process.platform !== 'win32') {
       // Windows cannot flush a folder.
-      const folderFd = openSync(folder, 'r');
-      fsyncSync(folderFd);
-      closeSync(folderFd);
+      const folderFd = fs.openSync(folder, 'r');
+      fs.fsyncSync(folderFd);
+      fs.closeSync(folderFd);
     }
     return new FileJournal(fd, path);
   }
@@ -86,6 +60,7 @@ export class FileJournal implements Journal {
     this.tail.catch(() => undefined); // durable() reports it
   }
 
+  /** Resolves when everything appended before the call is on disk; always rejects once a write has failed. */
   durable(): Promise<void> {
     return this.tail;
   }
@@ -94,7 +69,7 @@ export class FileJournal implements Journal {
     const pendingWrites = this.tail.catch(() => undefined);
     // A request that outlives its connection may still commit: nothing may write to a closed file descriptor.
     this.tail = pendingWrites.then(() => {
-      closeSync(this.fd);
+      fs.closeSync(this.fd);
       throw new Error('The sandbox is closed');
     });
     await this.tail.catch(() => undefined);
@@ -107,7 +82,7 @@ export class FileJournal implements Journal {
       }
       await fsyncAsync(this.fd);
       // The folder's lock does not reach another machine or container: what is written to a replaced file is lost.
-      if (fstatSync(this.fd).ino !== statSync(this.path).ino)
+      if (fs.fstatSync(this.fd).ino !== fs.statSync(this.path).ino)
         throw new Error('Another sandbox has taken over the folder');
     } catch (error) {
       throw new Error('Cannot write the sandbox journal: see the cause, correct it, and restart the sandbox', {

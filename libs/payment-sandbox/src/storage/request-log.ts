@@ -18,6 +18,40 @@ export interface ApiRequest {
   status: number | null;
 }
 
+/** One request as received, and its answer. Tokens are cut to their first characters. */
+export interface ReceivedRequest {
+  /** Counts up from 1. */
+  readonly id: number;
+  /** When it arrived, by the sandbox's clock. */
+  readonly at: Instant;
+  readonly method: string;
+  /** Path and query string as sent. */
+  readonly address: string;
+  /** Null if the address is not part of the interface. */
+  readonly operation: ApiOperation | null;
+  readonly headers: readonly { name: string; value: string }[];
+  /** The first 8 KiB of the body. */
+  body: string;
+  /** Size of the whole body. */
+  bodyBytes: number;
+  /** The shop of the bearer token; null if it belongs to none, or was not checked. */
+  shopId: string | null;
+  orderId: string | null;
+  billId: string | null;
+  /** The faults that hit it. */
+  faults: string[];
+  /** What was wrong with it, in one sentence; null if nothing was. */
+  problem: string | null;
+  /** What was odd about it but no reason to refuse it, in one sentence; null if nothing was. */
+  remark: string | null;
+  /** The HTTP status of the answer; null while there is none, or if the connection was reset. */
+  status: number | null;
+  /** The first 8 KiB of the answer's body; null while there is none, or if the connection was reset. */
+  answer: string | null;
+  /** From the arrival of the request to its answer or the reset of the connection; null until then. */
+  durationMs: number | null;
+}
+
 /** Holds back the API's answers: requests are served, but their answers wait. */
 export interface AnswerHold {
   /** Releases the answers and ends the hold. */
@@ -27,10 +61,14 @@ export interface AnswerHold {
 }
 
 const MAX_REQUESTS = 10_000;
+const MAX_RECEIVED = 500;
 
 @Injectable()
 export class RequestLog implements BeforeApplicationShutdown {
+  /** Oldest first, as are those below. */
   readonly requests: ApiRequest[] = [];
+  readonly received: ReceivedRequest[] = [];
+  private receivedCount = 0;
   private readonly holds = new Set<Hold>();
 
   add(operation: ApiOperation, at: Instant): ApiRequest {
@@ -40,6 +78,28 @@ export class RequestLog implements BeforeApplicationShutdown {
     return request;
   }
 
+  receive(request: Pick<ReceivedRequest, 'at' | 'method' | 'address' | 'operation' | 'headers'>): ReceivedRequest {
+    this.receivedCount += 1;
+    const received: ReceivedRequest = {
+      id: this.receivedCount,
+      ...request,
+      body: '',
+      bodyBytes: 0,
+      shopId: null,
+      orderId: null,
+      billId: null,
+      faults: [],
+      problem: null,
+      remark: null,
+      status: null,
+      answer: null,
+      durationMs: null,
+    };
+    this.received.push(received);
+    if (this.received.length > MAX_RECEIVED) this.received.shift();
+    return received;
+  }
+
   hold(operation?: ApiOperation): AnswerHold {
     const hold = new Hold(operation, () => this.holds.delete(hold));
     this.holds.add(hold);
@@ -47,7 +107,7 @@ export class RequestLog implements BeforeApplicationShutdown {
   }
 
   async passHolds(operation: ApiOperation): Promise<void> {
-    for (const hold of this.holds) if (hold.concerns(operation)) await hold.wait();
+    for (const hold of this.holds) if ((hold.operation ?? operation) === operation) await hold.wait();
   }
 
   beforeApplicationShutdown(): void {
@@ -62,13 +122,9 @@ class Hold implements AnswerHold {
   private readonly watchers: { count: number; resolve: () => void }[] = [];
 
   constructor(
-    private readonly operation: ApiOperation | undefined,
+    readonly operation: ApiOperation | undefined,
     private readonly end: () => void,
   ) {}
-
-  concerns(operation: ApiOperation): boolean {
-    return this.operation === undefined || this.operation === operation;
-  }
 
   wait(): Promise<void> {
     this.held += 1;

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type Clock, isoTime, systemClock } from '../common/clock.js';
+import { type Clock, isoTime } from '../common/time.js';
 import type { Instant } from '../model/entities.js';
 import { type PaymentSandboxOptions, SANDBOX_OPTIONS } from '../model/options.js';
 import { SandboxStore } from './store.js';
@@ -13,7 +13,7 @@ export class SandboxClock implements Clock {
     private readonly store: SandboxStore,
     @Inject(SANDBOX_OPTIONS) options: PaymentSandboxOptions,
   ) {
-    this.base = options.clock ?? systemClock;
+    this.base = options.clock ?? { now: () => Date.now() };
   }
 
   now(): number {

@@ -1,9 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { found } from '../common/errors.js';
 import type { Bill, Callback, Change, Payment, Shop, ShopSettings, Visit } from '../model/entities.js';
 import type { FaultDocument } from '../model/fault-document.js';
-import { type FolderLock, lockFolder } from './folder-lock.js';
-import { FileJournal, type Journal, noJournal } from './journal.js';
+import { lockFolder } from './folder-lock.js';
+import { FileJournal } from './journal.js';
 
 /**
  * The whole state of the sandbox. A commit is applied synchronously, so nothing happens between a read and a write. It
@@ -17,62 +18,74 @@ export class SandboxStore {
   readonly callbacks = new Map<string, Callback>();
   /** What each shop was last seeded with, to tell settings changed by hand from settings that follow the options. */
   readonly seeded = new Map<string, Partial<ShopSettings>>();
-  readonly planned = new Set<string>();
-  readonly pending = new Set<string>();
+  /** The payments with a status still to come. */
+  readonly planned = new Map<string, Payment>();
+  /** The callbacks with an attempt still to come. */
+  readonly pending = new Map<string, Callback>();
   clockOffsetMs = 0;
   faults: FaultDocument = {};
 
   private readonly visits = new Map<string, Visit[]>();
-  private readonly paymentIds = new Map<string, Set<string>>();
-  private readonly callbackIds = new Map<string, Set<string>>();
+  private readonly paymentsByBill = new Map<string, Map<string, Payment>>();
+  private readonly callbacksByBill = new Map<string, Map<string, Callback>>();
   private readonly listeners = new Set<() => void>();
 
-  private constructor(
-    private journal: Journal,
-    private readonly lock?: FolderLock,
-  ) {}
-
-  static inMemory(): SandboxStore {
-    return new SandboxStore(noJournal);
-  }
+  /** Undefined if all state is in memory. */
+  private journal: FileJournal | undefined;
+  private unlock: (() => Promise<void>) | undefined;
 
   /** Locks the folder for this process, reads its journal and compacts it. */
   static async open(folder: string): Promise<SandboxStore> {
     mkdirSync(folder, { recursive: true });
-    const lock = await lockFolder(folder);
+    const unlock = await lockFolder(folder);
     try {
       const path = join(folder, 'journal.jsonl');
-      const store = new SandboxStore(noJournal, lock);
-      for (const changes of FileJournal.read(path)) store.apply(changes);
+      const store = new SandboxStore();
+      for (const change of FileJournal.read(path).flat()) store.apply(change);
       store.journal = FileJournal.openCompacted(folder, path, store.snapshot());
+      store.unlock = unlock;
       return store;
     } catch (error) {
-      await lock.release();
+      await unlock();
       throw error;
     }
   }
 
   commit(...changes: Change[]): void {
-    this.journal.append(changes);
-    this.apply(changes);
+    this.journal?.append(changes);
+    for (const change of changes) this.apply(change);
     for (const listener of this.listeners) listener();
   }
 
   /** Resolves when everything committed so far would survive a kill and a power failure. */
-  durable(): Promise<void> {
-    return this.journal.durable();
+  async durable(): Promise<void> {
+    await this.journal?.durable();
   }
 
   onCommit(listener: () => void): void {
     this.listeners.add(listener);
   }
 
+  /** @throws SandboxError if there is none */
+  bill(id: string): Bill {
+    return found(this.bills.get(id), `There is no bill ${id}`);
+  }
+
+  /** @throws SandboxError if there is none */
+  shop(id: string): Shop {
+    return found(this.shops.get(id), `There is no shop ${id}`);
+  }
+
+  shopOf(billId: string): Shop {
+    return this.shop(this.bill(billId).shopId);
+  }
+
   paymentsOf(billId: string): Payment[] {
-    return pick(this.paymentIds.get(billId), this.payments);
+    return [...(this.paymentsByBill.get(billId)?.values() ?? [])];
   }
 
   callbacksOf(billId: string): Callback[] {
-    return pick(this.callbackIds.get(billId), this.callbacks);
+    return [...(this.callbacksByBill.get(billId)?.values() ?? [])];
   }
 
   visitsOf(billId: string): readonly Visit[] {
@@ -81,27 +94,23 @@ export class SandboxStore {
 
   async close(): Promise<void> {
     this.listeners.clear();
-    await this.journal.close();
-    await this.lock?.release();
+    await this.journal?.close();
+    await this.unlock?.();
   }
 
-  private apply(changes: readonly Change[]): void {
-    for (const change of changes) this.applyOne(change);
-  }
-
-  private applyOne(change: Change): void {
+  private apply(change: Change): void {
     if ('shop' in change) this.shops.set(change.shop.id, change.shop);
     else if ('bill' in change) this.bills.set(change.bill.id, change.bill);
     else if ('payment' in change) {
       const payment = withHistory(change.payment);
       this.payments.set(payment.id, payment);
-      add(this.paymentIds, payment.billId, payment.id);
-      toggle(this.planned, payment.id, payment.plan.length > 0);
+      add(this.paymentsByBill, payment);
+      toggle(this.planned, payment, payment.plan.length > 0);
     } else if ('callback' in change) {
       const { callback } = change;
       this.callbacks.set(callback.id, callback);
-      add(this.callbackIds, callback.billId, callback.id);
-      toggle(this.pending, callback.id, callback.nextTryAt !== null);
+      add(this.callbacksByBill, callback);
+      toggle(this.pending, callback, callback.nextTryAt !== null);
     } else if ('visit' in change)
       this.visits.set(change.visit.billId, [...this.visitsOf(change.visit.billId), change.visit]);
     else if ('clockOffsetMs' in change) this.clockOffsetMs = change.clockOffsetMs;
@@ -128,17 +137,12 @@ function withHistory(payment: Omit<Payment, 'history'> & Partial<Pick<Payment, '
   return { ...payment, history: payment.history ?? [{ status: 'NEW', at: payment.createdAt }] };
 }
 
-function pick<T>(ids: Set<string> | undefined, from: Map<string, T>): T[] {
-  return [...(ids ?? [])].flatMap((id) => from.get(id) ?? []);
+function add<T extends { id: string; billId: string }>(index: Map<string, Map<string, T>>, item: T): void {
+  const items = index.get(item.billId) ?? new Map<string, T>();
+  index.set(item.billId, items.set(item.id, item));
 }
 
-function add(index: Map<string, Set<string>>, key: string, id: string): void {
-  const ids = index.get(key);
-  if (ids) ids.add(id);
-  else index.set(key, new Set([id]));
-}
-
-function toggle(set: Set<string>, id: string, present: boolean): void {
-  if (present) set.add(id);
-  else set.delete(id);
+function toggle<T extends { id: string }>(index: Map<string, T>, item: T, present: boolean): void {
+  if (present) index.set(item.id, item);
+  else index.delete(item.id);
 }

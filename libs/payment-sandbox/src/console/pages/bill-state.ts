@@ -1,14 +1,13 @@
 import { minorOf } from '../../common/decimal.js';
-import type { Html } from '../../common/html.js';
-import { groupDigits } from '../../common/money.js';
-import type { Bill, Callback, Payment } from '../../model/entities.js';
+import { groupDigits, type Html } from '../../common/html.js';
+import { type Bill, type Callback, isFinal, type Payment } from '../../model/entities.js';
 import { count, tag, type Tone } from './layout.js';
 
 export function billState(bill: Bill, payments: readonly Payment[]): [text: string, tone: Tone] {
   const [paid, ...extraPayments] = payments.filter(({ status }) => status === 'SUCCESS');
   if (extraPayments.length > 0) return [`paid ${extraPayments.length + 1} times`, 'warn'];
   if (paid) return paidState(bill, paid);
-  if (payments.some(({ status }) => status === 'NEW' || status === 'PROCESS')) return ['processing', 'warn'];
+  if (payments.some((payment) => !isFinal(payment))) return ['processing', 'warn'];
   return payments.length > 0 ? ['failed', 'bad'] : ['not paid yet', ''];
 }
 
@@ -20,17 +19,15 @@ function paidState(bill: Bill, payment: Payment): [text: string, tone: Tone] {
   return minorOf(paid) > minorOf(bill.amount) ? [`overpaid: ${groupDigits(paid)}`, 'warn'] : ['paid', 'good'];
 }
 
+const CALLBACK_STATES: Readonly<Record<Callback['state'], [text: string, tone: Tone]>> = {
+  delivered: ['delivered', 'good'],
+  givenUp: ['given up', 'bad'],
+  dropped: ['dropped', 'warn'],
+  pending: ['on its way', ''],
+};
+
 export function callbackState({ state, tries }: Callback): [text: string, tone: Tone] {
-  switch (state) {
-    case 'delivered':
-      return ['delivered', 'good'];
-    case 'givenUp':
-      return ['given up', 'bad'];
-    case 'dropped':
-      return ['dropped', 'warn'];
-    case 'pending':
-      return tries.length > 0 ? ['will be retried', 'warn'] : ['on its way', ''];
-  }
+  return state === 'pending' && tries.length > 0 ? ['will be retried', 'warn'] : CALLBACK_STATES[state];
 }
 
 export function callbacksTag(callbacks: readonly Callback[]): Html {

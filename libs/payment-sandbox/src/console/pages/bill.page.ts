@@ -1,5 +1,4 @@
-import { type Html, html } from '../../common/html.js';
-import { money } from '../../common/money.js';
+import { definitions, html, type Html, money } from '../../common/html.js';
 import type { Page } from '../../common/page.js';
 import type { Payment } from '../../model/entities.js';
 import { spacedCard, TEST_CARDS } from '../../payments/test-cards.js';
@@ -21,23 +20,17 @@ export function billPage(view: History): Page {
       <div class="stack">
         <section class="card" aria-labelledby="bill">
           <h2 id="bill">The bill</h2>
-          <dl class="facts">
-            <dt>Amount</dt>
-            <dd>${money(bill.amount, bill.currency)}</dd>
-            <dt>Shop</dt>
-            <dd>
-              <a href="${shopAddress(bill.shopId)}">${shop?.name ?? bill.shopId}</a>
-            </dd>
-            ${fact('Name', bill.name)} ${fact('Description', bill.description)}
-            <dt>Bill</dt>
-            <dd><code>${bill.id}</code></dd>
-            ${fact('custom', bill.custom ?? '')}
-            ${Object.entries<string | null>({ ...bill.addresses }).map(([name, url]) => fact(name, url ?? ''))}
-            <dt>Commission</dt>
-            <dd>paid by ${bill.payerPaysCommission ? 'the payer' : 'the shop'}</dd>
-            <dt>Created</dt>
-            <dd>${time(bill.createdAt)}</dd>
-          </dl>
+          ${definitions('facts', [
+            ['Amount', money(bill.amount, bill.currency)],
+            ['Shop', html`<a href="${shopAddress(shop.id)}">${shop.name ?? shop.id}</a>`],
+            ['Name', bill.name],
+            ['Description', bill.description],
+            ['Bill', html`<code>${bill.id}</code>`],
+            ['custom', bill.custom],
+            ...Object.entries<string | null>({ ...bill.addresses }),
+            ['Commission', `paid by ${bill.payerPaysCommission ? 'the payer' : 'the shop'}`],
+            ['Created', time(bill.createdAt)],
+          ])}
           <p><a href="/transfer/${bill.id}">Payment page</a></p>
         </section>
         <section class="card" aria-labelledby="do">
@@ -47,14 +40,6 @@ export function billPage(view: History): Page {
       </div>
     </div>`,
   });
-}
-
-function fact(name: string, value: string): Html | false {
-  return (
-    value !== '' &&
-    html`<dt>${name}</dt>
-      <dd>${value}</dd>`
-  );
 }
 
 /** Pays without the payer's page, even a bill that is paid. */

@@ -1,5 +1,4 @@
-import { type Html, html } from '../../common/html.js';
-import { money } from '../../common/money.js';
+import { html, type Html, money } from '../../common/html.js';
 import type { Page } from '../../common/page.js';
 import type { Bill, Callback, Instant, Payment, Shop } from '../../model/entities.js';
 import type { FaultDocument } from '../../model/fault-document.js';
@@ -8,7 +7,7 @@ import { consolePage, table, tag, time } from './layout.js';
 
 export interface BillRow {
   bill: Bill;
-  shop: Shop | undefined;
+  shop: Shop;
   payments: readonly Payment[];
   callbacks: readonly Callback[];
 }
@@ -69,7 +68,7 @@ function billRow({ bill, shop, payments, callbacks }: BillRow): Html {
     <td>${tag(...billState(bill, payments))}</td>
     <td>${money(bill.amount, bill.currency)}</td>
     <td>${callbacksTag(callbacks)}</td>
-    <td>${shop?.name ?? bill.shopId}</td>
+    <td>${shop.name ?? shop.id}</td>
     <td class="note">${time(bill.createdAt)}</td>
   </tr> `;
 }

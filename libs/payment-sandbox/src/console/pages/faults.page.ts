@@ -2,56 +2,67 @@ import { type Html, html } from '../../common/html.js';
 import type { Page } from '../../common/page.js';
 import {
   type FaultDocument,
-  POSTBACK_FAULTS,
+  type FaultGroup,
+  LIST_FAULTS,
   type PostbackFault,
   type PostbackFaultSettings,
-  REQUEST_FAULTS,
   type RequestFault,
   type RequestFaultSettings,
+  type SettingName,
+  settingsOf,
 } from '../../model/fault-document.js';
 import { button, consolePage, option, tag } from './layout.js';
 
 type Settings = RequestFaultSettings & PostbackFaultSettings;
 
-interface FaultText {
-  does: string;
-  /** The settings that this fault has besides those of every fault. */
-  settings?: readonly (keyof Settings)[];
-}
-
-const REQUESTS: Readonly<Record<RequestFault, FaultText>> = {
-  resetBefore: { does: 'The connection is reset before anything is done.' },
-  slow: { does: 'The request is served after a delay.', settings: ['ms'] },
-  status500: { does: 'A 500 instead of the answer.', settings: ['done'] },
-  html: { does: 'A 502 HTML page instead of the answer.', settings: ['done'] },
-  malformed: { does: 'The answer is cut short.', settings: ['done'] },
-  empty: { does: 'The answer is empty.', settings: ['done'] },
-  unauthenticated: { does: '401 Unauthenticated, whatever the token.' },
-  merchantNotFound: { does: '403 api:error.merchant_not_found.' },
-  merchantBanned: { does: '403 api:error.merchant_banned.' },
-  billNotFound: { does: '403 api:error.bill_not_found, for lists of payments.' },
-  tooManyPayments: { does: '400 api:error.too_many_payments, for lists of payments.' },
-  loseAnswer: {
-    does: 'The request is served, then the connection is reset: a bill may exist that the shop does not know about.',
-  },
+const REQUESTS: Readonly<Record<RequestFault, string>> = {
+  resetBefore: 'The connection is reset before anything is done.',
+  slow: 'The request is served after a delay.',
+  status500: 'A 500 instead of the answer.',
+  html: 'A 502 HTML page instead of the answer.',
+  malformed: 'The answer is cut short.',
+  empty: 'The answer is empty.',
+  unauthenticated: '401 Unauthenticated, whatever the token.',
+  merchantNotFound: '403 api:error.merchant_not_found.',
+  merchantBanned: '403 api:error.merchant_banned.',
+  billNotFound: '403 api:error.bill_not_found, for lists of payments.',
+  tooManyPayments: '400 api:error.too_many_payments, for lists of payments.',
+  loseAnswer:
+    'The request is served, then the connection is reset: a bill may exist that the shop does not know about.',
 };
 
-const POSTBACKS: Readonly<Record<PostbackFault, FaultText>> = {
-  drop: { does: 'The postback is never sent. A shop that asks the service still finds the payment.' },
-  duplicate: { does: 'It is sent several times at once.', settings: ['copies'] },
-  delay: { does: 'It is sent later.', settings: ['by'] },
-  reorder: { does: 'It is held back until the next one has gone out.', settings: ['within'] },
-  change: { does: 'Its fields are changed on the way.', settings: ['set', 'resign'] },
-  forge: { does: 'A SUCCESS that the service never sent goes out alongside it.', settings: ['set'] },
+const POSTBACKS: Readonly<Record<PostbackFault, string>> = {
+  drop: 'The postback is never sent. A shop that asks the service still finds the payment.',
+  duplicate: 'It is sent several times at once.',
+  delay: 'It is sent later.',
+  reorder: 'It is held back until the next one has gone out.',
+  change: 'Its fields are changed on the way.',
+  forge: 'A SUCCESS that the service never sent goes out alongside it.',
+};
+
+interface FieldText {
+  label: string;
+  placeholder?: string;
+  inputmode?: 'decimal' | 'numeric';
+  /** The values to choose from, each in words. */
+  choices?: Readonly<Record<string, string>>;
+}
+
+const FIELDS: Readonly<Record<SettingName, FieldText>> = {
+  p: { label: 'Probability', placeholder: '1', inputmode: 'decimal' },
+  times: { label: 'Maximum occurrences', placeholder: 'no limit', inputmode: 'numeric' },
+  operation: { label: 'Operation', choices: { '': 'both', create: 'create', payments: 'payments' } },
+  status: { label: 'Status', choices: { '': 'both', SUCCESS: 'SUCCESS', FAIL: 'FAIL' } },
+  done: { label: 'The request is served', choices: { '': 'as usual for this fault', true: 'yes', false: 'no' } },
+  resign: { label: 'Re-signed', choices: { '': 'no', true: 'yes' } },
+  set: { label: 'Fields to set, one per line', placeholder: 'OutSum=1.00' },
+  ms: { label: 'Milliseconds', placeholder: '2000' },
+  copies: { label: 'Copies', placeholder: '1' },
+  by: { label: 'Delay by', placeholder: '1m' },
+  within: { label: 'For at most', placeholder: '1m' },
 };
 
 export function faultsPage(faults: FaultDocument): Page {
-  const requests = REQUEST_FAULTS.map((fault) =>
-    faultItem('requests', fault, REQUESTS[fault], faults.requests?.[fault]),
-  );
-  const postbacks = POSTBACK_FAULTS.map((fault) =>
-    faultItem('postbacks', fault, POSTBACKS[fault], faults.postbacks?.[fault]),
-  );
   const inForce = Object.keys({ ...faults.requests, ...faults.postbacks }).length;
   return consolePage({
     title: 'Faults',
@@ -62,14 +73,14 @@ export function faultsPage(faults: FaultDocument): Page {
       <section class="card" aria-labelledby="requests">
         <h2 id="requests">Requests of the shop</h2>
         <ul class="faults">
-          ${requests}
+          ${faultItems('requests', REQUESTS, faults)}
         </ul>
       </section>
       <div class="stack">
         <section class="card" aria-labelledby="postbacks">
           <h2 id="postbacks">Postbacks to the shop</h2>
           <ul class="faults">
-            ${postbacks}
+            ${faultItems('postbacks', POSTBACKS, faults)}
           </ul>
         </section>
         <section class="card" aria-labelledby="dice">
@@ -86,17 +97,17 @@ export function faultsPage(faults: FaultDocument): Page {
   });
 }
 
-function faultItem(
-  group: 'requests' | 'postbacks',
-  fault: string,
-  { does, settings = [] }: FaultText,
-  value: number | Settings | undefined,
-): Html {
+function faultItems(group: FaultGroup, texts: Readonly<Record<string, string>>, faults: FaultDocument): Html[] {
+  const inForce: Partial<Record<string, number | Settings>> = faults[group] ?? {};
+  return Object.entries(texts).map(([fault, does]) => faultItem(group, fault, does, inForce[fault]));
+}
+
+function faultItem(group: FaultGroup, fault: string, does: string, value: number | Settings | undefined): Html {
   const id = `${group}-${fault}`;
   const action = `/sandbox/console/faults/${group}/${fault}`;
   const on = value !== undefined;
   const currentSettings: Settings = typeof value === 'object' ? value : { p: value };
-  const fields = [group === 'requests' ? 'operation' : 'status', ...settings] as const;
+  const names = settingsOf(group, fault).filter((name) => name !== 'operation' || !LIST_FAULTS.includes(fault));
   return html`<li id="${id}">
     <form method="post" action="${action}">
       <button
@@ -116,95 +127,42 @@ function faultItem(
       <summary>Settings</summary>
       <form method="post" action="${action}">
         <input type="hidden" name="on" value="yes" />
-        <div class="fields">
-          <label
-            >Probability<input
-              name="p"
-              inputmode="decimal"
-              value="${currentSettings.p ?? ''}"
-              placeholder="1"
-              autocomplete="off"
-          /></label>
-          <label
-            >Maximum occurrences<input
-              name="times"
-              inputmode="numeric"
-              value="${currentSettings.times ?? ''}"
-              placeholder="no limit"
-              autocomplete="off"
-          /></label>
-          ${fields.filter((name) => name !== 'operation' || !isOfLists(fault)).map((name) => settingField(name, currentSettings))}
-        </div>
+        <div class="fields">${names.map((name) => settingField(name, currentSettings[name]))}</div>
         <button>Apply</button>
       </form>
     </details>
   </li>`;
 }
 
-function isOfLists(fault: string): boolean {
-  return fault === 'billNotFound' || fault === 'tooManyPayments';
-}
-
 function inWords({ p = 1, times }: Settings): string {
   return `${p === 1 ? 'always' : `${Number((p * 100).toFixed(2))} %`}${times === undefined ? '' : `, ${times} times`}`;
 }
 
-function settingField(name: keyof Settings, currentSettings: Settings): Html {
-  const value = currentSettings[name];
-  const valueText = typeof value === 'object' || value === undefined ? '' : String(value);
-  const text = (label: string, placeholder: string): Html =>
-    html`<label
-      >${label}<input name="${name}" value="${valueText}" placeholder="${placeholder}" autocomplete="off"
-    /></label>`;
-  const choice = (label: string, options: readonly [string, string][]): Html =>
-    html`<label
+function settingField(name: SettingName, value: Settings[SettingName]): Html {
+  const { label, placeholder, inputmode, choices } = FIELDS[name];
+  const text = value === undefined || typeof value === 'object' ? '' : String(value);
+  if (choices) {
+    return html`<label
       >${label}<select name="${name}">
-        ${options.map(([value, words]) => option(value, words, valueText))}
+        ${Object.entries(choices).map(([choice, words]) => option(choice, words, text))}
       </select></label
     >`;
-  switch (name) {
-    case 'operation':
-      return choice('Operation', [
-        ['', 'both'],
-        ['create', 'create'],
-        ['payments', 'payments'],
-      ]);
-    case 'status':
-      return choice('Status', [
-        ['', 'both'],
-        ['SUCCESS', 'SUCCESS'],
-        ['FAIL', 'FAIL'],
-      ]);
-    case 'done':
-      return choice('The request is served', [
-        ['', 'as usual for this fault'],
-        ['true', 'yes'],
-        ['false', 'no'],
-      ]);
-    case 'resign':
-      return choice('Re-signed', [
-        ['', 'no'],
-        ['true', 'yes'],
-      ]);
-    case 'set':
-      return html`<label
-        >Fields to set, one per line<textarea name="set" rows="2" placeholder="OutSum=1.00" spellcheck="false">
-${Object.entries(currentSettings.set ?? {})
-            .map(([field, value]) => `${field}=${value}`)
-            .join('\n')}</textarea>
-      </label>`;
-    case 'ms':
-      return text('Milliseconds', '2000');
-    case 'copies':
-      return text('Copies', '1');
-    case 'by':
-      return text('Delay by', '1m');
-    case 'within':
-      return text('For at most', '1m');
-    case 'p':
-    case 'times':
-      throw new TypeError(`${name} already has a field of its own`);
   }
+  if (name === 'set') {
+    const lines = Object.entries(value ?? {}).map((pair) => pair.join('='));
+    return html`<label
+      >${label}<textarea name="${name}" rows="2" placeholder="${placeholder}" spellcheck="false">
+${lines.join('\n')}</textarea>
+    </label>`;
+  }
+  return html`<label
+    >${label}<input
+      name="${name}"
+      ${inputmode && html` inputmode="${inputmode}"`}
+      value="${text}"
+      placeholder="${placeholder}"
+      autocomplete="off"
+  /></label>`;
 }
 
 const NUMBER_SETTINGS = ['p', 'times', 'ms', 'copies'];
@@ -224,10 +182,6 @@ export function faultSettings(form: URLSearchParams): Record<string, unknown> | 
 
 function fieldsOf(text: string): Record<string, string> {
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '');
-  return Object.fromEntries(
-    lines.map((line) => {
-      const [name = '', ...value] = line.split('=');
-      return [name.trim(), value.join('=')];
-    }),
-  );
+  const pairs = lines.map((line) => line.split('='));
+  return Object.fromEntries(pairs.map(([name = '', ...value]) => [name.trim(), value.join('=')]));
 }

@@ -1,4 +1,4 @@
-import { type Html, html } from '../../common/html.js';
+import { hiddenFields, type Html, html } from '../../common/html.js';
 import type { Page } from '../../common/page.js';
 import type { Instant } from '../../model/entities.js';
 import { CONSOLE_SCRIPT } from './script.js';
@@ -113,10 +113,9 @@ export function count(number: number, noun: string): string {
 }
 
 export function button(action: string, label: string, fields: Record<string, string> = {}): Html {
-  const hidden = Object.entries(fields).map(
-    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
-  );
-  return html`<form method="post" action="${action}">${hidden}<button class="quiet">${label}</button></form>`;
+  return html`<form method="post" action="${action}">
+    ${hiddenFields(fields)}<button class="quiet">${label}</button>
+  </form>`;
 }
 
 /** @param id of the element that holds the text */

@@ -1,7 +1,6 @@
-import { type Html, html } from '../../common/html.js';
+import { definitions, type Html, html } from '../../common/html.js';
 import type { Page } from '../../common/page.js';
-import type { ReceivedRequest } from '../../storage/received-requests.js';
-import { curlOf } from './curl.js';
+import type { ReceivedRequest } from '../../storage/request-log.js';
 import { consolePage, copyable, linkSetting, table, tag, time, type Tone } from './layout.js';
 
 export interface RequestsView {
@@ -52,33 +51,21 @@ function row(request: ReceivedRequest): Html {
 
 export function requestPage(request: ReceivedRequest, address: string): Page {
   const { id, at, method, headers, shopId, billId, orderId, answer, durationMs, problem, remark } = request;
-  const cut = (text: string, bytes: number): Html | false =>
-    Buffer.byteLength(text) < bytes && html`<p class="note">Cut off: ${bytes} bytes in total.</p>`;
-  const bill =
-    billId !== null &&
-    html`<dt>Bill</dt>
-      <dd><a href="/sandbox/console/bills/${billId}">${billId}</a></dd>`;
+  const isCut = Buffer.byteLength(request.body) < request.bodyBytes;
+  const finding = problem ?? remark;
   return consolePage({
     title: nameOf(request),
     place: 'requests',
     tag: answerTag(request),
-    ...(problem !== null && { message: { tone: 'bad' as const, text: linkSetting(problem, shopId) } }),
-    ...(problem === null &&
-      remark !== null && { message: { tone: 'warn' as const, text: linkSetting(remark, shopId) } }),
+    ...(finding !== null && { message: { tone: problem ? 'bad' : 'warn', text: linkSetting(finding, shopId) } }),
     content: html`<section class="card" aria-labelledby="about">
         <h2 id="about">Request ${id}</h2>
-        <dl class="facts">
-          <dt>Received</dt>
-          <dd>${time(at, true)}${durationMs !== null && html`, answered in ${durationMs} ms`}</dd>
-          <dt>Shop</dt>
-          <dd>${shopId ?? 'none: no shop’s token was recognised'}</dd>
-          ${
-            orderId !== null &&
-            html`<dt>Order</dt>
-              <dd>${orderId}</dd>`
-          }
-          ${bill}
-        </dl>
+        ${definitions('facts', [
+          ['Received', html`${time(at, true)}${durationMs !== null && html`, answered in ${durationMs} ms`}`],
+          ['Shop', shopId ?? 'none: no shop’s token was recognised'],
+          ['Order', orderId],
+          ['Bill', billId && html`<a href="/sandbox/console/bills/${billId}">${billId}</a>`],
+        ])}
       </section>
       <section class="card" aria-labelledby="sent">
         <h2 id="sent">As sent</h2>
@@ -87,7 +74,7 @@ ${method} ${request.address}
 ${headers.map(({ name, value }) => `${name}: ${value}`).join('\n')}
 
 ${request.body}</pre>
-        ${cut(request.body, request.bodyBytes)}
+        ${isCut && html`<p class="note">Cut off: ${request.bodyBytes} bytes in total.</p>`}
         <p class="note">Tokens are cut to their first characters.</p>
       </section>
       <section class="card" aria-labelledby="answered">
@@ -110,4 +97,48 @@ function nameOf({ operation, method, address }: ReceivedRequest): string {
 function answerTag({ status, durationMs, problem }: ReceivedRequest): Html {
   const tone: Tone = problem !== null ? 'bad' : status === 200 ? 'good' : 'warn';
   return tag(status === null ? (durationMs === null ? 'in progress' : 'no answer') : String(status), tone);
+}
+
+/** Headers that curl sets itself, or that belong to one connection. */
+const OMITTED_HEADER_PATTERN =
+  /^(?:host|content-length|connection|accept-encoding|transfer-encoding|expect|authorization)$/i;
+
+/**
+ * The token is the variable API_TOKEN, because only its first characters are kept. A multipart body is given part by
+ * part.
+ * @param address of the sandbox
+ */
+function curlOf(request: ReceivedRequest, address: string): string {
+  const { method, headers, body } = request;
+  const parts = multipartFields(request);
+  const lines = [`curl -X ${method} ${shellQuote(address + request.address)}`];
+  if (headers.some(({ name, value }) => /^authorization$/i.test(name) && /^bearer /i.test(value))) {
+    lines.push('-H "Authorization: Bearer $API_TOKEN"');
+  }
+  for (const { name, value } of headers) {
+    if (OMITTED_HEADER_PATTERN.test(name) || (parts && /^content-type$/i.test(name))) continue;
+    lines.push(`-H ${shellQuote(`${name}: ${value}`)}`);
+  }
+  if (parts) for (const [name, value] of parts) lines.push(`--form-string ${shellQuote(`${name}=${value}`)}`);
+  else if (body !== '') lines.push(`--data-raw ${shellQuote(body)}`);
+  return lines.join(' \\\n  ');
+}
+
+function shellQuote(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** Undefined unless the body is multipart and was kept whole. */
+function multipartFields({ headers, body, bodyBytes }: ReceivedRequest): [string, string][] | undefined {
+  const type = headers.find(({ name }) => /^content-type$/i.test(name))?.value ?? '';
+  const boundary = /^multipart\/form-data;.*boundary="?([^";]+)/i.exec(type)?.[1];
+  if (boundary === undefined || Buffer.byteLength(body) < bodyBytes) return undefined;
+  return body
+    .split(`--${boundary}`)
+    .slice(1, -1)
+    .flatMap((part): [string, string][] => {
+      const [head = '', ...rest] = part.split('\r\n\r\n');
+      const name = /name="?([^";\r\n]+)/i.exec(head)?.[1];
+      return name === undefined ? [] : [[name, rest.join('\r\n\r\n').replace(/\r\n$/, '')]];
+    });
 }

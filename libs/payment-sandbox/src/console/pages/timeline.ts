@@ -1,27 +1,20 @@
-import { postbackBody } from '../../callbacks/postback.js';
-import { redirectOf } from '../../callbacks/redirect.js';
-import { type Html, html } from '../../common/html.js';
-import { money } from '../../common/money.js';
-import type {
-  Bill,
-  Callback,
-  CallbackTry,
-  Instant,
-  Payment,
-  PaymentStatus,
-  Shop,
-  Visit,
+import { postbackBody, redirectOf } from '../../callbacks/messages.js';
+import { html, type Html, money } from '../../common/html.js';
+import {
+  type Callback,
+  type CallbackTry,
+  type Instant,
+  isFinal,
+  type Payment,
+  type PaymentStatus,
+  type Visit,
 } from '../../model/entities.js';
 import type { ApiRequest } from '../../storage/request-log.js';
 import { callbackState } from './bill-state.js';
-import { replayForms } from './replay-forms.js';
+import type { BillRow } from './bills.page.js';
 import { button, linkSetting, shopAddress, tag, time, type Tone } from './layout.js';
 
-export interface History {
-  bill: Bill;
-  shop: Shop | undefined;
-  payments: readonly Payment[];
-  callbacks: readonly Callback[];
+export interface History extends BillRow {
   visits: readonly Visit[];
   /** Contains only requests that are still stored. */
   requests: readonly ApiRequest[];
@@ -30,7 +23,7 @@ export interface History {
 interface Entry {
   at: Instant;
   id: string;
-  tone: Tone;
+  tone?: Tone;
   content: Html;
   /** Consecutive entries with the same value are shown as one. */
   run?: string;
@@ -50,11 +43,12 @@ const KINDS: Readonly<Record<Callback['kind'], string>> = {
 };
 
 export function timeline(history: History): Html {
-  const entries = [
-    createdEntry(history.bill),
+  const { bill } = history;
+  const entries: Entry[] = [
+    { at: bill.createdAt, id: 'created', content: html`Bill created for ${money(bill.amount, bill.currency)}` },
     ...history.visits.map(visitEntry),
     ...history.payments.flatMap(statusEntries),
-    ...history.callbacks.map((callback) => callbackEntry(callback, history.bill.shopId)),
+    ...history.callbacks.map((callback) => callbackEntry(callback, bill.shopId)),
     ...history.payments.flatMap((payment) => missingRedirect(history, payment)),
     ...history.requests.flatMap(requestEntries),
   ];
@@ -63,25 +57,15 @@ export function timeline(history: History): Html {
   return html`<ol class="timeline" id="timeline">
     ${withoutRuns(entries).map(
       ({ at, id, tone, content }, index, all) =>
-        html`<li id="${id}" class="${tone}">${time(at, true, all[index - 1]?.at)} ${content}</li> `,
+        html`<li id="${id}" class="${tone ?? ''}">${time(at, true, all[index - 1]?.at)} ${content}</li> `,
     )}
   </ol>`;
-}
-
-function createdEntry(bill: Bill): Entry {
-  return {
-    at: bill.createdAt,
-    id: 'created',
-    tone: '',
-    content: html`Bill created for ${money(bill.amount, bill.currency)}`,
-  };
 }
 
 function visitEntry({ at, page, url }: Visit, index: number): Entry {
   return {
     at,
     id: `visit-${index}`,
-    tone: '',
     content: html`${VISITS[page]}${url !== null && html` <code>POST ${url}</code>`}`,
   };
 }
@@ -102,8 +86,7 @@ function statusEntries(payment: Payment): Entry[] {
 /** Adds an entry for a payer who stays on the result page because the shop has no address for the result. */
 function missingRedirect({ bill, shop, visits }: History, payment: Payment): Entry[] {
   const end = payment.history.at(-1);
-  const isFinal = end?.status === 'SUCCESS' || end?.status === 'FAIL';
-  if (!shop || !end || !isFinal || visits.length === 0 || redirectOf(shop, bill, payment)) return [];
+  if (!end || !isFinal(end) || visits.length === 0 || redirectOf(shop, bill, payment)) return [];
   const [label, name] = end.status === 'SUCCESS' ? ['Success URL', 'successUrl'] : ['Fail URL', 'failUrl'];
   return [
     {
@@ -154,16 +137,13 @@ function adviceOn(callback: Callback, shopId: string): Html | false {
   if (lastTry?.status === 200 && lastTry.advice === undefined) {
     return html`<p class="note">Not paid at the shop? <a href="${shopAddress(shopId)}#check">Check the shop</a></p>`;
   }
+  const { remedy: format } = lastTry ?? {};
+  const label = format === 'form' ? 'Resend as a form' : 'Resend as JSON';
   return (
     lastTry?.advice !== undefined &&
     html`<p class="advice">${linkSetting(lastTry.advice, shopId)}.</p>
-      ${lastTry.remedy && otherFormat(callback, lastTry.remedy)}`
+      ${format && button(`/sandbox/console/callbacks/${callback.id}/replay`, label, { format })}`
   );
-}
-
-function otherFormat(callback: Callback, format: CallbackTry['format']): Html {
-  const label = format === 'form' ? 'Resend as a form' : 'Resend as JSON';
-  return button(`/sandbox/console/callbacks/${callback.id}/replay`, label, { format });
 }
 
 function requestOf(callback: Callback): Html {
@@ -206,4 +186,45 @@ function withoutRuns(entries: readonly Entry[]): Entry[] {
   return runs.map(({ times, ...entry }) =>
     times === 1 ? entry : { ...entry, content: html`${entry.content} ${tag(`${times} times`)}` },
   );
+}
+
+/** Every field of 2.5 can be set, even one that the postback lacks. */
+const POSTBACK_FIELDS = ['Status', 'InvId', 'OutSum', 'CurrencyIn', 'Commission', 'TrsId', 'custom', 'SignatureValue'];
+
+const FIELD_PREFIX = 'field.';
+
+function replayForms(callback: Callback): Html {
+  const action = `/sandbox/console/callbacks/${callback.id}/replay`;
+  const names = [...new Set([...POSTBACK_FIELDS, ...Object.keys(callback.fields)])];
+  return html`<div class="replay">
+    ${button(action, 'Replay')}
+    <details id="change-${callback.id}">
+      <summary>Change and replay</summary>
+      <form method="post" action="${action}">
+        <div class="fields">
+          ${names.map(
+            (name) =>
+              html`<label
+                >${name}<input name="${FIELD_PREFIX}${name}" value="${callback.fields[name] ?? ''}" autocomplete="off"
+              /></label>`,
+          )}
+        </div>
+        <p>
+          <label><input type="checkbox" name="resign" />Re-sign, as only the service could</label>
+        </p>
+        <button>Send</button>
+      </form>
+    </details>
+  </div>`;
+}
+
+export function changedFields(form: URLSearchParams, { fields }: Callback): Record<string, string> {
+  const before = new Map(Object.entries(fields));
+  const set = new Map<string, string>();
+  for (const [key, value] of form) {
+    const name = key.startsWith(FIELD_PREFIX) ? key.slice(FIELD_PREFIX.length) : '';
+    // A text field drops line breaks.
+    if (name !== '' && value !== (before.get(name) ?? '').replace(/[\r\n]/g, '')) set.set(name, value);
+  }
+  return Object.fromEntries(set);
 }

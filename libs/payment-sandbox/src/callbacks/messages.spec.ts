@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { signatureOf } from './signature.js';
+import { signatureOf } from './messages.js';
 
 test('the signature is the upper-case MD5 of OutSum:InvId:token', () => {
   // printf '100.05:order-1:token' | md5sum
