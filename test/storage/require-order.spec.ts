@@ -47,8 +47,13 @@ async function typeorm(url: string): Promise<Layer> {
   ];
 }
 
+/** Its `end` does not wait until its sessions have ended: the server ends them when the database is dropped. */
+function pgPool(connectionString: string, max: number): pg.Pool {
+  return new pg.Pool({ connectionString, max }).on('error', () => undefined);
+}
+
 function onPostgres(url: string): Layer[] {
-  const pool = new pg.Pool({ connectionString: url, max: 2 });
+  const pool = pgPool(url, 2);
   const query = postgres(url, { max: 1, onnotice: () => undefined });
   const orders = pgTable('orders', { id: text().primaryKey(), status: text() });
   const drizzled = drizzleOnPg(pool);
@@ -113,7 +118,7 @@ function onBoth(url: string): Layer[] {
   const uri = url.replace(/^mariadb:/, 'mysql:');
   const dialect = ON_MARIADB
     ? new MysqlDialect({ pool: mysqlCallbacks.createPool({ uri, connectionLimit: 1 }) })
-    : new PostgresDialect({ pool: new pg.Pool({ connectionString: url, max: 1 }) });
+    : new PostgresDialect({ pool: pgPool(url, 1) });
   const kysely = new Kysely<{ orders: { id: string; status: string } }>({ dialect });
   const knexed = knex({ client: ON_MARIADB ? 'mysql2' : 'pg', connection: uri });
   const sequelize = new Sequelize(uri, { logging: false });
