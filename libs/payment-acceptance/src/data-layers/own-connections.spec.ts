@@ -10,7 +10,7 @@ onPostgres(describe)("transactions on a host's pool", () => {
   let pool: pg.Pool;
   beforeAll(async () => {
     database = await createTestDatabase();
-    pool = new pg.Pool({ connectionString: database.url, max: 1 });
+    pool = new pg.Pool({ connectionString: database.url, max: 1 }).on('error', () => undefined);
   });
   afterAll(async () => {
     await pool.end();
