@@ -42,8 +42,7 @@ export class CallbackBodies {
   async read(request: ReceivedRequest, raw: IncomingMessage): Promise<void> {
     const { headers } = raw;
     // An older parser sets an empty object in place of a body that it leaves unread.
-    const isAnnounced = Number(headers['content-length']) > 0 || headers['transfer-encoding'] !== undefined;
-    const isUnread = request.body === undefined || (isAnnounced && isEmptyObject(request.body));
+    const isUnread = request.body === undefined || (announcesBody(headers) && isEmptyObject(request.body));
     // Otherwise something else has read it, for example a platform that hands over requests in one piece.
     if (!isUnread || request.rawBody !== undefined || raw.readableDidRead || raw.destroyed) return;
     const contentType = headers['content-type'];
@@ -71,8 +70,7 @@ export class CallbackBodies {
     if (capturedBody) return capturedBody;
     const { body = request.rawBody, headers } = request;
     const { 'content-length': length, 'content-encoding': encoding = 'identity', 'content-type': type } = headers;
-    const isMissing = body === undefined && (Number(length) > 0 || headers['transfer-encoding'] !== undefined);
-    if (isMissing) return undefined;
+    if (body === undefined && announcesBody(headers)) return undefined;
     // The length of a chunked or compressed body is not known.
     const bytes = length === undefined || encoding !== 'identity' ? Infinity : Number(length);
     return { body, sent: { bytes, contentType: type ?? 'none' } };
@@ -81,6 +79,10 @@ export class CallbackBodies {
   wasTaken(raw: IncomingMessage): boolean {
     return this.takenRequests.has(raw);
   }
+}
+
+function announcesBody(headers: IncomingHttpHeaders): boolean {
+  return Number(headers['content-length']) > 0 || headers['transfer-encoding'] !== undefined;
 }
 
 function isEmptyObject(value: unknown): boolean {

@@ -1,12 +1,11 @@
 import { isRecord } from '../common/objects.js';
+import { EXTRA_RULES } from './option-rules.js';
 import type { OptionContext, OptionGroup, OptionRule, OptionRules } from './option-rule.js';
 
 export interface OptionPlace extends OptionContext {
   /** For example `shops.main`; empty for the module's own options. */
   readonly path: string;
   readonly problems: string[];
-  /** Options that stand elsewhere, and that a host may look for here. */
-  readonly besideFactory?: object;
 }
 
 /** Puts the default in place of each option that is missing or invalid. */
@@ -19,7 +18,7 @@ export function readOptions<T>(
   for (const [name, value] of Object.entries(copyOf(options, place))) {
     const isKnown = Object.hasOwn(rules, name) || value === undefined;
     if (isKnown) continue;
-    const isMisplaced = place.besideFactory && Object.hasOwn(place.besideFactory, name);
+    const isMisplaced = place.path === '' && Object.hasOwn(EXTRA_RULES, name);
     const problem = isMisplaced ? 'belongs beside the factory, not in what it returns.' : 'unknown option.';
     place.problems.push(`${pathOf(name)}: ${problem}`);
   }

@@ -66,11 +66,12 @@ describe('a shop', () => {
     const row = { currency: null, timeZone: null, previousApiTokens: null };
     const filled = { currency: 'RUB', timeZone: 'UTC' };
     expect(resolveOptions(oneShop(row), 'test').shops.get('main')).toMatchObject(filled);
-    expect(resolveShop('main', { ...shopOptions(), ...row, id: 7 }, false).shop).toMatchObject(filled);
+    expect(resolveShop('main', { ...shopOptions(), ...row, id: 7 }, false, true).shop).toMatchObject(filled);
   });
 
   test('with an option that does not exist is refused, since a mistyped one would count for nothing', () => {
     expect(problemsOf(oneShop({ curency: 'EUR' }))).toEqual(['shops.main.curency: unknown option.']);
+    expect(problemsOf({ ...oneShop({}), http: { role: 'workers' } })).toEqual(['http.role: unknown option.']);
     expect(problemsOf({ ...oneShop({}), role: 'workers' })).toEqual([
       'role: belongs beside the factory, not in what it returns.',
     ]);

@@ -2,7 +2,7 @@ import { CONSTANTS, DEFAULT_CONSTANTS, type Constants, type ConstantOverrides } 
 import { PaymentConfigurationError } from './configuration.error.js';
 import { isRecord } from '../common/objects.js';
 import { conceal } from '../common/secret.js';
-import { EXTRA_RULES, OPTION_RULES, SHOP_RULES } from './option-rules.js';
+import { OPTION_RULES } from './option-rules.js';
 import type { PaymentAcceptanceOptions } from './options.js';
 import { copyOf, readOptions, valueOf } from './read-options.js';
 import { isShopName, resolveShop } from './resolve-shop.js';
@@ -19,10 +19,7 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
   const hostOptions: Partial<PaymentAcceptanceOptions> = isRecord(options) ? options : {};
   const problems: string[] = [];
   const warnings: string[] = [];
-  const read = readOptions(OPTION_RULES, hostOptions, {
-    ...{ path: '', production, problems },
-    besideFactory: EXTRA_RULES,
-  }) as FilledOptions;
+  const read = readOptions(OPTION_RULES, hostOptions, { path: '', production, problems }) as FilledOptions;
   const filled = { ...read, shops: copyOf(read.shops, { path: 'shops', problems }) as FilledOptions['shops'] };
   const shops = resolveShops(filled, production, problems, warnings);
   const defaultShop = chooseDefaultShop(filled, problems);
@@ -85,10 +82,6 @@ function resolveShops(
   const owners = new TokenOwners();
   for (const [name, settings] of entries) {
     const { shop, ...findings } = resolveShop(name, settings, production);
-    const unknown = isRecord(settings)
-      ? Object.keys(settings).filter((option) => !Object.hasOwn(SHOP_RULES, option))
-      : [];
-    problems.push(...unknown.map((option) => `shops.${name}.${option}: unknown option.`));
     problems.push(...findings.problems);
     warnings.push(...findings.warnings);
     if (!shop) continue;

@@ -1,7 +1,7 @@
 import { Secret } from '../common/secret.js';
 import { isRecord } from '../common/objects.js';
 import { SHOP_RULES } from './option-rules.js';
-import { readOptions, valueOf } from './read-options.js';
+import { copyOf, readOptions, valueOf } from './read-options.js';
 import type { Shop } from './resolved-options.js';
 import type { PaymentShopOptions } from './service-options.js';
 
@@ -20,8 +20,11 @@ export function isShopName(name: unknown): name is string {
   return typeof name === 'string' && SHOP_NAME_PATTERN.test(name);
 }
 
-/** Checks a shop's settings, from the options or the resolver, and fills in the defaults. */
-export function resolveShop(name: string, rawSettings: unknown, production: boolean): ShopResolution {
+/**
+ * Checks a shop's settings, from the options or the resolver, and fills in the defaults.
+ * @param isRow whether a resolver gave them: its row may have other columns
+ */
+export function resolveShop(name: string, rawSettings: unknown, production: boolean, isRow = false): ShopResolution {
   const problems: string[] = [];
   const warnings: string[] = [];
   const path = `shops.${name}`;
@@ -32,7 +35,7 @@ export function resolveShop(name: string, rawSettings: unknown, production: bool
     problems.push(`${path}: must be an object with shopId, apiToken and apiBaseUrl.`);
     return { shop: undefined, problems, warnings };
   }
-  // A resolver's row may have other columns, and null for options that are not set.
+  // A row has null for options that are not set.
   const knownSettings = Object.fromEntries(
     Object.keys(SHOP_RULES).map((option) => {
       const value = valueOf(rawSettings, option, { path: `${path}.${option}`, problems });
@@ -40,7 +43,8 @@ export function resolveShop(name: string, rawSettings: unknown, production: bool
     }),
   );
   const place = { path, production, allowSandbox: knownSettings.allowSandbox === true, problems };
-  const settings = readOptions<PaymentShopOptions>(SHOP_RULES, knownSettings, place);
+  const others = isRow ? {} : copyOf(rawSettings, { path, problems });
+  const settings = readOptions<PaymentShopOptions>(SHOP_RULES, { ...others, ...knownSettings }, place);
   if (problems.length > 0) return { shop: undefined, problems, warnings };
   const { apiToken, previousApiTokens, apiBaseUrl, shopId, currency, payerPaysCommission, timeZone } = settings;
   for (const [option, tokens] of Object.entries({ apiToken: [apiToken], previousApiTokens })) {

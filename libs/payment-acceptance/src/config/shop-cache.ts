@@ -131,7 +131,7 @@ export class ShopCache {
       this.refreshes.delete(name);
       return undefined;
     }
-    const { shop, problems, warnings } = resolveShop(name, settings, this.options.production);
+    const { shop, problems, warnings } = resolveShop(name, settings, this.options.production, true);
     if (!shop) throw new PaymentInvalidShopError(name, problems);
     for (const warning of warnings) this.warnOnce(warning);
     if (before) this.owners.release(before);

@@ -131,15 +131,16 @@ export class SettlementTransactions {
       const source = sources.get(id);
       return source ? rows.map((row) => toClaimedDelivery(source, { ...row, token: reservation.token })) : [];
     });
+    let hasUnconsumed = false;
     const waiting = settlements.flatMap(({ bill, events }) =>
       events.flatMap(({ id, name }) => {
         const event = added.get(id);
-        if (event?.deliveries === 0) this.warnOfNoConsumer(bill, id, name);
+        if (event?.deliveries === 0) {
+          this.warnOfNoConsumer(bill, id, name);
+          hasUnconsumed ||= name === 'payment.succeeded';
+        }
         return event?.behind.map((consumer) => ({ intentId: bill.intentId, consumer })) ?? [];
       }),
-    );
-    const hasUnconsumed = [...sources.values()].some(
-      ({ event: { id, name } }) => name === 'payment.succeeded' && added.get(id)?.deliveries === 0,
     );
     return { added, waiting, claimed, hasUnconsumed };
   }
