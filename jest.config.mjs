@@ -10,6 +10,7 @@ export default {
   testEnvironmentOptions: { customExportConditions: ['payment-source', 'node', 'node-addons'] },
   globalSetup: '<rootDir>/test/support/database-setup.mjs',
   globalTeardown: '<rootDir>/test/support/database-teardown.mjs',
+  setupFilesAfterEnv: ['<rootDir>/test/support/repeat-failures.mjs'],
   reporters: ['default', '<rootDir>/test/support/jest-reporter.mjs'],
   maxWorkers: Math.max(1, Math.min(os.availableParallelism(), Math.floor(os.freemem() / WORKER_BYTES))),
   // One that holds on to more than this after a file gives way to a new one.

@@ -34,6 +34,7 @@ await command(async () => {
     passed: before.passed + after.passed,
     failed: before.failed + after.failed,
     skipped: before.skipped + after.skipped,
+    repeated: (before.repeated ?? 0) + (after.repeated ?? 0),
   });
   return first || second;
 });

@@ -1,6 +1,9 @@
 import fs from 'node:fs';
 
-/** @typedef {{ passed: number; failed: number; skipped: number; reason?: string }} Counts of tests, or of checks that count as such */
+/**
+ * Of tests, or of checks that count as such. `repeated`: those of the passed that had failed once.
+ * @typedef {{ passed: number; failed: number; skipped: number; repeated?: number; reason?: string }} Counts
+ */
 
 /**
  * Leaves them for who has started this command, such as .ci/run, in the file that TEST_COUNTS names.

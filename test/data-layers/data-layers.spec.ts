@@ -127,7 +127,8 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, absent, ...k
     await dataSource.query(write('a', 'a'));
     await dataSource.query(write('b', 'b'));
     const lock = (id: string) => `UPDATE effect SET ${column('paymentId')} = 'y' WHERE ${column('orderId')} = '${id}'`;
-    await paid(async (tx, _event, { attempt }) => {
+    // Its limit must not end it before the deadlock does: the other transaction would outlive the test.
+    const deadlocked: Handler = async (tx, _event, { attempt }) => {
       if (attempt > 1) return;
       const other = dataSource.createQueryRunner();
       await other.startTransaction();
@@ -144,7 +145,8 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, absent, ...k
       await other.release();
       await swallow(layer.send(tx, write('after the deadlock')));
       throw new Error('a deadlock');
-    });
+    };
+    await paid(deadlocked, layer.transactions, 30_000);
     await instance.deliveries.runOnce();
     expect(await effects()).not.toContain('after the deadlock');
     expect(await delivery()).toMatchObject({ state: 'PENDING' });

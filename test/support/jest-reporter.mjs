@@ -47,11 +47,16 @@ export default class CountingReporter {
       // Jest has no place for a reason, so the name gives it.
       console.log(`\nSkipped, with the reason in the name:\n${skipped.map((test) => `  ${test.fullName}`).join('\n')}`);
     }
+    const repeated = results.testResults.flatMap((file) => file.testResults.filter(isRepeated));
+    for (const test of repeated) {
+      console.log(`\nPassed only when it ran again: ${test.fullName}\n${test.retryReasons?.join('\n') ?? ''}`);
+    }
     const counts = {
       passed: results.numPassedTests,
       // A file that does not load holds tests that nobody counted; one whose process is stopped with the whole run has not failed.
       failed: results.numFailedTests + (this.isCutOff ? 0 : results.numRuntimeErrorTestSuites),
       skipped: results.numPendingTests + results.numTodoTests,
+      repeated: repeated.length,
     };
     if (process.env.TEST_TIMES) printSlowest(process.env.TEST_TIMES);
     if (counts.passed + counts.failed === 0) this.error = new Error('No test ran.');
@@ -81,4 +86,9 @@ function printSlowest(timesFile) {
 /** @param {{ status: string }} test */
 function isSkipped({ status }) {
   return status === 'pending' || status === 'skipped' || status === 'todo' || status === 'disabled';
+}
+
+/** @param {{ status: string; invocations?: number }} test */
+function isRepeated({ status, invocations = 1 }) {
+  return status === 'passed' && invocations > 1;
 }
