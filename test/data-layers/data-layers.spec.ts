@@ -333,6 +333,39 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, absent, ...k
     expect(await effects()).toEqual(['attempt 2']);
   });
 
+  each('fail at once if somebody else ends their session, and succeed at the next attempt', async () => {
+    const id = ON_MARIADB ? 'CONNECTION_ID()' : 'pg_backend_pid()::text';
+    const { dataSource } = harness.host;
+    await paid(
+      async (tx, _event, { attempt }) => {
+        await layer.send(tx, write(`attempt ${attempt}`));
+        if (attempt > 1) return;
+        const { rows } = await layer.transactions.query(tx, `SELECT ${id} AS id`, [], 'rows');
+        const session = String((rows[0] as { id: unknown }).id);
+        await dataSource.query(ON_MARIADB ? `KILL ${session}` : `SELECT pg_terminate_backend(${session})`);
+        await until(
+          () =>
+            dataSource.query<unknown[]>(
+              ON_MARIADB
+                ? `SELECT 1 FROM information_schema.PROCESSLIST WHERE ID = ${session}`
+                : `SELECT 1 FROM pg_stat_activity WHERE pid = ${session}`,
+            ),
+          (sessions) => sessions.length === 0,
+        );
+        await swallow(Promise.resolve().then(() => layer.send(tx, write('after the end'))));
+        await layer.send(tx, write('after the end'));
+      },
+      layer.transactions,
+      30_000,
+    );
+    await instance.deliveries.runOnce();
+    expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: 1, lastError: expect.any(String) });
+    expect(await effects()).toEqual([]);
+    await again();
+    expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 2 });
+    expect(await effects()).toEqual(['attempt 2']);
+  });
+
   each('keep no connection if they never settle', async () => {
     await paid(async (tx, _event, { attempt }) => {
       await layer.send(tx, write(`attempt ${attempt}`));

@@ -5,6 +5,7 @@ import * as prismaRuntime from '@prisma/client/runtime/client';
 import { sql } from 'drizzle-orm';
 import { drizzle as drizzleOnMysql } from 'drizzle-orm/mysql2';
 import { drizzle as drizzleOnPg } from 'drizzle-orm/node-postgres';
+import { drizzle as drizzleOnPostgresJs } from 'drizzle-orm/postgres-js';
 import knex from 'knex';
 import { CompiledQuery, Kysely, MysqlDialect, PostgresDialect } from 'kysely';
 import callbackMysql from 'mysql2';
@@ -17,6 +18,7 @@ import { mysql2Transactions } from 'nestjs-payment-acceptance/mysql2';
 import { pgTransactions } from 'nestjs-payment-acceptance/pg';
 import { prismaTransactions } from 'nestjs-payment-acceptance/prisma';
 import pg from 'pg';
+import postgres from 'postgres';
 
 /**
  * @typedef {object} Layer on the database of a test; its statements have no parameters
@@ -94,6 +96,30 @@ const drizzle = {
     const pool = pgPool(url, connections);
     const transactions = drizzleTransactions(pool, (client) => drizzleOnPg(client));
     return { ...on, transactions, close: () => pool.end() };
+  },
+};
+
+/** @type {LayerKind} */
+const drizzleOnPostgres = {
+  name: 'Drizzle on postgres.js',
+  ...(onMariaDb && { absent: 'postgres.js has no MariaDB' }),
+  open(url, connections = CONNECTIONS) {
+    const clients = new Set();
+    const transactions = drizzleTransactions(
+      (options) => {
+        const client = postgres(url, { ...options, connection: { application_name: 'handlers' } });
+        clients.add(client);
+        return client;
+      },
+      (client) => drizzleOnPostgresJs(client),
+      { connections },
+    );
+    return {
+      transactions,
+      send: (tx, statement) => tx.execute(sql.raw(statement)),
+      nested: (tx, work) => tx.transaction(work),
+      close: () => Promise.all(Array.from(clients, (client) => client.end({ timeout: 0 }))),
+    };
   },
 };
 
@@ -238,4 +264,4 @@ const mikroOrm = {
 };
 
 /** @type {readonly LayerKind[]} */
-export const LAYERS = [plain, drizzle, kysely, knexLayer, prisma, mikroOrm];
+export const LAYERS = [plain, drizzle, drizzleOnPostgres, kysely, knexLayer, prisma, mikroOrm];

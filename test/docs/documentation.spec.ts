@@ -54,6 +54,12 @@ test('every TypeScript block of the documentation compiles, as the reader would 
   expect(compile(blocks)).toEqual([]);
 }, 120_000);
 
+const ON_POSTGRES_JS = `import { drizzle } from 'drizzle-orm/postgres-js';
+  import { numeric, pgTable, text, uuid } from 'drizzle-orm/pg-core';
+  import postgres from 'postgres';
+  export const db = drizzle(postgres(process.env.DATABASE_URL!));
+  export const orders = pgTable('orders', { id: uuid(), amount: numeric(), currency: text(), status: text(), note: text() });`;
+
 /** What an application of each data layer has, beside what `init` prints. */
 const OF_LAYERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   '@prisma/client': {
@@ -62,6 +68,7 @@ const OF_LAYERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       export class PrismaModule {}`,
   },
   'drizzle-orm': { 'database.ts': read('examples/drizzle/src/database.ts') },
+  'drizzle-orm, postgres': { 'database.ts': ON_POSTGRES_JS },
   kysely: { 'database.ts': read('examples/kysely/src/database.ts') },
   knex: { 'database.ts': `import knex from 'knex'; export const db = knex({ client: 'pg' });` },
   '@mikro-orm/core': {
@@ -77,7 +84,8 @@ test.each(Object.entries(OF_LAYERS))(
   (layer, files) => {
     const folder = path.join(import.meta.dirname, 'readers', layer);
     const application = fs.mkdtempSync(path.join(os.tmpdir(), 'init-'));
-    const dependencies = { '@nestjs/common': '12', [layer]: '1' };
+    const packages = layer.split(', ').map((name) => [name, '1'] as const);
+    const dependencies = { '@nestjs/common': '12', ...Object.fromEntries(packages) };
     fs.writeFileSync(path.join(application, 'package.json'), JSON.stringify({ type: 'module', dependencies }));
     let out = '';
     const given = { command: 'init', values: { json: true } } as Parameters<typeof init>[0];

@@ -1,7 +1,7 @@
 /** What `init` prints for an application whose data layer is not TypeORM. */
 export interface PrintedLayer {
-  /** The package by which the layer is detected. */
-  readonly package: string;
+  /** The packages by which the layer is detected, all of them declared. */
+  readonly packages: readonly string[];
   /** Imports of the application's module. Those marked `yours` may be elsewhere. */
   readonly top: readonly string[];
   /** Modules, providers and their parameters that the factory of the options needs. */
@@ -24,10 +24,29 @@ const ADD_NOTE = `UPDATE orders SET note = $4 ${WHERE_ORDER}`;
 /** With `?`, the values are taken in the order in which the placeholders appear in the text. */
 const withQuestionMarks = (text: string): string => text.replace(/\$\d/g, '?');
 
+/** @param count where the driver tells how many rows a statement has changed */
+const drizzleHandler = (count: 'count' | 'rowCount'): PrintedLayer['handler'] => ({
+  imports: [
+    `import { and, eq } from 'drizzle-orm';`,
+    `import { db, orders } from './database.js'; // yours`,
+    '',
+    'type Tx = Parameters<Parameters<typeof db.transaction>[0]>[0];',
+  ],
+  type: 'Tx',
+  lines: [
+    'const order = and(eq(orders.id, id), eq(orders.amount, amount), eq(orders.currency, currency));',
+    `const pending = and(order, eq(orders.status, 'pending'));`,
+    `const { ${count} } = await tx.update(orders).set({ status: 'paid' }).where(pending);`,
+    NOTE_COMMENT,
+    'const note = `Payment ${paymentId}`;',
+    `if (!${count}) requireOrder(event, await tx.update(orders).set({ note }).where(order));`,
+  ],
+});
+
 /** The layers are looked for in this order: each comes before those that it may be built on. */
 export const LAYERS: readonly PrintedLayer[] = [
   {
-    package: '@prisma/client',
+    packages: ['@prisma/client'],
     top: [
       `import { prismaTransactions } from 'nestjs-payment-acceptance/prisma';`,
       `import { PrismaModule, PrismaService } from './prisma.service.js'; // yours`,
@@ -47,33 +66,28 @@ export const LAYERS: readonly PrintedLayer[] = [
     },
   },
   {
-    package: 'drizzle-orm',
+    packages: ['drizzle-orm', 'postgres'],
+    top: [
+      `import { drizzle } from 'drizzle-orm/postgres-js';`,
+      `import { drizzleTransactions } from 'nestjs-payment-acceptance/drizzle';`,
+      `import postgres from 'postgres';`,
+    ],
+    transactions:
+      'drizzleTransactions((options) => postgres(process.env.DATABASE_URL!, options), (sql) => drizzle(sql))',
+    handler: drizzleHandler('count'),
+  },
+  {
+    packages: ['drizzle-orm'],
     top: [
       `import { drizzle } from 'drizzle-orm/node-postgres';`,
       `import { drizzleTransactions } from 'nestjs-payment-acceptance/drizzle';`,
       `import { pool } from './database.js'; // yours: the pool beneath Drizzle`,
     ],
     transactions: 'drizzleTransactions(pool, (client) => drizzle(client))',
-    handler: {
-      imports: [
-        `import { and, eq } from 'drizzle-orm';`,
-        `import { db, orders } from './database.js'; // yours`,
-        '',
-        'type Tx = Parameters<Parameters<typeof db.transaction>[0]>[0];',
-      ],
-      type: 'Tx',
-      lines: [
-        'const order = and(eq(orders.id, id), eq(orders.amount, amount), eq(orders.currency, currency));',
-        `const pending = and(order, eq(orders.status, 'pending'));`,
-        `const { rowCount } = await tx.update(orders).set({ status: 'paid' }).where(pending);`,
-        NOTE_COMMENT,
-        'const note = `Payment ${paymentId}`;',
-        'if (!rowCount) requireOrder(event, await tx.update(orders).set({ note }).where(order));',
-      ],
-    },
+    handler: drizzleHandler('rowCount'),
   },
   {
-    package: 'kysely',
+    packages: ['kysely'],
     top: [
       `import { Kysely, PostgresDialect } from 'kysely';`,
       `import { kyselyTransactions } from 'nestjs-payment-acceptance/kysely';`,
@@ -94,7 +108,7 @@ export const LAYERS: readonly PrintedLayer[] = [
     },
   },
   {
-    package: 'knex',
+    packages: ['knex'],
     top: [
       `import { knexTransactions } from 'nestjs-payment-acceptance/knex';`,
       `import { db } from './database.js'; // yours: the instance of Knex`,
@@ -113,7 +127,7 @@ export const LAYERS: readonly PrintedLayer[] = [
     },
   },
   {
-    package: '@mikro-orm/core',
+    packages: ['@mikro-orm/core'],
     top: [
       `import { MikroORM } from '@mikro-orm/core';`,
       `import { mikroOrmTransactions } from 'nestjs-payment-acceptance/mikro-orm';`,
@@ -136,7 +150,7 @@ export const LAYERS: readonly PrintedLayer[] = [
     },
   },
   {
-    package: 'pg',
+    packages: ['pg'],
     top: [
       `import { pgTransactions } from 'nestjs-payment-acceptance/pg';`,
       `import { pool } from './database.js'; // yours`,
@@ -155,7 +169,7 @@ export const LAYERS: readonly PrintedLayer[] = [
     },
   },
   {
-    package: 'mysql2',
+    packages: ['mysql2'],
     top: [
       `import { mysql2Transactions } from 'nestjs-payment-acceptance/mysql2';`,
       `import { pool } from './database.js'; // yours, of mysql2/promise`,

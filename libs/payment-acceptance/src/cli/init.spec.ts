@@ -107,13 +107,15 @@ describe('init', () => {
   test.each([
     ['@prisma/client', 'prismaTransactions(prisma)', 'tx.order.updateMany('],
     ['drizzle-orm', 'drizzleTransactions(pool,', 'tx.update(orders)'],
+    ['drizzle-orm, postgres', 'postgres(process.env.DATABASE_URL!, options)', '{ count } = await tx.update('],
     ['kysely', 'kyselyTransactions(pool,', 'tx.updateTable('],
     ['knex', 'knexTransactions(db)', "tx('orders')"],
     ['@mikro-orm/core', 'mikroOrmTransactions(orm.em)', 'tx.nativeUpdate('],
     ['pg', 'pgTransactions(pool)', 'tx.query('],
     ['mysql2', 'mysql2Transactions(pool)', 'tx.query<'],
   ])('prints the handler of the data layer that it finds, and no TypeORM: %s', (layer, transactions, statement) => {
-    const files = { 'package.json': manifest('^12.0.0', { [layer]: '1', pg: '8' }) };
+    const packages = Object.fromEntries(layer.split(', ').map((name) => [name, '1']));
+    const files = { 'package.json': manifest('^12.0.0', { ...packages, pg: '8' }) };
     if (layer === 'mysql2') files['package.json'] = manifest('^12.0.0', { mysql2: '3' });
     const { install, edits } = told(files);
     const code = edits.map((edit) => edit.code).join('\n');

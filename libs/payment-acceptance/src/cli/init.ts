@@ -146,7 +146,7 @@ function packageSpec(folder: string, name: string, version: string): string {
 /** Returns `undefined` for an application that uses TypeORM, or has no data layer and gets TypeORM. */
 function layerOf(declared: Ranges): PrintedLayer | undefined {
   if (declared['typeorm'] !== undefined) return undefined;
-  return LAYERS.find((layer) => declared[layer.package] !== undefined);
+  return LAYERS.find(({ packages }) => packages.every((name) => declared[name] !== undefined));
 }
 
 /** For layers: an application creates its pool when the pool's file is imported, before `.env` is read. */
