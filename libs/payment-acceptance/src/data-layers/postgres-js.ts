@@ -59,13 +59,22 @@ class Session {
     this.sql = open({ max: 1, idle_timeout: IDLE_SECONDS, onclose });
   }
 
+  async reserve(): Promise<PostgresJsReserved> {
+    try {
+      return await this.sql.reserve();
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+  }
+
   async close(): Promise<void> {
     this.isLost = true;
     await this.sql.end({ timeout: 0 });
   }
 }
 
-/** Takes the sessions that the transactions need, and makes no more than `size`. */
+/** At most `size` sessions, opened when needed. */
 class Sessions {
   private readonly idle: Session[] = [];
   private readonly waiting: (() => void)[] = [];
@@ -80,20 +89,21 @@ class Sessions {
     return this.size - this.used - this.waiting.length;
   }
 
-  async take(): Promise<Session> {
+  async use<T>(work: (session: Session) => Promise<T>): Promise<T> {
     if (this.used === this.size) await new Promise<void>((resolve) => this.waiting.push(resolve));
     else this.used += 1;
-    const session = this.idle.pop();
-    if (session && !session.isLost) return session;
-    await session?.close();
-    return new Session(this.open);
-  }
-
-  give(session: Session): void {
-    if (!session.isLost) this.idle.push(session);
-    const next = this.waiting.shift();
-    if (next) next();
-    else this.used -= 1;
+    let session: Session | undefined;
+    try {
+      do session = this.idle.pop();
+      while (session?.isLost);
+      session ??= new Session(this.open);
+      return await work(session);
+    } finally {
+      if (session && !session.isLost) this.idle.push(session);
+      const next = this.waiting.shift();
+      if (next) next();
+      else this.used -= 1;
+    }
   }
 }
 
@@ -112,15 +122,14 @@ export function onPostgresJs<Tx extends object>(
   return {
     placeholders: '$1',
     pool: sessions,
-    async run(work, { signal }) {
-      const session = await sessions.take();
-      try {
-        const reserved = await session.sql.reserve();
+    run: (work, { signal }) =>
+      sessions.use(async (session) => {
+        const reserved = await session.reserve();
         const send: Unsafe = (...statement) => {
           if (session.isLost) throw statementRefused();
           return reserved.unsafe(...statement);
         };
-        let isOver = false;
+        let isOver = signal.aborted;
         const close = (): void => void (isOver = true);
         // Before the session is ended at the server.
         signal.addEventListener('abort', close, { once: true });
@@ -148,10 +157,7 @@ export function onPostgresJs<Tx extends object>(
           signal.removeEventListener('abort', close);
           if (!session.isLost) reserved.release();
         }
-      } finally {
-        sessions.give(session);
-      }
-    },
+      }),
     async query(tx, text, values) {
       const send = senders.get(tx);
       if (!send) throw statementRefused();
