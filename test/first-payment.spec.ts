@@ -4,6 +4,7 @@ import {
   OnPaymentFailed,
   OnPaymentSucceeded,
   type PaymentEventContext,
+  type PaymentFailedEvent,
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
 import { Effect, startHarness, type Harness } from './support/harness.js';
@@ -13,7 +14,10 @@ import type { EntityManager } from 'typeorm';
 class Orders {
   @OnPaymentSucceeded({ consumer: 'orders' })
   @OnPaymentFailed({ consumer: 'orders' })
-  async take(event: PaymentSucceededEvent, { manager }: PaymentEventContext<EntityManager>): Promise<void> {
+  async take(
+    event: PaymentSucceededEvent | PaymentFailedEvent,
+    { manager }: PaymentEventContext<EntityManager>,
+  ): Promise<void> {
     const { name, paymentId, orderId } = event;
     await manager.insert(Effect, { consumer: 'orders', event: name, paymentId, orderId });
   }

@@ -13,7 +13,7 @@ const adapters = { express: ExpressAdapter, fastify: FastifyAdapter };
  * Decorates a method, whose parameters have the given decorators and types, without a compiler.
  * @param {{ prototype: object }} type
  * @param {string} name
- * @param {MethodDecorator[]} decorators
+ * @param {((prototype: object, name: string, descriptor: any) => void)[]} decorators
  * @param {[decorator: ParameterDecorator, type?: unknown][]} [parameters]
  */
 export function method(type, name, decorators, parameters = []) {

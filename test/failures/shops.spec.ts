@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import type { HintedBill } from '../../libs/payment-acceptance/src/common/wake-ups.js';
 import { CheckStore } from '../../libs/payment-acceptance/src/settlement/storage/check.store.js';
+import { StatisticsStore } from '../../libs/payment-acceptance/src/health/storage/statistics.store.js';
+import { RetentionStore } from '../../libs/payment-acceptance/src/retention/storage/retention.store.js';
+import { codeBlocks } from '../../scripts/lib/markdown.mjs';
 import { EU_TOKEN, MAIN_TOKEN, moduleOptions, startHarness, type Harness } from '../support/harness.js';
 import { onPostgres } from '../support/database.js';
 import { EffectWriter } from '../support/orders.js';
@@ -121,6 +125,37 @@ describe('shops', () => {
       }
       expect(await refused()).toEqual([]);
       expect((await harness.effects()).length).toBe(3);
+    });
+
+    test('is ended, if it is closed for good, by the statements of the documentation', async () => {
+      harness = await startHarness({ providers: [EffectWriter] });
+      const eu = harness.host.payments.shop('eu');
+      const { billId, intentId } = await eu.createBill({ orderId: 'E-1', amount: '10' });
+      await harness.host.payments.createBill({ orderId: 'M-1', amount: '10' });
+      await harness.sandbox.pay(billId);
+      await harness.sandbox.setFaults({ requests: { unauthenticated: 1 } });
+      harness.clock.advance(30 * MINUTE);
+      await harness.settle();
+      await harness.sandbox.clearFaults();
+      harness.clock.advance(30 * MINUTE);
+      const { main } = moduleOptions(harness.sandboxUrl).shops;
+      const { app, confirmer } = await harness.start({ options: { shops: { main: main! } }, only: 'main' });
+      const statistics = app.get(StatisticsStore, { strict: false });
+      const before = await statistics.stats('eu');
+      expect(before.oldestCheckMs).toBeGreaterThan(0);
+      const isOfShop = ({ language, text }: { language: string; text: string }) =>
+        language === 'sql' && text.includes('shop_state');
+      const statements = codeBlocks(readFileSync('docs/operations.md', 'utf8')).find(isOfShop)!.text;
+      for (const statement of statements.split(';\n')) await harness.host.dataSource.query(statement.replace(/;$/, ''));
+      harness.clock.advance(40 * 24 * 60 * MINUTE);
+      await confirmer.runOnce();
+      expect(await refused()).toEqual([]);
+      expect(await statistics.stats('eu')).toMatchObject({ oldestCheckMs: null, waitingCallbacks: 0 });
+      const store = app.get(RetentionStore, { strict: false });
+      expect(await store.redactBills(MINUTE, 10)).toBe(1);
+      expect((await harness.host.ledger()).bills.find((bill) => bill.intentId === intentId)).toMatchObject({
+        state: 'OPEN',
+      });
     });
 
     test('is accepted again by any answer that only a known shop gets, and its bills go on at once', async () => {

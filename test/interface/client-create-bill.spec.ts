@@ -129,6 +129,10 @@ describe('client create bill', () => {
       });
     });
 
+    test('no bills are found for what cannot be an order', async () => {
+      for (const orderId of ['a\0', '']) expect(await recorded.harness.host.payments.findBills(orderId)).toEqual([]);
+    });
+
     test.each(['javascript:alert(1)', '/transfer/1', ''])(
       'the payer is not sent to %j: the bill is kept and said',
       async (address) => {

@@ -33,7 +33,7 @@ describe('cli configuration', () => {
     const shop = JSON.stringify({ shopId: 'shop-main', apiToken: MAIN_TOKEN, apiBaseUrl: harness.sandboxUrl });
     const options = commands.file(
       'options.cjs',
-      `module.exports = { default: async () => ({ shops: { only: ${shop} } }) };`,
+      `module.exports = { default: async () => ({ shops: { main: ${shop} } }) };`,
     );
     process.env.CLI_TEST_DATABASE_URL = harness.databaseUrl;
     await harness.host.payments.createBill({ orderId: 'kept', amount: '10' });
@@ -41,7 +41,7 @@ describe('cli configuration', () => {
     const none = Object.fromEntries(Object.keys(environmentOf(harness)).map((name) => [name, undefined]));
     expect(await command(`doctor -d ${source} -c ${options}`, none)).toMatchObject({
       code: 0,
-      out: expect.stringContaining('confirmed      only: reachable'),
+      out: expect.stringContaining('confirmed      main: reachable'),
     });
     delete process.env.CLI_TEST_DATABASE_URL;
     // `dropSchema` in the host's file was ignored: neither our tables nor the host's are gone.

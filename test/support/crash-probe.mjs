@@ -80,7 +80,7 @@ class Handlers {
     await app.get(DataSource).query(...effect('listener', event));
   }
 }
-/** @type {(name: 'durable' | 'plain', decorator: MethodDecorator) => void} */
+/** @type {(name: 'durable' | 'plain', decorator: (prototype: object, name: string, descriptor: any) => void) => void} */
 const decorate = (name, decorator) => {
   const method = /** @type {PropertyDescriptor} */ (Object.getOwnPropertyDescriptor(Handlers.prototype, name));
   decorator(Handlers.prototype, name, method);

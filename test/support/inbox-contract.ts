@@ -62,6 +62,19 @@ function testCopies(given: () => DataSource, done: Done): void {
 }
 
 function testFailures(given: () => DataSource, done: Done): void {
+  test('a data source or a query runner is refused, which would not take part in its own transaction', async () => {
+    const dataSource = given();
+    const runner = dataSource.createQueryRunner();
+    for (const target of [dataSource, runner] as unknown as EntityManager[]) {
+      await expect(processOnce(target, { id: 'e-1' }, work('none'))).rejects.toThrow('pass dataSource.manager');
+      await expect(createPaymentInbox(target)).rejects.toThrow('pass dataSource.manager');
+    }
+    // @ts-expect-error: the types say so, too
+    await expect(processOnce(runner, { id: 'e-1' }, work('none'))).rejects.toThrow(TypeError);
+    await runner.release();
+    expect(await done()).toEqual([]);
+  });
+
   test('a pool that is closed while work is under way holds nothing else up', async () => {
     const own = await new DataSource(given().options).initialize();
     const [begun, go] = [signal(), signal()];

@@ -43,6 +43,7 @@ export {
   OnPaymentFailed,
   OnPaymentReview,
   OnPaymentSucceeded,
+  type PaymentHandlerDecorator,
   type PaymentHandlerOptions,
 } from './events/handler.decorators.js';
 export type { PaymentDeliveryContext, PaymentEventContext } from './events/consumer.js';

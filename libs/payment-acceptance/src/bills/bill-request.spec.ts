@@ -118,6 +118,10 @@ describe('texts', () => {
   });
 });
 
+test.each([[['RUB']], [[['EUR']]]])('a currency that is no text is refused: %j', (currency) => {
+  expect(problems({ currency: currency as unknown as string })).toEqual(['currency must be three capital letters.']);
+});
+
 test('all problems come at once, with the shop and the order', () => {
   const all = problems({ amount: '0', orderId: '', currency: 'rub', payerPaysCommission: 'yes', name: 7 });
   expect(all.map((problem) => problem.split(' ')[0])).toEqual([

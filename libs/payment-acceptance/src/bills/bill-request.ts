@@ -21,8 +21,8 @@ export interface CreateBillRequest {
   currency?: string;
   /**
    * Arbitrary shop data, up to 2000 characters, a line break counting as two; comes back as `custom`. Line endings are
-   * stored and sent as CRLF, the only ones a multipart form can carry. Default: the intent's random id, by which
-   * redirects are matched to their bill.
+   * stored and sent as CRLF, the only ones a multipart form can carry. A call that returns an open bill does not change its
+   * `custom`, nor the other texts. Default: the intent's random id, by which redirects are matched to their bill.
    */
   custom?: string;
   /** Whether the payer pays the commission. Default: the shop's option. */
@@ -56,7 +56,7 @@ export function requireOrderId(shop: string, orderId: unknown): asserts orderId 
   if (!isOrderId(orderId)) throw new PaymentInvalidBillRequestError(shop, '', [ORDER_ID_RULE]);
 }
 
-function isOrderId(orderId: unknown): orderId is OrderId {
+export function isOrderId(orderId: unknown): orderId is OrderId {
   return isText(orderId, 255) && orderId !== '' && !/[\r\n]/.test(orderId);
 }
 
@@ -92,7 +92,7 @@ export function prepareBill(shop: Shop, request: CreateBillRequest, intentId: st
   const type = text('type', 64) ?? 'normal';
   const custom = text('custom', 2000) ?? intentId;
   const currency = request.currency ?? shop.currency;
-  if (!/^[A-Z]{3}$/.test(currency)) problems.push('currency must be three capital letters.');
+  if (!isText(currency, 3) || !/^[A-Z]{3}$/.test(currency)) problems.push('currency must be three capital letters.');
   const payerPaysCommission: unknown = request.payerPaysCommission ?? shop.payerPaysCommission;
   if (request.orderedAt !== undefined && !isTime(request.orderedAt)) problems.push('orderedAt must be a Date.');
   if (typeof payerPaysCommission !== 'boolean') problems.push('payerPaysCommission must be true or false.');

@@ -75,7 +75,7 @@ export class PaymentOrderIdReusedError extends PaymentBillError {
       orderId,
       `the ledger already has an order with this id from ${knownAt.toISOString()}, before this order was placed ` +
         `(${orderedAt.toISOString()}). Order ids must never be reused: if numbering has restarted, add a prefix that ` +
-        'was not used before.',
+        'was not used before. If it is the same order, compare the clocks of what sets orderedAt and of the database.',
     );
   }
 }

@@ -19,7 +19,14 @@ import { PaymentDatabaseError, PaymentPoolExhaustedError } from '../database/dat
 import { HOST, type Host } from '../database/handler-transactions.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
-import { isOfEarlierOrder, prepareBill, requireOrderId, requirePast, type CreateBillRequest } from './bill-request.js';
+import {
+  isOfEarlierOrder,
+  isOrderId,
+  prepareBill,
+  requireOrderId,
+  requirePast,
+  type CreateBillRequest,
+} from './bill-request.js';
 import {
   PaymentApplicationStoppingError,
   PaymentBillError,
@@ -38,7 +45,8 @@ import type { OwnTransaction } from '../database/own-transaction.js';
 
 export interface CreateBillOptions {
   /**
-   * Create another bill even if one is open (for another amount, say). The open one can still be paid. Default `false`.
+   * Create another bill even if one is open (for another amount, say). The open one can still be paid, and the order then
+   * counts as paid, so compare `billedAmount` of the event. Default `false`.
    */
   newAttempt?: boolean;
   /** Aborts the call. If the request may already have been sent, the outcome is unknown. */
@@ -130,7 +138,8 @@ export class BillService implements BeforeApplicationShutdown {
     await cancelling.catch(throwTyped);
   }
 
-  ofOrder(shop: string, orderId: OrderId): Promise<BillRecord[]> {
+  ofOrder(shop: string, orderId: string): Promise<BillRecord[]> {
+    if (!isOrderId(orderId)) return Promise.resolve([]);
     return this.store.ofOrder(shop, orderId).catch(throwTyped);
   }
 

@@ -177,10 +177,14 @@ export class PaymentCallbacks {
     const stored = await this.store(redirectRow(kind, bill, redirect, digest, body as object), seen);
     if (stored.kind !== 'stored') return stored;
     const expiresAt = new Date(this.clock.now().getTime() + this.options.callbacks.resultTicketMs);
-    // Signed with the current token: that of `shop` may have been replaced meanwhile, and other instances may know only
-    // the new one.
+    // During a rotation of tokens, other instances may know only the one that signed the redirect. If that has been
+    // replaced meanwhile, they may know only the new one.
     const current = this.shops.peek(shop.name) ?? shop;
-    return { kind: 'result', status: 303, ticket: issueTicket(current, bill.intentId, expiresAt) };
+    const signer = [current.token, ...current.previousTokens].find(
+      (token) => this.checkedDigest({ ...current, token, previousTokens: [] }, redirect) === 'match',
+    );
+    const ticket = issueTicket({ ...current, token: signer ?? current.token }, bill.intentId, expiresAt);
+    return { kind: 'result', status: 303, ticket };
   }
 
   private refuse(

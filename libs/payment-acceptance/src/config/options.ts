@@ -87,8 +87,8 @@ export interface RetentionOptions {
 /** Options of `PaymentAcceptanceModule`, passed to `forRoot` or returned by the factory of `forRootAsync`. */
 export interface PaymentAcceptanceOptions {
   /**
-   * The shops, each under a name of your choice (letters, digits, `-` and `_`), which routes, events and injection use. At
-   * least one, unless there is a `shopResolver`.
+   * The shops, each under a name of your choice (letters, digits, `-` and `_`), which routes, events and injection use. A
+   * shop with bills keeps its name. At least one, unless there is a `shopResolver`.
    */
   shops?: Record<string, PaymentShopOptions>;
   /**

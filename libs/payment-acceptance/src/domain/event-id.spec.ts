@@ -7,13 +7,13 @@ describe('the id of an event', () => {
   const idsOf = (bill: Parameters<typeof lockedBill>[0], amount = '100.05'): string[] =>
     run({ bill: lockedBill(bill), listed: [reported({ paymentId: 'p-1', amount })] }).events.map(({ id }) => id);
 
-  test('follows from what the service knows, and not from our names and numbers', () => {
-    const elsewhere = { shop: 'renamed', intentId: '00000000-0000-4000-8000-000000000002', orderId: 'B-2', attempt: 3 };
+  test('follows from the shop and what the service knows, and not from our numbers', () => {
+    const elsewhere = { intentId: '00000000-0000-4000-8000-000000000002', orderId: 'B-2', attempt: 3 };
     expect(idsOf(elsewhere)).toEqual(idsOf({}));
     expect(idsOf(elsewhere, '99.00')).toEqual(idsOf({}, '99.00'));
   });
 
-  test.each([[{ shopId: 'another' }], [{ billId: 'another' }]])('differs for %j', (more) => {
+  test.each([[{ shop: 'another' }], [{ shopId: 'another' }], [{ billId: 'another' }]])('differs for %j', (more) => {
     for (const amount of ['100.05', '99.00', '120.00']) {
       const both = [...idsOf({}, amount), ...idsOf(more, amount)];
       expect(new Set(both).size).toBe(both.length);

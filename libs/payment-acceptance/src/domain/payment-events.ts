@@ -17,8 +17,8 @@ export abstract class PaymentEvent {
   /** Name of the event. */
   abstract readonly name: PaymentEventName;
   /**
-   * A deterministic UUID, derived from the service's ids of shop, bill and payment, the event's name and, for a review, its reason and
-   * occasion. It stays the same after a restore or an import, and never equals that of another application's event.
+   * A deterministic UUID, derived from the shop's name, the service's ids of shop, bill and payment, the event's name and, for a review,
+   * its reason and occasion. It stays the same after a restore or an import.
    */
   readonly id!: string;
   /** Schema version: 1. It changes when consumers must change, not when fields are added. */
@@ -33,7 +33,7 @@ export abstract class PaymentEvent {
   readonly billId!: string;
   /** State of the bill after the settlement; for a late event, at the time of delivery. */
   readonly billState!: BillState;
-  /** Amount of the bill, an exact decimal. */
+  /** Amount of the bill, an exact decimal, always with two decimals: `100.00` for a bill of `100`. */
   readonly billedAmount!: DecimalAmount;
   /** Currency of the bill. */
   readonly currency!: string;

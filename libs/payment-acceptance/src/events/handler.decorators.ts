@@ -1,5 +1,5 @@
 import { PaymentHandlerError } from './consumer.errors.js';
-import { PAYMENT_EVENT_NAMES, type PaymentEventName } from '../domain/payment-events.js';
+import { PAYMENT_EVENT_NAMES, type PaymentEventMap, type PaymentEventName } from '../domain/payment-events.js';
 
 /** A fixed key, so that every loaded build of this package finds the handlers. */
 const HANDLERS_METADATA = 'nestjs-payment-acceptance/handlers';
@@ -18,6 +18,15 @@ export interface PaymentHandlerMetadata extends PaymentHandlerOptions {
   readonly event: PaymentEventName;
 }
 
+/** Decorates a method that takes the event, also within `applyDecorators` of Nest. */
+export type PaymentHandlerDecorator<Name extends PaymentEventName> = <
+  Handler extends (event: PaymentEventMap[Name], context: never) => unknown,
+>(
+  prototype: object,
+  name: string | symbol,
+  descriptor?: TypedPropertyDescriptor<Handler>,
+) => void;
+
 /**
  * Marks a method of a provider or controller as a durable handler of an event: `(event, context) => Promise<void>`. What it
  * writes through `context.tx` commits together with the mark that the delivery is done, so it takes effect exactly once;
@@ -25,7 +34,10 @@ export interface PaymentHandlerMetadata extends PaymentHandlerOptions {
  * and all of it may happen more than once. If it throws, the delivery is retried later.
  * @throws PaymentHandlerError if the target is not an instance method, or its name is a symbol
  */
-export function OnPaymentEvent(event: PaymentEventName, options: PaymentHandlerOptions): MethodDecorator {
+export function OnPaymentEvent<Name extends PaymentEventName>(
+  event: Name,
+  options: PaymentHandlerOptions,
+): PaymentHandlerDecorator<Name> {
   return (prototype, name, descriptor?: PropertyDescriptor) => {
     const method: unknown = descriptor?.value;
     if (typeof prototype === 'function' || typeof name === 'symbol' || typeof method !== 'function') {
@@ -41,19 +53,19 @@ export function OnPaymentEvent(event: PaymentEventName, options: PaymentHandlerO
 }
 
 /** Durable handler of `payment.succeeded`; see {@link OnPaymentEvent}. */
-export const OnPaymentSucceeded = (options: PaymentHandlerOptions): MethodDecorator =>
+export const OnPaymentSucceeded = (options: PaymentHandlerOptions): PaymentHandlerDecorator<'payment.succeeded'> =>
   OnPaymentEvent('payment.succeeded', options);
 
 /** Durable handler of `payment.failed`; see {@link OnPaymentEvent}. */
-export const OnPaymentFailed = (options: PaymentHandlerOptions): MethodDecorator =>
+export const OnPaymentFailed = (options: PaymentHandlerOptions): PaymentHandlerDecorator<'payment.failed'> =>
   OnPaymentEvent('payment.failed', options);
 
 /** Durable handler of `payment.review`; see {@link OnPaymentEvent}. */
-export const OnPaymentReview = (options: PaymentHandlerOptions): MethodDecorator =>
+export const OnPaymentReview = (options: PaymentHandlerOptions): PaymentHandlerDecorator<'payment.review'> =>
   OnPaymentEvent('payment.review', options);
 
 /** Durable handler of `bill.expired`; see {@link OnPaymentEvent}. */
-export const OnBillExpired = (options: PaymentHandlerOptions): MethodDecorator =>
+export const OnBillExpired = (options: PaymentHandlerOptions): PaymentHandlerDecorator<'bill.expired'> =>
   OnPaymentEvent('bill.expired', options);
 
 export function paymentHandlersOf(

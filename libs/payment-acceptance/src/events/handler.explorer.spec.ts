@@ -1,9 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
-import { Controller, Inject, Injectable, Scope, type Provider, type Type } from '@nestjs/common';
+import { applyDecorators, Controller, Inject, Injectable, Scope, type Provider, type Type } from '@nestjs/common';
 import { REQUEST } from '@nestjs/core';
 import { connectable, of } from 'rxjs';
 import { handlerModule, succeeded } from '../../../../test/support/handlers.js';
-import type { PaymentEventName } from '../domain/payment-events.js';
+import type { EntityManager } from 'typeorm';
+import type {
+  PaymentEvent,
+  PaymentEventName,
+  PaymentFailedEvent,
+  PaymentSucceededEvent,
+} from '../domain/payment-events.js';
 import { PaymentHandlerError } from './consumer.errors.js';
 import type { EventConsumer, PaymentEventContext } from './consumer.js';
 import { OnBillExpired, OnPaymentEvent, OnPaymentFailed, OnPaymentSucceeded } from './handler.decorators.js';
@@ -27,6 +33,28 @@ async function handled(take: () => unknown): Promise<void> {
   if (consumer?.kind !== 'transaction') throw new Error('No durable handler was found.');
   await consumer.handle(succeeded(), { attempt: 1 } as PaymentEventContext);
 }
+
+describe('the type of a handler', () => {
+  test('is that of its event, or of several', () => {
+    class Typed {
+      @OnPaymentSucceeded({ consumer: 'a' })
+      @OnPaymentFailed({ consumer: 'a' })
+      both(given: PaymentSucceededEvent | PaymentFailedEvent): string {
+        return given.id;
+      }
+      @OnPaymentEvent('bill.expired', { consumer: 'b' })
+      any(_given: PaymentEvent, _context: PaymentEventContext<EntityManager>): void {}
+      @applyDecorators(OnPaymentSucceeded({ consumer: 'd' }))
+      composed(_given: PaymentSucceededEvent): void {}
+      // @ts-expect-error: a handler of failures cannot take successes
+      @OnPaymentFailed({ consumer: 'c' })
+      wrong(given: PaymentSucceededEvent): boolean {
+        return given.firstForOrder;
+      }
+    }
+    expect(new Typed()).toBeDefined();
+  });
+});
 
 describe('handlers are found', () => {
   test('in providers and controllers, several events on one method, several methods in one class', async () => {
@@ -231,6 +259,18 @@ describe('a handler that cannot be relied on fails the start', () => {
   test('in a class that is provided twice', async () => {
     const Handler = handlerOf('payment.failed', { consumer: 'a' });
     expect(await refusal(Handler, { provide: 'again', useClass: Handler })).toContain('provide it in one module');
+  });
+
+  test('decorated twice, with the shops divided', async () => {
+    @Injectable()
+    class Divided {
+      @OnPaymentSucceeded({ consumer: 'a', shops: ['main'] })
+      @OnPaymentSucceeded({ consumer: 'a', shops: ['main'] })
+      take(): void {}
+    }
+    expect(await refusal(Divided)).toContain(
+      'is decorated twice for consumer "a" and payment.succeeded: name all shops',
+    );
   });
 
   test('with the consumer of another handler of the same event', async () => {

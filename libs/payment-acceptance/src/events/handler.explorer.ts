@@ -117,12 +117,16 @@ export class HandlerExplorer {
     const other = taken.get(key);
     taken.set(key, host);
     if (!other) return;
-    const isSame = other.label === host.label && other.definedBy === host.definedBy;
+    if (other.label === host.label && other.definedBy === host.definedBy) {
+      refuse(
+        other.instance === host.instance
+          ? `it is decorated twice for consumer "${handler.consumer}" and ${handler.event}: name all shops in one list.`
+          : 'its class is provided more than once: provide it in one module, and import that module elsewhere.',
+      );
+    }
     refuse(
-      isSame
-        ? 'its class is provided more than once: provide it in one module, and import that module elsewhere.'
-        : `consumer "${handler.consumer}" already has a handler of ${handler.event}. ` +
-            'Give this one its own consumer name: each gets its own delivery.',
+      `consumer "${handler.consumer}" already has a handler of ${handler.event}. ` +
+        'Give this one its own consumer name: each gets its own delivery.',
     );
   }
 }

@@ -6,7 +6,8 @@ import { PaymentOrderNotFoundError } from './consumer.errors.js';
  * whose order is missing never goes unnoticed:
  *
  * ```ts
- * requireOrder(event, await manager.update(Order, { id: event.orderId }, { status: 'paid' }));
+ * const order = { id: event.orderId, amount: event.billedAmount, currency: event.currency };
+ * requireOrder(event, await manager.update(Order, order, { status: 'paid' }));
  * ```
  *
  * It accepts

@@ -19,7 +19,7 @@ export class ShopIdentities {
 
   /**
    * Stores nothing, for a program that does no work: a mistake in its options must not affect the application.
-   * @throws PaymentConfigurationError if a name belongs to another shop
+   * @throws PaymentConfigurationError if a name belongs to another shop, or a shop has had another name
    */
   async compare(): Promise<void> {
     const shops = [...this.options.shops.values()];
@@ -28,15 +28,18 @@ export class ShopIdentities {
       const before = stored.get(name)?.shopId ?? null;
       return before === null || before === shopId ? [] : [identityTakenProblem(name, shopId, before)];
     });
+    problems.push(...(await this.renamed(shops)));
     if (problems.length > 0) throw new PaymentConfigurationError(problems);
   }
 
   /**
    * Stores new shops. A changed address is stored with a warning, because a service may move.
-   * @throws PaymentConfigurationError if a name belongs to another shop
+   * @throws PaymentConfigurationError if a name belongs to another shop, or a shop has had another name
    */
   async verify(): Promise<void> {
     const shops = [...this.options.shops.values()];
+    const renamed = await this.renamed(shops);
+    if (renamed.length > 0) throw new PaymentConfigurationError(renamed);
     await this.store.register(shops.map(({ name }) => name));
     const stored = await this.identitiesOf(shops);
     const problems: string[] = [];
@@ -56,9 +59,31 @@ export class ShopIdentities {
     if (problems.length > 0) throw new PaymentConfigurationError(problems);
   }
 
+  /**
+   * Under a new name, a shop's paid orders could be billed again, and its postbacks would find no bill. A name that the
+   * options lack may be one of the shop resolver's.
+   */
+  private async renamed(shops: readonly Shop[]): Promise<string[]> {
+    if (this.options.shopResolver || shops.length === 0) return [];
+    const problems: string[] = [];
+    for (const { name: before, shopId, apiBaseUrl } of await this.store.namesOf(shops)) {
+      if (this.options.shops.has(before)) continue;
+      const now = shops.find((shop) => shop.shopId === shopId && shop.apiBaseUrl === apiBaseUrl);
+      if (now && (await this.store.hasBills(before))) problems.push(renamedProblem(now.name, before));
+    }
+    return problems;
+  }
+
   private async identitiesOf(shops: readonly Shop[]): Promise<ReadonlyMap<string, ShopIdentity>> {
     return new Map((await this.store.identitiesOf(shops)).map((identity) => [identity.name, identity]));
   }
+}
+
+function renamedProblem(name: string, before: string): string {
+  return (
+    `shops.${name}: the tables have the bills of this shop (the same shopId and apiBaseUrl) under the name "${before}". ` +
+    `A shop keeps its name: call it "${before}".`
+  );
 }
 
 function identityTakenProblem(name: string, shopId: string, before: string | null): string {

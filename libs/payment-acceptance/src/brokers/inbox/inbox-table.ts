@@ -3,8 +3,9 @@ import type { PaymentTransactions } from '../../database/payment-transactions.js
 import type { InboxDialect } from './inbox-record.js';
 import { dialectOf, runIn } from './process-once-in-layer.js';
 
-/** The parts of TypeORM's `EntityManager` that distinguish it from other data layers. */
+/** The parts of TypeORM's `EntityManager` that distinguish it from other data layers, from data sources and query runners. */
 export interface InboxManager {
+  withRepository(repository: never): unknown;
   readonly queryRunner?: object | undefined;
   query(text: string, values?: unknown[]): Promise<unknown>;
 }
@@ -24,8 +25,13 @@ const CREATE: Readonly<Record<InboxDialect, string>> = {
 ) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
 };
 
-/** @throws TypeError for a data source that `processOnce` does not support */
+/** @throws TypeError for what is no manager, and for a data source that `processOnce` does not support */
 export function inboxDialect(manager: EntityManager): InboxDialect {
+  if (typeof (manager as Partial<InboxManager>).withRepository !== 'function') {
+    throw new TypeError(
+      'This is no EntityManager: pass dataSource.manager, or the manager of your transaction (queryRunner.manager).',
+    );
+  }
   const { type } = dataSourceOf(manager).options;
   if (type === 'postgres') return 'postgres';
   if (type === 'mysql' || type === 'mariadb') return 'mysql';

@@ -49,6 +49,14 @@ export class ShopStore {
       WHERE shop ${this.database.dialect.oneOf(names, 'text')}`;
   }
 
+  /** The names that stand for these shops of the service, or for one with the same id elsewhere. */
+  namesOf(shops: readonly { readonly shopId: string }[]): Promise<ShopIdentity[]> {
+    const ids = shops.map(({ shopId }) => shopId);
+    return this.database.rows<ShopIdentity>({})`
+      SELECT shop AS name, shop_id AS "shopId", api_base_url AS "apiBaseUrl" FROM payment_acceptance.shop_state
+      WHERE shop_id ${this.database.dialect.oneOf(ids, 'text')}`;
+  }
+
   /** Returns `false` if the name stands for another shop. */
   async bindIdentity({ name, shopId, apiBaseUrl }: ShopIdentity): Promise<boolean> {
     const changedRows = await this.database.change`

@@ -1,0 +1,90 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { environmentOf, runCommand } from '../support/commands.js';
+import { MAIN_TOKEN, moduleOptions, startHarness, type Harness } from '../support/harness.js';
+import { postForm, redirectFields } from '../support/http.js';
+import { EffectWriter } from '../support/orders.js';
+
+const MINUTE = 60_000;
+
+/** An installation of the service that numbers its bills and payments from 1, each paid at once. */
+async function startNumberingService(): Promise<{ url: string; close: () => void }> {
+  let bills = 0;
+  const server = http.createServer((request, response) => {
+    const answer = (body: object) => response.setHeader('content-type', 'application/json').end(JSON.stringify(body));
+    const { searchParams, pathname } = new URL(request.url!, 'http://service');
+    request.resume().once('end', () => {
+      if (pathname.endsWith('/create')) {
+        bills += 1;
+        return answer({ success: 'true', bill_id: String(bills), link_page_url: `https://pay.example/${bills}` });
+      }
+      const id = searchParams.get('id')!;
+      const payment = { id, bill_id: id, status: 'SUCCESS', amount: '10.00', amount_received: '10.00' };
+      return answer({ success: true, data: [{ ...payment, currency_in: 'RUB', created_at: '2026-01-01 00:00:00' }] });
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() };
+}
+
+describe('the name of a shop', () => {
+  let harness: Harness;
+  afterEach(() => harness.close());
+
+  test('stays once it has bills: the start, and the program, refuse another', async () => {
+    harness = await startHarness();
+    const { main } = moduleOptions(harness.sandboxUrl).shops;
+    const startAs = (name: string) => harness.start({ options: { shops: { [name]: main! } }, only: name as 'main' });
+    await startAs('renamed-in-time');
+    await harness.host.payments.createBill({ orderId: 'A-1', amount: '10' });
+    await expect(startAs('store')).rejects.toThrow('A shop keeps its name: call it "main".');
+    const env = {
+      ...environmentOf(harness),
+      PAYMENT_ACCEPTANCE_SHOPS: 'store',
+      PAYMENT_ACCEPTANCE_STORE_API_TOKEN: MAIN_TOKEN,
+      PAYMENT_ACCEPTANCE_STORE_SHOP_ID: 'shop-main',
+    };
+    const { code, err } = await runCommand(['check', 'any-bill'], env);
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining('call it "main"') });
+    await startAs('main');
+  });
+
+  test('keeps the events of two installations of the service apart that use the same numbers', async () => {
+    const services = [await startNumberingService(), await startNumberingService()];
+    const shopOf = (place: number) => ({
+      shopId: '1',
+      apiToken: `token-of-${place}-0123456789abcdef`,
+      apiBaseUrl: services[place]!.url,
+    });
+    harness = await startHarness({
+      providers: [EffectWriter],
+      options: { shops: { main: shopOf(0), kz: shopOf(1) } },
+    });
+    const { payments } = harness.host;
+    await payments.createBill({ orderId: 'M-1', amount: '10' });
+    await payments.shop('kz').createBill({ orderId: 'K-1', amount: '10' });
+    for (let minutes = 0; minutes < 5; minutes += 1) {
+      harness.clock.advance(MINUTE);
+      await harness.settle();
+    }
+    for (const service of services) service.close();
+    expect((await harness.effects()).map(({ orderId }) => orderId).sort()).toEqual(['K-1', 'M-1']);
+  });
+
+  test('signs result pages so that instances show them on both sides of a rotation', async () => {
+    harness = await startHarness();
+    const { main } = moduleOptions(harness.sandboxUrl).shops;
+    const rotated = { ...main!, apiToken: 'the-next-token-0123456789', previousApiTokens: [MAIN_TOKEN] };
+    const next = await harness.start({ options: { shops: { main: rotated } } });
+    await harness.host.payments.createBill({ orderId: 'A-1', amount: '10' });
+    const redirect = redirectFields({ InvId: 'A-1', OutSum: '10.00' }, MAIN_TOKEN);
+    for (const receiver of [harness.host, next]) {
+      const returned = await postForm(`${receiver.url}/redirect/payment/success`, redirect);
+      for (const { url } of [harness.host, next]) {
+        const page = new URL(returned.headers.get('location')!, `${url}/redirect/payment/success`);
+        expect((await fetch(page)).status).toBe(200);
+      }
+    }
+  });
+});
