@@ -2,8 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/postgres-js';
 import { drizzleTransactions } from 'nestjs-payment-acceptance/drizzle';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import postgres from 'postgres';
 import { createTestDatabase, ON_MARIADB, type TestDatabase } from '../support/database.js';
+import { until } from '../support/until.js';
 
 const NOWHERE = 'postgres://127.0.0.1:1/none';
 const LIMITS = { signal: new AbortController().signal, timeoutMs: 30_000 };
@@ -39,6 +42,71 @@ const LIMITS = { signal: new AbortController().signal, timeoutMs: 30_000 };
     address = database.url;
     expect(transactions.pool!.free()).toBe(2);
     await expect(Promise.all([read(), read(), read()])).resolves.toHaveLength(3);
+  });
+
+  test('are had by clients that take their options, and by whole numbers of connections', async () => {
+    const client = postgres(database.url);
+    const transactions = drizzleTransactions(
+      () => client,
+      (single) => drizzle(single),
+    );
+    await expect(transactions.run((tx) => tx.execute(sql.raw('SELECT 1')), LIMITS)).rejects.toThrow(
+      'Pass the options on',
+    );
+    await client.end();
+    for (const connections of [0, -1, 1.5]) {
+      const make = () => drizzleTransactions(() => client, drizzle, { connections });
+      expect(make).toThrow('connections must be a whole number from 1.');
+    }
+  });
+
+  test('end with their attempt while they connect to a server that lets nobody in', async () => {
+    const server = createServer((socket) => socket.end()).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const transactions = twoConnections();
+    address = `postgres://127.0.0.1:${(server.address() as AddressInfo).port}/none`;
+    const controller = new AbortController();
+    const limits = { signal: controller.signal, timeoutMs: 30_000 };
+    const runs = [1, 2, 3].map(() => transactions.run((tx) => tx.execute(sql.raw('SELECT 1')), limits));
+    await once(server, 'connection');
+    controller.abort(new Error('no more time'));
+    expect(await Promise.allSettled(runs)).toMatchObject([1, 2, 3].map(() => ({ status: 'rejected' })));
+    expect(transactions.pool!.free()).toBe(2);
+    server.close();
+  });
+
+  test('close a connection that is idle, and open another', async () => {
+    address = `${database.url}?application_name=idling`;
+    const transactions = twoConnections();
+    const read = () => transactions.run((tx) => tx.execute(sql.raw('SELECT 1 AS one')), LIMITS);
+    await read();
+    const client = postgres(database.url, { max: 1 });
+    const idling = () => client`SELECT 1 FROM pg_stat_activity WHERE application_name = 'idling'`;
+    await until(idling, ({ count }) => count === 0);
+    await client.end();
+    await expect(Promise.all([read(), read(), read()])).resolves.toHaveLength(3);
+  });
+
+  test('send what was not awaited on no other connection, if theirs is lost', async () => {
+    address = database.url;
+    await postgres(database.url, { max: 1, idle_timeout: 1 }).unsafe('CREATE TABLE IF NOT EXISTS late (what text)');
+    const transactions = twoConnections();
+    const ended = transactions.run(async (tx) => {
+      const [row] = await tx.execute(sql`SELECT pg_backend_pid() AS pid`);
+      const writes = Array.from({ length: 20 }, (_, number) =>
+        tx.execute(sql`INSERT INTO late VALUES (${`w-${number}`})`).then(
+          () => undefined,
+          () => undefined,
+        ),
+      );
+      const killer = postgres(database.url, { max: 1 });
+      await killer`SELECT pg_terminate_backend(${Number(row!.pid)})`;
+      await killer.end();
+      await Promise.all(writes);
+    }, LIMITS);
+    await expect(ended).rejects.toThrow();
+    const rows = await transactions.run((tx) => tx.execute(sql.raw('SELECT * FROM late')), LIMITS);
+    expect([...rows]).toEqual([]);
   });
 
   test('share the connections there are, and use them again', async () => {

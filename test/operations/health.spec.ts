@@ -140,6 +140,23 @@ describe('health', () => {
       expect(await reading(({ status }) => status === 'up')).toMatchObject({ database: { reachable: true } });
     });
 
+    test('connections that are closed in between have a code, too', async () => {
+      const cutting = proxy!;
+      cutting.onStatement = () => cutting.arm('cut before', () => true);
+      try {
+        const { payments: down } = await until(
+          () => get(),
+          ({ http }) => http === 503,
+        );
+        const error = ON_MARIADB ? 'PROTOCOL_CONNECTION_LOST' : 'connection-lost';
+        expect(down).toMatchObject({ status: 'down', database: { reachable: false, error } });
+      } finally {
+        cutting.onStatement = () => undefined;
+        cutting.disarm();
+      }
+      await reading(({ status }) => status === 'up');
+    });
+
     test('figures that are not read in time: degraded, but 200, since payments can be taken', async () => {
       const other = await new DataSource(connectionOf(harness.databaseUrl)).initialize();
       const blocker = other.createQueryRunner();

@@ -74,6 +74,8 @@ describe('the workload of an instance', () => {
     expect(workload().checks).toMatchObject([{ running: 0 }]);
     harness.clock.advance(61_000);
     expect(workload().checks).toEqual([]);
+    for (const gauge of ['running', 'limit', 'rate.limit'])
+      expect(await sdk.values(`payment_acceptance.checks.${gauge}`)).toEqual({ 'shop=main': 0 });
   });
 
   test('says until when the service asks for a pause', async () => {

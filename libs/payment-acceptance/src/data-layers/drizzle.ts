@@ -4,7 +4,7 @@ import { onPostgresJs, type PostgresJs, type PostgresJsOptions } from './postgre
 
 export type { PgOccupancy } from '../database/pool.js';
 export type { MysqlPool, PgPool } from './own-connections.js';
-export type { PostgresJs, PostgresJsOptions, PostgresJsReserved } from './postgres-js.js';
+export type { PostgresJs, PostgresJsOptions, PostgresJsQuery } from './postgres-js.js';
 
 /** The part of a Drizzle database that is used. */
 export interface DrizzleDatabase<Tx> {
@@ -25,7 +25,7 @@ export function drizzleTransactions<Pool extends PgPool | MysqlPool, Tx extends 
 /**
  * Transactions of Drizzle on postgres.js: handlers get its transaction, on connections of their own, opened when needed
  * and closed when idle.
- * @param open creates a client of the host's database: `(options) => postgres(url, options)`
+ * @param open creates a client of the host's database: `(options) => postgres(url, { ...yours, ...options })`
  * @param make creates a Drizzle database on it: `(sql) => drizzle(sql, { schema })`
  * @param options.connections maximum connections. At most half of them run handlers at a time. Default 10
  */

@@ -6,29 +6,29 @@ import { DEFAULT_POOL_SIZE } from '../database/pool.js';
 /** The parts of a postgres.js client that are used. */
 export interface PostgresJs {
   readonly options: object;
-  reserve(): Promise<PostgresJsReserved>;
+  unsafe(text: string, values?: never[], options?: { prepare?: boolean }): PostgresJsQuery;
   end(options: { readonly timeout: number }): Promise<void>;
 }
 
-/** The parts of a reserved connection of postgres.js that are used. */
-export interface PostgresJsReserved {
-  unsafe(
-    text: string,
-    values?: never[],
-    options?: { prepare?: boolean },
-  ): Promise<readonly unknown[] & { readonly count: number | null }>;
-  release(): void;
+/** The parts of a query of postgres.js that are used. It is sent when it is awaited. */
+export interface PostgresJsQuery extends PromiseLike<readonly unknown[] & { readonly count: number | null }> {
+  values(): PromiseLike<unknown>;
 }
 
-/** Options for a client of postgres.js with a single connection. */
+/** Options for a client of postgres.js with a single connection, which the module opens and closes. */
 export interface PostgresJsOptions {
   readonly max: 1;
-  /** Seconds without use after which the connection is closed. */
+  /** Seconds. */
   readonly idle_timeout: number;
+  /** No limit. */
+  readonly max_lifetime: 0;
+  /** Otherwise the driver ends the process if the connection is lost meanwhile. */
+  readonly fetch_types: false;
   readonly onclose: () => void;
 }
 
-type Unsafe = PostgresJsReserved['unsafe'];
+type Unsafe = PostgresJs['unsafe'];
+type Rows = Awaited<PostgresJsQuery>;
 
 /** The part of a client that layers use within a transaction. */
 interface TransactionClient {
@@ -38,72 +38,134 @@ interface TransactionClient {
   readonly savepoint: TransactionClient['begin'];
 }
 
-const IDLE_SECONDS = 1;
+const IDLE_MS = 1_000;
+
+/** Longer than any transaction: the driver's timer runs within them, too. It ends what opens after its session was closed. */
+const DRIVER_IDLE_SECONDS = 86_400;
 
 const ROLLBACK_TIMEOUT_MS = 2_000;
 
-/** postgres.js (3.4) ends the process if anything is sent to a session that has ended. So we must know: one connection each. */
+/**
+ * A client with one connection. postgres.js (3.4) ends the process if anything is sent to a connection that has ended, and sends
+ * what waits on a new one, outside the transaction. So statements are sent one at a time, and none once the connection has ended.
+ */
 class Session {
-  readonly sql: PostgresJs;
-  readonly lost: Promise<never>;
   isLost = false;
+  readonly options: object;
+  private readonly sql: PostgresJs;
+  private latest: Promise<unknown> = Promise.resolve();
+  private reportLoss: (reason: Error) => void = () => undefined;
 
+  /** @throws TypeError if the options are not passed on */
   constructor(open: (options: PostgresJsOptions) => PostgresJs) {
-    let reject = (_reason: Error): void => undefined;
-    this.lost = new Promise((_resolve, rejected) => (reject = rejected));
-    this.lost.catch(() => undefined);
-    const onclose = (): void => {
-      this.isLost = true;
-      reject(new Error('The connection of the transaction was closed.'));
-    };
-    this.sql = open({ max: 1, idle_timeout: IDLE_SECONDS, onclose });
-  }
-
-  async reserve(): Promise<PostgresJsReserved> {
-    try {
-      return await this.sql.reserve();
-    } catch (error) {
-      await this.close();
-      throw error;
+    const onclose = (): void => this.lose();
+    const own = { max: 1, idle_timeout: DRIVER_IDLE_SECONDS, max_lifetime: 0, fetch_types: false, onclose } as const;
+    this.sql = open(own);
+    this.options = this.sql.options;
+    const given = this.options as Record<string, unknown>;
+    if (given.max !== 1 || given.onclose !== onclose || given.fetch_types) {
+      throw new TypeError(
+        'Pass the options on to postgres.js last: (options) => postgres(url, { ...yours, ...options }).',
+      );
     }
   }
 
+  /** Rejects once the connection has ended, or been closed. One transaction at a time. */
+  watch(): Promise<never> {
+    const lost = new Promise<never>((_resolve, reject) => (this.reportLoss = reject));
+    lost.catch(() => undefined);
+    return lost;
+  }
+
+  /** @param enter throws if the statement must not be sent any more */
+  prepare(enter: () => void, ...statement: Parameters<Unsafe>): PostgresJsQuery {
+    const query = this.sql.unsafe(...statement);
+    let sent: Promise<Rows> | undefined;
+    const send = async (): Promise<Rows> => {
+      enter();
+      const turn = this.latest;
+      let end = (): void => undefined;
+      this.latest = new Promise<void>((resolve) => (end = resolve));
+      try {
+        await turn;
+        if (this.isLost) throw statementRefused();
+        return await query;
+      } finally {
+        end();
+      }
+    };
+    const prepared: PostgresJsQuery = {
+      then: (...given) => (sent ??= send()).then(...given),
+      values: () => {
+        query.values(); // changes the query itself
+        return prepared;
+      },
+    };
+    return prepared;
+  }
+
   async close(): Promise<void> {
-    this.isLost = true;
+    this.lose();
     await this.sql.end({ timeout: 0 });
+  }
+
+  private lose(): void {
+    this.isLost = true;
+    this.reportLoss(new Error('The connection of the transaction was closed.'));
   }
 }
 
-/** At most `size` sessions, opened when needed. */
+/** At most `size` sessions, opened when needed, and closed when idle. */
 class Sessions {
-  private readonly idle: Session[] = [];
+  private readonly idle = new Map<Session, NodeJS.Timeout>();
   private readonly waiting: (() => void)[] = [];
   private used = 0;
 
   constructor(
     private readonly open: (options: PostgresJsOptions) => PostgresJs,
     readonly size: number,
-  ) {}
+  ) {
+    if (!Number.isInteger(size) || size < 1) throw new RangeError('connections must be a whole number from 1.');
+  }
 
   free(): number {
     return this.size - this.used - this.waiting.length;
   }
 
-  async use<T>(work: (session: Session) => Promise<T>): Promise<T> {
+  async use<T>(signal: AbortSignal, work: (session: Session) => Promise<T>): Promise<T> {
     if (this.used === this.size) await new Promise<void>((resolve) => this.waiting.push(resolve));
     else this.used += 1;
-    let session: Session | undefined;
     try {
-      do session = this.idle.pop();
-      while (session?.isLost);
-      session ??= new Session(this.open);
-      return await work(session);
+      signal.throwIfAborted();
+      const session = this.takeIdle() ?? new Session(this.open);
+      try {
+        return await work(session);
+      } finally {
+        if (!session.isLost)
+          this.idle.set(
+            session,
+            setTimeout(() => this.closeIdle(session), IDLE_MS),
+          );
+      }
     } finally {
-      if (session && !session.isLost) this.idle.push(session);
       const next = this.waiting.shift();
       if (next) next();
       else this.used -= 1;
     }
+  }
+
+  private takeIdle(): Session | undefined {
+    for (const [session, timer] of this.idle) {
+      clearTimeout(timer);
+      this.idle.delete(session);
+      if (!session.isLost) return session;
+    }
+    return undefined;
+  }
+
+  private closeIdle(session: Session): void {
+    this.idle.delete(session);
+    void session.close();
   }
 }
 
@@ -111,6 +173,7 @@ class Sessions {
  * Transactions of a layer that can be created on a client of postgres.js.
  * @param open creates a client of the host's database with these options
  * @param begin creates the layer on the client, whose `begin` enters the open transaction, and calls the work there
+ * @throws RangeError for a `size` that is no number of connections
  */
 export function onPostgresJs<Tx extends object>(
   open: (options: PostgresJsOptions) => PostgresJs,
@@ -123,39 +186,41 @@ export function onPostgresJs<Tx extends object>(
     placeholders: '$1',
     pool: sessions,
     run: (work, { signal }) =>
-      sessions.use(async (session) => {
-        const reserved = await session.reserve();
-        const send: Unsafe = (...statement) => {
-          if (session.isLost) throw statementRefused();
-          return reserved.unsafe(...statement);
-        };
-        let isOver = signal.aborted;
-        const close = (): void => void (isOver = true);
-        // Before the session is ended at the server.
-        signal.addEventListener('abort', close, { once: true });
-        const gated: Unsafe = (...statement) => {
-          if (isOver) throw statementRefused();
-          return send(...statement);
-        };
+      sessions.use(signal, async (session) => {
+        const lost = session.watch();
+        const send: Unsafe = (...statement) => session.prepare(() => undefined, ...statement);
+        let isOver = false;
+        const gated: Unsafe = (...statement) =>
+          session.prepare(
+            () => {
+              if (isOver) throw statementRefused();
+            },
+            ...statement,
+          );
+        const end = (): void => void (isOver = true);
         const inside = (tx: Tx): ReturnType<typeof work> => {
           senders.set(tx, send);
-          return work(tx).finally(close);
+          return work(tx).finally(end);
         };
+        // While it connects, nobody else can end it.
+        let onAbort = (): void => void session.close();
+        const aborted = (): void => onAbort();
+        signal.addEventListener('abort', aborted, { once: true });
         try {
-          await send('BEGIN ISOLATION LEVEL READ COMMITTED');
-          const running = begin(nestable(session.sql.options, gated), inside);
-          const result = await Promise.race([running, session.lost]);
-          await send('COMMIT');
+          await Promise.race([send('BEGIN ISOLATION LEVEL READ COMMITTED'), lost]);
+          // Before the session is ended at the server.
+          onAbort = end;
+          const result = await Promise.race([begin(nestable(session.options, gated), inside), lost]);
+          await Promise.race([send('COMMIT'), lost]);
           return result;
         } catch (error) {
           if (!session.isLost) {
-            await withTimeout(ROLLBACK_TIMEOUT_MS, send('ROLLBACK')).catch(() => session.close());
+            await withTimeout(ROLLBACK_TIMEOUT_MS, Promise.race([send('ROLLBACK'), lost])).catch(() => session.close());
           }
           throw error;
         } finally {
-          close();
-          signal.removeEventListener('abort', close);
-          if (!session.isLost) reserved.release();
+          end();
+          signal.removeEventListener('abort', aborted);
         }
       }),
     async query(tx, text, values) {

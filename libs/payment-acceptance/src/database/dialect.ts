@@ -57,5 +57,5 @@ export interface Dialect {
   /** End of a SELECT whose rows nobody may write until the transaction ends. */
   readonly shareLockClause: Statement;
   /** End of an INSERT that leaves an existing row unchanged. @param column any column of the table */
-  readonly ignoreExisting: (column: Lowercase<string>) => Statement;
+  readonly ignoreExisting: (...key: Lowercase<string>[]) => Statement;
 }

@@ -16,6 +16,9 @@ const ECHO_TIMEOUT_MS = 5_000;
 /** Timeout of connecting, and of each statement. */
 const ANSWER_TIMEOUT_MS = 10_000;
 
+/** The session idles by design, whatever the server's settings say (PostgreSQL 14 and newer). */
+const KEEP_IDLE_SESSION = `SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'idle_session_timeout'`;
+
 const CLOSE_TIMEOUT_MS = 1_000;
 const RETRY_BASE_MS = 1_000;
 const RETRY_CAP_MS = 60_000;
@@ -157,7 +160,7 @@ export class Signals {
       });
     });
     try {
-      await withTimeout(ANSWER_TIMEOUT_MS, client.query(`LISTEN ${this.database.schema}`));
+      await withTimeout(ANSWER_TIMEOUT_MS, client.query(`${KEEP_IDLE_SESSION}; LISTEN ${this.database.schema}`));
       await withTimeout(
         ANSWER_TIMEOUT_MS,
         client.query('SELECT pg_notify($1, $2)', [this.database.schema, this.instanceId]),

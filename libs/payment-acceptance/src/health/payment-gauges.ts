@@ -66,6 +66,21 @@ const REASONS: Readonly<Record<PaymentDegradation, 'process' | 'tables'>> = {
 const TIMEOUT_MS = 5_000;
 
 type StateMeasurement = Measurement & { readonly gauge: keyof typeof GAUGES };
+type WorkloadMeasurement = Measurement & { readonly gauge: keyof typeof WORKLOAD_GAUGES };
+
+/** Adds 0 for what was measured before with attributes, and is not now: an SDK would repeat its last value. */
+function addingEnded<Each extends Measurement>(): (now: readonly Each[]) => Each[] {
+  const measured = new Map<string, Each>();
+  return (now) => {
+    const ended = new Map(measured);
+    for (const measurement of now.filter(({ attributes }) => attributes)) {
+      const key = JSON.stringify([measurement.gauge, measurement.attributes]);
+      measured.set(key, measurement);
+      ended.delete(key);
+    }
+    return [...now, ...Array.from(ended.values(), (measurement) => ({ ...measurement, value: 0 }))];
+  };
+}
 
 /**
  * Gauges for the host's metrics. Every instance reports the same figures from the tables: aggregate them by maximum,
@@ -77,6 +92,8 @@ type StateMeasurement = Measurement & { readonly gauge: keyof typeof GAUGES };
 @Injectable()
 export class PaymentGauges implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private ends: (() => void)[] = [];
+  private readonly addEndedState = addingEnded<StateMeasurement>();
+  private readonly addEndedWorkload = addingEnded<WorkloadMeasurement>();
 
   constructor(
     private readonly telemetry: Telemetry,
@@ -96,9 +113,9 @@ export class PaymentGauges implements OnApplicationBootstrap, BeforeApplicationS
     for (const end of this.ends) end();
   }
 
-  private measureWorkload(): (Measurement & { gauge: keyof typeof WORKLOAD_GAUGES })[] {
+  private measureWorkload(): WorkloadMeasurement[] {
     const { checks, deliveries } = this.workload.read(null);
-    return [
+    return this.addEndedWorkload([
       ...checks.flatMap(({ shop, running, limit, requestsPerSecond }) => {
         const attributes = { 'payment.shop': shop };
         return [
@@ -110,12 +127,15 @@ export class PaymentGauges implements OnApplicationBootstrap, BeforeApplicationS
       { gauge: 'payment_acceptance.deliveries.running', value: deliveries.running },
       { gauge: 'payment_acceptance.handlers.running', value: deliveries.inTransactions },
       { gauge: 'payment_acceptance.handlers.limit', value: deliveries.limit },
-    ];
+    ]);
   }
 
   private async measure(): Promise<StateMeasurement[]> {
     const { payments } = await this.health.isHealthy('payments', { timeoutMs: TIMEOUT_MS });
-    return [...measureReasons(payments), ...(payments.backlog ? measureTables(payments.backlog) : [])];
+    return [
+      ...measureReasons(payments),
+      ...(payments.backlog ? this.addEndedState(measureTables(payments.backlog)) : []),
+    ];
   }
 }
 

@@ -219,7 +219,10 @@ function whyDown(error: unknown): PaymentHealth['database'] {
 
 /** A code such as `ECONNREFUSED`: the driver's messages name hosts and users, and health may be public. */
 function reasonOf(error: unknown): string {
-  return error instanceof TimeoutError ? error.message : errorType(error);
+  if (error instanceof TimeoutError) return error.message;
+  const type = errorType(error);
+  // Errors of a server have codes; `pg` gives none if the connection is closed in between.
+  return type === 'Error' || type === 'QueryFailedError' ? 'connection-lost' : type;
 }
 
 function degradationsOf(now: Snapshot | undefined, limits: Required<PaymentHealthThresholds>): PaymentDegradation[] {

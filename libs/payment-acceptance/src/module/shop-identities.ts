@@ -69,7 +69,9 @@ export class ShopIdentities {
     for (const { name: before, shopId, apiBaseUrl } of await this.store.namesOf(shops)) {
       if (this.options.shops.has(before)) continue;
       const now = shops.find((shop) => shop.shopId === shopId && shop.apiBaseUrl === apiBaseUrl);
-      if (now && (await this.store.hasBills(before))) problems.push(renamedProblem(now.name, before));
+      // Where both have bills, the names have lived side by side.
+      if (!now || (await this.store.hasBills(now.name)) || !(await this.store.hasBills(before))) continue;
+      problems.push(renamedProblem(now.name, before));
     }
     return problems;
   }
@@ -82,7 +84,8 @@ export class ShopIdentities {
 function renamedProblem(name: string, before: string): string {
   return (
     `shops.${name}: the tables have the bills of this shop (the same shopId and apiBaseUrl) under the name "${before}". ` +
-    `A shop keeps its name: call it "${before}".`
+    `A shop keeps its name: call it "${before}". If both names are to go on, set shop_id in the row of "${before}" in the table ` +
+    'shop_state to NULL.'
   );
 }
 

@@ -105,7 +105,7 @@ export abstract class BillStore<D extends Database = Database> {
     orderId: OrderId,
   ): Promise<LockedOrder & { readonly cancelledAt: Date | null }> {
     await tx.change`INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES (${shop}, ${orderId})
-      ${this.database.dialect.ignoreExisting('shop')}`;
+      ${this.database.dialect.ignoreExisting('shop', 'order_id')}`;
     const [order] = await tx.rows<LockedOrder & { readonly cancelledAt: Date | null }>({
       cancelled: flag,
       cancelledAt: instant,

@@ -34,5 +34,5 @@ export const postgres: Dialect = {
   rowLockClause: rawSql('FOR NO KEY UPDATE'),
   retentionLock: { take: rawSql('pg_try_advisory_xact_lock(7320114906)') },
   shareLockClause: rawSql('FOR SHARE'),
-  ignoreExisting: () => rawSql('ON CONFLICT DO NOTHING'),
+  ignoreExisting: (...key) => rawSql(`ON CONFLICT (${key.join(', ')}) DO NOTHING`),
 };

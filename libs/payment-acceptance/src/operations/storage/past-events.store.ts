@@ -64,7 +64,7 @@ export class PastEventsStore {
     const inserted = await tx.rows({})`
       INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, replays, due_at, behind)
       SELECT e.id, e.name, e.seq, e.intent_id, ${this.name(filter)}, 'PENDING', 1, ${this.database.now()}, TRUE
-      FROM payment_acceptance.event e WHERE ${this.isMissing(filter, scope)} AND e.seq ${these} ORDER BY e.seq ${dialect.ignoreExisting('event_id')}
+      FROM payment_acceptance.event e WHERE ${this.isMissing(filter, scope)} AND e.seq ${these} ORDER BY e.seq ${dialect.ignoreExisting('event_id', 'consumer')}
       RETURNING event_id`;
     return inserted.length;
   }

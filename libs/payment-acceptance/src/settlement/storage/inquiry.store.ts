@@ -116,7 +116,7 @@ export class InquiryStore {
     );
     await this.database.change`
       INSERT INTO payment_acceptance.lost_bill (id, shop, bill_id, state, asks, asked_at, ask_after)
-      VALUES ${join(rows, ', ')} ${this.database.dialect.ignoreExisting('shop')}`;
+      VALUES ${join(rows, ', ')} ${this.database.dialect.ignoreExisting('shop', 'bill_id')}`;
     await this.database.change`
       UPDATE payment_acceptance.lost_bill known SET asks = CASE WHEN ${IS_USED_UP} THEN 0 ELSE asks END, ask_after = ${leasedUntil}
       WHERE ${this.isOneOf(shop, bills)} AND state <> 'DISMISSED'`;
