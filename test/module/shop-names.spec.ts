@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { PaymentImport } from 'nestjs-payment-acceptance/operations';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { environmentOf, runCommand } from '../support/commands.js';
@@ -76,6 +77,19 @@ describe('the name of a shop', () => {
     }
     for (const service of services) service.close();
     expect((await harness.effects()).map(({ orderId }) => orderId).sort()).toEqual(['K-1', 'M-1']);
+  });
+
+  test('is one of two for a bill: under the other, the same shop cannot take it in', async () => {
+    const { main } = moduleOptions('http://unused').shops;
+    harness = await startHarness({ providers: [EffectWriter] });
+    const twins = { ...main!, apiBaseUrl: harness.sandboxUrl };
+    const { payments, app } = await harness.start({ options: { shops: { main: twins, web: twins } } });
+    const { billId } = await payments.shop('web').createBill({ orderId: 'A-1', amount: '10' });
+    const bill = { shop: 'main', billId, orderId: 'A-1', amount: '10', createdAt: '2026-01-01T00:00:00Z' };
+    for (const dryRun of [true, false]) {
+      const { refused } = await app.get(PaymentImport).importBills([bill], { operator: 'ann', dryRun });
+      expect(refused).toMatchObject([{ problems: ['Shop "web" is the same shop of the service, and has this bill.'] }]);
+    }
   });
 
   test('signs result pages so that instances show them on both sides of a rotation', async () => {

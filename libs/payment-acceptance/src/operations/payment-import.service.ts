@@ -243,6 +243,8 @@ export class PaymentImport {
     if (Array.isArray(bill)) return bill;
     const existing = planned?.get(keyOf(bill)) ?? (await this.store.findBill(bill.shop, bill.billId));
     if (existing) return compare(existing, bill);
+    const otherName = await this.store.otherNameOf(shop, bill.billId);
+    if (otherName !== undefined) return [`Shop "${otherName}" is the same shop of the service, and has this bill.`];
     if (planned) return plan(planned, bill);
     try {
       await this.insert(bill, how);
