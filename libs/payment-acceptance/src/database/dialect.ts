@@ -56,6 +56,6 @@ export interface Dialect {
   readonly readOnly: Statement;
   /** End of a SELECT whose rows nobody may write until the transaction ends. */
   readonly shareLockClause: Statement;
-  /** End of an INSERT that leaves an existing row unchanged. @param column any column of the table */
+  /** End of an INSERT that leaves a row with this key unchanged. Any other conflict is an error on PostgreSQL. */
   readonly ignoreExisting: (...key: Lowercase<string>[]) => Statement;
 }
