@@ -29,7 +29,7 @@ describe.each(ONE_ADAPTER)('forged postbacks, on %s', (adapter) => {
   const callbacksOf = async (billId: string) =>
     (await shop.ledger()).callbacks.filter((callback) => callback.billId === billId);
 
-  test('SUCCESS without a digest', async () => {
+  test('a forged SUCCESS without a digest changes nothing', async () => {
     const order = await shop.buy();
     const nothingChanged = await shop.watch();
     expect(await forge(claims(order))).toEqual([200, 'OK']);
@@ -39,7 +39,7 @@ describe.each(ONE_ADAPTER)('forged postbacks, on %s', (adapter) => {
     ]);
   });
 
-  test('SUCCESS with a digest of nothing', async () => {
+  test('a forged SUCCESS with a digest of zeros changes nothing', async () => {
     const order = await shop.buy();
     const nothingChanged = await shop.watch();
     expect(await forge({ ...claims(order), SignatureValue: '0'.repeat(32) })).toEqual([200, 'OK']);
@@ -50,21 +50,24 @@ describe.each(ONE_ADAPTER)('forged postbacks, on %s', (adapter) => {
   test.each([
     ['JSON', postJson],
     ['a form', (url: string, fields: unknown) => sendForm(url, fields as Record<string, string>)],
-  ])("SUCCESS with the right digest, taken from the payer's own Fail redirect, as %s", async (_name, send) => {
-    const order = await shop.buy();
-    const { fields } = await shop.pay(order.billId, { outcome: 'fail' });
-    const nothingChanged = await shop.watch();
-    const forged = { ...claims(order), OutSum: fields.OutSum!, SignatureValue: fields.SignatureValue! };
-    expect(forged).toEqual(postbackFields({ InvId: order.id, OutSum: '100.05', TrsId: order.billId }, TOKENS.main));
-    expect(await forge(forged, send)).toEqual([200, 'OK']);
-    await nothingChanged();
-    expect(await shop.order(order.id)).toMatchObject({ status: 'not_paid', paidAmount: null });
-    expect(await callbacksOf(order.billId)).toContainEqual(
-      expect.objectContaining({ digest: 'match', status: 'SUCCESS', outcome: 'unconfirmed' }),
-    );
-  });
+  ])(
+    "a forged SUCCESS with the digest of the payer's own Fail redirect changes nothing, as %s",
+    async (_name, send) => {
+      const order = await shop.buy();
+      const { fields } = await shop.pay(order.billId, { outcome: 'fail' });
+      const nothingChanged = await shop.watch();
+      const forged = { ...claims(order), OutSum: fields.OutSum!, SignatureValue: fields.SignatureValue! };
+      expect(forged).toEqual(postbackFields({ InvId: order.id, OutSum: '100.05', TrsId: order.billId }, TOKENS.main));
+      expect(await forge(forged, send)).toEqual([200, 'OK']);
+      await nothingChanged();
+      expect(await shop.order(order.id)).toMatchObject({ status: 'not_paid', paidAmount: null });
+      expect(await callbacksOf(order.billId)).toContainEqual(
+        expect.objectContaining({ digest: 'match', status: 'SUCCESS', outcome: 'unconfirmed' }),
+      );
+    },
+  );
 
-  test('none of this alerts anybody: no warning, no error', () => {
+  test('forged postbacks log no warning and no error', () => {
     expect(alarms()).toEqual([]);
     expect(shop.logs.lines).not.toEqual([]);
   });

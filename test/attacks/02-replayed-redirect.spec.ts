@@ -27,7 +27,7 @@ describe.each(ONE_ADAPTER)('replayed redirects, on %s', (adapter) => {
     return { ...order, fields };
   }
 
-  test('the form of a Fail redirect, sent to the Success URL', async () => {
+  test('the form of a Fail redirect sent to the Success URL pays nothing', async () => {
     const order = await shop.buy();
     const { fields } = await shop.pay(order.billId, { outcome: 'fail' });
     const nothingChanged = await shop.watch();
@@ -40,7 +40,7 @@ describe.each(ONE_ADAPTER)('replayed redirects, on %s', (adapter) => {
     expect(await pageAfter(answer)).toContain('Payment failed');
   });
 
-  test('the same, before anything else has reported the payment', async () => {
+  test('the form of a Fail redirect sent to the Success URL before any other report pays nothing', async () => {
     const order = await shop.buy();
     const { fields } = await shop.paySilently(order.billId, { outcome: 'fail' });
     const answer = await send('success', fields);
@@ -51,7 +51,7 @@ describe.each(ONE_ADAPTER)('replayed redirects, on %s', (adapter) => {
     expect(await namesOf(order.id)).toEqual(['payment.failed']);
   });
 
-  test('the form of a Success redirect, sent to the Fail URL', async () => {
+  test('the form of a Success redirect sent to the Fail URL leaves the order paid', async () => {
     const order = await paid();
     const nothingChanged = await shop.watch();
     const answer = await send('fail', order.fields);
@@ -60,7 +60,7 @@ describe.each(ONE_ADAPTER)('replayed redirects, on %s', (adapter) => {
     expect(await shop.order(order.id)).toMatchObject({ status: 'paid' });
   });
 
-  test('the form of a Success redirect, for another order, amount or shop', async () => {
+  test('the form of a Success redirect sent for another order, amount or shop changes nothing', async () => {
     const mine = await paid();
     const other = await shop.buy();
     const [bill] = (await shop.ledger()).bills.filter(({ orderId }) => orderId === other.id);
@@ -81,7 +81,7 @@ describe.each(ONE_ADAPTER)('replayed redirects, on %s', (adapter) => {
     await nothingChanged();
   });
 
-  test("the form of a Success redirect, with the custom of another order's bill", async () => {
+  test("the form of a Success redirect sent with the custom of another order's bill changes nothing", async () => {
     const mine = await paid();
     const other = await shop.buy();
     const bills = (await shop.ledger()).bills;
@@ -95,7 +95,7 @@ describe.each(ONE_ADAPTER)('replayed redirects, on %s', (adapter) => {
     expect(page).not.toContain(other.id);
   });
 
-  test('the form of a Success redirect, a thousand times: no more checks than the minimum time between two allows', async () => {
+  test('a Success redirect replayed a thousand times causes no more checks than the minimum gap allows', async () => {
     const order = await paid();
     const nothingChanged = await shop.watch();
     const startedAt = Date.now();
@@ -116,7 +116,7 @@ describe.each(ONE_ADAPTER)('replayed redirects, on %s', (adapter) => {
     expect(await namesOf(order.id)).toEqual(['payment.succeeded']);
   });
 
-  test('the form of a Success redirect, days later, and the old link to the result page', async () => {
+  test('a Success redirect replayed days later changes nothing, and the old link to its result page has expired', async () => {
     const order = await paid();
     const first = await send('success', order.fields);
     await shop.elapse(10 * DAY_MS);

@@ -109,7 +109,7 @@ describe.each(ONE_ADAPTER)('wrong amounts and currencies, on %s', (adapter) => {
     );
   }
 
-  test('postbacks with the right digest that name any amount', async () => {
+  test('postbacks with the right digest and any amount change nothing', async () => {
     const order = await shop.buy();
     const nothingChanged = await shop.watch();
     const answers = await Promise.all(
@@ -129,7 +129,7 @@ describe.each(ONE_ADAPTER)('wrong amounts and currencies, on %s', (adapter) => {
     expect(await callbacksOf(order)).toMatchObject(taken);
   });
 
-  test('redirects with the right digest that name any amount', async () => {
+  test('redirects with the right digest and any amount change nothing', async () => {
     const order = await shop.buy();
     const nothingChanged = await shop.watch();
     const answers = await Promise.all(
@@ -144,7 +144,7 @@ describe.each(ONE_ADAPTER)('wrong amounts and currencies, on %s', (adapter) => {
     expect(await callbacksOf(order)).toMatchObject(taken.map(() => ({ corroboration: { amount: 'mismatch' } })));
   });
 
-  test('a JSON amount that is not a string', async () => {
+  test('a postback whose JSON amount is not a string is accepted and changes nothing', async () => {
     const order = await shop.buy();
     const nothingChanged = await shop.watch();
     const fields = postbackFields({ InvId: order.id, OutSum: '100.05', TrsId: order.billId }, TOKENS.main);
@@ -157,7 +157,7 @@ describe.each(ONE_ADAPTER)('wrong amounts and currencies, on %s', (adapter) => {
     expect(await callbacksOf(order)).toMatchObject(Array.from({ length: 5 }, () => odd));
   });
 
-  test('another currency, which the digest does not cover', async () => {
+  test('another currency, which the digest does not cover, changes nothing', async () => {
     const order = await shop.buy();
     const nothingChanged = await shop.watch();
     const redirect = redirectFields({ InvId: order.id, OutSum: '100.05' }, TOKENS.main);
@@ -190,7 +190,7 @@ describe.each(ONE_ADAPTER)('wrong amounts and currencies, on %s', (adapter) => {
     ['amounts', /"amount":[^,]*/, '"amount":', LISTED],
     ['currencies', /"currency_in":[^,]*/, '"currency_in":', LISTED_CURRENCIES],
   ])(
-    'the service itself lists strange %s: nothing but the exact amount in the billed currency pays',
+    'where the service lists strange %s, only the exact amount in the billed currency pays',
     async (_name, field, name, cases) => {
       const orders = await Promise.all(cases.map(() => shop.buy()));
       const listed = new Map(orders.map(({ billId }, index) => [billId, cases[index]![0]]));

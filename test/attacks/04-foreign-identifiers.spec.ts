@@ -26,7 +26,7 @@ describe.each(ONE_ADAPTER)("somebody else's identifiers, on %s", (adapter) => {
     return new Set(shop.sandbox.requests.slice(before).map(({ billId }) => billId));
   }
 
-  test('the InvId of a large order, with the TrsId of a small bill that was paid', async () => {
+  test('a small paid bill does not pay a large order that its postback names as InvId', async () => {
     const large = await shop.buy({ amount: '5000.00' });
     const small = await shop.buy({ amount: '1.00' });
     await shop.sandbox.setFaults({ postbacks: { change: { p: 1, set: { InvId: large.id, OutSum: '5000.00' } } } });
@@ -45,7 +45,7 @@ describe.each(ONE_ADAPTER)("somebody else's identifiers, on %s", (adapter) => {
     await nothingChanged();
   });
 
-  test("the TrsId of another's paid bill, with the InvId of one's own order", async () => {
+  test("the TrsId of somebody else's paid bill does not pay one's own order", async () => {
     const paid = await shop.buy();
     await shop.pay(paid.billId);
     await shop.settle();
@@ -57,7 +57,7 @@ describe.each(ONE_ADAPTER)("somebody else's identifiers, on %s", (adapter) => {
     expect(await shop.order(mine.id)).toMatchObject({ status: 'pending', events: [] });
   });
 
-  test("the TrsId of another shop's paid bill, to either shop's address", async () => {
+  test("the TrsId of another shop's paid bill pays nothing, at the address of either shop", async () => {
     const eu = await shop.buy({ shop: 'eu' });
     await shop.pay(eu.billId);
     await shop.settle();
@@ -79,7 +79,7 @@ describe.each(ONE_ADAPTER)("somebody else's identifiers, on %s", (adapter) => {
     ]);
   });
 
-  test('a TrsId that no bill of ours has, even if it is almost the same', async () => {
+  test('a TrsId that none of our bills has changes nothing, even if it is almost the same', async () => {
     const mine = await shop.buy();
     await shop.pay(mine.billId);
     await shop.settle();
@@ -126,7 +126,7 @@ describe.each(ONE_ADAPTER)("somebody else's identifiers, on %s", (adapter) => {
     expect(await newestCallback()).toMatchObject({ billId: null, trsId: billId, digest: 'match' });
   });
 
-  test('a redirect for an unknown order, with the right digest', async () => {
+  test('a redirect for an unknown order with the right digest changes nothing', async () => {
     const nothingChanged = await shop.watch();
     const callbacks = (await shop.ledger()).callbacks.length;
     const asked = await askedDuring(async () => {

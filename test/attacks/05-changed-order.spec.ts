@@ -30,14 +30,14 @@ describe.each(ONE_ADAPTER)('an order that changes after its bill was created, on
       'The bill was for 100.05 RUB, but the order costs 100.06 RUB.',
     ],
     ['is in another currency', { currency: 'EUR' }, 'The bill was for 100.05 RUB, but the order costs 100.05 EUR.'],
-  ])('a bigger basket under the same bill: an order that %s is not paid', async (_name, changed, note) => {
+  ])('the old bill does not pay an order that %s', async (_name, changed, note) => {
     const { id, billId } = await shop.buy();
     await change(id, changed);
     await payAndSettle(billId);
     expect(await shop.order(id)).toMatchObject({ status: 'pending', paidAmount: null, note });
   });
 
-  test('it grows after a first payment failed: not paid by the second', async () => {
+  test('an order that grows after a failed payment is not paid by a second payment of the old bill', async () => {
     const { id, billId } = await shop.buy();
     await shop.pay(billId, { outcome: 'fail' });
     await shop.settle();
@@ -60,7 +60,7 @@ describe.each(ONE_ADAPTER)('an order that changes after its bill was created, on
     await nothingChanged();
   });
 
-  test('it grows, and is paid for again: the shop does not send the payer to the bill of the old price', async () => {
+  test('paying again for an order that has grown does not lead to the bill of the old price', async () => {
     const { id } = await shop.buy();
     await change(id, { amount: '2500.00' });
     const requests = shop.requests();
@@ -69,7 +69,7 @@ describe.each(ONE_ADAPTER)('an order that changes after its bill was created, on
     expect(shop.requests()).toBe(requests);
   });
 
-  test('it grows, and the buyer is told the new price: agreeing to it, and to no other, makes a bill over it', async () => {
+  test('only agreeing to the new price of an order that has grown creates a bill over it', async () => {
     const { id, billId } = await shop.buy();
     await change(id, { amount: '2500.00' });
     const pay = (price?: string) => sendForm(`${shop.url}/orders/${id}/pay`, price === undefined ? [] : { price });
@@ -100,7 +100,7 @@ describe.each(ONE_ADAPTER)('an order that changes after its bill was created, on
     );
   });
 
-  test('it grows after it was paid: the buyer is told not to pay again', async () => {
+  test('the buyer of an order that grew after it was paid is told not to pay again', async () => {
     const { id, billId } = await shop.buy();
     await change(id, { amount: '2500.00' });
     await payAndSettle(billId);
@@ -108,7 +108,7 @@ describe.each(ONE_ADAPTER)('an order that changes after its bill was created, on
     expect([answer.status, await answer.text()]).toEqual([409, expect.stringContaining('Do not pay again')]);
   });
 
-  test('a cheaper basket under the same bill: paid, and the surplus is recorded', async () => {
+  test('the old bill pays an order that became cheaper, and the surplus is recorded', async () => {
     const { id, billId } = await shop.buy();
     await change(id, { amount: '10.00' });
     await payAndSettle(billId);

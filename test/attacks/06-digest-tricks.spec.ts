@@ -93,12 +93,12 @@ describe.each(ADAPTERS)('tricks with digests, on %s', (adapter) => {
     text: await answer.text(),
   });
 
-  test('with the right digest and no trick the redirect is accepted', async () => {
+  test('a redirect with the right digest is accepted', async () => {
     expect((await redirect({ ...fields, SignatureValue: digest })).status).toBe(303);
     expect(await callbacks()).toMatchObject([{ digest: 'match' }]);
   });
 
-  test('redirects with a digest that is not the right one: all are refused alike, and leave nothing behind', async () => {
+  test('redirects with a wrong digest are all refused alike and leave nothing behind', async () => {
     const before = shop.requests();
     const plain = await tell(await redirect({ ...fields, SignatureValue: md5('wrong') }));
     expect(plain).toEqual({ status: 403, location: null, text: expect.not.stringContaining(order.id) as unknown });
@@ -114,7 +114,7 @@ describe.each(ADAPTERS)('tricks with digests, on %s', (adapter) => {
     expect([await callbacks(), shop.requests()]).toEqual([[], before]);
   });
 
-  test('redirects with a digest that is not a string', async () => {
+  test('redirects with a digest that is not a string are refused, or treated as unsigned if it is empty', async () => {
     for (const [attack, make] of SHAPES) {
       const answer = await tell(await postJson(success(), { ...fields, SignatureValue: make(digest) }));
       expect([attack, answer.status, answer.location]).toEqual([attack, 400, null]);
@@ -129,7 +129,7 @@ describe.each(ADAPTERS)('tricks with digests, on %s', (adapter) => {
     expect(await callbacks()).toEqual([]);
   });
 
-  test('redirects with repeated fields, or lists', async () => {
+  test('redirects with repeated fields or lists are not accepted and leave nothing behind', async () => {
     const pairs = Object.entries({ ...fields, SignatureValue: digest });
     const without = (name: string) => pairs.filter(([each]) => each !== name);
     const tricks: readonly (readonly [attack: string, pairs: FormFields])[] = [
@@ -152,7 +152,7 @@ describe.each(ADAPTERS)('tricks with digests, on %s', (adapter) => {
     expect(await callbacks()).toEqual([]);
   });
 
-  test('redirects whose colon has moved from one field into another', async () => {
+  test('redirects with the colon of the digest moved into another field reach no order', async () => {
     const [head, tail] = [order.id.slice(0, 8), order.id.slice(8)];
     for (const [OutSum, InvId, status] of [
       ['1:0', order.id, 400],
@@ -174,7 +174,7 @@ describe.each(ADAPTERS)('tricks with digests, on %s', (adapter) => {
     expect([moved.status, await callbacks()]).toEqual([403, []]);
   });
 
-  test('postbacks with a digest that is not the right one: recorded as such, and they settle nothing', async () => {
+  test('postbacks with a wrong digest are recorded as such and settle nothing', async () => {
     const postback = { ...fields, Status: 'SUCCESS', Commission: '0.00', TrsId: order.billId };
     const tricks = [
       ...DIGESTS.map(([attack, make]) => [attack, make(digest, order)] as const),
@@ -193,7 +193,7 @@ describe.each(ADAPTERS)('tricks with digests, on %s', (adapter) => {
   });
 
   test.each(['redirect/payment/success', 'redirect/payment/fail', 'postback/payment'])(
-    '%s with a value that is a list within a list, forty thousand times',
+    '%s refuses a field of forty thousand nested lists, or records it as a mismatch',
     async (path) => {
       const deep = '['.repeat(40_000) + ']'.repeat(40_000);
       const rest: Record<string, unknown> = {
@@ -221,7 +221,7 @@ describe.each(ADAPTERS)('tricks with digests, on %s', (adapter) => {
     },
   );
 
-  test('a postback whose form has two digests', async () => {
+  test('a postback whose form has two digests is recorded as a mismatch', async () => {
     const pairs = Object.entries({ ...fields, Status: 'SUCCESS', TrsId: order.billId, SignatureValue: digest });
     const answer = await sendForm(`${shop.url}/postback/payment`, [...pairs, ['SignatureValue', digest]]);
     expect([answer.status, await callbacks()]).toEqual([200, [expect.objectContaining({ digest: 'mismatch' })]]);

@@ -65,31 +65,37 @@ describe.each(ADAPTERS)('shapes of bodies, on %s', (adapter) => {
   const wrong = (statuses: Record<string, number>, isRight: (status: number) => boolean) =>
     Object.entries(statuses).filter(([, status]) => !isRight(status));
 
-  describe('that are not a callback: refused on every route, but for a postback that names its bill all the same', () => {
-    test.each(REFUSED)('%s', async (_name, shape) => {
-      const { [ROUTES[0]]: postback = 0, ...redirects } = await answers(shape);
-      expect(wrong(redirects, isRefusal)).toEqual([]);
-      expect(postback === 200 || isRefusal(postback)).toBe(true);
-    });
+  describe('bodies that are not a callback', () => {
+    test.each(REFUSED)(
+      'a body that is not a callback is refused, unless it is a postback that names its bill: %s',
+      async (_name, shape) => {
+        const { [ROUTES[0]]: postback = 0, ...redirects } = await answers(shape);
+        expect(wrong(redirects, isRefusal)).toEqual([]);
+        expect(postback === 200 || isRefusal(postback)).toBe(true);
+      },
+    );
 
-    test('none of this is stored but as a hint at that bill', async () => {
+    test('bodies that are not a callback are stored at most as hints for the bill they name', async () => {
       await nothingChanged();
       const kept = (await shop.ledger()).callbacks.filter(({ billId }) => billId !== null && billId !== bought.billId);
       expect(kept).toEqual([]);
     });
   });
 
-  test.each(MISNAMED)('that are genuine under another name are taken for what they are: %s', async (_name, shape) => {
+  test.each(MISNAMED)('a genuine body under another content type is taken for what it is: %s', async (_name, shape) => {
     expect(Object.values(await answers(shape))).toEqual([200, 303, 303]);
   });
 
-  describe('that resemble a genuine callback: a hint at most', () => {
-    test.each(HINTS)('%s', async (_name, shape) => {
-      const taken = (status: number): boolean => status === 200 || status === 303;
-      expect(wrong(await answers(shape), (status) => taken(status) || isRefusal(status))).toEqual([]);
-    });
+  describe('bodies that resemble a genuine callback', () => {
+    test.each(HINTS)(
+      'a body that resembles a genuine callback is refused or taken as a hint: %s',
+      async (_name, shape) => {
+        const taken = (status: number): boolean => status === 200 || status === 303;
+        expect(wrong(await answers(shape), (status) => taken(status) || isRefusal(status))).toEqual([]);
+      },
+    );
 
-    test('little of this is stored, and nothing has changed', async () => {
+    test('bodies that resemble a genuine callback store little and change nothing', async () => {
       await nothingChanged();
       const [kept] = await shop.dataSource.query<{ rows: number; bytes: number }[]>(
         'SELECT count(*)::int AS rows, max(length(fields::text)) AS bytes FROM payment_acceptance.callback',
@@ -99,7 +105,7 @@ describe.each(ADAPTERS)('shapes of bodies, on %s', (adapter) => {
     });
   });
 
-  test('what is too large for a genuine callback is stored as the fields of the specification alone, in chunks or not', async () => {
+  test('an oversized callback is stored with the fields of the specification alone, chunked or not', async () => {
     const named = genuine(ROUTES[0]);
     const { SignatureValue: _digest, ...stored } = named;
     const small = JSON.stringify({ ...named, note: 'x', custom: { cart: 7 } });
@@ -125,7 +131,7 @@ describe.each(ADAPTERS)('shapes of bodies, on %s', (adapter) => {
     }
   });
 
-  test('malformed HTTP is refused by the server, or cut off', async () => {
+  test('malformed HTTP is refused by the server, or the connection is closed', async () => {
     const host = `Host: ${new URL(shop.url).host}\r\nConnection: close\r\n`;
     const post = `POST /postback/payment HTTP/1.1\r\n${host}`;
     const requests = [
@@ -145,7 +151,7 @@ describe.each(ADAPTERS)('shapes of bodies, on %s', (adapter) => {
     }
   });
 
-  test('addresses of impossible shops and tickets', async () => {
+  test('addresses of impossible shops and tickets are refused', async () => {
     const names = [
       '__proto__', 'constructor', 'toString', 'main%00', 'main%0d%0aSet-Cookie:%20a=b', '..%2f..%2fmain', '%ff', '%',
       'MAIN', 'main%20', '1', '%F0%9F%92%B3', 'x'.repeat(4_000), "main'--", '{}', '*', ':shop',
@@ -164,7 +170,7 @@ describe.each(ADAPTERS)('shapes of bodies, on %s', (adapter) => {
     await nothingChanged();
   });
 
-  test("the same for the sample shop's orders, which are created from JSON", async () => {
+  test('malformed JSON orders are refused by the sample shop', async () => {
     const order = { shop: 'main', amount: '100.05', description: 'Two cups' };
     const orders = [
       ...['shop', 'amount', 'description'].flatMap((field) =>

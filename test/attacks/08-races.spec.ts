@@ -51,7 +51,7 @@ describe.each(ONE_ADAPTER)('races, on %s', (adapter) => {
     };
   }
 
-  test('two payments on one bill at once', async () => {
+  test('of two payments made on one bill at once, the second opens a review', async () => {
     const { id, billId } = await shop.buy();
     const payments = await Promise.all([shop.sandbox.pay(billId), shop.sandbox.pay(billId)]);
     await shop.sandbox.settled();
@@ -68,7 +68,7 @@ describe.each(ONE_ADAPTER)('races, on %s', (adapter) => {
     expect([first!.paymentId, second!.paymentId].sort()).toEqual(payments.map(({ payment }) => payment.id).sort());
   });
 
-  test('two attempts of one order, both paid, with both answers of the service at once: four orders together', async () => {
+  test('two bills of one order, paid and checked at once, pay the order once, also for four orders together', async () => {
     const orders = await Promise.all(Array.from({ length: 4 }, () => shop.buy()));
     // The first bill has ended, so the shop creates a second one; the payer has both pages open.
     await shop.elapse(3 * DAY_MS + 1);
@@ -101,7 +101,7 @@ describe.each(ONE_ADAPTER)('races, on %s', (adapter) => {
     }
   });
 
-  test('postback, redirect and schedule at the same instant, each many times', async () => {
+  test('postbacks, redirects and the schedule at the same instant, each many times, settle a payment once', async () => {
     const { id, billId } = await shop.buy();
     const { url, fields } = await shop.paySilently(billId);
     const [postback] = shop.sandbox.bill(billId).callbacks;
@@ -123,7 +123,7 @@ describe.each(ONE_ADAPTER)('races, on %s', (adapter) => {
     });
   });
 
-  test('FAIL after SUCCESS: of another payment, of the same one, and as a forged postback', async () => {
+  test('an order stays paid after a FAIL of another payment, of the same one, or in a forged postback', async () => {
     const { id, billId } = await shop.buy();
     const { payment } = await shop.sandbox.pay(billId);
     await shop.settle();
@@ -142,7 +142,7 @@ describe.each(ONE_ADAPTER)('races, on %s', (adapter) => {
     );
   });
 
-  test('FAIL and SUCCESS in one answer, at once: not paid, then paid, never the other way round', async () => {
+  test('FAIL and SUCCESS in one answer leave the order first not paid, then paid, never the other way round', async () => {
     const { id, billId } = await shop.buy();
     await Promise.all([shop.sandbox.pay(billId), shop.sandbox.pay(billId, FAILING), shop.sandbox.pay(billId, FAILING)]);
     await rush();
@@ -155,7 +155,7 @@ describe.each(ONE_ADAPTER)('races, on %s', (adapter) => {
     });
   });
 
-  test('SUCCESS after FAIL of the same payment', async () => {
+  test('a SUCCESS after a FAIL of the same payment pays the order', async () => {
     const { id, billId } = await shop.buy();
     const { payment } = await shop.sandbox.pay(billId, FAILING);
     await shop.settle();
@@ -175,7 +175,7 @@ describe.each(ONE_ADAPTER)('races, on %s', (adapter) => {
   test.each([
     ['by its postback', (billId: string) => shop.pay(billId), 0],
     ['by nobody but the daily check', (billId: string) => shop.paySilently(billId), DAY_MS],
-  ])('SUCCESS after the bill has EXPIRED, reported %s', async (_name, pay, laterMs) => {
+  ])('a SUCCESS after the bill has EXPIRED pays the order, reported %s', async (_name, pay, laterMs) => {
     const { id, billId } = await shop.buy();
     await shop.elapse(3 * DAY_MS + 1);
     expect(await told(id)).toMatchObject({ status: 'pending', bills: ['EXPIRED'], reviews: [] });
@@ -194,7 +194,7 @@ describe.each(ONE_ADAPTER)('races, on %s', (adapter) => {
 });
 
 test.each(ONE_ADAPTER)(
-  'on %s, all at once with the workers running by themselves: every order is paid once',
+  'on %s, with everything at once and the workers running by themselves, every order is paid once',
   async (adapter) => {
     const shop = await startAttackedShop(adapter, { autoStart: true, options: { schedule: { minGapMs: 10 } } });
     try {

@@ -7,39 +7,36 @@ import { PER_BILL, POOL, useFloods } from './support/floods.js';
 describe.each(ONE_ADAPTER)('floods, on %s', (adapter) => {
   const floods = useFloods(adapter);
 
-  describe('that fill a bill, and then a genuine callback', () => {
+  describe('genuine callbacks to a flooded bill', () => {
     const KINDS: readonly [string, (bought: Bought) => Promise<Response>][] = [
       ['a redirect', (bought) => floods.redirect(bought)],
       ['a postback', (bought) => floods.postback(bought)],
       ['a postback of an unknown status', (bought) => floods.postback(bought, 'OVERPAID')],
     ];
 
-    test.each(KINDS)(
-      '%s while a check is under way that was made for one just like it: checked again',
-      async (_name, send) => {
-        const bought = await floods.crowded();
-        await floods.shop.elapse(2_000);
-        await send(bought);
-        const hold = floods.shop.sandbox.holdAnswers('payments');
-        const check = floods.shop.confirmer.runOnce();
-        await hold.reached();
-        await floods.shop.paySilently(bought.billId);
-        const before = await floods.rowsOf(bought);
-        expect((await send(bought)).status).toBeLessThan(400);
-        // This callback is needed, because the check of the first has its answer already. A third one would be redundant.
-        const { repeatedCallbacks } = await floods.dropped();
-        expect((await send(bought)).status).toBeLessThan(400);
-        expect((await floods.dropped()).repeatedCallbacks).toBe(repeatedCallbacks + 1);
-        expect(await floods.rowsOf(bought)).toBeLessThanOrEqual(before + 1);
-        hold.release();
-        await check;
-        expect(await floods.shop.order(bought.id)).toMatchObject({ status: 'pending' });
-        await floods.shop.elapse(2_000);
-        expect(await floods.shop.order(bought.id)).toMatchObject({ status: 'paid' });
-      },
-    );
+    test.each(KINDS)('%s during a check that an identical one caused is checked again', async (_name, send) => {
+      const bought = await floods.crowded();
+      await floods.shop.elapse(2_000);
+      await send(bought);
+      const hold = floods.shop.sandbox.holdAnswers('payments');
+      const check = floods.shop.confirmer.runOnce();
+      await hold.reached();
+      await floods.shop.paySilently(bought.billId);
+      const before = await floods.rowsOf(bought);
+      expect((await send(bought)).status).toBeLessThan(400);
+      // This callback is needed, because the check of the first has its answer already. A third one would be redundant.
+      const { repeatedCallbacks } = await floods.dropped();
+      expect((await send(bought)).status).toBeLessThan(400);
+      expect((await floods.dropped()).repeatedCallbacks).toBe(repeatedCallbacks + 1);
+      expect(await floods.rowsOf(bought)).toBeLessThanOrEqual(before + 1);
+      hold.release();
+      await check;
+      expect(await floods.shop.order(bought.id)).toMatchObject({ status: 'pending' });
+      await floods.shop.elapse(2_000);
+      expect(await floods.shop.order(bought.id)).toMatchObject({ status: 'paid' });
+    });
 
-    test('a redirect that comes right after a bill was claimed: counts for the next check', async () => {
+    test('a redirect that arrives right after its bill was claimed counts for the next check', async () => {
       const bought = await floods.crowded();
       await floods.shop.elapse(2_000);
       await floods.redirect(bought);
@@ -61,7 +58,7 @@ describe.each(ONE_ADAPTER)('floods, on %s', (adapter) => {
       expect(await floods.shop.order(bought.id)).toMatchObject({ status: 'paid' });
     });
 
-    test('at any moment, between any checks: the payment is found at once, before the next scheduled check', async () => {
+    test('a genuine callback at any moment of a flood is settled before the next scheduled check', async () => {
       for (let round = 0; round < 5; round += 1) {
         const bought = await floods.crowded();
         const flooding = new AbortController();
@@ -91,7 +88,7 @@ describe.each(ONE_ADAPTER)('floods, on %s', (adapter) => {
       }
     });
 
-    test("recording one waits neither for the bill's lock nor for a settlement that holds its callbacks", async () => {
+    test('recording a callback waits neither for the lock of its bill nor for a settlement that holds its callbacks', async () => {
       const bought = await floods.crowded();
       const runner = floods.shop.dataSource.createQueryRunner();
       await runner.startTransaction();

@@ -8,8 +8,8 @@ import { sendForm } from './support/sending.js';
 describe.each(ONE_ADAPTER)('floods, on %s', (adapter) => {
   const floods = useFloods(adapter);
 
-  describe('of postbacks for a real bill', () => {
-    test('all are accepted; rows, requests and log lines stay few, and nothing changes', async () => {
+  describe('postbacks for a real bill', () => {
+    test('a flood of postbacks for a real bill is accepted, leaves few rows, requests and log lines, and changes nothing', async () => {
       const bought = await floods.shop.buy();
       const nothingChanged = await floods.shop.watch();
       const began = floods.shop.clock.now().getTime();
@@ -37,7 +37,7 @@ describe.each(ONE_ADAPTER)('floods, on %s', (adapter) => {
       expect(floods.logged('A bill has 100 callbacks') - lines).toBeLessThanOrEqual(1);
     });
 
-    test('afterwards the stored callbacks shrink to the bound, and the first ones are still there', async () => {
+    test('after a flood the callbacks of a bill shrink to the bound, and the first ones are still there', async () => {
       const bought = await floods.shop.buy();
       await floods.postback(bought, 'FAIL');
       const [first] = (await floods.shop.ledger()).callbacks;
@@ -53,7 +53,7 @@ describe.each(ONE_ADAPTER)('floods, on %s', (adapter) => {
       expect((await floods.shop.ledger()).callbacks.map(({ id }) => id)).toContain(first!.id);
     });
 
-    test('the genuine one among them settles the bill at the next check', async () => {
+    test('a genuine postback in a flood settles the bill at the next check', async () => {
       const bought = await floods.crowded();
       await floods.flood(30, () => floods.postback(bought, 'FAIL'));
       await floods.shop.pay(bought.billId);
@@ -63,8 +63,8 @@ describe.each(ONE_ADAPTER)('floods, on %s', (adapter) => {
     });
   });
 
-  describe('of postbacks for unknown bills', () => {
-    test('are stored up to the bound; beyond it 503 and a rate-limited log line; those for real bills are still accepted', async () => {
+  describe('postbacks for unknown bills', () => {
+    test('postbacks for unknown bills get 503 beyond their bound, and those for real bills are still accepted', async () => {
       const unknown = (index: number) => floods.postback({ id: 'x', billId: `unknown-${index}` });
       const before = await floods.dropped();
       const statuses = await floods.flood(60, unknown);
@@ -83,8 +83,8 @@ describe.each(ONE_ADAPTER)('floods, on %s', (adapter) => {
     });
   });
 
-  describe('of redirects', () => {
-    test('without a digest, or with a wrong one: nothing is stored, looked up or requested', async () => {
+  describe('redirects', () => {
+    test('redirects without a digest, or with a wrong one, store, look up and request nothing', async () => {
       const bought = await floods.shop.buy();
       await floods.shop.settle();
       const before = [await floods.rowsOf(bought), floods.asked(bought)];
@@ -98,7 +98,7 @@ describe.each(ONE_ADAPTER)('floods, on %s', (adapter) => {
       expect([await floods.rowsOf(bought), floods.asked(bought)]).toEqual(before);
     });
 
-    test('and their result pages: few wait, they share one query, and postbacks are accepted meanwhile', async () => {
+    test('flooded result pages share one query, few of them wait, and postbacks are accepted meanwhile', async () => {
       const bought = await floods.shop.buy();
       const answer = await floods.redirect(bought);
       const page = new URL(answer.headers.get('location')!, answer.url).href;

@@ -156,17 +156,17 @@ describe.each(ADAPTERS)('leaks, on %s', (adapter) => {
     }
   }
 
-  test('nothing in any log line, at the most verbose level', () => {
+  test('no secret is in any log line, at the most verbose level', () => {
     expect(shop.logs.lines.length).toBeGreaterThan(10);
     expectNoSecret(shop.logs.text);
   });
 
-  test("nothing in any statement's parameters, which its errors show", () => {
+  test('no secret is in the parameters of any statement, which its errors show', () => {
     expect(statements.some((statement) => statement.includes('INSERT INTO payment_acceptance.callback'))).toBe(true);
     expectNoSecret(statements.join('\n'));
   });
 
-  test('nothing in any row of any table', async () => {
+  test('no secret is in any row of any table', async () => {
     const tables = await shop.dataSource.query<{ name: string }[]>(
       `SELECT format('%I.%I', table_schema, table_name) AS name FROM information_schema.tables
        WHERE table_schema IN ('payment_acceptance', 'public')`,
@@ -182,12 +182,12 @@ describe.each(ADAPTERS)('leaks, on %s', (adapter) => {
     expectNoSecret(text);
   });
 
-  test('nothing in any answer', () => {
+  test('no secret is in any answer', () => {
     expect(answers.length).toBeGreaterThan(30);
     expectNoSecret(answers.join('\n'));
   });
 
-  test('nothing in any error: printed, as JSON, in its causes or hidden properties', () => {
+  test('no secret is in any error: printed, as JSON, in its causes or hidden properties', () => {
     expect(errors.length).toBeGreaterThan(10);
     for (const error of errors) {
       const text = inspect(error, { depth: 10, showHidden: true, getters: true, maxStringLength: null });
@@ -196,13 +196,13 @@ describe.each(ADAPTERS)('leaks, on %s', (adapter) => {
     }
   });
 
-  test('nothing in anything that Nest holds, however deep', () => {
+  test('no token is in anything that Nest holds, however deep', () => {
     // Proves that the search reaches the options: it finds what is not secret.
     expect(findReachable(held(shop.app), ['demo-main'])).not.toEqual([]);
     expect(findReachable(held(shop.app), Object.values(TOKENS))).toEqual([]);
   });
 
-  test('nothing while a request to the service is in flight', async () => {
+  test('no token can be reached while a request to the service is in flight', async () => {
     const { billId } = await shop.buy();
     const hold = shop.sandbox.holdAnswers('payments');
     await postJson(
@@ -219,7 +219,7 @@ describe.each(ADAPTERS)('leaks, on %s', (adapter) => {
 
   // The output does not depend on the adapter. Runs last: it takes seconds, during which connections time out.
   if (ONE_ADAPTER.includes(adapter)) {
-    test('nothing in the printed services', () => {
+    test('no secret is in the printed services', () => {
       const services = [PaymentAcceptanceService, Confirmer];
       for (const service of services) {
         // The text doubles with each level, to tens of megabytes.

@@ -8,7 +8,7 @@ import { findReachable, held } from './support/reachable.js';
 describe('leaks of options', () => {
   const closeLater = closing();
 
-  test('options given to forRoot are not retained, and their object is not changed', async () => {
+  test('tokens of options given to forRoot are not retained, and the given object is not changed', async () => {
     const { shops } = moduleOptions('http://127.0.0.1:9', {});
     const harness = await startHarness({ options: { shops } });
     closeLater(() => harness.close());

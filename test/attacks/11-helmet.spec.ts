@@ -25,7 +25,7 @@ describe.each(ADAPTERS)('11: a host with Helmet, on %s', (adapter) => {
     return { redirect, page };
   }
 
-  test("takes payments like any other; our own page keeps its stricter policy and gets Helmet's other headers", async () => {
+  test("a host with Helmet takes payments, and our page keeps its stricter policy beside Helmet's other headers", async () => {
     harness = await startHarness({ adapter, prepare: withHelmet });
     const { redirect, page } = await payerReturns('A-1');
     expect([redirect.status, page.status]).toEqual([303, 200]);
@@ -58,7 +58,7 @@ describe.each(ADAPTERS)('11: a host with Helmet, on %s', (adapter) => {
     expect([page.headers.get('x-frame-options'), page.headers.get('cache-control')]).toEqual(['DENY', 'no-store']);
   });
 
-  test('a host that redirects the payer decides alone where to', async () => {
+  test('a host that redirects the payer from the result page decides alone where to', async () => {
     harness = await startHarness({
       adapter,
       prepare: withHelmet,

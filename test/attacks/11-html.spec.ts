@@ -31,7 +31,7 @@ const PAGES: Readonly<Record<string, (text: string) => string>> = {
 };
 
 describe.each(Object.entries(PAGES))('a text in a page of %s', (_name, page) => {
-  test.each(TEXTS)('%j stays a text, and turns nothing around it', (text, shown) => {
+  test.each(TEXTS)('%j stays text in a page, and does not change the direction of what is around it', (text, shown) => {
     const whole = numbered(page(text));
     expect(whole).toContain(shown);
     expect(whole.replace(shown, '')).not.toMatch(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/);
@@ -42,7 +42,7 @@ test.each([
   ['the console', ofConsole],
   ['the sandbox', ofSandbox],
   ['the shop', ofShop],
-])('of %s: HTML stays HTML, in lists too; nothing is written for nothing', (_name, html) => {
+])('the HTML of %s keeps nested markup, escapes text, and writes nothing for null or false', (_name, html) => {
   const part = html`<b>${'<'}</b>`;
   expect(numbered(html`${[part, '<']}${false}${null}${undefined}${0}`.text)).toBe('<b>&#60;</b>&#60;0');
 });

@@ -159,20 +159,23 @@ describe("11: the sandbox's pay pages", () => {
     return [...pages, await show(`/transfer/${id}`)];
   }
 
-  test.each(['order_id', 'description', 'name', 'custom'])('%s of the bill never becomes markup', async (field) => {
-    const others = { order_id: 'A-1', name: 'Tea', description: 'Green tea', custom: 'cart' };
-    const benign = await pagesOf({ ...others, [field]: 'harmless' });
-    for (const markup of MARKUP) {
-      const pages = await pagesOf({ ...others, [field]: markup });
-      expect([markup, pages.map(skeletonOf)]).toEqual([markup, benign.map(skeletonOf)]);
-      const [link, , , failed] = pages;
-      if (field !== 'custom') expect(textOf(link ?? '')).toContain(markup);
-      if (field === 'custom' || field === 'order_id') {
-        const sent = tagsOf(failed ?? '').map(({ attributes: { value } }) => value);
-        expect(sent).toContain(markup);
+  test.each(['order_id', 'description', 'name', 'custom'])(
+    'the %s of a bill never becomes markup on the pay pages',
+    async (field) => {
+      const others = { order_id: 'A-1', name: 'Tea', description: 'Green tea', custom: 'cart' };
+      const benign = await pagesOf({ ...others, [field]: 'harmless' });
+      for (const markup of MARKUP) {
+        const pages = await pagesOf({ ...others, [field]: markup });
+        expect([markup, pages.map(skeletonOf)]).toEqual([markup, benign.map(skeletonOf)]);
+        const [link, , , failed] = pages;
+        if (field !== 'custom') expect(textOf(link ?? '')).toContain(markup);
+        if (field === 'custom' || field === 'order_id') {
+          const sent = tagsOf(failed ?? '').map(({ attributes: { value } }) => value);
+          expect(sent).toContain(markup);
+        }
       }
-    }
-  });
+    },
+  );
 
   test.each(['card', 'expiry', 'cvc'])('%s that the payer types never becomes markup', async (field) => {
     const id = await billOf({ order_id: 'A-2' });

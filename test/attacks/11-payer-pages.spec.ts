@@ -9,7 +9,7 @@ describe.each(ADAPTERS)("11: the module's own pages, on %s", (adapter) => {
   const pages = usePayerPages(adapter);
 
   describe('external text never becomes markup', () => {
-    test('InvId on the neutral page of an unsigned redirect', async () => {
+    test('the InvId of an unsigned redirect never becomes markup on the neutral page', async () => {
       const benign = await (await pages.success({ InvId: 'A-1', OutSum: '1.00', CurrencyIn: 'RUB' })).text();
       for (const InvId of MARKUP) {
         const html = await (await pages.success({ InvId, OutSum: '1.00', CurrencyIn: 'RUB' })).text();
@@ -18,15 +18,18 @@ describe.each(ADAPTERS)("11: the module's own pages, on %s", (adapter) => {
       }
     });
 
-    test.each(['success', 'fail', undefined] as const)('the order on the result page (%s)', async (outcome) => {
-      const show = async (orderId: string) => (await pages.result(await pages.ticketOf(orderId, outcome))).text();
-      const benign = await show(`A-${outcome ?? 'open'}`);
-      for (const markup of MARKUP.slice(0, 9)) {
-        const html = await show(`${markup} ${outcome ?? 'open'}`);
-        expect([markup, skeletonOf(html)]).toEqual([markup, skeletonOf(benign)]);
-        expect(textOf(html)).toContain(markup);
-      }
-    });
+    test.each(['success', 'fail', undefined] as const)(
+      'the order never becomes markup on the result page (%s)',
+      async (outcome) => {
+        const show = async (orderId: string) => (await pages.result(await pages.ticketOf(orderId, outcome))).text();
+        const benign = await show(`A-${outcome ?? 'open'}`);
+        for (const markup of MARKUP.slice(0, 9)) {
+          const html = await show(`${markup} ${outcome ?? 'open'}`);
+          expect([markup, skeletonOf(html)]).toEqual([markup, skeletonOf(benign)]);
+          expect(textOf(html)).toContain(markup);
+        }
+      },
+    );
 
     test('a refused redirect, an unknown shop and a wrong ticket show none of their text', async () => {
       for (const markup of MARKUP) {
@@ -42,7 +45,7 @@ describe.each(ADAPTERS)("11: the module's own pages, on %s", (adapter) => {
     });
 
     test.each(['custom', 'name', 'description', 'CurrencyIn', 'OutSum', 'Status', 'SignatureValue'])(
-      '%s of a redirect is on no page',
+      'the %s of a redirect is shown on no page',
       async (field) => {
         for (const signed of [{}, redirectFields({ InvId: 'A-9', OutSum: '1.00' })]) {
           const fields = { InvId: 'A-9', OutSum: '1.00', CurrencyIn: 'RUB', ...signed, [field]: '<b>injected</b>' };
@@ -115,7 +118,7 @@ describe.each(ADAPTERS)("11: the module's own pages, on %s", (adapter) => {
       }
     });
 
-    test('answers to the service cannot be taken for a page', async () => {
+    test('answers to a postback cannot be taken for a page', async () => {
       const bodies: Record<string, string>[] = [
         {},
         { InvId: '<script>', TrsId: 'x', Status: 'SUCCESS', OutSum: '1.00' },

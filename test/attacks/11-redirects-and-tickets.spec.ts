@@ -14,7 +14,7 @@ describe.each(ADAPTERS)('11: redirects and result tickets, on %s', (adapter) => 
   const pages = usePayerPages(adapter);
 
   describe('an unsigned redirect reveals nothing', () => {
-    test('the answer does not depend on whether the order exists or is paid', async () => {
+    test('an unsigned redirect gets the same answer whether or not the order exists or is paid', async () => {
       await pages.ticketOf('K-1', 'success');
       await pages.ticketOf('K-2', 'fail');
       await pages.ticketOf('K-3');
@@ -36,7 +36,7 @@ describe.each(ADAPTERS)('11: redirects and result tickets, on %s', (adapter) => 
       expect(await stored()).toBe(before);
     });
 
-    test('neither does one with the digest of another order, another amount or another shop', async () => {
+    test('a redirect with the digest of another order, amount or shop reveals nothing', async () => {
       await pages.ticketOf('K-5', 'success');
       const own = redirectFields({ InvId: 'mine', OutSum: '100.05' });
       for (const fields of [
@@ -64,7 +64,7 @@ describe.each(ADAPTERS)('11: redirects and result tickets, on %s', (adapter) => 
       expect([ticket, answer.status, await answer.text()]).toEqual([ticket, 404, wrong]);
     };
 
-    test('are all refused alike if guessed', async () => {
+    test('guessed result tickets are all refused alike', async () => {
       const bytes = (seed: number) => createHash('sha512').update(`guess ${seed}`).digest().subarray(0, 38);
       for (let seed = 0; seed < 20; seed += 1) await isRefused(bytes(seed).toString('base64url'));
       const { billId, intentId } = await pages.harness.host.payments.createBill({ orderId: 'T-2', amount: '1' });
@@ -73,7 +73,7 @@ describe.each(ADAPTERS)('11: redirects and result tickets, on %s', (adapter) => 
       }
     });
 
-    test('are refused if altered in one character, truncated or extended', async () => {
+    test('a result ticket that is altered in one character, truncated or extended is refused', async () => {
       for (let index = 0; index < paid.length; index += 1) {
         const other = paid[index] === 'A' ? 'B' : 'A';
         await isRefused(paid.slice(0, index) + other + paid.slice(index + 1));
@@ -85,7 +85,7 @@ describe.each(ADAPTERS)('11: redirects and result tickets, on %s', (adapter) => 
       }
     });
 
-    test('are refused with another bill or expiry under the same MAC', async () => {
+    test('a result ticket with another bill or expiry under the same MAC is refused', async () => {
       const other = Buffer.from(await pages.ticketOf('T-3'), 'base64url');
       const bytes = Buffer.from(paid, 'base64url');
       await isRefused(Buffer.concat([other.subarray(0, 16), bytes.subarray(16)]).toString('base64url'));
@@ -94,7 +94,7 @@ describe.each(ADAPTERS)('11: redirects and result tickets, on %s', (adapter) => 
       await isRefused(later.toString('base64url'));
     });
 
-    test("are refused if made with another shop's token, or with a guessed one", async () => {
+    test('a result ticket made with the token of another shop, or with a guessed one, is refused', async () => {
       const [bill] = await pages.harness.host.payments.findBills('T-1');
       const expiry = new Date(pages.harness.clock.now().getTime() + HOUR);
       const options = moduleOptions(pages.harness.sandboxUrl);
@@ -107,13 +107,13 @@ describe.each(ADAPTERS)('11: redirects and result tickets, on %s', (adapter) => 
       );
     });
 
-    test('are refused for an unknown bill', async () => {
+    test('a result ticket for an unknown bill is refused', async () => {
       const shop = resolveOptions(moduleOptions(pages.harness.sandboxUrl), 'test').shops.get('main')!;
       const expiry = new Date(pages.harness.clock.now().getTime() + HOUR);
       await isRefused(issueTicket(shop, '9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d', expiry));
     });
 
-    test('expire after an hour', async () => {
+    test('a result ticket expires after an hour', async () => {
       const fresh = await pages.ticketOf('T-4', 'success');
       pages.harness.clock.advance(HOUR - 60_000);
       expect((await pages.result(fresh)).status).toBe(200);
@@ -121,7 +121,7 @@ describe.each(ADAPTERS)('11: redirects and result tickets, on %s', (adapter) => 
       await isRefused(fresh);
     });
 
-    test('do not contain the order, the amount, the shop or the token', () => {
+    test('a result ticket does not contain the order, the amount, the shop or the token', () => {
       const inside = Buffer.from(paid, 'base64url').toString('latin1');
       for (const secret of ['T-1', '100.05', 'main', 'token']) expect(inside).not.toContain(secret);
     });
@@ -158,7 +158,7 @@ describe.each(ADAPTERS)('11: redirects and result tickets, on %s', (adapter) => 
       { Forwarded: 'host=evil.example;proto=https' },
       { 'X-Original-URL': '//evil.example/', 'X-Rewrite-URL': '//evil.example/' },
       { Origin: 'https://evil.example', Referer: 'https://evil.example/success' },
-    ])('by the headers %j', async (headers) => {
+    ])('no redirect leads to another host by the headers %j', async (headers) => {
       expect(await locationOf('/redirect/payment/success', headers)).toMatch(/^result\/[\w-]{51}$/);
       expect(await locationOf('/redirect/payment/fail/main', headers)).toMatch(/^\.\.\/result\/[\w-]{51}$/);
     });
@@ -168,12 +168,12 @@ describe.each(ADAPTERS)('11: redirects and result tickets, on %s', (adapter) => 
       '/redirect/payment/success?next=//evil.example/&redirect=//evil.example&url=//evil.example',
       '/redirect/payment/success?//evil.example/',
       '/redirect/payment/success?x=1/../../../evil.example/',
-    ])('by the parameters of %s', async (target) => {
+    ])('no redirect leads to another host by the parameters of %s', async (target) => {
       expect(await locationOf(target, {})).toMatch(/^result\/[\w-]{51}$/);
     });
 
     test.each(['returnUrl', 'redirect', 'Location', 'success_url', 'custom', 'shop', 'ticket'])(
-      'by the field %s',
+      'no redirect leads to another host by the field %s',
       async (field) => {
         const fields = { ...redirectFields({ InvId: 'R-1', OutSum: '100.05' }), [field]: 'https://evil.example/' };
         const answer = await pages.success(fields);
@@ -181,7 +181,7 @@ describe.each(ADAPTERS)('11: redirects and result tickets, on %s', (adapter) => 
       },
     );
 
-    test('by a path that looks like another host', async () => {
+    test('no redirect leads to another host by its path', async () => {
       for (const path of [
         '//evil.example/redirect/payment/success',
         '/redirect/payment/success//evil.example',

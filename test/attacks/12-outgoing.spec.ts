@@ -86,7 +86,7 @@ describe('outgoing', () => {
 
   describe('the service answers with a redirect', () => {
     test.each([300, 301, 302, 303, 304, 307, 308])(
-      '%d: nothing goes where it points, token or form',
+      'a redirect of the service with %d is not followed, and its target gets neither token nor form',
       async (status) => {
         const headers = { location: `${elsewhere.url}/stolen`, refresh: `0; url=${elsewhere.url}/stolen` };
         const { reading, creating } = await outcomes({ status, headers });
@@ -118,7 +118,7 @@ describe('outgoing', () => {
     ['a switch to another protocol', raw((socket) => socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'))],
   ]; // prettier-ignore
 
-    test.each(ATTACKS)('%s: aborted, bounded in time and memory', async (_name, answer) => {
+    test.each(ATTACKS)('%s from the service is aborted, bounded in time and memory', async (_name, answer) => {
       sent.bytes = 0;
       const { reading, creating } = await outcomes(answer);
       expect(reading).toBeInstanceOf(PaymentServiceNetworkError);
@@ -141,12 +141,15 @@ describe('outgoing', () => {
     ['a bill_id with a query of its own', PaymentAnswerNotUnderstoodError, { body: '{"success":"true","bill_id":"b 1&id=2\\r\\n","data":{"first":{}}}' }],
   ]; // prettier-ignore
 
-    test.each(ATTACKS)('%s: not understood, and nothing of it is stored', async (_name, type, answer) => {
-      const { reading, creating } = await outcomes(answer);
-      expect(reading).toBeInstanceOf(type);
-      expect(creating.cause).toBeInstanceOf(type);
-      expect(({} as Record<string, unknown>).success).toBeUndefined();
-    });
+    test.each(ATTACKS)(
+      '%s from the service is not understood, and nothing of it is stored',
+      async (_name, type, answer) => {
+        const { reading, creating } = await outcomes(answer);
+        expect(reading).toBeInstanceOf(type);
+        expect(creating.cause).toBeInstanceOf(type);
+        expect(({} as Record<string, unknown>).success).toBeUndefined();
+      },
+    );
 
     test('JSON with another content type can still be read: it is the same service', async () => {
       const headers = { 'content-type': 'application/octet-stream; charset=utf-16' };
@@ -197,7 +200,7 @@ describe('outgoing', () => {
       '\\\\evil.example\\transfer',
       { toString: 'https://pay.example' },
       ['https://pay.example'],
-    ])('%j: the payer is not sent there; the bill is kept and checked', async (address) => {
+    ])('a payer is not sent to the payment page %j, but the bill is kept and checked', async (address) => {
       const { orderId, bill } = create(address);
       expect(await thrown(bill)).toBeInstanceOf(PaymentBillAddressError);
       expect(await recorded.harness.host.payments.findBills(orderId)).toMatchObject([
@@ -205,12 +208,12 @@ describe('outgoing', () => {
       ]);
     });
 
-    test('with line breaks, NUL and letters of any script: returned as a browser reads it, safe for a header', async () => {
+    test('a payment page with control characters or non-ASCII letters is returned as a browser reads it', async () => {
       const { bill } = create('https://pay.example/a\r\nSet-Cookie: stolen=1\0\r\n\r\n<p>п');
       expect((await bill).linkPageUrl).toBe('https://pay.example/aSet-Cookie:%20stolen=1%00%3Cp%3E%D0%BF');
     });
 
-    test('at a private address: the payer is sent there, but we never call it', async () => {
+    test('a payer is sent to a payment page at a private address, but we never call it', async () => {
       for (const address of [
         `${elsewhere.url}/transfer/1`,
         'http://169.254.169.254/latest/meta-data',

@@ -38,7 +38,7 @@ describe('multipart', () => {
 
   const PART = '\r\nContent-Disposition: form-data; name="amount"\r\n\r\n0.01\r\n';
 
-  describe('a value that tries to be more than a value', () => {
+  describe('form values that try to be more than a value', () => {
     test.each([
       ['line ends', 'a\r\n\r\nb\r\n'],
       ['a part of its own', PART],
@@ -47,12 +47,12 @@ describe('multipart', () => {
       ['a field of a query', '&amount=0.01&order_id=1;amount=0.01'],
       ['percent signs', '%0D%0A--%22'],
       ['line and paragraph separators, BOM and marks of direction', '\u2028\u2029\ufeff\u202e'],
-    ])('%s', async (_name, value) => {
+    ])('a form value stays one value: %s', async (_name, value) => {
       await sent({ description: value, custom: value, name: value, type: value.slice(0, 64) });
       await expectFields({ description: value, custom: value, name: value, type: value.slice(0, 64) });
     });
 
-    test("the previous request's boundary, in every form", async () => {
+    test('a form value with the boundary of the previous request stays one value', async () => {
       for (let round = 0; round < 5; round += 1) {
         const { boundary } = await sent();
         const value = `x\r\n--${boundary}${PART}--${boundary}--\r\n`;
@@ -78,7 +78,7 @@ describe('multipart', () => {
   });
 
   describe('the boundary', () => {
-    test('is different each time, and too long to be guessed', async () => {
+    test('the multipart boundary is different each time, and too long to be guessed', async () => {
       const boundaries = new Set<string>();
       for (let round = 0; round < 20; round += 1) boundaries.add((await sent()).boundary);
       expect(boundaries.size).toBe(20);
@@ -89,13 +89,13 @@ describe('multipart', () => {
       expect(first.length - common).toBeGreaterThanOrEqual(20);
     });
 
-    test('does not come from Math.random, whose state can be derived from its output', async () => {
+    test('the multipart boundary does not come from Math.random, whose state can be derived from its output', async () => {
       jest.spyOn(Math, 'random').mockReturnValue(0.5);
       expect((await sent()).boundary).not.toBe((await sent()).boundary);
     });
   });
 
-  test('a value in the URL of a read stays in its place', async () => {
+  test('a bill id in the URL of a read stays one query parameter', async () => {
     for (const billId of ['1&id=2', '1#', '../create?x=', '1\r\nHost: evil', '%00', 'b 1']) {
       recorded.recorder.answer({ body: '{"success":true,"data":[]}' });
       await recorded.harness.host.payments.listPayments(billId);

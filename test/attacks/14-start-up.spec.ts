@@ -79,7 +79,9 @@ describe('start up', () => {
       ['a file', 'file:///etc/passwd', /is not an http or https address/],
       ['an address of white space', '   ', /apiBaseUrl: is empty/],
       ['an empty address', '', /API_BASE_URL \(shop "main"\): is not set/],
-    ])('%s is refused', (_name, value, said) => refuses({ [`${P}API_BASE_URL`]: value }, said));
+    ])('a start in production with %s as address of the service is refused', (_name, value, said) =>
+      refuses({ [`${P}API_BASE_URL`]: value }, said),
+    );
 
     test.each([
       ["the sandbox's token", 'sandbox-main-token-0123456789abcdef', /apiToken: is a sandbox token/],
@@ -120,7 +122,7 @@ describe('start up', () => {
       refuses({ [`${P}SHOP_ID`]: value }, /shopId: is empty or a placeholder/),
     );
 
-    test('one bad shop among several is named, and none starts', () =>
+    test('one bad shop among several is named, and none of them starts', () =>
       refuses(
         {
           [`${P}SHOPS`]: 'main,eu',
@@ -155,20 +157,23 @@ describe('start up', () => {
         { [`${P}API_BASE_URL`]: 'http://u5er:pa55@127.0.0.1' },
         /a user name or a password/,
       ],
-    ])('%s', (_name, variables, said) => refuses(variables, said, 'development'));
+    ])('%s is refused outside production too', (_name, variables, said) => refuses(variables, said, 'development'));
   });
 
   describe('14: safe settings start', () => {
     // Creates the tables, which the refused starts above must not create.
     afterEach(() => starting.close('drop'));
 
-    test.each(['production', 'development'])('with NODE_ENV=%s and the settings of a real service', async (nodeEnv) => {
-      await start({}, 'development'); // creates the tables, which production only verifies
-      const module = await start({}, nodeEnv);
-      expect(module.get(PaymentAcceptanceService, { strict: false }).shop().name).toBe('main');
-    });
+    test.each(['production', 'development'])(
+      'an application with NODE_ENV=%s and the settings of a real service starts',
+      async (nodeEnv) => {
+        await start({}, 'development'); // creates the tables, which production only verifies
+        const module = await start({}, nodeEnv);
+        expect(module.get(PaymentAcceptanceService, { strict: false }).shop().name).toBe('main');
+      },
+    );
 
-    test('in production with a sandbox that was allowed', async () => {
+    test('an application with a sandbox that was allowed starts in production', async () => {
       await start({}, 'development');
       const module = await start({ [`${P}API_BASE_URL`]: 'https://sandbox.pay.example', [`${P}ALLOW_SANDBOX`]: '1' });
       expect(module.get(PaymentAcceptanceService, { strict: false }).shop().name).toBe('main');
@@ -179,7 +184,7 @@ describe('start up', () => {
       'your9fKx02LmQpZt8sVw',
       'setitQ8s7Dk2Lm0Pz',
       'a$b%c&d{e}f<g>h0123',
-    ])('with the token %s', async (token) => {
+    ])('an application with the token %s starts', async (token) => {
       const module = await start({ [`${P}API_TOKEN`]: token }, 'development');
       expect(module.get(PaymentAcceptanceService, { strict: false }).shop().name).toBe('main');
     });
@@ -209,7 +214,7 @@ describe('start up', () => {
       return { said, code };
     }
 
-    test('has no sandbox to fall back to', async () => {
+    test('the built sample shop has no sandbox to fall back to in production', async () => {
       const { said, code } = await run({});
       expect(code).toBe(1);
       for (const variable of ['API_BASE_URL', 'API_TOKEN', 'SHOP_ID']) {
@@ -217,7 +222,7 @@ describe('start up', () => {
       }
     });
 
-    test("does not start with the sandbox's token and address", async () => {
+    test('the built sample shop does not start in production with the token and address of the sandbox', async () => {
       const { said, code } = await run({
         ...GOOD,
         [`${P}API_BASE_URL`]: 'http://127.0.0.1:4010',

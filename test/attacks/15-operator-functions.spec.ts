@@ -27,7 +27,7 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
   const closeLater = closing();
 
   test.each(['all', 'callbacks', 'workers'] as const)(
-    'a host that imports the module with the role "%s" has the callback routes and no others',
+    'a host that imports the module with the role "%s" has no other routes than its callback routes',
     async (role) => {
       let routes = (): string[] => [];
       const harness = await startHarness({ adapter, extras: { role }, prepare: (app) => (routes = watchRoutes(app)) });
@@ -78,13 +78,13 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
     };
 
     test.each(['stats', 'shops', 'unknown', 'dead-letters', 'reviews'])(
-      '%s shows nothing to a caller whom the guard does not know',
+      'the operator route %s shows nothing to a caller whom the guard does not know',
       async (path) => {
         expect((await ask(path, undefined, 'nobody')).status).toBe(401);
       },
     );
 
-    test("counts are those of the operator's shop, and add up to those of all shops", async () => {
+    test('the counts of an operator are those of the own shop, and add up to those of all shops', async () => {
       const operations = harness.host.app.get(PaymentOperations);
       const [eu, main, all] = await Promise.all([
         operations.forShop('eu').stats(),
@@ -104,7 +104,7 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
       }
     });
 
-    test("ages are those of the operator's shop", async () => {
+    test('the ages that an operator sees are those of the own shop', async () => {
       const operations = harness.host.app.get(PaymentOperations);
       expect(await operations.forShop('main').stats()).toMatchObject({ oldestDeliveryMs: expect.any(Number) });
       await harness.host.dataSource.query(
@@ -116,14 +116,14 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
     });
 
     test.each(['shops', 'unknown', 'dead-letters', 'reviews'])(
-      "the list of %s has only the operator's shop",
+      'the list of %s that an operator sees has only the own shop',
       async (path) => {
         const shown = (await ask(path)).body as { shop: string }[];
         expect(shown.map(({ shop }) => shop)).toEqual(['eu']);
       },
     );
 
-    test("asking for another shop's dead letters by its name or by their id gives none", async () => {
+    test('an operator finds and replays no dead letter of another shop, by its name, id or order', async () => {
       const { deadLetterId } = theirs;
       for (const filter of [{ shop: 'main' }, { deliveryId: deadLetterId }, { orderId: 'main-dead' }]) {
         expect(await harness.host.app.get(PaymentOperations).forShop('eu').deadLetters(filter)).toEqual([]);
@@ -169,7 +169,7 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
       },
     );
 
-    test('a view of one shop cannot be widened, and does not exist for an unknown shop', () => {
+    test('the operations of one shop cannot be widened to another, and do not exist for an unknown shop', () => {
       const { app } = harness.host;
       for (const service of [PaymentOperations, PaymentRecords, PaymentReviews]) {
         const scoped = app.get<{ forShop(name: string): { forShop(name: string): object } }>(service).forShop('eu');
@@ -184,7 +184,7 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
       }
     });
 
-    test("records of the operator's shop can be attached, accepted and replayed", async () => {
+    test('an operator can attach, accept and replay records of the own shop', async () => {
       expect((await ask('attach', { intentId: own.intentId, billId: own.billId })).status).toBe(200);
       expect((await ask('accept', { reviewId: own.reviewId })).status).toBe(200);
       expect((await ask('replay', {})).body).toEqual({ replayed: 1 });

@@ -31,20 +31,20 @@ if (!existsSync('dist/libs')) {
 describe.each(folders)('16: installing %s', (folder) => {
   const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
 
-  test('runs no script of ours', () => {
+  test('installing the package runs no script of ours', () => {
     expect(RUN_BY_NPM.filter((script) => script in (manifest.scripts ?? {}))).toEqual([]);
     // npm compiles native code by itself if this file exists.
     expect([existsSync(join(folder, 'binding.gyp')), manifest.gypfile]).toEqual([false, undefined]);
   });
 
-  test('takes every dependency from the registry, by version, and bundles none', () => {
+  test('the package takes every dependency from the registry, by version, and bundles none', () => {
     for (const [name, range] of Object.entries(manifest.dependencies ?? {})) {
       expect([name, range]).toEqual([name, expect.stringMatching(/^[\^~]?\d+\.\d+\.\d+$/)]);
     }
     expect([manifest.bundleDependencies, manifest.bundledDependencies]).toEqual([undefined, undefined]);
   });
 
-  test('installs the compiled library and its documents, and nothing else from the repository', () => {
+  test('the package contains the compiled library and its documents, and nothing else from the repository', () => {
     const listed = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
       cwd: folder,
       encoding: 'utf8',

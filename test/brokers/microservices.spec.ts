@@ -70,7 +70,7 @@ describe('microservices', () => {
     (await harness.host.ledger()).events.toReversed().flatMap(({ deliveries }) => deliveries);
 
   describe('events through a client of @nestjs/microservices', () => {
-    test('reach another service in order, in their envelope, and are taken once', async () => {
+    test('events sent through a client reach another service in order, in their envelope, and are taken once', async () => {
       const { accounting, port } = await startAccounting();
       const harness = await startHost(port, { source: 'https://shop.example/payments/' });
       await payAfterAFailure(harness, 'A-1');
@@ -108,7 +108,7 @@ describe('microservices', () => {
       expect(ran).toEqual([true, true, false, false]);
     });
 
-    test('wait while the service is away, without an attempt, and go out when it is back', async () => {
+    test('events wait without an attempt while the other service is away, and go out when it is back', async () => {
       const first = await startAccounting();
       const harness = await startHost(first.port);
       await first.service.close();
@@ -126,7 +126,7 @@ describe('microservices', () => {
       expect(accounting.taken.map(({ type }) => type)).toEqual(['payment.failed', 'payment.succeeded']);
     });
 
-    test('of the chosen events and shops only, with the pattern and the message that the transport wants', async () => {
+    test('only the chosen events and shops are sent, with the pattern and the message that the transport wants', async () => {
       const sent: unknown[] = [];
       const { port } = await startAccounting();
       const harness = await startHost(port, {
@@ -146,7 +146,7 @@ describe('microservices', () => {
       expect(await deliveriesOf(harness)).toMatchObject([{ consumer: 'bus', state: 'DONE' }]);
     });
 
-    test('are tried again where the client refuses one', async () => {
+    test('an event that the client refuses is tried again', async () => {
       const { accounting, port } = await startAccounting();
       let refusals = 1;
       const message = (event: PaymentCloudEvent): unknown => {
@@ -170,7 +170,7 @@ describe('microservices', () => {
     });
   });
 
-  describe('what cannot be used fails the start', () => {
+  describe('unusable options and consumers', () => {
     const refusal = async (
       options: Partial<PaymentMicroservicesOptions>,
       providers: Provider[] = [],
@@ -192,7 +192,7 @@ describe('microservices', () => {
       [{ source: 'two words' }, 'source: must be a URI reference'],
       [{ connectTimeoutMs: 0 }, 'connectTimeoutMs: must be a whole number'],
       [{ acknowledgeTimeoutMs: 1.5 }, 'acknowledgeTimeoutMs: must be a whole number'],
-    ])('options %#', async (options, sentence) => {
+    ])('unusable options of PaymentMicroservicesModule fail the start (%#)', async (options, sentence) => {
       const error = await refusal(options);
       expect(error).toBeInstanceOf(PaymentConfigurationError);
       expect((error as Error).message).toContain(`PaymentMicroservicesModule cannot start:\n  - ${sentence}`);
@@ -203,7 +203,7 @@ describe('microservices', () => {
       [{ consumer: 'event-emitter' }, '"event-emitter" is taken'],
       [{ shops: ['us'] }, 'there is no shop "us"'],
       [{ consumer: 'orders' }, 'a handler and a broker share this consumer name'],
-    ])('consumer %#', async (options, sentence) => {
+    ])('an unusable consumer of PaymentMicroservicesModule fails the start (%#)', async (options, sentence) => {
       const error = await refusal(options, [Orders]);
       expect(error).toBeInstanceOf(PaymentHandlerError);
       expect((error as Error).message).toContain(sentence);

@@ -84,7 +84,7 @@ describe('silent broker', () => {
     };
 
   describe('a broker that does not acknowledge', () => {
-    test('is tried with one event at a time until it answers; then all go out', async () => {
+    test('a broker that does not acknowledge is tried with one event at a time until it answers, then all go out', async () => {
       const broker = makeBroker();
       const { harness } = await startHost(broker.client, { handlers: false, acknowledgeTimeoutMs: 20 });
       const orderIds = await pay(harness, 4);
@@ -102,7 +102,7 @@ describe('silent broker', () => {
       expect(new Set(broker.sent)).toEqual(new Set(orderIds));
     });
 
-    test('costs no attempt when the application shuts down meanwhile', async () => {
+    test('a broker that does not acknowledge costs no attempt when the application shuts down meanwhile', async () => {
       const broker = makeBroker();
       const { harness } = await startHost(broker.client, { options: { shutdownTimeoutMs: 1 } });
       await pay(harness, 1);
@@ -117,7 +117,7 @@ describe('silent broker', () => {
       expect(deliveries.find(({ consumer }) => consumer === 'bus')).toMatchObject({ state: 'PENDING', attempts: 0 });
     });
 
-    test('keeps no handler waiting, and holds no more than half of the places', async () => {
+    test('a broker that does not acknowledge delays no handler, and holds no more than half of the places', async () => {
       const broker = makeBroker();
       const { harness, orders } = await startHost(broker.client, { options: { deliveries: { concurrency: 4 } } });
       const orderIds = await pay(harness, 10);
@@ -130,7 +130,7 @@ describe('silent broker', () => {
       expect(broker.sent).toHaveLength(2);
     });
 
-    test('has all places where nobody else needs one', async () => {
+    test('a broker that does not acknowledge has all places if no other consumer needs one', async () => {
       const broker = makeBroker();
       const { harness } = await startHost(broker.client, {
         handlers: false,
@@ -145,7 +145,7 @@ describe('silent broker', () => {
     });
   });
 
-  test('handlers and a broker that answers both get their events, with one place, too', async () => {
+  test('handlers and a broker that answers both get their events, even with a single place', async () => {
     for (const concurrency of [1, 2, 4]) {
       const broker = makeBroker();
       broker.answers = true;
@@ -169,7 +169,7 @@ describe('silent broker', () => {
       closeLater(() => Promise.resolve(connected()));
     });
 
-    test('keeps no handler waiting', async () => {
+    test('a broker that has not been connected yet delays no handler', async () => {
       const { harness, orders } = await startHost(broker.client, {});
       await pay(harness, 1);
       harness.host.deliveries.start();
@@ -180,7 +180,7 @@ describe('silent broker', () => {
       expect([broker.sentThrough.length, broker.sent.length]).toEqual([1, 0]);
     });
 
-    test('gets its events as soon as it is', async () => {
+    test('a broker gets its waiting events as soon as it is connected', async () => {
       const { harness } = await startHost(broker.client, { handlers: false, options: { pollMs: 60_000 } });
       await pay(harness, 1);
       harness.host.deliveries.start();

@@ -6,7 +6,7 @@ import { until } from '../support/until.js';
 import { ShortPauses, deliveriesTo, passing, pay } from './support/paid-orders.js';
 import { startTroubledRabbitMq, type Trouble } from './support/troubled-rabbitmq.js';
 
-describe('silent broker', () => {
+describe('silent RabbitMQ', () => {
   const closeLater = closing();
 
   describe('a broker that does not acknowledge', () => {
@@ -32,26 +32,29 @@ describe('silent broker', () => {
       ['blocked', 1, 'The broker did not acknowledge an event in time.'],
       ['silent', 3, 'The broker did not acknowledge an event in time.'],
       ['lost', 3, 'channel closed'],
-    ])('costs no attempt, whatever it lasts: %s', async (trouble, tries, reason) => {
-      const { broker, harness } = await startBeside(trouble);
-      await pay(harness, 1);
-      await until(
-        passing(harness, () => broker.count.published),
-        (published) => published >= tries,
-      );
-      for (let more = 0; more < 5; more += 1) await passing(harness, () => undefined)();
-      const lastError: unknown = expect.stringContaining(reason);
-      expect(await deliveriesTo(harness, 'rabbitmq')).toMatchObject([{ state: 'PENDING', attempts: 0, lastError }]);
-      // A broker that announces when it resumes is left alone until then.
-      if (trouble === 'blocked') expect(broker.count).toEqual({ connections: 1, published: 1 });
+    ])(
+      'a RabbitMQ that does not acknowledge costs no attempt, however long it lasts: %s',
+      async (trouble, tries, reason) => {
+        const { broker, harness } = await startBeside(trouble);
+        await pay(harness, 1);
+        await until(
+          passing(harness, () => broker.count.published),
+          (published) => published >= tries,
+        );
+        for (let more = 0; more < 5; more += 1) await passing(harness, () => undefined)();
+        const lastError: unknown = expect.stringContaining(reason);
+        expect(await deliveriesTo(harness, 'rabbitmq')).toMatchObject([{ state: 'PENDING', attempts: 0, lastError }]);
+        // A broker that announces when it resumes is left alone until then.
+        if (trouble === 'blocked') expect(broker.count).toEqual({ connections: 1, published: 1 });
 
-      broker.end();
-      const only = async () => (await deliveriesTo(harness, 'rabbitmq'))[0]!;
-      await until(passing(harness, only), ({ state }) => state === 'DONE');
-      expect(await only()).toMatchObject({ attempts: 1, lastError: null });
-    });
+        broker.end();
+        const only = async () => (await deliveriesTo(harness, 'rabbitmq'))[0]!;
+        await until(passing(harness, only), ({ state }) => state === 'DONE');
+        expect(await only()).toMatchObject({ attempts: 1, lastError: null });
+      },
+    );
 
-    test('nor does one that it closes the channel for, to those that were in flight beside it', async () => {
+    test('an event for which RabbitMQ closes the channel costs those in flight beside it no attempt', async () => {
       const { harness } = await startBeside('rejected once');
       await pay(harness, 3);
       const all = () => deliveriesTo(harness, 'rabbitmq');
@@ -59,7 +62,7 @@ describe('silent broker', () => {
       expect((await all()).map(({ attempts }) => attempts)).toEqual([1, 1, 1]);
     });
 
-    test('while what it closes its channel for is a refusal, which counts', async () => {
+    test('an event for which RabbitMQ closes the channel is refused, which counts as an attempt', async () => {
       const { broker, harness } = await startBeside('rejected');
       await pay(harness, 1);
       const only = async () => (await deliveriesTo(harness, 'rabbitmq'))[0]!;

@@ -32,7 +32,7 @@ let lines: { line: LogLine; at: number }[];
 let visitor: Visitor;
 let page: Page;
 
-describe('a shop', () => {
+describe('advice for a shop', () => {
   beforeAll(async () => {
     browser = await launch();
     server = createServer((request, response) => {
@@ -56,27 +56,30 @@ describe('a shop', () => {
   });
   afterEach(() => expect(visitor.problems).toEqual([]));
 
-  test.each(SHOPS)('%s is told what is wrong within a second, in page and terminal', async (name, made, says) => {
-    lines = [];
-    if (made !== 'down') shop = made;
-    const port = made === 'down' ? 9 : (server.address() as AddressInfo).port;
-    await running.sandbox.putShop('main', { resultUrl: `http://127.0.0.1:${port}/${name.replaceAll(' ', '-')}` });
-    const created = await fetch(`${running.url}/api/v1/bill/create?amount=100.05&order_id=o-1`, {
-      method: 'POST',
-      headers: { authorization: 'Bearer token-of-main' },
-    });
-    const { bill_id: billId } = (await created.json()) as { bill_id: string };
-    await page.goto(`${running.url}/sandbox/console/bills/${billId}`);
-    const paidAt = performance.now();
-    await running.sandbox.pay(billId);
-    await running.sandbox.settled();
-    const told = lines.find(({ line }) => line.text.startsWith('postback main o-1 SUCCESS'))!;
-    expect(told.line).toMatchObject({ problem: true, text: expect.stringContaining(says) });
-    expect(told.at - paidAt).toBeLessThan(1_000);
-    await page.locator('.advice', { hasText: says }).waitFor({ timeout: 5_000 }); // the page looks each second
-  });
+  test.each(SHOPS)(
+    'a shop %s is told what is wrong within a second, in page and terminal',
+    async (name, made, says) => {
+      lines = [];
+      if (made !== 'down') shop = made;
+      const port = made === 'down' ? 9 : (server.address() as AddressInfo).port;
+      await running.sandbox.putShop('main', { resultUrl: `http://127.0.0.1:${port}/${name.replaceAll(' ', '-')}` });
+      const created = await fetch(`${running.url}/api/v1/bill/create?amount=100.05&order_id=o-1`, {
+        method: 'POST',
+        headers: { authorization: 'Bearer token-of-main' },
+      });
+      const { bill_id: billId } = (await created.json()) as { bill_id: string };
+      await page.goto(`${running.url}/sandbox/console/bills/${billId}`);
+      const paidAt = performance.now();
+      await running.sandbox.pay(billId);
+      await running.sandbox.settled();
+      const told = lines.find(({ line }) => line.text.startsWith('postback main o-1 SUCCESS'))!;
+      expect(told.line).toMatchObject({ problem: true, text: expect.stringContaining(says) });
+      expect(told.at - paidAt).toBeLessThan(1_000);
+      await page.locator('.advice', { hasText: says }).waitFor({ timeout: 5_000 }); // the page looks each second
+    },
+  );
 
-  test('that reads only forms takes it from the button, and its check says so', async () => {
+  test('a shop that reads only forms takes a postback resent as a form, and its check says so', async () => {
     lines = [];
     shop = (_path, type) => (type.includes('form') ? [200, 'OK'] : [400, 'no fields']);
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/again`;

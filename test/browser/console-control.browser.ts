@@ -22,7 +22,7 @@ afterEach(async () => {
 const openConsole = (path = ''): Promise<unknown> => page.goto(`${world.sandboxUrl}/sandbox${path}`);
 
 describe('faults', () => {
-  test('are switches, with settings, and can all be put off', async () => {
+  test('faults are switches with settings, and can all be switched off', async () => {
     await openConsole('/console/faults');
     const drop = page.getByRole('switch', { name: 'drop' });
     expect(await drop.getAttribute('aria-checked')).toBe('false');
@@ -48,7 +48,7 @@ describe('faults', () => {
   });
 });
 
-test('the clock moves on, and what is due comes', async () => {
+test('advancing the clock lets a due payment succeed', async () => {
   const { billId } = await world.harness.buy({ amount: '30.00' });
   await world.sandbox.pay(billId, { card: '4000 0000 0000 0077' });
   await openConsole('/console/clock');
@@ -59,7 +59,7 @@ test('the clock moves on, and what is due comes', async () => {
   expect(world.sandbox.bill(billId).paid).toBe(true);
 });
 
-test('a shop is made, set and saved', async () => {
+test('a shop can be created, edited and saved', async () => {
   await openConsole('/console/shops');
   await page.getByLabel('Id').fill('tea');
   await page.getByLabel('API token').fill('token-of-tea');

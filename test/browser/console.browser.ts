@@ -25,7 +25,7 @@ const row = (text: string) => page.getByRole('row', { name: text });
 const entries = (text: string | RegExp) => page.locator('#timeline > li', { hasText: text });
 
 describe('bills', () => {
-  test('the list follows what happens, without a reload', async () => {
+  test('the list of bills follows what happens, without a reload', async () => {
     await openConsole();
     await page.evaluate(`window.notReloaded = true`);
     const { id, billId } = await world.harness.buy({ amount: '9.00' });
@@ -39,7 +39,7 @@ describe('bills', () => {
     expect(await page.locator('tbody tr').count()).toBe(1);
   });
 
-  test('one that is paid by half does not read paid', async () => {
+  test('a bill that is half paid reads partly paid, not paid', async () => {
     await world.sandbox.putShop('half', { apiToken: 'token-of-half' });
     const billId = await createBill(world.sandboxUrl, 'token-of-half');
     await world.sandbox.pay(billId, { card: '4000 0000 0000 0259' });
@@ -47,7 +47,7 @@ describe('bills', () => {
     await row('tea-7').getByText('partly paid: 625.00').waitFor();
   });
 
-  test('a bill tells what happened: page, statuses, redirect, the postback with its answer, the shop’s question', async () => {
+  test('a bill shows its page, statuses, redirect, the postback with its answer, and the question of the shop', async () => {
     const { id, payUrl, billId } = await world.harness.buy({ amount: '9.50' });
     await page.goto(payUrl);
     await page.getByRole('link', { name: '4111 1111 1111 1111' }).click();
@@ -71,7 +71,7 @@ describe('bills', () => {
     await page.getByText(/^200 OK$/).waitFor();
   });
 
-  test('what is open and typed stays when the page changes', async () => {
+  test('open sections and typed text stay when the page of a bill changes', async () => {
     const { billId } = await paidOrder(world, '9.60');
     await openConsole(`/console/bills/${billId}`);
     await page.getByText('Change and replay').click();
@@ -84,7 +84,7 @@ describe('bills', () => {
 });
 
 describe('requests', () => {
-  test('each comes into the list as it comes, refused ones with what was wrong; a copy is taken as curl', async () => {
+  test('requests are listed as they come, refused ones with the reason, and can be copied as curl', async () => {
     await openConsole('/console/requests');
     const init = { method: 'POST', headers: { authorization: 'Bearer 72|of-another-shop' } };
     await fetch(`${world.sandboxUrl}/api/v1/bill/create?amount=1.005`, init);
@@ -102,7 +102,7 @@ describe('requests', () => {
 });
 
 describe('postbacks', () => {
-  test('replayed: it goes out again, and the order stays as it is', async () => {
+  test('a replayed postback goes out again, and the order stays as it is', async () => {
     const { id, billId } = await paidOrder(world, '10.00');
     await openConsole(`/console/bills/${billId}`);
     await page.getByRole('button', { name: 'Replay' }).click();
@@ -111,7 +111,7 @@ describe('postbacks', () => {
     expect(await world.harness.order(id)).toMatchObject({ status: 'paid', events: [{}] });
   });
 
-  test('changed and replayed: the shop takes it, and believes none of it', async () => {
+  test('a postback that is changed and replayed is accepted by the shop and changes nothing', async () => {
     const { id, billId } = await paidOrder(world, '11.00');
     await openConsole(`/console/bills/${billId}`);
     await page.getByText('Change and replay').click();
@@ -126,7 +126,7 @@ describe('postbacks', () => {
     expect(await world.harness.order(id)).toMatchObject({ status: 'paid', events: [{}] });
   });
 
-  test('paid, completed and forged from the console', async () => {
+  test('a bill is paid and completed, and its postback forged, from the console', async () => {
     const { id, billId } = await world.harness.buy({ amount: '12.00' });
     await openConsole(`/console/bills/${billId}`);
     await page.getByRole('button', { name: 'Forge a postback' }).click();
@@ -145,7 +145,7 @@ describe('postbacks', () => {
     );
   });
 
-  test('what cannot be done is said, with the way back', async () => {
+  test('an impossible action is explained, with the way back', async () => {
     const { billId } = await world.harness.buy({ amount: '12.00' });
     await openConsole(`/console/bills/${billId}`);
     visitor.expected = [400];
@@ -157,7 +157,7 @@ describe('postbacks', () => {
   });
 });
 
-test('a page of another site can change nothing, and read nothing', async () => {
+test('a page of another site can change and read nothing in the console of the sandbox', async () => {
   const { billId } = await world.harness.buy({ amount: '40.00' });
   await page.goto(`${world.shopUrl}/orders`); // another port: another origin
   visitor.expected = [403];

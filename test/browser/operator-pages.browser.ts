@@ -34,15 +34,15 @@ const NAMES = [
 test.each([
   ['operator-overview-calm', ''],
   ['operator-nothing', '/reviews'],
-])('%s', async (name, path) => {
+])('the operator page %s looks right in every layout, before anything happened', async (name, path) => {
   await lookAt(world, { name, url: `${world.shopUrl}/payment-console${path}` });
 });
 
-test('a day with all that can go wrong', async () => {
+test('a day with all that can go wrong is prepared for the operator pages', async () => {
   places = await preparePlaces();
 });
 
-test.each(NAMES)('%s', async (name) => {
+test.each(NAMES)('the operator page %s looks right in every layout', async (name) => {
   await lookAt(
     world,
     places.find((each) => each.name === name)!,

@@ -31,7 +31,7 @@ const becomes = (order: string, wanted: 'paid' | 'pending') =>
     (found) => found.status === wanted,
   );
 
-test('a review is accepted: from the shop’s footer to a paid order', async () => {
+test('an operator accepts a review, from the footer of the shop to a paid order', async () => {
   const { order, bill } = await underpaid(world);
   await page.goto(world.shopUrl);
   await page.getByRole('link', { name: 'Payment console' }).click();
@@ -92,7 +92,7 @@ test('a dead letter is replayed once its cause is gone, and the order is paid', 
 });
 
 describe('an unknown outcome', () => {
-  test('is attached to the bill that the service has, and settles like any other', async () => {
+  test('an unknown outcome is attached to the bill that the service has, and settles like any other', async () => {
     const { order, bill } = await lostAnswer(world);
     await world.sandbox.pay(bill);
     await openConsole();
@@ -106,7 +106,7 @@ describe('an unknown outcome', () => {
     await becomes(order, 'paid');
   });
 
-  test('is voided where the service has none, and the order can be paid with another bill', async () => {
+  test('an unknown outcome without a bill is voided, and the order can be paid with another bill', async () => {
     const { order, intent } = await lostAnswer(world);
     await openConsole(`/bills/${intent}`);
     await page.getByRole('heading', { name: 'Did the service create this bill?' }).waitFor();
@@ -122,7 +122,7 @@ describe('an unknown outcome', () => {
       .waitFor();
   });
 
-  test('attached to nonsense: said, nothing changed, and what was typed is still there', async () => {
+  test('attaching an unknown bill is refused, changes nothing, and keeps what was typed', async () => {
     const { intent } = await lostAnswer(world);
     visitor.expected = [409];
     await openConsole(`/actions/attach-bill/${intent}`);
@@ -133,7 +133,7 @@ describe('an unknown outcome', () => {
   });
 });
 
-test('a bill tells its story, and why each callback was taken as it was', async () => {
+test('the page of a bill tells its history, and why each callback was taken as it was', async () => {
   const { id, billId } = await world.harness.buy({ amount: '7450.50', description: 'Hand grinder' });
   await world.sandbox.forge(billId);
   await world.sandbox.pay(billId);
@@ -166,7 +166,7 @@ test('the charts are drawn, and each is there as a table', async () => {
   }
 });
 
-test('a page of another site can do nothing, and a request without the form’s CSRF token neither', async () => {
+test('a page of another site, or a request without the CSRF token of the form, can do nothing', async () => {
   const { intent } = await lostAnswer(world);
   const address = `${world.shopUrl}/payment-console/actions/void-bill/${intent}`;
   const body = `<form method="post" action="${address}"><input name="csrf"><button>Win a cup</button></form>`;
@@ -181,7 +181,7 @@ test('a page of another site can do nothing, and a request without the form’s 
   expect(bills.find(({ intentId }) => intentId === intent)!.state).toBe('UNKNOWN');
 });
 
-test('with the keyboard alone, in a phone-sized window: a review is accepted', async () => {
+test('an operator accepts a review with the keyboard alone, in a phone-sized window', async () => {
   const { order } = await underpaid(world, '390.00', '380.00');
   await page.setViewportSize(PHONE.viewport);
   await openConsole();
@@ -207,7 +207,7 @@ test('with the keyboard alone, in a phone-sized window: a review is accepted', a
   await status('The review was accepted.').waitFor();
 });
 
-test('nothing of it needs a script', async () => {
+test('the operator pages need no script', async () => {
   const { page: plain } = await world.visit({ javaScriptEnabled: false });
   const { intent } = await lostAnswer(world);
   await plain.goto(`${world.shopUrl}/payment-console/bills/${intent}`);

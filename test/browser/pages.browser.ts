@@ -48,7 +48,7 @@ const NAMES = [
   'console-not-found',
 ];
 
-test.each(NAMES)('%s', async (name) => {
+test.each(NAMES)('the page %s looks right in every layout', async (name) => {
   await lookAt(
     world,
     places.find((each) => each.name === name)!,

@@ -34,23 +34,26 @@ describe('buying and paying', () => {
   test.each([
     ['₽ RUB', '7\u202f450.50\u00a0₽'],
     ['€ EUR', '79.50\u00a0€'],
-  ] as const)('in %s: from the products by the payment page to a paid order', async (currency, price) => {
-    const { page } = await world.visit();
-    await buy(page, world.shopUrl, 'Hand grinder', currency);
-    await payWith(page, CARDS.good);
-    await heading(page, 'Payment received').waitFor();
-    const id = await toOrder(page);
-    await tag(page, 'Paid').waitFor();
-    await page.getByText(price).first().waitFor();
-    expect(await world.harness.order(id)).toMatchObject({ status: 'paid', events: [{ name: 'payment.succeeded' }] });
-    await page.getByRole('link', { name: 'Orders', exact: true }).click();
-    await page
-      .locator('li', { has: page.locator(`[href="/orders/${id}"]`) })
-      .getByText('Paid')
-      .waitFor();
-  });
+  ] as const)(
+    'a buyer pays an order in %s, from the products by the payment page to a paid order',
+    async (currency, price) => {
+      const { page } = await world.visit();
+      await buy(page, world.shopUrl, 'Hand grinder', currency);
+      await payWith(page, CARDS.good);
+      await heading(page, 'Payment received').waitFor();
+      const id = await toOrder(page);
+      await tag(page, 'Paid').waitFor();
+      await page.getByText(price).first().waitFor();
+      expect(await world.harness.order(id)).toMatchObject({ status: 'paid', events: [{ name: 'payment.succeeded' }] });
+      await page.getByRole('link', { name: 'Orders', exact: true }).click();
+      await page
+        .locator('li', { has: page.locator(`[href="/orders/${id}"]`) })
+        .getByText('Paid')
+        .waitFor();
+    },
+  );
 
-  test('a payment fails; paid again from the order with another card, it succeeds', async () => {
+  test('an order whose payment failed is paid again with another card', async () => {
     const { page } = await world.visit();
     await buy(page, world.shopUrl, 'Cup', '₽ RUB');
     await payWith(page, CARDS.bad);
@@ -77,7 +80,7 @@ describe('buying and paying', () => {
     expect(await page.evaluate(`window.notReloaded`)).toBe(true);
   });
 
-  test('what is typed wrong is said beside its field, and a test card fills in the form', async () => {
+  test('a mistake in the payment form is explained beside its field, and a test card fills in the form', async () => {
     const { page } = await world.visit();
     await buy(page, world.shopUrl, 'Cup', '₽ RUB');
     const card = page.getByLabel('Card number');
@@ -107,7 +110,7 @@ describe('buying and paying', () => {
 });
 
 describe('reload and back at every step', () => {
-  test('nothing is paid twice, and nobody is caught', async () => {
+  test('reloading and going back at every step pays nothing twice, and leads to no dead end', async () => {
     const { page } = await world.visit();
     await buy(page, world.shopUrl, 'Dripper', '₽ RUB');
     const billId = billOf(page);
@@ -153,7 +156,7 @@ describe('reload and back at every step', () => {
 });
 
 describe('two tabs on one bill', () => {
-  test('one payment; the other tab says that the bill is paid', async () => {
+  test('a bill that is open in two tabs is paid once, and the other tab says that it is paid', async () => {
     const visitor = await world.visit();
     const { page } = visitor;
     await buy(page, world.shopUrl, 'Cup', '€ EUR');
@@ -176,7 +179,7 @@ describe('without script', () => {
   test.each([
     [CARDS.good, 'Payment successful', 'Payment received', 'Paid'],
     [CARDS.bad, 'Payment failed', 'Payment failed', 'Not paid'],
-  ])('with %s everything works by links and buttons', async (card, result, message, state) => {
+  ])('paying with %s works without script, by links and buttons', async (card, result, message, state) => {
     const visitor = await world.visit({ javaScriptEnabled: false });
     const { page } = visitor;
     await buy(page, world.shopUrl, 'Paper filters', '₽ RUB');
@@ -195,7 +198,7 @@ describe('without script', () => {
 });
 
 describe('with the keyboard alone', () => {
-  test('a phone-sized window, Tab and Enter: bought and paid', async () => {
+  test('an order is bought and paid with Tab and Enter alone, in a phone-sized window', async () => {
     const { page } = await world.visit({ viewport: PHONE.viewport });
     await page.goto(world.shopUrl);
     const tabTo = async (name: string): Promise<void> => {
@@ -224,7 +227,7 @@ describe('with the keyboard alone', () => {
   });
 });
 
-test('the address of another bill, a paid one, a blocked shop: a page that says so', async () => {
+test('an unknown bill, a paid one and a blocked shop each get a page that says so', async () => {
   const visitor = await world.visit();
   const { page } = visitor;
   const { billId, id } = await world.harness.buy({ amount: '3.00' });

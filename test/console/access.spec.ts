@@ -74,7 +74,7 @@ describe.each(ADAPTERS)('behind a guard, on %s', (adapter) => {
   });
   afterAll(() => harness.close());
 
-  test('a page that is to go on behind what belongs to another shop goes on behind nothing', async () => {
+  test('a list that continues after a record of another shop is empty, as after an unknown record', async () => {
     const { intentId } = await harness.host.payments.createBill({ orderId: 'later', amount: '1' });
     const shown = async (path: string, last: string) => (await as('eve').open(path + last)).text.includes('eu-');
     for (const [path, first, foreign, nobodys] of [
@@ -88,7 +88,7 @@ describe.each(ADAPTERS)('behind a guard, on %s', (adapter) => {
     await harness.host.dataSource.query('DELETE FROM payment_acceptance.bill WHERE intent_id = $1', [intentId]);
   });
 
-  test('no page and no action is there for strangers', async () => {
+  test('no page and no action is there for a caller whom the guard refuses', async () => {
     expect(routes).toHaveLength(11);
     for (const route of routes) {
       const [method, path] = route.split(' ') as [string, string];
@@ -99,14 +99,14 @@ describe.each(ADAPTERS)('behind a guard, on %s', (adapter) => {
     }
   });
 
-  test('who sees all shops sees the log; the guard says who acts', async () => {
+  test('an operator of all shops sees the log, and the guard names the operator', async () => {
     const { text } = await as('ann').open();
     expect(text).toMatch(/Payment console ann Overview .* Log Overview/);
     expect(text).toContain('6 things need attention.');
     expect((await as('ann').open('log')).status).toBe(200);
   });
 
-  test('who is in charge of one shop sees nothing of the others, wherever one looks', async () => {
+  test('an operator of one shop sees nothing of the others on any page', async () => {
     const eve = as('eve');
     const paths = [
       '',
@@ -143,7 +143,7 @@ describe.each(ADAPTERS)('behind a guard, on %s', (adapter) => {
     expect((await eve.open('actions/replay/all?shop=main')).status).toBe(409);
   });
 
-  test('the first page counts the own shop alone: what needs a person, the bills of the day, and every chart', async () => {
+  test('the overview of an operator counts the own shop alone: open work, bills of the day, and every chart', async () => {
     const figuresOf = async (name: string): Promise<Record<string, number>> => {
       const { html } = await as(name).open();
       const tiles = [
@@ -175,7 +175,7 @@ describe.each(ADAPTERS)('behind a guard, on %s', (adapter) => {
     expect(own).toEqual(Object.fromEntries(Object.entries(all).map(([what, value]) => [what, value / 2])));
   });
 
-  test('what the own shop needs can be done, and touches no other', async () => {
+  test('an operator can do what the own shop needs, and touches no other', async () => {
     const eve = as('eve');
     expect((await eve.confirm('actions/replay/all', { note: 'mended' })).text).toContain(
       '1 dead letter is being retried.',
@@ -186,7 +186,7 @@ describe.each(ADAPTERS)('behind a guard, on %s', (adapter) => {
     expect((await as('ann').open('log')).text).toMatch(/eve accepted the review underpaid eu-short .*eve replayed all/);
   });
 
-  test.each(['nobody', 'everywhere'])('%s has no shop of the console, and sees nothing', async (name) => {
+  test.each(['nobody', 'everywhere'])('the operator %s has no shop of the console, and sees nothing', async (name) => {
     for (const path of ['', 'bills', 'log', `bills/${main.paid}`, `actions/void-bill/${main.lost}`]) {
       const { status, text } = await as(name).open(path);
       expect([path, status, text]).toEqual([
@@ -223,7 +223,7 @@ describe('without a guard', () => {
   };
 
   test.each(['production', undefined, '', 'staging', 'Production ', 'dev'])(
-    'it does not start with NODE_ENV %j',
+    'a console without a guard does not start with NODE_ENV %j',
     async (value) => {
       const error: unknown = await start({}, value).catch((e: unknown) => e);
       expect(error).toBeInstanceOf(PaymentConfigurationError);
@@ -238,11 +238,11 @@ describe('without a guard', () => {
     [{}, 'test '],
     [{ guards: [{ canActivate: () => true }] }, 'production'],
     [{ guardedElsewhere: true }, 'production'],
-  ])('%j starts with NODE_ENV %j', async (options, value) => {
+  ])('a console with the options %j starts with NODE_ENV %j', async (options, value) => {
     await start(options, value);
   });
 
-  test.each(ADAPTERS)('it answers only at the names of this machine, on %s', async (adapter) => {
+  test.each(ADAPTERS)('a console without a guard answers only at the names of this machine, on %s', async (adapter) => {
     process.env.NODE_ENV = 'development';
     const harness = await startHarness({ adapter, imports: [PaymentConsoleModule.register()] });
     const { port } = new URL(harness.host.url);
@@ -261,7 +261,10 @@ describe('without a guard', () => {
     await harness.close();
   });
 
-  test.each(['', '/', 'a//b', 'a b', 'a?b', '..', 'a/../..', ':x', '<b>'])('the path %j is refused', async (path) => {
-    await expect(start({ path }, 'test')).rejects.toThrow(/^PaymentConsoleModule cannot start:\n {2}- path: "/);
-  });
+  test.each(['', '/', 'a//b', 'a b', 'a?b', '..', 'a/../..', ':x', '<b>'])(
+    'the console path %j is refused',
+    async (path) => {
+      await expect(start({ path }, 'test')).rejects.toThrow(/^PaymentConsoleModule cannot start:\n {2}- path: "/);
+    },
+  );
 });

@@ -9,7 +9,7 @@ import { Bookkeeper, record, type Records } from './support/records.js';
 describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
   const desk = new Desk(adapter);
 
-  test('a review is accepted: asked first, done, recorded, and shown on the bill', async () => {
+  test('accepting a review is confirmed first, then done, recorded, and shown on the bill', async () => {
     const asked = await desk.operator.open(`actions/accept-review/${desk.main.review}`);
     expect(asked.text).toContain('Accept the review of order main-short?');
     expect(asked.text).toContain('the payment counts. Its payment.succeeded is emitted');
@@ -58,7 +58,7 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
     expect(await desk.stateOf(desk.main.short)).toBe('OPEN');
   });
 
-  test('a review without a usable amount asks for one, and takes no other text for it', async () => {
+  test('accepting a review without a usable amount asks for one, and takes no other text', async () => {
     const { detail } = (await desk.harness.host.ledger()).reviews.find(({ id }) => id === desk.main.review)!;
     const without = { ...detail, listed: { ...(detail as { listed: object }).listed, amount: null } };
     await desk.harness.host.dataSource.query(`UPDATE payment_acceptance.review SET detail = $1`, [
@@ -106,7 +106,7 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
     expect([again.status, again.text]).toEqual([409, expect.stringContaining('it was already replayed')]);
   });
 
-  test('a replay of all says how many deliveries that wait for their order it takes along', async () => {
+  test('a replay of all says how many deliveries that wait for their order are included', async () => {
     const { host } = desk.harness;
     await addEvents(desk.harness, 'main-dead', 3);
     await host.dataSource.query(
@@ -119,16 +119,16 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
     expect((await desk.operator.confirm('actions/replay/all')).text).toContain('4 deliveries are being retried.');
   });
 
-  test('past events that were delivered are in the log, with their consumer', async () => {
+  test('a delivery of past events is in the log, with its consumer', async () => {
     await desk.harness.host.app.get(PaymentOperations).deliverPastEvents({ consumer: 'orders' }, { operator: 'ann' });
     expect((await desk.operator.open('log')).text).toContain('delivered past events to orders');
   });
 
-  test('an address in capitals, which Express takes for the same, is none of the pages in a wrong way', async () => {
+  test('a page address in capitals, which Express takes for the same, is shown or not found', async () => {
     expect([200, 404]).toContain((await desk.operator.open('Bills')).status);
   });
 
-  test('a replay of many that ends on the way says how many are done', async () => {
+  test('a replay of many dead letters that breaks off says how many are done', async () => {
     const { host } = desk.harness;
     await addEvents(desk.harness, 'main-dead', 600);
     await host.dataSource.query(
@@ -148,7 +148,7 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
     expect((await desk.operator.confirm('actions/replay/all')).text).toContain('581 dead letters are being retried.');
   });
 
-  test('dead letters that fit a filter are replayed, and no others', async () => {
+  test('only the dead letters that match a filter are replayed', async () => {
     const eu = await record(desk.harness, 'eu');
     const asked = await desk.operator.open('actions/replay/all?shop=eu&consumer=orders');
     expect(asked.text).toContain('Replay 1 dead letter?');
@@ -189,7 +189,7 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
       409,
       'must be http or https',
     ],
-  ])('to attach %s is refused, and says why', async (_name, fields, status, said) => {
+  ])('attaching %s is refused with the reason', async (_name, fields, status, said) => {
     const asked = await desk.operator.open(`actions/attach-bill/${desk.main.lost}`);
     const answer = await desk.operator.submit(asked, fields(desk.main));
     expect([answer.status, answer.text]).toEqual([status, expect.stringContaining(said)]);
@@ -197,7 +197,7 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
     expect([await desk.stateOf(desk.main.lost), await desk.actions()]).toEqual(['UNKNOWN', []]);
   });
 
-  test('the bill of another order is refused', async () => {
+  test('attaching the bill of another order is refused', async () => {
     const bill = (await desk.harness.host.ledger()).bills.find(({ orderId }) => orderId === 'main-paid')!.billId!;
     const answer = await desk.operator.submit(await desk.operator.open(`actions/attach-bill/${desk.main.lost}`), {
       billId: bill,
@@ -205,7 +205,7 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
     expect([answer.status, answer.text]).toEqual([409, expect.stringContaining('already belongs to another order')]);
   });
 
-  test('an unknown outcome is voided, once', async () => {
+  test('an unknown outcome is voided only once', async () => {
     const asked = await desk.operator.open(`actions/void-bill/${desk.main.lost}`);
     await desk.operator.confirm(`actions/void-bill/${desk.main.lost}`, { note: 'none there' });
     expect(await desk.stateOf(desk.main.lost)).toBe('VOIDED');
@@ -214,7 +214,7 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
     expect(await desk.actions()).toMatchObject([{ action: 'void-bill', detail: { note: 'none there' } }]);
   });
 
-  test('the log has who did what, the newest first, with the way to the bill', async () => {
+  test('the log has who did what, the newest first, with a link to the bill', async () => {
     await desk.operator.confirm(`actions/void-bill/${desk.main.lost}`, { note: 'none there' });
     await desk.operator.confirm(`actions/replay/${desk.main.deadLetter}`);
     await desk.operator.confirm(`actions/dismiss-review/${desk.main.review}`);

@@ -47,7 +47,7 @@ describe.each(ADAPTERS)('on %s, whatever stands in an address of the console', (
   });
   afterAll(() => harness.close());
 
-  test.each(LISTS)('/%s answers with a list or a refusal', async (path, names) => {
+  test.each(LISTS)('/%s answers any parameters with a list or a refusal', async (path, names) => {
     // How an address is parsed depends on the adapter; what is looked up afterwards does not.
     for (shop of ONE_ADAPTER.includes(adapter) ? [null, 'main'] : [null]) {
       for (const [at, name] of names.entries()) {
@@ -70,11 +70,11 @@ describe.each(ADAPTERS)('on %s, whatever stands in an address of the console', (
     'actions/attach-bill/',
     'actions/void-bill/',
     'assets/',
-  ])('/%s answers 404 for what is not there', async (path) => {
+  ])('/%s refuses any id that is not there', async (path) => {
     for (const text of TEXTS) expect([400, 404, 409, 414]).toContain((await operator.open(`${path}${text}`)).status);
   });
 
-  test('a shop that there is not shows no bill, and one that there is shows its own', async () => {
+  test('a filter by an unknown shop lists no bill, and one by a known shop lists its bills', async () => {
     shop = null;
     expect((await operator.open('bills?shop=%00nowhere')).text).toContain('No bills match.');
     expect((await operator.open('bills?shop=ma%00in')).text).not.toContain('No bills match.');

@@ -19,16 +19,16 @@ describe.each(ONE_ADAPTER)('forms, on %s', (adapter) => {
       asked = await desk.operator.open(`actions/void-bill/${desk.main.lost}`);
     });
 
-    test('without its CSRF token does nothing', async () => {
+    test('a form without its CSRF token changes nothing', async () => {
       await refused(await desk.operator.submit(asked, { csrf: '' }), 'Nothing was changed');
     });
 
-    test('without its cookie does nothing', async () => {
+    test('a form without its cookie changes nothing', async () => {
       desk.operator.forget();
       await refused(await desk.operator.submit(asked), 'Nothing was changed');
     });
 
-    test('with the CSRF token of another action, or of another target, does nothing', async () => {
+    test('a form with the CSRF token of another action or target changes nothing', async () => {
       const other = await desk.operator.open(`actions/attach-bill/${desk.main.lost}`);
       await refused(await desk.operator.submit(asked, { csrf: formOf(other).csrf! }), 'Nothing was changed');
       const { lost } = await record(desk.harness, 'eu');
@@ -36,12 +36,12 @@ describe.each(ONE_ADAPTER)('forms, on %s', (adapter) => {
       await refused(await desk.operator.submit(asked, { csrf: formOf(another).csrf! }), 'Nothing was changed');
     });
 
-    test("with another person's CSRF token does nothing, though the cookie is the same", async () => {
+    test('a form with the CSRF token of another person changes nothing, though the cookie is the same', async () => {
       const answer = await desk.operator.submit(asked, {}, { 'x-user': 'eve' });
       await refused(answer, 'this form was issued to someone else');
     });
 
-    test('about some dead letters replays no others', async () => {
+    test('a form about some dead letters replays no others', async () => {
       const some = await desk.operator.open('actions/replay/all?shop=eu&consumer=mail');
       expect(some.status).toBe(409);
       const formOfAnother = await desk.operator.open('actions/replay/all?consumer=orders');
@@ -49,18 +49,18 @@ describe.each(ONE_ADAPTER)('forms, on %s', (adapter) => {
       await refused(await desk.operator.submit(all, { csrf: formOf(formOfAnother).csrf! }), 'Nothing was changed');
     });
 
-    test.each(['cross-site', 'same-site'])('and comes from a page elsewhere (%s) does nothing', async (site) => {
+    test.each(['cross-site', 'same-site'])('a form from a page elsewhere (%s) changes nothing', async (site) => {
       await refused(await desk.operator.submit(asked, {}, { 'sec-fetch-site': site }), 'came from another site');
     });
 
-    test('is shown again with a CSRF token of its own, so that it can be confirmed', async () => {
+    test('a refused form is shown again with a CSRF token of its own, so that it can be confirmed', async () => {
       const again = await desk.operator.submit(asked, { csrf: '', note: 'kept' });
       expect(formOf(again)).toMatchObject({ note: 'kept' });
       expect((await desk.operator.submit(again)).status).toBe(303);
       expect(await desk.stateOf(desk.main.lost)).toBe('VOIDED');
     });
 
-    test('reads nothing of what is no text', async () => {
+    test('a form whose fields are not text is refused', async () => {
       const answer = await fetch(asked.url, {
         method: 'POST',
         headers: { 'content-type': 'application/x-www-form-urlencoded', 'x-user': 'ann' },
@@ -70,7 +70,7 @@ describe.each(ONE_ADAPTER)('forms, on %s', (adapter) => {
     });
   });
 
-  test('the cookie is for this browser alone, and over https for this host alone', async () => {
+  test('the console cookie is for this browser alone, and over https for this host alone', async () => {
     const address = `${desk.operator.home}/actions/void-bill/${desk.main.lost}`;
     const given = async (headers: Record<string, string>) =>
       (await fetch(address, { headers: { 'x-user': 'ann', ...headers } })).headers.getSetCookie();
@@ -87,11 +87,11 @@ describe.each(ONE_ADAPTER)('forms, on %s', (adapter) => {
   });
 });
 
-describe('a form that cannot be read', () => {
+describe('forms that cannot be read', () => {
   let harness: Harness | undefined;
   afterAll(() => harness?.close());
 
-  test("of another type is the sender's fault; that the host has not parsed is the host's", async () => {
+  test('a form of another type gets 415, and one that the host has not parsed gets 503', async () => {
     harness = await startHarness({
       adapter: 'express',
       providers: [Bookkeeper],

@@ -22,7 +22,7 @@ describe('history', () => {
   /** What the bill's page says. */
   const history = async (intentId: string): Promise<string> => (await operator.open(`bills/${intentId}`)).text;
 
-  test('the story of a paid bill is told from the intent to the delivery, in the order in which it happened', async () => {
+  test('the history of a paid bill runs from the intent to the delivery, in the order in which it happened', async () => {
     const { intentId, billId } = await bill('A-1');
     await harness.sandbox.pay(billId);
     await harness.settle();
@@ -42,7 +42,7 @@ describe('history', () => {
     for (const sentence of story) expect(text).toContain(sentence);
   });
 
-  test('of an erased order the page says when, and shows nothing of what is gone', async () => {
+  test('the page of an erased order says when it was erased, and shows nothing of what is gone', async () => {
     const { intentId, billId } = await bill('A-2', { description: 'Shoes for Jane Roe', custom: 'Jane Roe' });
     await harness.sandbox.pay(billId);
     await harness.settle();
@@ -54,8 +54,8 @@ describe('history', () => {
     expect(text).toMatch(/Personal data removed \d+ \w+ \d{4}/);
   });
 
-  describe('a callback is told with why it was taken as it was', () => {
-    test('a genuine postback: digest, fields, and the list of the service agree', async () => {
+  describe('how a callback was judged', () => {
+    test('a genuine postback is shown with matching digest and fields, and confirmed by the list of the service', async () => {
       const { intentId, billId } = await bill('B-1');
       await harness.sandbox.pay(billId);
       await harness.sandbox.settled();
@@ -70,7 +70,7 @@ describe('history', () => {
       expect(text).toMatch(/OutSum 100\.05 100\.05 matches/);
     });
 
-    test('a forged one: digest and fields differ, and the list never shows what it claims', async () => {
+    test('a forged postback is shown with differing digest and fields, and a claim that the list never shows', async () => {
       const { intentId, billId } = await bill('B-2');
       const fields = { ...postbackFields({ InvId: 'X-9', OutSum: '1.00', TrsId: billId }), CurrencyIn: 'USD' };
       expect((await postback({ ...fields, SignatureValue: '0'.repeat(32) })).status).toBe(200);
@@ -95,7 +95,7 @@ describe('history', () => {
       expect(text).not.toMatch(/0{32}/);
     });
 
-    test('one without a digest, with a status that is not documented', async () => {
+    test('a postback without a digest and with an undocumented status is shown as such', async () => {
       const { intentId, billId } = await bill('B-3');
       const { SignatureValue: _, ...fields } = postbackFields({ InvId: 'B-3', OutSum: '100.05', TrsId: billId });
       await postback({ ...fields, Status: 'UNDERPAID' });
@@ -106,7 +106,7 @@ describe('history', () => {
       expect(text).toContain('Its status is undocumented, so it claims nothing');
     });
 
-    test('one that came before the bill was known', async () => {
+    test('a postback that came before its bill was known is shown as such', async () => {
       const { intentId, billId } = await bill('B-4');
       await harness.host.dataSource.query(`UPDATE payment_acceptance.bill SET bill_id = NULL WHERE intent_id = $1`, [
         intentId,
@@ -121,7 +121,7 @@ describe('history', () => {
       expect(await history(intentId)).toContain('it arrived before the bill was known');
     });
 
-    test('redirects, which claim nothing', async () => {
+    test('redirects are shown as claiming nothing', async () => {
       const { intentId } = await bill('B-5', { custom: 'basket 5' });
       const fields = redirectFields({ InvId: 'B-5', OutSum: '100.05', custom: 'basket 6' });
       expect((await postForm(`${harness.host.url}/redirect/payment/success`, fields)).status).toBe(303);
@@ -135,7 +135,7 @@ describe('history', () => {
       expect(text).toContain('custom basket 6 basket 5 differs');
     });
 
-    test('one whose fields were removed with age still says what was found out', async () => {
+    test('a callback whose fields were removed due to age still says what was found out', async () => {
       const { intentId, billId } = await bill('B-6');
       await harness.sandbox.pay(billId);
       await harness.settle();
@@ -148,7 +148,7 @@ describe('history', () => {
     });
   });
 
-  test('a payment that takes its time, a failure, another attempt: each has its place', async () => {
+  test('a slow payment, a failure and another attempt each have their place in the history', async () => {
     const { intentId, billId } = await bill('C-1', { description: 'Two cups' });
     await harness.sandbox.pay(billId, { card: '4000 0000 0000 3220' });
     harness.clock.advance(60_000);
@@ -170,7 +170,7 @@ describe('history', () => {
     expect(other).toMatch(/All bills of the order .*C-1 open 100\.05 .*C-1 attempt 2 open 90\.00/);
   });
 
-  test('a refused bill, and a check that fails, say why', async () => {
+  test('a refused bill and a failed check say why in the history', async () => {
     await harness.sandbox.setFaults({ requests: { merchantBanned: 1 } });
     await expect(bill('D-1')).rejects.toThrow();
     await harness.sandbox.clearFaults();
@@ -185,7 +185,7 @@ describe('history', () => {
     expect(await history(refused.intentId)).toMatch(/No bill was created PaymentMerchantBannedError: /);
   });
 
-  test('a shop that the service refuses is on the first page, with the reason', async () => {
+  test('the overview shows a shop that the service refuses, with the reason', async () => {
     await bill('E-1');
     await harness.sandbox.setFaults({ requests: { unauthenticated: 1 } });
     harness.clock.advance(60 * 60_000);

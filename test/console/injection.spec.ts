@@ -153,12 +153,12 @@ describe('markup in every field that comes from outside', () => {
     plain = await pagesAbout('plain-text');
   });
 
-  test('stands on every page that is looked at', () => {
+  test('every page under test shows the text of the outside fields', () => {
     const texts = plain.map(({ text }) => text.includes('plain-text'));
     expect(texts.filter(Boolean).length).toBe(plain.length);
   });
 
-  test('what turns the direction of text, or drives a terminal, is shown as a mark', async () => {
+  test('bidirectional and terminal control characters are shown as a mark', async () => {
     const pages = await pagesAbout('A\u202eB\u2066C\u009b2J');
     for (const { html } of pages) {
       expect(html).not.toMatch(/[\u200e\u200f\u202a-\u202e\u2066-\u2069\u0080-\u009f]/);

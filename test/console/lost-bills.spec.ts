@@ -38,7 +38,7 @@ describe('lost bills in the console', () => {
   const actions = (): Promise<object[]> =>
     harness.host.dataSource.query('SELECT operator, action, detail FROM payment_acceptance.operator_action');
 
-  test('the first page counts them, and theirs shows what the service says apart from what a postback says', async () => {
+  test("the overview counts lost bills, and their page separates the claims of a postback from the service's list", async () => {
     const first = await operator.open();
     expect(first.text).toContain('1 thing needs attention.');
     expect(first.text).toContain('Lost bills 1');
@@ -49,12 +49,12 @@ describe('lost bills in the console', () => {
     expect(text).not.toContain('different orders');
   });
 
-  test('one is taken in for exactly the order that was typed, spaces included', async () => {
+  test('a lost bill is taken in for exactly the order that was typed, spaces included', async () => {
     await operator.confirm(`actions/take-in-bill/${id}`, { orderId: 'A  7', amount: '100.05' });
     expect((await harness.host.ledger()).bills).toMatchObject([{ orderId: 'A  7' }]);
   });
 
-  test('one is taken in for the order that a person writes down, and settles', async () => {
+  test('a lost bill is taken in for the order that an operator enters, and settles', async () => {
     const asked = await operator.open(`actions/take-in-bill/${id}`);
     expect(asked.html).not.toContain('value="mug-7"');
     expect((await operator.submit(asked, { orderId: 'mug-7', amount: '1,5' })).status).toBe(400);
@@ -73,7 +73,7 @@ describe('lost bills in the console', () => {
     expect((await operator.open(`actions/take-in-bill/${id}`)).status).toBe(404);
   });
 
-  test('one is dismissed, with a note that says why', async () => {
+  test('a lost bill is dismissed only with a note that says why', async () => {
     const asked = await operator.open(`actions/dismiss-lost-bill/${id}`);
     const without = await operator.submit(asked);
     expect([without.status, without.text]).toEqual([
@@ -93,7 +93,7 @@ describe('lost bills in the console', () => {
     expect((await operator.open('log')).text).toContain(`ann dismissed lost bill ${billId}`);
   });
 
-  test('who is in charge of another shop finds none', async () => {
+  test('an operator of another shop finds no lost bills', async () => {
     scope = 'eu';
     expect((await operator.open('lost-bills')).text).toContain('There are no lost bills.');
     expect((await operator.open()).text).toContain('Lost bills 0');

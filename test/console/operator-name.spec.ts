@@ -5,7 +5,7 @@ import { startHarness, type Harness } from '../support/harness.js';
 import { Operator } from './support/operator.js';
 import { Bookkeeper, record } from './support/records.js';
 
-describe('the name of who acts', () => {
+describe('the name of the operator', () => {
   let harness: Harness | undefined;
   afterEach(() => harness?.close());
 
@@ -30,18 +30,18 @@ describe('the name of who acts', () => {
     [{ sub: 'auth|1' }, 'auth|1'],
     [{ id: 7 }, '7'],
     ['ann', 'ann'],
-  ])('is found in request.user %j', async (user, name) => {
+  ])('the name of the operator is found in request.user %j', async (user, name) => {
     const operator = await consoleFor({}, user);
     expect((await operator.open()).text).toContain(`Payment console ${name} Overview`);
   });
 
-  test('is what the host says, on one line and not endless', async () => {
+  test('the name of the operator is what the host says, on one line and cut', async () => {
     const operator = await consoleFor({ operator: () => `  Ann\n${'x'.repeat(300)}` });
     expect((await operator.open()).text).toMatch(/Payment console Ann x{190,196} Overview/);
   });
 
   test.each([undefined, null, {}, { email: { a: 1 } }])(
-    'is missing in %j: one can look, and do nothing',
+    'an operator without a name (%j) can look, and do nothing',
     async (user) => {
       const operator = await consoleFor({}, user);
       const { lost } = await record(harness!, 'main');

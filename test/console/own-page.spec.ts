@@ -22,7 +22,7 @@ describe("the example of an operator's page of one's own", () => {
     fetch(`${harness.host.url}/backoffice/payments${path}`, { headers });
   const text = async (path?: string): Promise<string> => (await open(path)).text();
 
-  test('shows bills, finds one by the id of its payment, and tells its story', async () => {
+  test('the example page lists bills, finds one by the id of its payment, and shows its history', async () => {
     const orders = ['<first>', 'second'];
     for (const orderId of orders) await harness.host.payments.createBill({ orderId, amount: '10.00' });
     const { billId } = await harness.host.payments.createBill({ orderId: 'second', amount: '10.00' });
@@ -43,7 +43,7 @@ describe("the example of an operator's page of one's own", () => {
     expect(story).toMatch(/payment\.succeeded: DONE/);
   });
 
-  test('is for operators alone, and knows no bill that is not there', async () => {
+  test('the example page is for operators alone, and answers 404 for an unknown bill', async () => {
     expect((await open('', {})).status).toBe(403);
     expect((await open('/nonsense')).status).toBe(404);
   });

@@ -64,7 +64,7 @@ describe.each(ONE_ADAPTER)('the console, on %s', (adapter) => {
   });
   afterAll(() => harness.close());
 
-  test('every link from its first page on leads to a page of its own', async () => {
+  test('every link reachable from the overview leads to a page of the console', async () => {
     const seen = await crawl(operator);
     expect([...seen.values()].filter((status) => status !== 200)).toEqual([]);
     const below = [...seen.keys()].map((url) => url.slice(operator.home.length + 1).replace(/\?.*/, ''));
@@ -89,7 +89,7 @@ describe.each(ONE_ADAPTER)('the console, on %s', (adapter) => {
     expect([...seen.keys()].every((url) => url.startsWith(operator.home))).toBe(true);
   });
 
-  test('the stylesheet is kept by browsers, under a name that changes with it', async () => {
+  test('the stylesheet is cached by browsers, under a name that changes with its content', async () => {
     const page = await operator.open();
     const style = await operator.follow(
       page,
@@ -104,7 +104,7 @@ describe.each(ONE_ADAPTER)('the console, on %s', (adapter) => {
     expect([other.status, other.headers.get('cache-control')]).toEqual([404, 'no-store']);
   });
 
-  test('the first page says what needs a person, and how the day went', async () => {
+  test('the overview says what needs attention, and how the day went', async () => {
     const text = await open();
     expect(text).toContain('3 things need attention.');
     expect(text).toContain('Open reviews 1');
@@ -158,13 +158,13 @@ describe.each(ONE_ADAPTER)('the console, on %s', (adapter) => {
     'bills/9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d',
     'actions/accept-review/x',
     'actions/replay/x',
-  ])('%s is not there, and says so on a page of the console', async (path) => {
+  ])('a missing record at %s gets 404 on a page of the console', async (path) => {
     const { status, text, headers } = await operator.open(path);
     expect([status, text]).toEqual([404, expect.stringContaining('There is no such')]);
     expect(Object.fromEntries(headers)).toMatchObject(HEADERS);
   });
 
-  test('what cannot be read is said as such, and goes to the log', async () => {
+  test('records that cannot be read are reported as such', async () => {
     const { dataSource } = harness.host;
     await dataSource.query(`ALTER TABLE payment_acceptance.review RENAME TO review_away`);
     const { status, text } = await operator.open('reviews');
@@ -189,11 +189,11 @@ class TeapotFilter implements ExceptionFilter {
   }
 }
 
-describe.each(ADAPTERS)('on %s', (adapter) => {
+describe.each(ADAPTERS)('the console in a host, on %s', (adapter) => {
   let harness: Harness;
   afterEach(() => harness.close());
 
-  test('a host with a prefix, versions, a strict pipe, an interceptor and a filter has it as any other', async () => {
+  test('the console works in a host with a prefix, versions, a strict pipe, an interceptor and a filter', async () => {
     harness = await startHarness({
       adapter,
       providers: [Bookkeeper],

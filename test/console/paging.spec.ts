@@ -80,13 +80,13 @@ describe('paging', () => {
     ['dead-letters', 'More', NUMBER],
     ['dead-letters?consumer=orders', 'More', NUMBER],
     ['log', 'Older', NUMBER],
-  ])('%s: every row is on one of the pages, once', async (path, label, number) => {
+  ])('paging through %s shows every row exactly once', async (path, label, number) => {
     const pages = await walk(path, label);
     expect(pages.map(({ length }) => length)).toEqual(Array.from({ length: number / PAGE }, () => PAGE));
     expect(new Set(pages.flat()).size).toBe(number);
   });
 
-  test('a row that comes while somebody turns the pages shows none twice', async () => {
+  test('a row that is added while somebody pages makes no row appear twice', async () => {
     const first = await operator.open('bills');
     await harness.host.payments.createBill({ orderId: 'o-new', amount: '1' });
     const link = linksOf(first).findLast((each) => each.includes('before='))!;
@@ -96,7 +96,7 @@ describe('paging', () => {
     expect(second.text).toContain('Newest');
   });
 
-  test('the first page counts all of them, and replays all of them', async () => {
+  test('the overview counts all dead letters of all pages, and a replay of all replays them', async () => {
     expect((await operator.open()).text).toContain(`Dead letters ${NUMBER}`);
     expect((await operator.open('actions/replay/all')).text).toContain(`Replay ${NUMBER} dead letters?`);
     const done = await operator.confirm('actions/replay/all');
@@ -105,7 +105,7 @@ describe('paging', () => {
     expect(none.text).toContain('Nothing was replayed: no dead letter matches any more.');
   });
 
-  test('a bill with as many callbacks as are kept of one: the first, the newest, and a way to all of them', async () => {
+  test('a bill with as many callbacks as are kept shows the first, the newest, and a link to all of them', async () => {
     const { intentId, billId } = await harness.host.payments.createBill({ orderId: 'flooded', amount: '10' });
     for (let n = 0; n < 100; n += 1) {
       const fields = postbackFields({ InvId: 'flooded', TrsId: billId, OutSum: `${n}.00`, Status: `LIE-${n}` });

@@ -34,14 +34,14 @@ describe('stale reviews', () => {
     return { short, review, changed };
   }
 
-  test('a review stands beside what the ledger has now', async () => {
+  test('a review is shown beside the current state of the ledger', async () => {
     await record(harness, 'main');
     const { text } = await operator.open('reviews');
     expect(text).toMatch(/The service listed SUCCESS, 99\.00 RUB .*The ledger now has SUCCESS Payment .*Accept it if/);
     expect(text).not.toContain('listed later');
   });
 
-  test('a payment that was taken back is to be dismissed, by the review of before too, and cannot be accepted', async () => {
+  test('the reviews of a payment that was taken back can only be dismissed, not accepted', async () => {
     const { short, review, changed } = await reversed();
     for (const page of ['reviews', `bills/${short}`]) {
       const { text } = await operator.open(page);
@@ -59,7 +59,7 @@ describe('stale reviews', () => {
     );
   });
 
-  test('a form that was asked for before the payment failed says so, and changes nothing', async () => {
+  test('accepting a review from a form opened before the payment failed changes nothing, and says so', async () => {
     const { review } = await record(harness, 'main');
     const asked = await operator.open(`actions/accept-review/${review}`);
     await harness.host.dataSource.query(
@@ -70,7 +70,7 @@ describe('stale reviews', () => {
     expect((await operator.open('reviews')).text).toMatch(/The ledger now has FAIL .*cannot be accepted: dismiss/);
   });
 
-  test('one of a payment that counts says that it does', async () => {
+  test('a review of a payment that already counts says so', async () => {
     const { review, changed } = await reversed();
     await operator.confirm(`actions/dismiss-review/${changed}`);
     await harness.host.dataSource.query(
@@ -80,7 +80,7 @@ describe('stale reviews', () => {
     expect((await operator.open(`actions/accept-review/${review}`)).text).toContain('so the review is only closed');
   });
 
-  test('of a bill that cannot be listed, a payment that had failed counts where the operator says that it did', async () => {
+  test('a failed payment of a bill that cannot be listed counts if the operator accepts it', async () => {
     const { billId, intentId } = await harness.host.payments.createBill({ orderId: 'late', amount: '10' });
     const checks = harness.host.app.get(PaymentChecks);
     await harness.sandbox.pay(billId, { outcome: 'fail' });

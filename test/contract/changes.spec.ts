@@ -4,7 +4,7 @@ import type { Schema } from './event-schemas.mjs';
 import { publishedFiles, releasedFiles } from './support/contract.js';
 
 describe('the contract of the events', () => {
-  test('takes nothing from the readers of the last release', () => {
+  test('the event contract takes nothing from the readers of the last release', () => {
     const published = publishedFiles();
     const { version } = (published['bill.expired.json'] as Schema).properties!;
     // A new version needs its own folder of etc/event-contract: see CONTRIBUTING.md.
@@ -44,11 +44,11 @@ describe('a change of the contract', () => {
     ['another description', { id: { ...text, description: 'Another text.' } }, ['note']],
     ['one more known value of an open set', { reason: { type: 'string', examples: ['odd', 'new'] } }, ['note']],
     ['the order of keywords', { amount: { pattern: '^[0-9]+$', type: 'string' } }, ['note']],
-  ])('is compatible: %s', (_, change, optional) => {
+  ])('a change of the event contract is compatible: %s', (_, change, optional) => {
     expect(changed(change, optional)).toEqual([]);
   });
 
-  test('is compatible: a new event', () => {
+  test('a change of the event contract is compatible: a new event', () => {
     expect(incompatibleChanges(before, { ...before, 'refunded.json': event({ id: text }) })).toEqual([]);
   });
 
@@ -70,22 +70,22 @@ describe('a change of the contract', () => {
     ],
     ['a value less', { billState: { type: 'string', enum: ['PAID'] } }, ['note'], 'cannot be "OPEN" any more'],
     ['a set that is closed', { reason: { type: 'string', enum: ['odd'] } }, ['note'], '"reason" has another type'],
-  ])('is refused: %s', (_, change, optional, reason) => {
+  ])('a change of the event contract is refused: %s', (_, change, optional, reason) => {
     expect(changed(change, optional)).toEqual([expect.stringContaining(reason)]);
   });
 
-  test('is refused: a renamed field', () => {
+  test('a change of the event contract is refused: a renamed field', () => {
     expect(changed({ id: undefined, key: text })).toEqual([
       expect.stringContaining('"id" is gone, or has another name'),
       expect.stringContaining('"key" is new'),
     ]);
   });
 
-  test('is refused: an event that is gone', () => {
+  test('a change of the event contract is refused: an event that is gone', () => {
     expect(incompatibleChanges(before, {})).toEqual(['paid.json: is gone, and its readers wait for it.']);
   });
 
-  test('is refused: another address or header of a channel', () => {
+  test('a change of the event contract is refused: another address or header of a channel', () => {
     const asyncapi = (address: string, header: string) => ({
       'asyncapi.json': {
         channels: { paid: { address } },

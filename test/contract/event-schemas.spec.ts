@@ -37,11 +37,11 @@ describe('the schemas of the events', () => {
     return structuredClone(message);
   };
 
-  test('are those of the types', () => {
+  test('the published event schemas are those of the types', () => {
     expect(publishedFiles()).toEqual(JSON.parse(JSON.stringify(contractFiles())));
   });
 
-  test('describe every event of a whole flow, as a broker carries it', () => {
+  test('the event schemas describe every event of a whole flow, as a broker carries it', () => {
     expect(received.map(({ type }) => type).sort()).toEqual(FLOW_EVENTS);
     for (const message of received) {
       expect(contract.flawsOfEvent(message.type, message.data)).toEqual([]);
@@ -54,7 +54,7 @@ describe('the schemas of the events', () => {
     expect(optional).toEqual(expect.arrayContaining(['surplus', 'acceptedBy']));
   });
 
-  test('describe the examples of the documentation', () => {
+  test('the event schemas describe the examples of the documentation', () => {
     const document = readFileSync(resolve(import.meta.dirname, '../../docs/events.md'), 'utf8');
     const events = codeBlocks(document)
       .filter(({ language }) => language === 'json')
@@ -79,7 +79,7 @@ describe('the schemas of the events', () => {
       '/billState must be equal to one of the allowed values',
     ],
     ['a time that is none', 'bill.expired', { occurredAt: 'yesterday' }, '/occurredAt must match format "date-time"'],
-  ])('refuse %s', (_, name, change, flaw) => {
+  ])('the event schemas refuse %s', (_, name, change, flaw) => {
     const message = messageOf(name);
     message.data = JSON.parse(JSON.stringify({ ...message.data, ...change })) as Message['data'];
     expect(contract.flawsOfEvent(name, message.data)).toEqual([expect.stringContaining(flaw)]);
@@ -87,7 +87,7 @@ describe('the schemas of the events', () => {
     expect(ofMessage).toEqual([expect.stringContaining(flaw)]);
   });
 
-  test('refuse a message that a broker does not describe as they do', () => {
+  test('the event schemas refuse a broker message with other headers or properties than they describe', () => {
     const id = '0d1c4f0e-6a57-5b8e-9a0b-3c5d2e1f4a6b';
     const contentType = 'application/cloudevents+json; charset=utf-8';
     const ofNats = (headers: object) => contract.flawsOfMessage('nats.payment.failed', 'headers', headers);
@@ -108,12 +108,12 @@ describe('the schemas of the events', () => {
     );
   });
 
-  test('take what is open: a reason of a judge of the host, and fields of a later release', () => {
+  test('the event schemas accept a reason of a custom judge, and fields of a later release', () => {
     const { data } = messageOf('payment.review');
     expect(contract.flawsOfEvent('payment.review', { ...data, reason: 'looks odd', later: 1 })).toEqual([]);
   });
 
-  test('stand in a document that is AsyncAPI 3', () => {
+  test('the published event document is valid AsyncAPI 3', () => {
     const document = publishedFiles()['asyncapi.json'];
     // The official schema uses formats and keywords that say nothing here.
     const validate = new Ajv({ strict: false, validateFormats: false }).compile(specs.schemasWithoutId['3.0.0']);
@@ -145,7 +145,7 @@ describe('schemas from types', () => {
     ['a list', '', '/** It. */ it: string[];', '"string[]" has no schema'],
     ['a union that is not understood', '', '/** It. */ it: string | number;', 'has no schema: teach unionSchema'],
     ['a type of another file', '', '/** It. */ it: Elsewhere;', 'Elsewhere is not declared in'],
-  ])('%s is refused, rather than described as anything', (_, types, members, reason) => {
+  ])('a field whose type is %s is refused, rather than described as anything', (_, types, members, reason) => {
     expect(() => schemaOf([members], types)).toThrow(reason);
   });
 });

@@ -146,7 +146,7 @@ describe("handlers: 'at-least-once', for orders in another database", () => {
   }
 
   onPostgres(test)(
-    'in MariaDB: it waits for its order; failed after its commit it is called again, and does it once',
+    'in MariaDB, an at-least-once handler waits for its order, and acts once if called again after its commit',
     async () => {
       const orders = await createMariaDatabase(`orders_${process.pid}_${Date.now()}`);
       const pool = mysql.createPool(orders.url.replace('mariadb:', 'mysql:'));
@@ -181,28 +181,31 @@ describe("handlers: 'at-least-once', for orders in another database", () => {
   // Node.js 20 has none.
   const sqlite = process.getBuiltinModule('node:sqlite') as
     { DatabaseSync: new (file: string) => DatabaseSync } | undefined;
-  (sqlite ? test : test.skip)('in SQLite (Node.js 22): the same', async () => {
-    const database = new sqlite!.DatabaseSync(':memory:');
-    database.exec('CREATE TABLE orders (id text PRIMARY KEY, amount text, currency text, status text, note text)');
-    database.exec('CREATE TABLE payment_key (delivery_id text PRIMARY KEY)');
-    const host = await start([SqliteOrders, { provide: SQLITE, useValue: database }]);
-    await pay(host, 'A');
-    await host.get(PaymentWorkers).deliveries.runOnce();
-    database.exec(`INSERT INTO orders VALUES ('A', '10.00', 'RUB', 'pending', NULL)`);
-    let calls = 0;
-    trouble.after = () => {
-      calls += 1;
-      if (calls === 1) throw new Error('The process ended here.');
-    };
-    expect(await delivered(host)).toMatchObject({ attempts: 3 });
-    expect([calls, database.prepare('SELECT status, note FROM orders').get()]).toEqual([
-      2,
-      expect.objectContaining({ status: 'paid', note: null }),
-    ]);
-    database.close();
-  });
+  (sqlite ? test : test.skip)(
+    'in SQLite (Node.js 22), an at-least-once handler waits for its order, and acts once if called again',
+    async () => {
+      const database = new sqlite!.DatabaseSync(':memory:');
+      database.exec('CREATE TABLE orders (id text PRIMARY KEY, amount text, currency text, status text, note text)');
+      database.exec('CREATE TABLE payment_key (delivery_id text PRIMARY KEY)');
+      const host = await start([SqliteOrders, { provide: SQLITE, useValue: database }]);
+      await pay(host, 'A');
+      await host.get(PaymentWorkers).deliveries.runOnce();
+      database.exec(`INSERT INTO orders VALUES ('A', '10.00', 'RUB', 'pending', NULL)`);
+      let calls = 0;
+      trouble.after = () => {
+        calls += 1;
+        if (calls === 1) throw new Error('The process ended here.');
+      };
+      expect(await delivered(host)).toMatchObject({ attempts: 3 });
+      expect([calls, database.prepare('SELECT status, note FROM orders').get()]).toEqual([
+        2,
+        expect.objectContaining({ status: 'paid', note: null }),
+      ]);
+      database.close();
+    },
+  );
 
-  test('a handler gets no transaction; one that outlives its limit is called again', async () => {
+  test('an at-least-once handler gets no transaction, and is called again if it exceeds its time limit', async () => {
     const contexts: object[] = [];
     @Injectable()
     class Orders {

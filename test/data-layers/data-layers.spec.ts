@@ -88,7 +88,7 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, absent, ...k
     await layer.close();
   });
 
-  each('commit their writes with the mark', async () => {
+  each('a handler commits its writes together with the delivery mark', async () => {
     // The first of a layer, which may find its code cold.
     await paid((tx) => layer.send(tx, write('paid')), layer.transactions, 30_000);
     expect(await instance.deliveries.runOnce()).toBe(1);
@@ -96,7 +96,7 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, absent, ...k
     expect(await effects()).toEqual(['paid']);
   });
 
-  each('leave nothing if they throw, and succeed at the next attempt', async () => {
+  each('a handler that throws leaves no writes, and succeeds at the next attempt', async () => {
     await paid(async (tx, _event, { attempt }) => {
       await layer.send(tx, write(`attempt ${attempt}`));
       if (attempt === 1) throw new Error('not yet');
@@ -109,7 +109,7 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, absent, ...k
     expect(await effects()).toEqual(['attempt 2']);
   });
 
-  (ON_MARIADB ? test.skip : each)('are refused if they swallow a failed statement', async () => {
+  (ON_MARIADB ? test.skip : each)('a handler that swallows a failed statement fails its attempt', async () => {
     await paid(async (tx, _event, { attempt }) => {
       await layer.send(tx, write(`attempt ${attempt}`));
       if (attempt === 1) await swallow(layer.send(tx, FAILS));
@@ -122,7 +122,7 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, absent, ...k
     expect(await effects()).toEqual(['attempt 2']);
   });
 
-  each('are refused if they swallow a deadlock, and write on', async () => {
+  each('a handler that swallows a deadlock and writes on fails its attempt', async () => {
     const { dataSource } = harness.host;
     await dataSource.query(write('a', 'a'));
     await dataSource.query(write('b', 'b'));
@@ -158,8 +158,8 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, absent, ...k
     ['COMMIT and BEGIN', ['COMMIT', 'BEGIN']],
     ['ROLLBACK and BEGIN', ['ROLLBACK', 'BEGIN']],
     ...(ON_MARIADB ? [['DDL', ['CREATE TABLE made (id int)']] as const] : []),
-  ] as const)('that send %s', (_name, statements) => {
-    each('are not marked done', async () => {
+  ] as const)('handlers that send %s', (_name, statements) => {
+    each('a handler that ends its transaction with SQL is not marked done', async () => {
       await paid(async (tx, _event, { attempt }) => {
         await layer.send(tx, write(`attempt ${attempt}`));
         if (attempt === 1) for (const statement of statements) await swallow(layer.send(tx, statement));
@@ -177,7 +177,7 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, absent, ...k
   });
 
   each(
-    'that end the transaction as their layer does are not marked done, and leave its connections as they were',
+    'a handler that ends its transaction through its layer is not marked done, and its connection is restored',
     async () => {
       if (!layer.end) return;
       const { end } = layer;
@@ -202,7 +202,7 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, absent, ...k
     },
   );
 
-  each('that have persisted what the database refuses are told so, and leave nothing', async () => {
+  each('a handler that has persisted what the database refuses gets the error, and leaves nothing', async () => {
     if (!layer.persist) return;
     const { persist } = layer;
     await paid(async (tx, _event, { attempt }) => {
@@ -217,7 +217,7 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, absent, ...k
     expect(await effects()).toEqual(['attempt 2']);
   });
 
-  each('that throw leave nothing of what they have persisted', async () => {
+  each('a handler that throws leaves nothing of what it has persisted', async () => {
     if (!layer.persist) return;
     const { persist } = layer;
     await paid((tx, _event, { attempt }) => {
@@ -232,7 +232,7 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, absent, ...k
     expect(await effects()).toEqual(['attempt 2']);
   });
 
-  each('roll back nested transactions with their own', async () => {
+  each('a nested transaction is rolled back with that of its handler', async () => {
     if (!layer.nested) return;
     const { nested } = layer;
     await paid(async (tx, _event, { attempt }) => {
@@ -250,7 +250,7 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, absent, ...k
     expect(await effects()).toEqual(['attempt 2']);
   });
 
-  each('leave nothing of a statement that they did not await, and throw', async () => {
+  each('a handler that throws leaves nothing of a statement that it did not await', async () => {
     await paid((tx) => {
       for (let times = 0; times < 5; times += 1) void swallow(layer.send(tx, write('not awaited')));
       throw new Error('thrown at once');
@@ -260,7 +260,7 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, absent, ...k
     if (!kind.commitsUnawaited) expect(await effects()).toEqual([]);
   });
 
-  (kind.isGated ? each : test.skip)('cannot write before the mark once they have returned', async () => {
+  (kind.isGated ? each : test.skip)('a handler that has returned cannot write before the delivery mark', async () => {
     const late: Promise<unknown>[] = [];
     const ofDriver = layer.transactions as DriverTransactions;
     const transactions: DriverTransactions = {
@@ -277,7 +277,7 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, absent, ...k
     expect(await effects()).toEqual(['in time']);
   });
 
-  each('cannot write once they have returned', async () => {
+  each('a handler that has returned cannot write any more', async () => {
     let tx: unknown;
     await paid((given) => {
       tx = given;
@@ -288,7 +288,7 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, absent, ...k
     expect(await effects()).toEqual(['in time']);
   });
 
-  each('end with their session at the time limit, inside a statement', async () => {
+  each('a handler ends with its session at the time limit, inside a statement', async () => {
     await paid(async (tx, _event, { attempt }) => {
       await layer.send(tx, write(`attempt ${attempt}`));
       if (attempt > 1) return;
@@ -313,7 +313,7 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, absent, ...k
     expect(await effects()).toEqual(['attempt 2']);
   });
 
-  each('end with their session at the time limit, between statements', async () => {
+  each('a handler ends with its session at the time limit, between statements', async () => {
     let resume = (): void => undefined;
     let ended: Promise<void> = Promise.resolve();
     await paid(async (tx, _event, { attempt, signal }) => {
@@ -333,7 +333,7 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, absent, ...k
     expect(await effects()).toEqual(['attempt 2']);
   });
 
-  each('fail at once if somebody else ends their session, and succeed at the next attempt', async () => {
+  each('a handler fails at once if somebody else ends its session, and succeeds at the next attempt', async () => {
     const id = ON_MARIADB ? 'CONNECTION_ID()' : 'pg_backend_pid()::text';
     const { dataSource } = harness.host;
     await paid(
@@ -366,7 +366,7 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, absent, ...k
     expect(await effects()).toEqual(['attempt 2']);
   });
 
-  each('keep no connection if they never settle', async () => {
+  each('a handler that never settles keeps no connection', async () => {
     await paid(async (tx, _event, { attempt }) => {
       await layer.send(tx, write(`attempt ${attempt}`));
       if (attempt <= 5) await new Promise(() => undefined);
@@ -381,7 +381,7 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, absent, ...k
     expect(await effects()).toEqual(['attempt 6']);
   });
 
-  each('count as done after a COMMIT whose answer is lost', async () => {
+  each('a delivery counts as done after a COMMIT whose answer is lost', async () => {
     const { transactions } = layer;
     const lost: PaymentTransactions = {
       ...transactions,
@@ -398,36 +398,39 @@ describe.each(LAYERS)('handlers in transactions of $name', ({ open, absent, ...k
   });
 
   // Where the mark is the last statement before COMMIT, the driver's answer to that is enough.
-  (kind.isGated ? test.skip : each)('do not count as done after a COMMIT that was none', async () => {
-    const { transactions } = layer;
-    let isFirst = true;
-    const hiding: PaymentTransactions = {
-      ...transactions,
-      async run<T>(work: (tx: unknown) => Promise<T>, at: Parameters<PaymentTransactions['run']>[1]): Promise<T> {
-        if (!isFirst) return transactions.run(work, at);
-        let result: T | undefined;
-        await transactions
-          .run(async (tx) => {
-            result = await work(tx);
-            isFirst = false;
-            throw new Error('rolled back');
-          }, at)
-          .catch(() => undefined);
-        return result as T;
-      },
-    };
-    // On MariaDB the mark has been committed by then.
-    if (ON_MARIADB) return;
-    await paid((tx, _event, { attempt }) => layer.send(tx, write(`attempt ${attempt}`)), hiding);
-    isFirst = true;
-    await instance.deliveries.runOnce();
-    expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: 1 });
-    expect((await delivery()).lastError).toContain('nothing was committed');
-    await again();
-    expect(await effects()).toEqual(['attempt 2']);
-  });
+  (kind.isGated ? test.skip : each)(
+    'a delivery does not count as done after a COMMIT that never happened',
+    async () => {
+      const { transactions } = layer;
+      let isFirst = true;
+      const hiding: PaymentTransactions = {
+        ...transactions,
+        async run<T>(work: (tx: unknown) => Promise<T>, at: Parameters<PaymentTransactions['run']>[1]): Promise<T> {
+          if (!isFirst) return transactions.run(work, at);
+          let result: T | undefined;
+          await transactions
+            .run(async (tx) => {
+              result = await work(tx);
+              isFirst = false;
+              throw new Error('rolled back');
+            }, at)
+            .catch(() => undefined);
+          return result as T;
+        },
+      };
+      // On MariaDB the mark has been committed by then.
+      if (ON_MARIADB) return;
+      await paid((tx, _event, { attempt }) => layer.send(tx, write(`attempt ${attempt}`)), hiding);
+      isFirst = true;
+      await instance.deliveries.runOnce();
+      expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: 1 });
+      expect((await delivery()).lastError).toContain('nothing was committed');
+      await again();
+      expect(await effects()).toEqual(['attempt 2']);
+    },
+  );
 
-  each('leave the sessions of the pool as they were', async () => {
+  each('handlers leave the sessions of the pool as they were', async () => {
     const probe = ON_MARIADB
       ? 'SELECT CONCAT(@@autocommit, @@SESSION.idle_transaction_timeout) AS s'
       : `SELECT current_setting('idle_in_transaction_session_timeout') AS s`;

@@ -50,7 +50,7 @@ describe.each(LAYERS)('processOnce in transactions of $name', ({ open, absent, c
     await database.drop();
   });
 
-  each('a copy is ignored, and each consumer has its own', async () => {
+  each('processOnce ignores a copy of an event, for each consumer by itself', async () => {
     expect(await once(write('first'))).toBe(true);
     expect(await once(write('copy'))).toBe(false);
     expect(await once(write('mail'), EVENT, { consumer: 'mail' })).toBe(true);
@@ -58,7 +58,7 @@ describe.each(LAYERS)('processOnce in transactions of $name', ({ open, absent, c
     expect(await done()).toEqual(['first', 'mail', 'other']);
   });
 
-  each('work that fails leaves nothing behind, and the event can be processed again', async () => {
+  each('failed work of processOnce leaves nothing behind, and the event can be processed again', async () => {
     const failing: Work = async (tx) => {
       await write('half')(tx);
       throw new Error('no stock');
@@ -69,7 +69,7 @@ describe.each(LAYERS)('processOnce in transactions of $name', ({ open, absent, c
     expect(await done()).toEqual(['whole']);
   });
 
-  each('nothing is kept of what work has persisted that fails', async () => {
+  each('processOnce keeps nothing that failed work has persisted', async () => {
     if (!layer.persist) return;
     const { persist } = layer;
     const failing: Work = (tx) => {
@@ -82,7 +82,7 @@ describe.each(LAYERS)('processOnce in transactions of $name', ({ open, absent, c
     expect(await done()).toEqual(['whole']);
   });
 
-  each('nothing is kept of work that outlives its limit, though it goes on', async () => {
+  each('processOnce keeps nothing of work that outlives its time limit, though it goes on', async () => {
     let working: Promise<unknown> = Promise.resolve();
     const slow: Work = (tx) => {
       working = layer
@@ -100,7 +100,7 @@ describe.each(LAYERS)('processOnce in transactions of $name', ({ open, absent, c
     expect(await once(write('whole'))).toBe(true);
   });
 
-  onPostgres('work that swallows a failed statement fails', async () => {
+  onPostgres('processOnce fails if the work swallows a failed statement', async () => {
     const swallowing: Work = async (tx) => {
       await write('before')(tx);
       await swallow(layer.send(tx, 'SELECT nothing FROM done'));
@@ -110,7 +110,7 @@ describe.each(LAYERS)('processOnce in transactions of $name', ({ open, absent, c
     expect(await once(write('whole'))).toBe(true);
   });
 
-  each('work that ends the transaction by itself fails', async () => {
+  each('processOnce fails if the work ends the transaction by itself', async () => {
     const ending: Work = async (tx) => {
       await write('half')(tx);
       await layer.send(tx, 'ROLLBACK');
@@ -121,16 +121,19 @@ describe.each(LAYERS)('processOnce in transactions of $name', ({ open, absent, c
     expect(await once(write('whole'))).toBe(true);
   });
 
-  each('work that catches a lost deadlock fails, and what it writes afterwards is not kept', async () => {
-    const losing: Work = async (tx) => {
-      await write('before')(tx);
-      await loseDeadlock(tx);
-      await swallow(write('after')(tx));
-    };
-    await expect(once(losing)).rejects.toThrow();
-    expect(await done()).toEqual([]);
-    expect(await once(write('whole'))).toBe(true);
-  });
+  each(
+    'processOnce fails if the work catches a lost deadlock, and keeps nothing that it writes afterwards',
+    async () => {
+      const losing: Work = async (tx) => {
+        await write('before')(tx);
+        await loseDeadlock(tx);
+        await swallow(write('after')(tx));
+      };
+      await expect(once(losing)).rejects.toThrow();
+      expect(await done()).toEqual([]);
+      expect(await once(write('whole'))).toBe(true);
+    },
+  );
 
   /** The rival has written more and waits longer, so the server chooses the other one as the victim. */
   async function loseDeadlock(tx: unknown): Promise<void> {
@@ -149,13 +152,13 @@ describe.each(LAYERS)('processOnce in transactions of $name', ({ open, absent, c
     }
   }
 
-  each('of five at once one does the work, and the others wait for it', async () => {
+  each('of five concurrent copies processOnce does the work of one, and the others wait for it', async () => {
     const copies = Array.from({ length: 5 }, () => once(write('once')));
     expect((await Promise.all(copies)).filter(Boolean)).toHaveLength(1);
     expect(await done()).toEqual(['once']);
   });
 
-  each('one that waits for work that fails does it', async () => {
+  each('a copy that waits for failing work of processOnce does the work itself', async () => {
     let begun = (): void => undefined;
     const isAtWork = new Promise<void>((resolve) => (begun = resolve));
     let fail = (): void => undefined;
@@ -172,7 +175,7 @@ describe.each(LAYERS)('processOnce in transactions of $name', ({ open, absent, c
     expect(await done()).toEqual(['second']);
   });
 
-  each('the connections are as before, also if the work has ended the transaction as its layer does', async () => {
+  each('processOnce restores the connection, even if the work ends the transaction through its layer', async () => {
     const setting = ON_MARIADB ? '@@autocommit' : `current_setting('transaction_isolation')`;
     const read = (): Promise<readonly unknown[]> =>
       layer.transactions.run(

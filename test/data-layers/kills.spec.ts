@@ -94,7 +94,7 @@ describe.each(chosen)('processes that are killed, with handlers in transactions 
         : `UPDATE payment_acceptance.delivery SET lease_until = now() - interval '1 second' WHERE lease_until IS NOT NULL`,
     );
 
-  test('leave everything to be done once, whichever gap they are killed in', async () => {
+  test('a process killed in any gap between two steps leaves everything to be done once', async () => {
     await paid('whole');
     await settle();
     const { points } = await run();
@@ -122,7 +122,7 @@ describe.each(chosen)('processes that are killed, with handlers in transactions 
     expect(new Set(states)).toEqual(new Set(['DONE']));
   }, 240_000);
 
-  test(`do ${PAYMENTS} payments once each, with two instances and ${KILLS} kills`, async () => {
+  test(`${PAYMENTS} payments are each done once, with two instances and ${KILLS} kills`, async () => {
     const before = (await harness.effects()).length;
     const running = { deliveries: { concurrency: 4, timeoutMs: 2_000, retryBaseMs: 1 }, pollMs: 50 };
     const instance = async (): Promise<ChildProcess> => {

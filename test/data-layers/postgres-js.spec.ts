@@ -32,7 +32,7 @@ const LIMITS = { signal: new AbortController().signal, timeoutMs: 30_000 };
       { connections: 2 },
     );
 
-  test('are had again after no connection could be made or opened', async () => {
+  test('transactions on postgres.js work again after no connection could be made or opened', async () => {
     const transactions = twoConnections();
     const read = () => transactions.run((tx) => tx.execute(sql.raw('SELECT 1 AS one')), LIMITS);
     address = '';
@@ -44,7 +44,7 @@ const LIMITS = { signal: new AbortController().signal, timeoutMs: 30_000 };
     await expect(Promise.all([read(), read(), read()])).resolves.toHaveLength(3);
   });
 
-  test('are had by clients that take their options, and by whole numbers of connections', async () => {
+  test('drizzleTransactions refuses a client without its options and a connection count that is no positive integer', async () => {
     const client = postgres(database.url);
     const transactions = drizzleTransactions(
       () => client,
@@ -60,7 +60,7 @@ const LIMITS = { signal: new AbortController().signal, timeoutMs: 30_000 };
     }
   });
 
-  test('end with their attempt while they connect to a server that lets nobody in', async () => {
+  test('transactions on postgres.js end with their attempt while they connect to a server that lets nobody in', async () => {
     const server = createServer((socket) => socket.end()).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const transactions = twoConnections();
@@ -75,7 +75,7 @@ const LIMITS = { signal: new AbortController().signal, timeoutMs: 30_000 };
     server.close();
   });
 
-  test('close a connection that is idle, and open another', async () => {
+  test('transactions on postgres.js close a connection that is idle, and open another', async () => {
     address = `${database.url}?application_name=idling`;
     const transactions = twoConnections();
     const read = () => transactions.run((tx) => tx.execute(sql.raw('SELECT 1 AS one')), LIMITS);
@@ -87,7 +87,7 @@ const LIMITS = { signal: new AbortController().signal, timeoutMs: 30_000 };
     await expect(Promise.all([read(), read(), read()])).resolves.toHaveLength(3);
   });
 
-  test('send what was not awaited on no other connection, if theirs is lost', async () => {
+  test('a statement that was not awaited goes to no other connection if its own is lost', async () => {
     address = database.url;
     await postgres(database.url, { max: 1, idle_timeout: 1 }).unsafe('CREATE TABLE IF NOT EXISTS late (what text)');
     const transactions = twoConnections();
@@ -109,7 +109,7 @@ const LIMITS = { signal: new AbortController().signal, timeoutMs: 30_000 };
     expect([...rows]).toEqual([]);
   });
 
-  test('share the connections there are, and use them again', async () => {
+  test('transactions on postgres.js share and reuse the connections there are', async () => {
     const transactions = twoConnections();
     address = database.url;
     opened = 0;

@@ -93,8 +93,8 @@ describe('the option storage, in an application without a TypeORM data source', 
   describe.each<[string, () => PaymentAcceptanceOptions['storage']]>([
     ['an address', () => ({ url: harness.databaseUrl })],
     ['a pool of the host', () => ({ pool })],
-  ])('as %s', (_what, storage) => {
-    test('a payment is created, settled and handed over, with handlers in transactions of the host', async () => {
+  ])('storage given as %s', (_what, storage) => {
+    test('a payment is created, settled and delivered without TypeORM, with handlers in transactions of the host', async () => {
       const host = await start({ storage: storage(), transactions: transactionsOf(pool) });
       const { billId } = await host.get(PaymentAcceptanceService).createBill({ orderId: 'A', amount: '10' });
       await harness.sandbox.pay(billId);
@@ -112,7 +112,7 @@ describe('the option storage, in an application without a TypeORM data source', 
     });
   });
 
-  test('what the module has opened is closed with the application, or after a failed start, and the pool of the host is not', async () => {
+  test('the module closes what it opened on shutdown or a failed start, but not the pool of the host', async () => {
     const sessions = async (): Promise<string[]> => {
       const rows = await harness.host.dataSource.query<{ id: unknown }[]>(
         ON_MARIADB
@@ -146,16 +146,16 @@ describe('the option storage, in an application without a TypeORM data source', 
     await pool.query('SELECT 1');
   });
 
-  test('the address is in no print of the application', async () => {
+  test('printing the application does not show the address of the database', async () => {
     const host = await start({ storage: { url: harness.databaseUrl } }, []);
     expect(inspect(host, { depth: 8 })).not.toContain(harness.databaseUrl);
   });
 
-  test('without storage and without TypeORM the start says what to write', async () => {
+  test('a start without storage and without TypeORM says what to write', async () => {
     expect(await failureOf({})).toContain('set the database in the option storage');
   });
 
-  test('a handler without transactions is refused', async () => {
+  test('a start with a handler but without the option transactions is refused', async () => {
     const error = await failureOf({ storage: { url: harness.databaseUrl } });
     expect(error).toContain('transactions: set the data layer in whose transactions the handlers run');
   });
@@ -168,7 +168,7 @@ describe('the option storage, in an application without a TypeORM data source', 
     [{ pool: null as never }, 'storage.pool: must be a pool of pg or mysql2.'],
     [{ url: undefined }, 'storage: set either url or pool.'],
     [{ connections: 1 }, 'storage.connections: must be a whole number from 2 to 1000'],
-  ])('%j is refused', async (storage, told) => {
+  ])('the option storage %j is refused', async (storage, told) => {
     expect(await failureOf({ storage })).toContain(told);
   });
 });

@@ -37,7 +37,7 @@ describe('the option transactions is verified at start', () => {
     await other.drop();
   });
 
-  test('another database with the same tables is refused', async () => {
+  test('transactions on another database with the same tables are refused at start', async () => {
     const there = transactionsOn(other.url);
     ({ close } = there);
     const error = await start(there.transactions);
@@ -45,7 +45,7 @@ describe('the option transactions is verified at start', () => {
     expect(String(error)).toContain('points to a different database');
   });
 
-  test('a transaction that cannot begin is refused, with its reason', async () => {
+  test('transactions that cannot begin are refused at start, with the reason', async () => {
     const here = transactionsOn(harness.databaseUrl);
     ({ close } = here);
     const error = await start({ ...here.transactions, run: () => Promise.reject(new Error('no such role')) });
@@ -53,7 +53,7 @@ describe('the option transactions is verified at start', () => {
     expect(String(error)).toContain('no such role');
   });
 
-  onPostgres(test)('another isolation level is refused', async () => {
+  onPostgres(test)('transactions at another isolation level are refused at start', async () => {
     const pool = new pg.Pool({
       connectionString: harness.databaseUrl,
       options: '-c default_transaction_isolation=serializable',

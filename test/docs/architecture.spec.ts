@@ -37,7 +37,7 @@ test('every code in kebab case that a comment names is in the code', () => {
   expect(codes.filter((each) => !new RegExp(`['"\`/ ]${each}\\b`).test(code) && !packages.includes(each))).toEqual([]);
 });
 
-test('it names every folder of the module', () => {
+test('docs/architecture.md names every folder of the module', () => {
   const rows = document.slice(document.indexOf('## Layers'), document.indexOf('## How a payment flows'));
   const first = Array.from(rows.matchAll(/^\| (`[^|]*)\|/gm), ([, cell = '']) => cell);
   const folders = first.flatMap((cell) => Array.from(cell.matchAll(/`([\w-]+)`/g), ([, folder]) => folder));
@@ -45,7 +45,7 @@ test('it names every folder of the module', () => {
   expect(folders.toSorted()).toEqual(present.map(({ name }) => name).sort());
 });
 
-test('its state diagrams have the states that the code has', () => {
+test('the state diagrams of docs/architecture.md have the states of the code', () => {
   const states = (declared: string): string[] =>
     Array.from(declared.matchAll(/'([A-Z]+)'/g), ([, state = '']) => state).sort();
   const drawn = (heading: string): string[] => {

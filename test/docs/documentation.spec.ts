@@ -14,7 +14,7 @@ const APPLICATION = 'docs/getting-started.md';
 const read = (document: string): string => fs.readFileSync(path.join(root, document), 'utf8');
 
 describe.each(documents())('%s', (document) => {
-  test('links to files and headings that exist', () => {
+  test('a document links to files and headings that exist', () => {
     const broken = fileLinks(read(document)).filter(({ target, anchor }) => {
       const file = target === '' ? path.join(root, document) : path.resolve(root, path.dirname(document), target);
       if (!fs.existsSync(file)) return true;
@@ -23,7 +23,7 @@ describe.each(documents())('%s', (document) => {
     expect(broken).toEqual([]);
   });
 
-  test('has JSON in its JSON blocks', () => {
+  test('the JSON blocks of a document are valid JSON', () => {
     for (const { language, line, text } of codeBlocks(read(document))) {
       if (language === 'json') expect({ line, parsed: JSON.parse(text) as unknown }).toBeDefined();
     }
@@ -127,12 +127,12 @@ describe('the application of docs/getting-started.md', () => {
   const runReader = (file: string) =>
     run([file], { cwd: folder, timeout: 40_000, env: { ...process.env, DATABASE_URL: database.url, ...READER } });
 
-  test('runs, and the test of docs/testing.md sees its order paid', async () => {
+  test('the application of docs/getting-started.md runs, and the test of docs/testing.md sees its order paid', async () => {
     const { stdout, stderr, code } = await runReader('test/payment.spec.js');
     expect({ stdout, stderr, code }).toMatchObject({ stderr: '', code: 0 });
   }, 60_000);
 
-  test('does not keep the test of docs/testing.md from ending where that fails', async () => {
+  test('a failing test of docs/testing.md still ends, beside the running application', async () => {
     const passing = fs.readFileSync(path.join(folder, 'test/payment.spec.js'), 'utf8');
     fs.writeFileSync(path.join(folder, 'test/failing.spec.js'), passing.replace(/, 'paid'\)/, ", 'lost')"));
     const { stdout, code } = await runReader('test/failing.spec.js');

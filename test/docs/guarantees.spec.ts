@@ -14,7 +14,7 @@ test('every test that docs/guarantees.md names is there', () => {
   expect(tests.filter((name) => !isThere(name))).toEqual([]);
 });
 
-test('every command that it names is there', () => {
+test('every command that docs/guarantees.md names exists', () => {
   const { scripts } = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8')) as { scripts: object };
   const commands = shownBy.flatMap((name) => /^npm run ([\w:]+)/.exec(name)?.[1] ?? []);
   expect(commands.length).toBeGreaterThan(3);

@@ -37,17 +37,20 @@ describe('the documentation of options', () => {
     [milliseconds(2 * 86_400_000), '2 days', 'of milliseconds'],
     [listOfMilliseconds([1_000, 3_600_000], 3_600_000), '1000, 1 hour', 'a list of'],
     [text('OK'), '`OK`', 'text'],
-  ])('a rule says what an option takes, its docstring the default of the rule: %#', async (rule, stated, takes) => {
-    const row = new RegExp(`\\| \`option\\?\` +\\| [^|]*${takes}[^|]*\\| Does it\\. Default ${stated}, say\\. \\|`);
-    expect(await documented(`/** Does it. Default ${stated}, say. */`, rule)).toMatch(row);
-    for (const other of [`Default ${stated}0.`, 'Default 7.', 'It has none.']) {
-      await expect(documented(`/** Does it. ${other} */`, rule)).rejects.toThrow(
-        `GroupOptions.option: its docstring does not say "Default ${stated}", as its rule does.`,
-      );
-    }
-  });
+  ])(
+    'an option row states the range of its rule, and its docstring must state the default: %#',
+    async (rule, stated, takes) => {
+      const row = new RegExp(`\\| \`option\\?\` +\\| [^|]*${takes}[^|]*\\| Does it\\. Default ${stated}, say\\. \\|`);
+      expect(await documented(`/** Does it. Default ${stated}, say. */`, rule)).toMatch(row);
+      for (const other of [`Default ${stated}0.`, 'Default 7.', 'It has none.']) {
+        await expect(documented(`/** Does it. ${other} */`, rule)).rejects.toThrow(
+          `GroupOptions.option: its docstring does not say "Default ${stated}", as its rule does.`,
+        );
+      }
+    },
+  );
 
-  test('what is deprecated says so in its table', async () => {
+  test('a deprecated option says so in its table', async () => {
     const docstring = '/** Does it. Default 5.\n * @deprecated since 1.2.0: set `other`. */';
     expect(await documented(docstring, wholeNumber(5))).toMatch(
       /Default 5\. Deprecated: since 1\.2\.0: set `other`\. \|/,

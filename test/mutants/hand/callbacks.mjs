@@ -82,7 +82,7 @@ export const mutants = [
     find: "if (digest === 'mismatch') return REFUSED_ANSWER;",
     replace: '',
     tests: ['test/attacks/06-digest-tricks.spec.ts'],
-    pattern: 'on express redirects with a digest that is not the right one',
+    pattern: 'on express redirects with a wrong digest',
   },
   {
     name: 'unknown-bills-unbounded',
@@ -109,7 +109,7 @@ export const mutants = [
     find: 'AND (bill.lease_token IS NULL OR c.received_at > bill.check_after)',
     replace: '',
     tests: ['test/attacks/09-crowded-bills.spec.ts'],
-    pattern: 'on express that fill a bill.*a redirect while a check is under way',
+    pattern: 'on express genuine callbacks to a flooded bill.*a redirect during a check',
   },
   {
     name: 'early-postback-stays-alone',

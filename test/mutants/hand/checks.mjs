@@ -64,7 +64,7 @@ export const mutants = [
     replace:
       "${rowsFromJson(consumed, 'id uuid, outcome text')} answered, payment_acceptance.callback asked\n        WHERE asked.id = answered.id AND c.intent_id = asked.intent_id AND c.pending",
     tests: ['test/attacks/09-crowded-bills.spec.ts'],
-    pattern: 'on express that fill a bill.*a redirect while a check is under way',
+    pattern: 'on express genuine callbacks to a flooded bill.*a redirect during a check',
   },
   {
     name: 'failed-check-consumes-hints',

@@ -102,7 +102,7 @@ export const mutants = [
     find: 'await nextTurn();\n    await nextTurn();',
     replace: 'await Promise.resolve(nextTurn);',
     tests: [agents],
-    pattern: 'nobody has heard of it yet',
+    pattern: 'not noticed yet',
   },
   {
     name: 'connection-used-at-once',
@@ -111,7 +111,7 @@ export const mutants = [
     find: '}, CLOSE_GRACE_MS).unref();',
     replace: '}, 0).unref();',
     tests: [agents],
-    pattern: 'not at once after an answer',
+    pattern: 'not kept at once after an answer',
   },
   {
     name: 'refused-write-taken-for-sent',

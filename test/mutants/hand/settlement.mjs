@@ -63,7 +63,7 @@ export const mutants = [
     find: 'attempt >= MAX_ATTEMPTS || !isConflict(error)',
     replace: 'attempt >= 1 || !isConflict(error)',
     tests: [`${src}/database/postgres/postgres.database.spec.ts`],
-    pattern: 'done again after a deadlock',
+    pattern: 'repeated after a deadlock',
   },
   {
     name: 'claim-at-any-isolation',

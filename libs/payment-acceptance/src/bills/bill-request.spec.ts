@@ -17,7 +17,7 @@ function problems(more: object): readonly string[] {
   }
 }
 
-test('an order and an amount are enough', () => {
+test('a bill request needs only an order and an amount', () => {
   expect(prepare()).toEqual({
     amount: '100.05',
     orderId: 'A-1',
@@ -30,7 +30,7 @@ test('an order and an amount are enough', () => {
   });
 });
 
-test('the shop gives currency and commission where the request does not', () => {
+test('a bill request without a currency or commission takes those of the shop', () => {
   const shop = shopOf({ currency: 'EUR', payerPaysCommission: true });
   expect(prepare({}, shop)).toMatchObject({ currency: 'EUR', payerPaysCommission: true });
   expect(prepare({ currency: 'USD', payerPaysCommission: false }, shop)).toMatchObject({
@@ -64,17 +64,17 @@ test.each([
   {},
   ['1'],
   5n,
-])('the amount %p is refused', (amount) => {
+])('a bill request with the amount %p is refused', (amount) => {
   expect(problems({ amount })).toEqual([expect.stringMatching(/^amount must be a decimal string above 0/)]);
 });
 
-describe('texts', () => {
+describe('texts of a bill request', () => {
   test.each([
     ['name', 255],
     ['description', 1_000],
     ['custom', 2_000],
     ['type', 64],
-  ])('%s has at most %d characters, whole ones, without NUL', (field, limit) => {
+  ])('%s must be well-formed text of at most %d characters, without NUL', (field, limit) => {
     expect(problems({ [field]: 'я'.repeat(limit) })).toEqual([]);
     for (const value of ['я'.repeat(limit + 1), `${'я'.repeat(limit - 1)}\n`, 'a\0b', '\ud800', 7, null, {}, ['a']]) {
       expect(problems({ [field]: value })[0]).toBe(
@@ -96,24 +96,24 @@ describe('texts', () => {
     {},
     ['a'],
   ];
-  test.each(NO_ORDER_IDS)('orderId %j is refused', (orderId) => {
+  test.each(NO_ORDER_IDS)('a bill request with the orderId %j is refused', (orderId) => {
     const sentence =
       'orderId must be a single-line string of 1 to 255 characters, in well-formed Unicode and without NUL characters.';
     expect(problems({ orderId })).toEqual([sentence]);
   });
 
-  test('orderId has up to 255 characters', () => {
+  test('an orderId may have 255 characters', () => {
     expect(problems({ orderId: 'я'.repeat(255) })).toEqual([]);
   });
 
-  test('lines end as a multipart form sends them', () => {
+  test('line breaks in texts are sent as CRLF, as in a multipart form', () => {
     expect(prepare({ custom: 'a\nb\rc\r\nd', description: '\n' })).toMatchObject({
       custom: 'a\r\nb\r\nc\r\nd',
       description: '\r\n',
     });
   });
 
-  test('an empty custom is the shop’s own, and stays empty', () => {
+  test('an empty custom from the shop is sent empty', () => {
     expect(prepare({ custom: '' }).custom).toBe('');
   });
 });
@@ -122,7 +122,7 @@ test.each([[['RUB']], [[['EUR']]]])('a currency that is no text is refused: %j',
   expect(problems({ currency: currency as unknown as string })).toEqual(['currency must be three capital letters.']);
 });
 
-test('all problems come at once, with the shop and the order', () => {
+test('a bad bill request reports all its problems at once, with the shop and the order', () => {
   const all = problems({ amount: '0', orderId: '', currency: 'rub', payerPaysCommission: 'yes', name: 7 });
   expect(all.map((problem) => problem.split(' ')[0])).toEqual([
     'amount',

@@ -80,8 +80,8 @@ const FORMS: [string, (message: string) => string | Promise<string>][] = [
   ['a collector of JSON', async (message) => `${JSON.stringify({ log: await byPino(message), stream: 'stdout' })}\n`],
 ];
 
-describe.each(FORMS)('in a log of %s', (_name, written) => {
-  test.each(ORDERS)('the record of order %j is one line, and read again', async (orderId) => {
+describe.each(FORMS)('creation records in a log of %s', (_name, written) => {
+  test.each(ORDERS)('the creation record of order %j is one log line and can be read back', async (orderId) => {
     const text = await written(lineOf(orderId));
     const lines = text.split('\n').filter((line) => line.includes(PREFIX));
     expect(lines.length).toBe(1);
@@ -89,11 +89,11 @@ describe.each(FORMS)('in a log of %s', (_name, written) => {
   });
 });
 
-test('nothing in it is obeyed by a terminal', () => {
+test('a creation record contains no terminal control characters', () => {
   expect(lineOf(HOSTILE)).not.toMatch(/[\p{Cc}\u202e\u2028]/u);
 });
 
-test('one that a stranger had logged has no seal of the shop', async () => {
+test('a creation record that was altered or sealed with an unknown token reads as unsealed', async () => {
   const line = lineOf('A-1');
   expect(await read(line)).toEqual(record('A-1'));
   expect(await read(line, { ...SHOP, previousTokens: [] })).toBe('unsealed');
@@ -103,17 +103,20 @@ test('one that a stranger had logged has no seal of the shop', async () => {
   expect(await read(creationLine({ ...record('A-1'), shop: 'nobody' }, TOKEN))).toBe('unsealed');
 });
 
-test.each([null, {}, ['main'], 7, undefined])('no shop is looked up for %j', async (shop) => {
-  const forged = shop === null ? null : { ...record('A-1'), shop };
-  const line = creationLine(record('A-1'), TOKEN);
-  const [, text = ''] = / ([\w-]+)\.[0-9a-f]{64}$/.exec(line)!;
-  const asked: unknown[] = [];
-  const find = (name: string) => Promise.resolve(void asked.push(name));
-  const found = readCreationLine(line.replace(text, Buffer.from(JSON.stringify(forged)).toString('base64url')), find);
-  expect([await found, asked]).toEqual(['unsealed', []]);
-});
+test.each([null, {}, ['main'], 7, undefined])(
+  'a forged creation record with the shop %j causes no shop look-up',
+  async (shop) => {
+    const forged = shop === null ? null : { ...record('A-1'), shop };
+    const line = creationLine(record('A-1'), TOKEN);
+    const [, text = ''] = / ([\w-]+)\.[0-9a-f]{64}$/.exec(line)!;
+    const asked: unknown[] = [];
+    const find = (name: string) => Promise.resolve(void asked.push(name));
+    const found = readCreationLine(line.replace(text, Buffer.from(JSON.stringify(forged)).toString('base64url')), find);
+    expect([await found, asked]).toEqual(['unsealed', []]);
+  },
+);
 
-test('other lines have none; one that is cut off is not trusted', async () => {
+test('other log lines hold no creation record, and a truncated record reads as unsealed', async () => {
   const line = lineOf('A-1');
   expect(await read('LOG [PaymentBills] something else {"a":1}')).toBeUndefined();
   for (const cut of [line.slice(0, -20), line.slice(0, -70), `${PREFIX} `]) expect(await read(cut)).toBe('unsealed');

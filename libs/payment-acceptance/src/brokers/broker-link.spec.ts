@@ -47,13 +47,13 @@ describe('broker link', () => {
     jest.restoreAllMocks();
   });
 
-  test('an event that was sent leaves nothing behind at its connection', async () => {
+  test('a broker link leaves no listener on the connection after an event was sent', async () => {
     const before = listeners;
     for (let count = 0; count < 100; count += 1) await link.publish(EVENT, new AbortController().signal);
     expect(listeners).toBe(before);
   });
 
-  test('events that are on their way are told of the loss, all of them', async () => {
+  test('losing the connection rejects every event that is still unacknowledged', async () => {
     publish = () => new Promise(() => undefined);
     const sent = [1, 2, 3].map(() => link.publish(EVENT, new AbortController().signal));
     lose('the broker went away');

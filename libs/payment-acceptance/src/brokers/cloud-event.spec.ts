@@ -15,8 +15,8 @@ const changed = (change: Partial<AnyPaymentEvent>): AnyPaymentEvent =>
   Object.assign<object, AnyPaymentEvent, Partial<AnyPaymentEvent>>({}, SHOP_EVENT, change);
 const asSent = (event: object): Record<string, unknown> => JSON.parse(JSON.stringify(event)) as Record<string, unknown>;
 
-describe('an event in its envelope', () => {
-  test('has the attributes that CloudEvents 1.0 requires, and no others than it and its extensions know', () => {
+describe('the CloudEvent of a payment event', () => {
+  test('a CloudEvent has all required attributes, and only those that CloudEvents 1.0 and its extensions define', () => {
     const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     for (const sent of [
       asSent(cloudEvent(SHOP_EVENT, '/a')),
@@ -39,13 +39,13 @@ describe('an event in its envelope', () => {
     expect('traceparent' in cloudEvent(SHOP_EVENT, '/a', null)).toBe(false);
   });
 
-  test('has the same id in every copy, and says late only inside', () => {
+  test('the CloudEvent of a late copy has the same id and is marked late only in its data', () => {
     const late = cloudEvent(changed({ late: true }), '/a');
     expect(late.id).toBe(cloudEvent(SHOP_EVENT, '/a').id);
     expect(late.data.late).toBe(true);
   });
 
-  test('has no character in an attribute that may not stand there, and each of them in its data', () => {
+  test('characters that CloudEvents forbids are replaced in attributes and kept in the data', () => {
     const orderId = 'A\t1\u0085\ufdd0\u{1fffe} Ä';
     const event = cloudEvent(changed({ orderId }), '/a');
     expect(event.subject).toBe('A\ufffd1\ufffd\ufffd\ufffd Ä');
@@ -53,10 +53,10 @@ describe('an event in its envelope', () => {
   });
 });
 
-describe('reading a message', () => {
+describe('readPaymentEvent', () => {
   const sent = JSON.stringify(cloudEvent(SHOP_EVENT, '/a'));
 
-  test('as bytes, as text, or as what a framework has parsed', () => {
+  test('readPaymentEvent reads bytes, text and parsed JSON', () => {
     const forms: unknown[] = [sent, Buffer.from(sent), new TextEncoder().encode(sent), JSON.parse(sent)];
     for (const form of forms) expect(readPaymentEvent(form)).toEqual(JSON.parse(sent));
   });
@@ -69,7 +69,7 @@ describe('reading a message', () => {
     [{ ...asSent(cloudEvent(SHOP_EVENT, '/a')), specversion: '0.3' }, 'is not a CloudEvent of version 1.0'],
     [{ ...asSent(cloudEvent(SHOP_EVENT, '/a')), id: '', time: 5 }, 'has no id, time.'],
     [{ ...asSent(cloudEvent(SHOP_EVENT, '/a')), data: 'text' }, 'data of the CloudEvent is not an object'],
-  ])('refuses what is none of ours (%#)', (message, sentence) => {
+  ])('readPaymentEvent refuses a message that is not one of our events (%#)', (message, sentence) => {
     expect(() => readPaymentEvent(message)).toThrow(UnreadablePaymentEventError);
     expect(() => readPaymentEvent(message)).toThrow(sentence);
   });

@@ -16,7 +16,7 @@ test.each([
   ['paid', 'Payment received', true],
   ['failed', 'Payment failed', false],
   ['pending', 'Checking your payment', false],
-] as const)('%s says "%s" and names the order', (state, title, amount) => {
+] as const)('the page of a %s payment says "%s" and names the order', (state, title, amount) => {
   const html = resultPage(result({ result: state }));
   expect(html).toContain(`<h1>${title}</h1>`);
   expect(html).toContain('Order A-1');
@@ -36,11 +36,11 @@ test.each([
 test.each([
   ['result', (text: string) => resultPage(result({ orderId: text }))],
   ['neutral', neutralPage],
-])('an order’s id turns no direction of what stands around it on the %s page', (_name, page) => {
+])('bidirectional controls in an order id do not reach the %s page', (_name, page) => {
   expect(page('A-1\u202e5.001 diaP\u2066\u200f\u0085')).not.toMatch(/[\u200e-\u202e\u2066-\u2069\u0080-\u009f]/);
 });
 
-test('the policy allows the page its own style and nothing else', () => {
+test('the Content-Security-Policy of a page allows its own style and nothing else', () => {
   const style = /<style>([^]*)<\/style>/.exec(neutralPage('A-1'))?.[1] ?? '';
   const hash = createHash('sha256').update(style).digest('base64');
   expect(PAGE_POLICY).toBe(

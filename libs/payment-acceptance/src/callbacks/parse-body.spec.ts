@@ -12,19 +12,22 @@ const fieldsOf = (type: CallbackType, body: unknown): string[] => {
   return 'errors' in parsed ? parsed.errors.map(({ field }) => field) : [];
 };
 
-test.each([undefined, null, 'text', 7, true, [], [postback]])('%j is neither a form nor a JSON object', (body) => {
-  expect(parseBody(PostbackDto, body)).toEqual({
-    errors: [{ field: 'body', errors: ['must be a form or a JSON object'] }],
-  });
-});
+test.each([undefined, null, 'text', 7, true, [], [postback]])(
+  'a callback body of %j is refused: it is neither a form nor a JSON object',
+  (body) => {
+    expect(parseBody(PostbackDto, body)).toEqual({
+      errors: [{ field: 'body', errors: ['must be a form or a JSON object'] }],
+    });
+  },
+);
 
 describe('a postback', () => {
-  test('needs nothing: it is a hint, and whoever looks for its bill says what is missing', () => {
+  test('a postback without any fields is accepted, since it is only a hint', () => {
     expect(fieldsOf(PostbackDto, {})).toEqual([]);
     expect(fieldsOf(PostbackDto, postback)).toEqual([]);
   });
 
-  test('takes absent, empty and null optional fields as absent', () => {
+  test('absent, empty and null optional fields of a postback are read as absent', () => {
     const parsed = parseBody(PostbackDto, { ...postback, custom: null, Commission: '', SignatureValue: '' });
     expect(parsed).toEqual({ value: expect.objectContaining(postback) as unknown });
     expect('value' in parsed && [parsed.value.custom, parsed.value.Commission, parsed.value.SignatureValue]).toEqual([
@@ -32,38 +35,44 @@ describe('a postback', () => {
     ]); // prettier-ignore
   });
 
-  test('keeps the transmitted text of its amount, and reads a JSON number as its text', () => {
+  test('the amount of a postback keeps its transmitted text, also if it is a JSON number', () => {
     for (const [OutSum, text] of [['100.00', '100.00'], ['0100.050', '0100.050'], [100.05, '100.05'], [100, '100']]) {
       expect(parseBody(PostbackDto, { ...postback, OutSum })).toMatchObject({ value: { OutSum: text } });
     } // prettier-ignore
   });
 
-  test.each(['100,05', '1 000.00', ' 100.05 ', '+100.05', 'abc', '1e5'])('keeps the OutSum %j as it came', (OutSum) => {
-    expect(parseBody(PostbackDto, { ...postback, OutSum })).toMatchObject({ value: { OutSum } });
-  });
+  test.each(['100,05', '1 000.00', ' 100.05 ', '+100.05', 'abc', '1e5'])(
+    'a postback keeps the OutSum %j as sent',
+    (OutSum) => {
+      expect(parseBody(PostbackDto, { ...postback, OutSum })).toMatchObject({ value: { OutSum } });
+    },
+  );
 
-  test.each([[['b-1', 'b-2']], [{ $ne: '' }], [true], [null], ['']])('takes no bill from the TrsId %j', (TrsId) => {
-    const parsed = parseBody(PostbackDto, { ...postback, TrsId });
-    expect('value' in parsed && parsed.value.TrsId).toBeUndefined();
-  });
+  test.each([[['b-1', 'b-2']], [{ $ne: '' }], [true], [null], ['']])(
+    'a postback with the TrsId %j names no bill',
+    (TrsId) => {
+      const parsed = parseBody(PostbackDto, { ...postback, TrsId });
+      expect('value' in parsed && parsed.value.TrsId).toBeUndefined();
+    },
+  );
 
-  test('takes a custom that the sender has turned back into the JSON it was as its text', () => {
+  test('a custom that the sender has parsed into JSON is turned back into text', () => {
     expect(parseBody(PostbackDto, { ...postback, custom: { cart: 7 } })).toMatchObject({
       value: { custom: '{"cart":7}' },
     });
   });
 
   describe.each(['InvId', 'OutSum', 'Status', 'custom', 'Commission', 'CurrencyIn', 'SignatureValue'])(
-    'takes any form of a %s',
+    'a postback whose %s has any type',
     (field) => {
       test.each([
       ['A'.repeat(90_000), 'A'.repeat(90_000)], [7, '7'], [true, 'true'], [['A'], '["A"]'], [{ a: 1 }, '{"a":1}'],
       [{ length: [[{ toString: '' }]] }, '{"length":[[{"toString":""}]]}'], [8n, '8'],
-    ])('as text: %.30p', (value, text) => {
+    ])('a postback field of any type is read as text: %.30p', (value, text) => {
       expect(parseBody(PostbackDto, { ...postback, [field]: value })).toMatchObject({ value: { [field]: text } });
     }); // prettier-ignore
 
-      test('even one that is nested deeper than the stack, of which nothing is read', () => {
+      test('a postback field nested deeper than the stack is replaced by a marker and not read', () => {
         const value = JSON.parse('['.repeat(100_000) + ']'.repeat(100_000)) as unknown;
         expect(parseBody(PostbackDto, { ...postback, [field]: value })).toMatchObject({
           value: { [field]: '[nested too deeply]' },
@@ -73,7 +82,7 @@ describe('a postback', () => {
   );
 
   test.each(['constructor', 'then', 'toJSON', 'prototype', 'length'])(
-    'takes nothing for what it is named: a field %j inside another is text like any',
+    'a nested field named %j is text like any other and has no special effect',
     (name) => {
       const custom = { [name]: ' ', a: { [name]: { b: 1 } } };
       expect(parseBody(PostbackDto, { ...postback, custom })).toMatchObject({
@@ -84,7 +93,7 @@ describe('a postback', () => {
   );
 
   test.each([[{ length: [[{ toString: '' }]] }], [{ length: { valueOf: 1, toString: 1 } }], [[[{ toString: '' }]]]])(
-    'is no reason to take a redirect with an id that cannot be made into text: %j',
+    'a redirect is refused if a required field cannot be converted to text: %j',
     (value) => {
       for (const field of ['InvId', 'OutSum', 'CurrencyIn']) {
         expect(fieldsOf(RedirectDto, { ...redirect, [field]: value })).toEqual([field]);
@@ -92,16 +101,16 @@ describe('a postback', () => {
     },
   );
 
-  test('is not refused for a Status or a currency that nobody knows', () => {
+  test('a postback with an unknown Status or currency is accepted', () => {
     expect(fieldsOf(PostbackDto, { ...postback, Status: 'OVERPAID', CurrencyIn: 'XTS' })).toEqual([]);
   });
 
-  test('is not refused for anything that is nested deeper than the stack', () => {
+  test('a postback with fields nested deeper than the stack is accepted', () => {
     const deep = JSON.parse('['.repeat(100_000) + ']'.repeat(100_000)) as unknown;
     expect(fieldsOf(PostbackDto, { ...postback, TrsId: deep, Unknown: deep })).toEqual([]);
   });
 
-  test('unknown fields are no error and are not looked at', () => {
+  test('unknown fields of a postback are neither an error nor read', () => {
     const body = JSON.parse(
       `{"__proto__": {"Status": "FAIL"}, "constructor": 1, "toString": 2, "AccountType": "x"}`,
     ) as object;
@@ -109,33 +118,36 @@ describe('a postback', () => {
     expect('value' in parsed && Object.keys(parsed.value)).not.toContain('AccountType');
   });
 
-  test('what it inherits is not its own', () => {
+  test('inherited properties of a body are not read as fields', () => {
     expect(parseBody(PostbackDto, Object.create(postback))).toEqual({ value: new PostbackDto() });
   });
 });
 
 describe('a redirect', () => {
-  test('needs InvId, OutSum and CurrencyIn', () => {
+  test('a redirect needs InvId, OutSum and CurrencyIn', () => {
     expect(fieldsOf(RedirectDto, {}).sort()).toEqual(['CurrencyIn', 'InvId', 'OutSum']);
     expect(fieldsOf(RedirectDto, redirect)).toEqual([]);
   });
 
-  test.each(['USD', 'RUB', 'EUR'])('may be in %s', (CurrencyIn) => {
+  test.each(['USD', 'RUB', 'EUR'])('a redirect with the CurrencyIn %s is accepted', (CurrencyIn) => {
     expect(fieldsOf(RedirectDto, { ...redirect, CurrencyIn })).toEqual([]);
   });
 
-  test.each(['rub', 'RUBL', 'RU', ['RUB'], { RUB: 1 }])('may not be in %j', (CurrencyIn) => {
-    expect(fieldsOf(RedirectDto, { ...redirect, CurrencyIn })).toEqual(['CurrencyIn']);
-  });
+  test.each(['rub', 'RUBL', 'RU', ['RUB'], { RUB: 1 }])(
+    'a redirect with the CurrencyIn %j is refused',
+    (CurrencyIn) => {
+      expect(fieldsOf(RedirectDto, { ...redirect, CurrencyIn })).toEqual(['CurrencyIn']);
+    },
+  );
 
   test.each([['A'.repeat(1_001)], [['A']], [{ a: 1 }], [true]])(
-    'may not have the SignatureValue %.30j',
+    'a redirect with the SignatureValue %.30j is refused',
     (SignatureValue) => {
       expect(fieldsOf(RedirectDto, { ...redirect, SignatureValue })).toEqual(['SignatureValue']);
     },
   );
 
-  test('may not have a custom that is longer than ours can be, nor one nested deeper than the stack', () => {
+  test('a redirect with an overlong custom or a field nested deeper than the stack is refused', () => {
     expect(fieldsOf(RedirectDto, { ...redirect, custom: 'x'.repeat(4_000) })).toEqual([]);
     expect(fieldsOf(RedirectDto, { ...redirect, custom: 'x'.repeat(4_001) })).toEqual(['custom']);
     const deep = JSON.parse('['.repeat(100_000) + ']'.repeat(100_000)) as unknown;
@@ -144,7 +156,7 @@ describe('a redirect', () => {
     }
   });
 
-  test('an error says what to write', () => {
+  test('the error for a bad OutSum says what to write', () => {
     expect(parseBody(RedirectDto, { ...redirect, OutSum: '1,5' })).toEqual({
       errors: [{ field: 'OutSum', errors: ['OutSum must be a decimal such as 100.05'] }],
     });
@@ -155,7 +167,7 @@ test.each([
   ['postback', PostbackDto, postback],
   ['redirect', RedirectDto, redirect],
 ] as const)(
-  'of a %s exactly the fields with a rule are read, and no value of any makes it throw',
+  'of a %s exactly the fields with a rule are read, and no value of theirs makes parsing throw',
   (_name, type, good) => {
     const rules = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
     expect(new Set(type.fields)).toEqual(new Set(rules.map(({ propertyName }) => propertyName)));
@@ -173,10 +185,10 @@ test.each([
   },
 );
 
-describe('a body that is larger than a genuine one', () => {
+describe('a body larger than a genuine one', () => {
   const body = { ...postback, custom: { cart: 7 }, note: 'x', InvId: ['A-1'] };
 
-  test('is read as its own fields alone, and nothing nested in them', () => {
+  test('only the flat fields of the specification are read from an oversized callback body', () => {
     expect(readableFields(PostbackDto, body, 32_769)).toEqual({
       ...postback,
       custom: {},
@@ -189,12 +201,15 @@ describe('a body that is larger than a genuine one', () => {
     expect(fieldsOf(RedirectDto, readableFields(RedirectDto, { ...redirect, x: 1 }, Infinity))).toEqual([]);
   });
 
-  test('is one of more than 32,768 bytes', () => {
+  test('a callback body is oversized beyond 32,768 bytes', () => {
     expect(readableFields(PostbackDto, body, 32_768)).toBe(body);
     expect(readableFields(PostbackDto, body)).toBe(body);
   });
 
-  test.each([undefined, 'text', [postback]])('%j is left to the check of the whole', (whole) => {
-    expect(readableFields(PostbackDto, whole, Infinity)).toBe(whole);
-  });
+  test.each([undefined, 'text', [postback]])(
+    'readableFields leaves %j to the validation of the whole body',
+    (whole) => {
+      expect(readableFields(PostbackDto, whole, Infinity)).toBe(whole);
+    },
+  );
 });

@@ -7,7 +7,7 @@ const fieldsOf = async (body: Uint8Array | string, contentType?: string) =>
   (await parseBytes(body, { contentType })).fields;
 
 describe('a body', () => {
-  test(`that is a form is read as URLSearchParams does (seed ${SEED})`, async () => {
+  test(`a form body is read as URLSearchParams reads it (seed ${SEED})`, async () => {
     const names = fc.string({ unit: 'binary', minLength: 1 }).filter((name) => !/^[\s[{]/.test(name));
     const pairs = fc.dictionary(names, fc.string({ unit: 'binary' }), { minKeys: 1 });
     await fc.assert(
@@ -19,7 +19,7 @@ describe('a body', () => {
     );
   });
 
-  test(`of any bytes is read or refused, as any type (seed ${SEED})`, async () => {
+  test(`a body of any bytes and any content type is read or refused without an exception (seed ${SEED})`, async () => {
     const types = fc.constantFrom(
       '',
       'application/json',
@@ -47,20 +47,20 @@ describe('a body', () => {
       ]),
     ],
     ['a=1&a=2&a=', { a: ['1', '2', ''] }],
-  ])('%s', async (body, fields) => {
+  ])('the form body %s is decoded into its fields', async (body, fields) => {
     expect(await fieldsOf(body)).toEqual(fields);
     expect(({} as { a?: unknown }).a).toBeUndefined();
   });
 });
 
-test('a value of a form keeps the character that is a byte order mark at the beginning of a body', async () => {
+test('a byte order mark is dropped at the start of a form body and kept inside its values', async () => {
   expect(await fieldsOf('\ufeffInvId=\ufeffA-1&OutSum=%EF%BB%BF1.00')).toEqual({
     InvId: '\ufeffA-1',
     OutSum: '\ufeff1.00',
   });
 });
 
-test('a form keeps a last character whose bytes end in A0, and loses the line end after it', async () => {
+test('a form body loses its trailing line break, but not a last character whose bytes end in A0', async () => {
   const { fields } = await parseBytes(Buffer.from('InvId=A-1&custom=ЗАКАЗ-Р\r\n'), {});
   expect(fields).toEqual({ InvId: 'A-1', custom: 'ЗАКАЗ-Р' });
 });
@@ -76,7 +76,7 @@ test.each([
   expect(await fieldsOf(body)).toEqual(fields);
 });
 
-test('a form of blanks is read as quickly as it is long, and loses only those around it', async () => {
+test('a form with a long run of blanks is read in linear time, and only the blanks around it are trimmed', async () => {
   const blanks = ' '.repeat(100_000);
   const before = performance.now();
   expect(await fieldsOf(`\t a=1${blanks}b \r\n`)).toEqual({ a: `1${blanks}b` });
@@ -84,6 +84,6 @@ test('a form of blanks is read as quickly as it is long, and loses only those ar
   expect(performance.now() - before).toBeLessThan(2_000);
 });
 
-test('a JSON string that does not end is refused as quickly as it is long', async () => {
+test('an unterminated JSON string is refused in linear time', async () => {
   expect(await fieldsOf(`{"a": 1, "b": "${'\\"'.repeat(45_000)}`)).toBeInstanceOf(UnreadableBody);
 });

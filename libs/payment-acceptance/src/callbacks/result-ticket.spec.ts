@@ -9,21 +9,21 @@ const LATER = new Date('2026-11-21T13:00:00Z');
 const shop = shopOf();
 const ticket = issueTicket(shop, BILL, LATER);
 
-test('a ticket says which bill, and fits into an address', () => {
+test('a result ticket identifies its bill and is URL-safe', () => {
   expect(readTicket(shop, ticket, NOW)).toBe(BILL);
   expect(ticket).toMatch(/^[\w-]{51}$/);
 });
 
-test('it stays the same in every release, since payers keep the address (computed with openssl)', () => {
+test('a result ticket stays the same in every release, since payers keep its address (computed with openssl)', () => {
   expect(ticket).toBe('ASNFZ4mrTN6PASNFZ4mrzWsBldAKXDsnO3sAlVRgGUjVpOYU-JQ');
 });
 
-test('it works until its expiry, and not after', () => {
+test('a result ticket works until it expires, and not after', () => {
   expect(readTicket(shop, ticket, LATER)).toBe(BILL);
   expect(readTicket(shop, ticket, new Date(LATER.getTime() + 1))).toBeUndefined();
 });
 
-test('altered in any one character it is no good', () => {
+test('a result ticket altered in any one character is refused', () => {
   for (let index = 0; index < ticket.length; index += 1) {
     const other = ticket[index] === 'A' ? 'B' : 'A';
     expect(readTicket(shop, ticket.slice(0, index) + other + ticket.slice(index + 1), NOW)).toBeUndefined();
@@ -46,23 +46,23 @@ test.each([
   expect(intentIdOf(text)).toBeUndefined();
 });
 
-test('whom it claims to be for is read without a token, so also from a forged one', () => {
+test('intentIdOf reads the intent of a ticket without verifying it, so also of a forged one', () => {
   expect(intentIdOf(issueTicket(shopOf({ apiToken: 'another-token-0123456789' }), BILL, LATER))).toBe(BILL);
 });
 
-test('it holds for one shop only, even with the same token', () => {
+test('a result ticket holds for one shop only, even if another shop has the same token', () => {
   const twins = resolveOptions({ shops: { main: shopOptions(), eu: shopOptions() } }, 'test').shops;
   expect(readTicket(twins.get('main')!, ticket, NOW)).toBe(BILL);
   expect(readTicket(twins.get('eu')!, ticket, NOW)).toBeUndefined();
 });
 
-test('it outlives the rotation of the token while the old one is still accepted', () => {
+test('a result ticket survives a rotation of the token while the old token is accepted', () => {
   const rotated = shopOf({ apiToken: 'a-new-token-0123456789', previousApiTokens: [TOKEN] });
   expect(readTicket(rotated, ticket, NOW)).toBe(BILL);
   expect(readTicket(shopOf({ apiToken: 'a-new-token-0123456789' }), ticket, NOW)).toBeUndefined();
 });
 
-test('it tells nothing of the token, and nobody makes one without it', () => {
+test('a result ticket reveals nothing of the token and cannot be made without it', () => {
   expect(Buffer.from(ticket, 'base64url').toString('latin1')).not.toContain(TOKEN.slice(0, 4));
   const forged = issueTicket(shopOf({ apiToken: 'undefined-token-000000' }), BILL, LATER);
   expect(readTicket(shop, forged, NOW)).toBeUndefined();

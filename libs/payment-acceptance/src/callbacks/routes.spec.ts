@@ -14,7 +14,7 @@ const problems = (options: PaymentRoutesOptions): readonly string[] => {
 };
 
 describe('the callback routes', () => {
-  test('have the paths of the specification by default', () => {
+  test('the callback routes have the paths of the specification by default', () => {
     expect(resolveRoutes({})).toMatchObject({
       redirect: {
         success: 'redirect/payment/success',
@@ -27,7 +27,7 @@ describe('the callback routes', () => {
     });
   });
 
-  test('stand behind one path, each with a path of its own, and can be switched off one by one', () => {
+  test('callback routes take a common prefix and paths of their own, and each can be switched off', () => {
     const { redirect, postback } = resolveRoutes({
       path: '/pay/',
       redirect: { successPath: 'thanks', failPath: '/sorry/', resultPath: 'result/of' },
@@ -39,7 +39,7 @@ describe('the callback routes', () => {
     expect(resolveRoutes({ redirect: true, postback: false })).toMatchObject({ redirect: {}, postback: undefined });
   });
 
-  test('carry the decorators of all, then their own', () => {
+  test('callback routes get the common decorators first, then their own', () => {
     const [a, b, c, d] = [1, 2, 3, 4].map(() => () => undefined);
     const routes = resolveRoutes({
       decorators: [a!],
@@ -56,11 +56,11 @@ describe('the callback routes', () => {
     [{ redirect: 'pay' }, 'routes.redirect: must be an object of options or true or false.'],
     [{ postback: { path: 7 } }, 'routes.postback.path: must be text (given: 7).'],
     [{ decorators: {} }, 'routes.decorators: must be a list of decorators (given: object).'],
-  ])('%j: %s', (options, problem) => {
+  ])('the route options %j are refused: %s', (options, problem) => {
     expect(problems(options as PaymentRoutesOptions)).toEqual([problem]);
   });
 
-  test('are refused where they could not be told apart, or hold more than plain names', () => {
+  test('callback routes with equal paths or with patterns in a path are refused', () => {
     expect(problems({ redirect: { successPath: 'back', failPath: 'back/' } })).toEqual([
       'routes.redirect.failPath: is also the path of routes.redirect.successPath. Give each its own path.',
     ]);
@@ -81,7 +81,7 @@ test.each([
   ['a/b/success', 'a/result', 1, '../../result'],
   ['a', 'a/result', 0, 'a/result'],
   ['a/b', 'a', 0, '../a'],
-])('from %s to %s, %d deeper: %s', (from, to, deeper, path) => {
+])('the relative path from %s to %s, %d levels deeper, is %s', (from, to, deeper, path) => {
   expect(relativePath(from, to, deeper)).toBe(path);
   const base = `http://host/prefix/${from}${'/x'.repeat(deeper)}`;
   expect(new URL(path, base).pathname).toBe(`/prefix/${to}`);

@@ -11,11 +11,11 @@ const VECTORS = [
 ] as const;
 
 describe.each(VECTORS)('OutSum %s, InvId %s, token %s', (outSum, invId, token, digest) => {
-  test('gives the digest of the published formula', () => {
+  test('redirectSignature gives the digest of the published formula', () => {
     expect(redirectSignature(outSum, invId, token)).toBe(digest);
   });
 
-  test('is accepted by the shop of the token, also where the token is a previous one', () => {
+  test('a right digest is accepted by the shop of the token, also if it is a previous token', () => {
     expect(checkSignature(shopOf({ apiToken: token }), outSum, invId, digest)).toBe('match');
     expect(checkSignature(shopOf({ previousApiTokens: ['another-token-000', token] }), outSum, invId, digest)).toBe(
       'match',
@@ -32,23 +32,23 @@ test.each([
   ['the same amount written otherwise', '100.050', invId],
   ['other order', outSum, 'order-2'],
   ['the colon moved', '100.05:order', '1'],
-])('%s: mismatch', (_name, sum, id) => {
+])('a digest computed over other fields is a mismatch: %s', (_name, sum, id) => {
   expect(checkSignature(shop, sum, id, digest)).toBe('mismatch');
 });
 
 test.each([
   digest.toLowerCase(), `${digest} `, digest.slice(0, 31), `${digest}0`, '0'.repeat(32), 'undefined', 'ё'.repeat(32), '\0',
   'x'.repeat(100_000),
-])('%.40j is a mismatch, not an exception', (given) => {
+])('the digest %.40j is a mismatch, not an exception', (given) => {
   expect(checkSignature(shop, outSum, invId, given)).toBe('mismatch');
 }); // prettier-ignore
 
-test('no digest, or an empty one, is absent: neither right nor wrong', () => {
+test('an absent or empty digest is neither a match nor a mismatch', () => {
   expect(checkSignature(shop, outSum, invId, undefined)).toBe('absent');
   expect(checkSignature(shop, outSum, invId, '')).toBe('absent');
 });
 
-test('the digest over the text "undefined" opens nothing', () => {
+test('a digest computed with the text "undefined" or an empty token is a mismatch', () => {
   expect(checkSignature(shop, outSum, invId, redirectSignature(outSum, invId, 'undefined'))).toBe('mismatch');
   expect(checkSignature(shop, outSum, invId, redirectSignature(outSum, invId, ''))).toBe('mismatch');
 });

@@ -21,7 +21,7 @@ function takes(command: string, block: string, option: string): boolean {
 }
 
 describe('the command line', () => {
-  test('is a command, its operand and its options', () => {
+  test('readArguments reads a command, its operand and its options', () => {
     expect(readArguments(['check', 'b-1', '-s', 'eu', '--json'])).toMatchObject({
       command: 'check',
       operand: 'b-1',
@@ -30,11 +30,11 @@ describe('the command line', () => {
     expect(readArguments(['-d', 'x.js', 'status'])).toMatchObject({ command: 'status', operand: '' });
   });
 
-  test.each([['--help'], ['-h'], ['check', '--help']])('asks for help: %s %s', (...args) => {
+  test.each([['--help'], ['-h'], ['check', '--help']])('a command line asks for help: %s %s', (...args) => {
     expect(readArguments(args)).toBeUndefined();
   });
 
-  test.each(BLOCKS)('%s takes the options that the help lists, and no others', (command, block) => {
+  test.each(BLOCKS)('the command %s takes the options that the help lists, and no others', (command, block) => {
     const said = [...optionsOf(block), ...(command === 'init' ? ['json'] : optionsOf(common))];
     const every = [...new Set(optionsOf(commands + common))].filter((option) => option !== 'help');
     expect(every.filter((option) => takes(command, block, option)).sort()).toEqual(
@@ -53,7 +53,7 @@ describe('the command line', () => {
     [['status', '--dry-run'], 'status has no option --dry-run'],
     [['status', '--nonsense'], '--nonsense'],
     [['status', '--shop'], '--shop'],
-  ])('%j is refused: %s', (args, sentence) => {
+  ])('the arguments %j are refused: %s', (args, sentence) => {
     expect(() => readArguments(args)).toThrow(UsageError);
     expect(() => readArguments(args)).toThrow(sentence);
   });

@@ -16,7 +16,7 @@ describe('the environment of a command', () => {
   const load = (env: NodeJS.ProcessEnv, ...options: string[]): string =>
     loadEnvironmentFiles(readArguments(['status', ...options])!, env);
 
-  test('is completed from the files: what is set stays, even if empty, and the first file wins', () => {
+  test('environment files set only unset variables: even an empty one stays, and the first file wins', () => {
     const local = file('.env.local', '\uFEFFA=local\nURL="postgres://me:p#ss@db/shop" # comment\n');
     const shared = file('.env', 'A=shared\r\nexport B=shared\r\nC=shared\r\nD=shared\r\n');
     const env: NodeJS.ProcessEnv = { C: 'real', D: '' };
@@ -24,7 +24,7 @@ describe('the environment of a command', () => {
     expect(env).toEqual({ A: 'local', URL: 'postgres://me:p#ss@db/shop', B: 'shared', C: 'real', D: '' });
   });
 
-  test('needs no .env, but each file that is named', () => {
+  test('a missing .env is ignored, but a named environment file must exist', () => {
     const env = {};
     expect(load(env)).toBe(`${join(process.cwd(), '.env')} (which does not exist)`);
     expect(env).toEqual({});

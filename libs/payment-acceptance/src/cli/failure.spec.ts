@@ -143,20 +143,23 @@ const TABLE: readonly [error: Error, code: string, next: string, exitCode: numbe
     .map((type): [Error, string, string, number] => [anError(type), 'its-code', `${RUN} doctor --shop eu ${ON}`, 1]),
 ];
 
-describe('a failure', () => {
-  test.each(TABLE)('%s of code %s says what is next: %s', (error, code, next, exitCode, line = LINE) => {
-    const args = line.includes('my files') ? ['status', '-d', "my files/it's.ts"] : line.split(' ');
-    const given = { ...readArguments(args)!, environmentFiles: '/app/.env' };
-    const failure = failureOf(error, { args, invocation: given });
-    expect(failure).toMatchObject({ code, next, exitCode });
-    expect(failure.message).not.toBe('');
-  });
+describe('a failure of a command', () => {
+  test.each(TABLE)(
+    'the failure %s has the code %s and says what to do next: %s',
+    (error, code, next, exitCode, line = LINE) => {
+      const args = line.includes('my files') ? ['status', '-d', "my files/it's.ts"] : line.split(' ');
+      const given = { ...readArguments(args)!, environmentFiles: '/app/.env' };
+      const failure = failureOf(error, { args, invocation: given });
+      expect(failure).toMatchObject({ code, next, exitCode });
+      expect(failure.message).not.toBe('');
+    },
+  );
 
-  test('says so even if the command line cannot be read', () => {
+  test('the failure of a command line that cannot be read points to the help', () => {
     expect(failureOf(new UsageError('wrong'), { args: ['-x'], invocation: undefined }).next).toBe(`${RUN} --help`);
   });
 
-  test('has a line in the table for each of our errors that can end a command', () => {
+  test('every error class that can end a command is in the table of failures', () => {
     const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((file) =>
       /^(?!.*spec).*\.ts$/.test(file),
     );

@@ -41,7 +41,7 @@ describe('init', () => {
       statSync(join(folder, file)).mtimeMs,
     ]);
 
-  test('prints the command, the lines and the variables, and changes nothing', () => {
+  test('init prints the install command, the code and the variables, and changes no file', () => {
     const files = {
       'package.json': manifest('^11.0.0', {
         '@nestjs/core': '^11.0.0',
@@ -71,7 +71,7 @@ describe('init', () => {
     expect(out).not.toMatch(/TypeOrmModule|DATABASE_URL=/);
   });
 
-  test('asks for all that NestJS 12 without TypeORM needs, in ES modules, by the lockfile of a folder above', () => {
+  test('init lists all packages for NestJS 12 without TypeORM, with the package manager of a parent folder', () => {
     const files = { 'apps/shop/package.json': { ...manifest('^12.0.0'), type: 'module' }, 'pnpm-lock.yaml': '' };
     const { install, edits, sandbox } = told(files, { home: 'apps/shop' });
     expect(install[0]).toMatch(
@@ -89,7 +89,7 @@ describe('init', () => {
     );
   });
 
-  test('pins where everything is pinned, and takes the packed files that lie in the folder', () => {
+  test('init pins versions where the application does, and installs packed files found in the folder', () => {
     const files = {
       'package.json': manifest('11.1.6', { mysql2: '3.11.0' }),
       'yarn.lock': '',
@@ -113,7 +113,7 @@ describe('init', () => {
     ['@mikro-orm/core', 'mikroOrmTransactions(orm.em)', 'tx.nativeUpdate('],
     ['pg', 'pgTransactions(pool)', 'tx.query('],
     ['mysql2', 'mysql2Transactions(pool)', 'tx.query<'],
-  ])('prints the handler of the data layer that it finds, and no TypeORM: %s', (layer, transactions, statement) => {
+  ])('init prints a handler for the data layer it finds, without TypeORM: %s', (layer, transactions, statement) => {
     const packages = Object.fromEntries(layer.split(', ').map((name) => [name, '1']));
     const files = { 'package.json': manifest('^12.0.0', { ...packages, pg: '8' }) };
     if (layer === 'mysql2') files['package.json'] = manifest('^12.0.0', { mysql2: '3' });
@@ -125,7 +125,7 @@ describe('init', () => {
     expect(`${install.join(' ')}\n${code}`).not.toMatch(/typeorm|\bmanager\b|\.js'/);
   });
 
-  test('asks for nothing where every package is there', () => {
+  test('init asks for no packages where all are installed', () => {
     const names = /@?[\w/-]+(?=@\d)/g;
     const { install } = told({ 'package.json': manifest('12.5.1') });
     const all = Object.fromEntries(
@@ -138,7 +138,7 @@ describe('init', () => {
     ['no package.json', {}],
     ['a broken one', { 'package.json': '{' }],
     ['one without NestJS', { 'package.json': {} }],
-  ])('says where to run it: %s', (_what, files) => {
+  ])('init outside a NestJS application says where to run it: %s', (_what, files) => {
     expect(run(files, { options: [] })).toMatchObject({
       code: 1,
       out: '',
@@ -147,7 +147,7 @@ describe('init', () => {
     expect(JSON.parse(run(files).out)).toMatchObject({ error: { code: 'no-application' } });
   });
 
-  test('takes no options of the commands that need a configuration', () => {
+  test('init refuses options of the commands that need a configuration', () => {
     expect(() => readArguments(['init', '--config', 'x.js'])).toThrow(UsageError);
   });
 });

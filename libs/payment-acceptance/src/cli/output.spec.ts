@@ -13,16 +13,19 @@ describe('a cell of the CSV', () => {
     [' =1+1', "' =1+1"],
     ['\uff1d1+1', "'\uff1d1+1"],
     ['=HYPERLINK("x","y")', `"'=HYPERLINK(""x"",""y"")"`],
-  ])('%j is text, not a formula', (value, cell) => {
+  ])('the CSV cell %j is written as text, not as a formula', (value, cell) => {
     expect(csvLine([value])).toBe(`${cell}\r\n`);
   });
 
-  test.each(['-1.00', '-5', '100.05', 'A-1', '2026-11-21 12:00:00', ''])('%j stays unchanged', (value) => {
-    expect(csvLine([value, null])).toBe(`${value},\r\n`);
-  });
+  test.each(['-1.00', '-5', '100.05', 'A-1', '2026-11-21 12:00:00', ''])(
+    'the CSV cell %j is written unchanged',
+    (value) => {
+      expect(csvLine([value, null])).toBe(`${value},\r\n`);
+    },
+  );
 });
 
-test('no output format prints a character that a terminal would obey', () => {
+test('no output format prints a terminal control character', () => {
   const orderId = 'A\u001b[2J\u009b31m\u202eB\u2028';
   let printed = '';
   const output = { out: (text: string) => void (printed += text), err: () => undefined };

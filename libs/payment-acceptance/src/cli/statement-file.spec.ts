@@ -36,11 +36,11 @@ describe('a statement', () => {
     ['CRLF, without an end', `${STATEMENT_HEADER}\r\n${LINE}`],
     ['a byte order mark and an empty line', `\uFEFF${STATEMENT_HEADER}\n\n${LINE}\n`],
     ['quotes', `"payment_id",${STATEMENT_HEADER.slice(11)}\n"P-1",B-1,"success","100.05",RUB,"2026-11-21 12:00:00"\n`],
-  ])('of %s', async (_name, content) => {
+  ])('a statement file is read with %s', async (_name, content) => {
     expect(await read(content)).toEqual({ payments: [PAYMENT], unreadable: [] });
   });
 
-  test('may lack bill and currency, and has its times in the zone of the shop or their own', async () => {
+  test('a statement may lack bill and currency, and its times are in the time zone of the shop or their own', async () => {
     const lines = ['"P-""1,",,FAIL,7,,2026-11-21 15:00:00', 'P-2,,NEW,7.5,,2026-11-21T15:00:00.000+03:00'];
     const { payments, unreadable } = await read(`${STATEMENT_HEADER}\n${lines.join('\n')}`, '+03:00');
     expect(unreadable).toEqual([]);
@@ -63,7 +63,7 @@ describe('a statement', () => {
     ['P-1,B-1,SUCCESS,1,RUB', /It has 5 fields, but the header has 6/],
     ['P-1,"B"-1,SUCCESS,1,RUB,2026-11-21 12:00:00', /It has 0 fields/],
     ['P-1,B-1,"SUCC', /It has 0 fields/],
-  ])('reports a line that is no payment, and goes on: %s', async (line, reason) => {
+  ])('a line of a statement that is no payment is reported, and the rest is read: %s', async (line, reason) => {
     const { payments, unreadable } = await read(`${STATEMENT_HEADER}\n${LINE}\n${line}\n${LINE}\n`);
     expect(payments.length).toBe(2);
     expect(unreadable).toEqual([{ line: 3, reason: expect.stringMatching(reason) }]);
@@ -73,13 +73,13 @@ describe('a statement', () => {
     ['', 'is empty'],
     ['id,amount,created_at\n', `the first line of a statement must be ${STATEMENT_HEADER}`],
     [`${STATEMENT_HEADER.replaceAll(',', ';')}\n`, 'the first line'],
-  ])('is refused with other columns: %j', async (content, sentence) => {
+  ])('a statement file with other columns is refused: %j', async (content, sentence) => {
     const refused = read(content);
     await expect(refused).rejects.toBeInstanceOf(UsageError);
     await expect(refused).rejects.toThrow(sentence);
   });
 
-  test('is refused if the file does not exist', async () => {
+  test('a statement file that does not exist is a usage error', async () => {
     const reading = readStatement('/nowhere.csv', 'UTC', () => undefined).next();
     await expect(reading).rejects.toThrow(UsageError);
   });

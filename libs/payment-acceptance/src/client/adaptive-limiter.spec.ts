@@ -74,17 +74,20 @@ function counting(perSecond: number): Service {
 const sum = (log: readonly Second[], of: 'requests' | 'refused'): number =>
   log.reduce((total, second) => total + second[of], 0);
 
-describe('a limiter', () => {
-  test.each([300, 500])('keeps up with 100 a second at a service of %i ms', (latencyMs) => {
-    const log = simulate(
-      () => ({ end: 'answered', latencyMs }),
-      () => 100,
-      30,
-    );
-    expect(Math.max(...log.slice(5).map(({ waiting }) => waiting))).toBeLessThan(20);
-  });
+describe('AdaptiveLimiter', () => {
+  test.each([300, 500])(
+    'the limiter keeps up with 100 requests a second at a service that answers in %i ms',
+    (latencyMs) => {
+      const log = simulate(
+        () => ({ end: 'answered', latencyMs }),
+        () => 100,
+        30,
+      );
+      expect(Math.max(...log.slice(5).map(({ waiting }) => waiting))).toBeLessThan(20);
+    },
+  );
 
-  test('begins gently where a thousand wait', () => {
+  test('the limiter starts a large backlog at low concurrency and doubles it each second', () => {
     const log = simulate(
       () => ({ end: 'answered', latencyMs: 1_000 }),
       (second) => (second === 0 ? 1_000_000 : 0),
@@ -93,18 +96,18 @@ describe('a limiter', () => {
     expect(log.map(({ mostAtOnce }) => mostAtOnce)).toEqual([8, 16, 32, 64]);
   });
 
-  test('keeps a service that allows 20 a second busy, with less than one in twenty refused', () => {
+  test('the limiter keeps a service that allows 20 requests a second busy, with under 5% refused', () => {
     const log = simulate(counting(20), () => 40, 120).slice(30);
     expect(sum(log, 'refused')).toBeLessThan(0.05 * sum(log, 'requests'));
     expect(sum(log, 'requests') - sum(log, 'refused')).toBeGreaterThan(0.75 * 20 * 90);
   });
 
-  test('does so beside another instance that knows nothing of it', () => {
+  test('two limiters unaware of each other keep refusals by a shared service under 5%', () => {
     const log = simulate(counting(20), () => 40, 120, 2).slice(30);
     expect(sum(log, 'refused')).toBeLessThan(0.05 * sum(log, 'requests'));
   });
 
-  test('asks a service that is dead about once a second, comes back without a storm, and has caught up a minute after', () => {
+  test('the limiter probes a dead service about once a second, and catches up within a minute without a burst', () => {
     const service: Service = (now, atOnce) =>
       now >= 20_000 && now < 80_000
         ? { end: 'failed', latencyMs: 10 }
@@ -115,7 +118,7 @@ describe('a limiter', () => {
     expect(log.at(-1)!.waiting).toBeLessThan(60);
   });
 
-  test('finds out anew, and quickly, what a service takes that was away under load', () => {
+  test('the limiter quickly relearns the capacity of a service that was away under load', () => {
     const service: Service = (now, atOnce) =>
       now >= 20_000 && now < 80_000
         ? { end: 'failed', latencyMs: 10 }
@@ -126,7 +129,7 @@ describe('a limiter', () => {
     expect(Math.max(...log.slice(80).map(({ requests }) => requests))).toBeLessThanOrEqual(2 * 300);
   });
 
-  test('asks for less at once where requests wait for each other', () => {
+  test('the limiter lowers its concurrency when requests queue up in the service', () => {
     const slow: Service = (_now, atOnce) => ({
       end: 'answered',
       latencyMs: atOnce < 20 ? 100 : 100 + (atOnce - 20) * 30,
@@ -135,7 +138,7 @@ describe('a limiter', () => {
     expect(Math.max(...log.map(({ mostAtOnce }) => mostAtOnce))).toBeLessThan(60);
   });
 
-  test('takes a service for slow that is slow however little it is asked', () => {
+  test('the limiter does not throttle a service that is slow at any load', () => {
     const log = simulate(
       (now) => ({ end: 'answered', latencyMs: now < 10_000 ? 50 : 600 }),
       () => 60,
@@ -144,7 +147,7 @@ describe('a limiter', () => {
     expect(Math.max(...log.slice(-10).map(({ waiting }) => waiting))).toBeLessThan(60);
   });
 
-  test('takes a request in ten that fails for single bills and their trouble', () => {
+  test('the limiter does not throttle because one request in ten fails', () => {
     let asked = 0;
     const log = simulate(
       () => ({ end: (asked += 1) % 10 === 0 ? 'failed' : 'answered', latencyMs: 300 }),
@@ -154,7 +157,7 @@ describe('a limiter', () => {
     expect(Math.max(...log.slice(5).map(({ waiting }) => waiting))).toBeLessThan(30);
   });
 
-  test('waits as long as the service asks, and a minute at most', () => {
+  test('the limiter pauses as long as the service asks, and a minute at most', () => {
     let now = 0;
     const limiter = new AdaptiveLimiter(...CEILINGS, () => now);
     limiter.begin()('too-many', 5_000);
@@ -166,7 +169,7 @@ describe('a limiter', () => {
     expect(limiter.free).toBeGreaterThan(0);
   });
 
-  test('never goes beyond its ceilings', () => {
+  test('the limiter never exceeds its ceilings', () => {
     let now = 0;
     const limiter = new AdaptiveLimiter(3, 7, () => now);
     for (let round = 0; round < 100; round += 1) {

@@ -31,22 +31,22 @@ describe('the message of an error', () => {
     ['{"message":"Error 403"}', 'Error 403'],
     ['{"errors":[[[["deep"]]]]}', 'deep'],
     ['{"errors":[[[[["too deep"]]]]]}', undefined],
-  ])('of %j is %j', (text, message) => {
+  ])('the error message of the answer %j is %j', (text, message) => {
     expect(readMessage(text)).toBe(message);
   });
 
-  test('is cut', () => {
+  test('an error message is cut at 200 characters', () => {
     expect(readMessage('x'.repeat(201))).toBe('x'.repeat(200));
     expect(readMessage(`${'x'.repeat(199)} x`)).toBe('x'.repeat(199));
   });
 
-  test('is not looked for far down in what is no JSON', () => {
+  test('an error message is only looked for in the first 4,096 characters of an answer that is not JSON', () => {
     expect(readMessage(`${'\n'.repeat(4_095)}x`)).toBe('x');
     expect(readMessage(`${'\n'.repeat(4_096)}x`)).toBeUndefined();
   });
 });
 
-test('what has to be hidden is gone before a message is cut', () => {
+test('secrets are removed from an error message before it is cut', () => {
   const text = `${'x '.repeat(98)}token-0123456789`;
   expect(readMessage(text, (line) => line.replaceAll('token-0123456789', '[secret]'))).toMatch(/x \[sec$/);
 });

@@ -7,32 +7,32 @@ import { AnswerProblem, isSuccess, parseAnswer, readCreatedBill, readMessage, re
 const payments = (json: string, zone = 'UTC') => readPayments(parseAnswer(`{"data":[${json}],"success":true}`)!, zone);
 const payment = (more: string) => payments(`{"id":"p-1","status":"SUCCESS"${more && `,${more}`}}`)[0]!;
 
-describe('success', () => {
-  test.each(['true', '"true"', '"True"', '1', '"1"'])('%s is a success', (text) => {
+describe('the field success', () => {
+  test.each(['true', '"true"', '"True"', '1', '"1"'])('an answer with success %s is a success', (text) => {
     expect(isSuccess(parseAnswer(`{"success":${text}}`)!)).toBe(true);
   });
 
   test.each(['false', '"false"', '0', '"0"', 'null', '"yes"', '[]', '{}', '"true "', '"untrue"', '[true]'])(
-    '%s is none',
+    'an answer with success %s is not a success',
     (text) => {
       expect(isSuccess(parseAnswer(`{"success":${text}}`)!)).toBe(false);
     },
   );
 
-  test('nor is its absence, nor what is inherited', () => {
+  test('an answer without success, or with an inherited one, is not a success', () => {
     expect(isSuccess(parseAnswer('{}')!)).toBe(false);
     expect(isSuccess(parseAnswer('{"__proto__":{"success":true}}')!)).toBe(false);
   });
 });
 
 test.each(['', 'null', '[]', '"text"', '7', '{', '<html></html>', '{"a":1}{"b":2}', '{"data":[1,]}'])(
-  '%j is no answer',
+  'the text %j is not an answer of the service',
   (text) => {
     expect(parseAnswer(text)).toBeUndefined();
   },
 );
 
-test('a byte order mark before an answer is passed over, one within it is text', () => {
+test('a byte order mark before an answer is skipped, and one inside it is text', () => {
   expect(parseAnswer('\uFEFF{"success":true}')).toEqual({ success: true });
   expect(parseAnswer('{"a":"x\uFEFF"}')).toEqual({ a: 'x\uFEFF' });
 });
@@ -52,7 +52,7 @@ describe('amounts', () => {
     ['null', null],
     ['true', null],
     ['{}', null],
-  ])('%s is read as %j', (text, amount) => {
+  ])('the amount %s of a payment is read as %j', (text, amount) => {
     expect(payment(`"amount":${text},"amount_received":${text},"commission":${text}`)).toMatchObject({
       amount,
       amountReceived: amount,
@@ -71,43 +71,49 @@ describe('a payment', () => {
     [{ data: [{ id: 'p-1' }, { status: 'NEW' }] }, 'data[1].id is missing'],
     [{ data: [{ id: 'p-1', bill_id: ' b-2 ' }] }, 'data[0].bill_id is not an id'],
     [{ data: [{ id: 'p-1', bill_id: { id: 'b-2' } }] }, 'data[0].bill_id is not an id'],
-  ])('cannot be read from %j, and the problem says where', (answer, problem) => {
+  ])('payments cannot be read from %j, and the problem says where', (answer, problem) => {
     expect(() => readPayments(answer, 'UTC')).toThrow(new AnswerProblem(problem));
   });
 
-  test('is read from a list that PHP has filtered and then written as an object', () => {
+  test('a list of payments that PHP has filtered and written as an object is read', () => {
     expect(readPayments({ data: { 1: { id: 'p-1' }, 3: { id: 'p-2' } } }, 'UTC')).toMatchObject([
       { paymentId: 'p-1' },
       { paymentId: 'p-2' },
     ]);
   });
 
-  test.each(['!', '~', 'x'.repeat(128)])('may have the id %.40j', (id) => {
+  test.each(['!', '~', 'x'.repeat(128)])('the payment id %.40j is accepted', (id) => {
     expect(readPayments({ data: [{ id }] }, 'UTC')[0]!.paymentId).toBe(id);
   });
 
-  test.each(['', 'a b', 'p-1\n', '\x7f', 'п-1', 'x'.repeat(129), null, true])('may not have the id %.40j', (id) => {
-    expect(() => readPayments({ data: [{ id }] }, 'UTC')).toThrow(AnswerProblem);
-  });
+  test.each(['', 'a b', 'p-1\n', '\x7f', 'п-1', 'x'.repeat(129), null, true])(
+    'the payment id %.40j is refused',
+    (id) => {
+      expect(() => readPayments({ data: [{ id }] }, 'UTC')).toThrow(AnswerProblem);
+    },
+  );
 
-  test('without a status that is text is of an unknown one', () => {
+  test('a payment whose status is not text has the status UNKNOWN', () => {
     expect(payments('{"id":"p-1","status":null}')[0]).toMatchObject({ status: 'UNKNOWN', statusText: null });
   });
 
-  test.each(['NEW', 'PROCESS', 'SUCCESS', 'FAIL'])('may be %s, in any case and with space around it', (status) => {
-    for (const text of [status, status.toLowerCase(), ` ${status[0]}${status.slice(1).toLowerCase()} `]) {
-      expect(payments(JSON.stringify({ id: 'p-1', status: text }))[0]!.status).toBe(status);
-    }
-  });
+  test.each(['NEW', 'PROCESS', 'SUCCESS', 'FAIL'])(
+    'the payment status %s is read in any case and with spaces around it',
+    (status) => {
+      for (const text of [status, status.toLowerCase(), ` ${status[0]}${status.slice(1).toLowerCase()} `]) {
+        expect(payments(JSON.stringify({ id: 'p-1', status: text }))[0]!.status).toBe(status);
+      }
+    },
+  );
 
   test.each(['SUCCEEDED', 'REFUNDED', 'UNDERPAID', '', 'SUC CESS', 'ＳＵＣＣＥＳＳ'])(
-    'of status %j is UNKNOWN',
+    'the payment status %j is read as UNKNOWN',
     (status) => {
       expect(payments(`{"id":"p-1","status":"${status}"}`)[0]!.status).toBe('UNKNOWN');
     },
   );
 
-  test('may have a number for an id, of any length, digit by digit', () => {
+  test('a numeric payment id of any length is read digit by digit', () => {
     expect(payments('{"id":12345678901234567890,"bill_id":7,"status":"NEW"}')[0]).toMatchObject({
       paymentId: '12345678901234567890',
       billId: '7',
@@ -126,11 +132,11 @@ describe('a payment', () => {
     ['4111x1111x1111x1112', '4111x1111x1111x1112'],
     ['411111111112', '411111******1112'],
     ['41111111112', '41111111112'],
-  ])('of card %s keeps %s', (card, kept) => {
+  ])('the card %s of a payment is kept as %s', (card, kept) => {
     expect(payment(`"from_card":"${card}"`).fromCard).toBe(kept);
   });
 
-  test('keeps so much of a text as a column takes', () => {
+  test('texts of a payment are cut to the length of their columns', () => {
     const text = 'x'.repeat(100);
     expect(payment(`"currency_in":"${text}","created_at":"${text}"`)).toMatchObject({
       currency: 'x'.repeat(16),
@@ -138,11 +144,11 @@ describe('a payment', () => {
     });
   });
 
-  test('cuts a currency where no character is halved', () => {
+  test('a currency is cut without halving a character', () => {
     expect(payment(`"currency_in":"${'x'.repeat(15)}💳"`).currency).toBe(`${'x'.repeat(15)}\ufffd`);
   });
 
-  test('reads null, empty and absent as absent', () => {
+  test('null, empty and absent fields of a payment are read as absent', () => {
     const absent = { amount: null, currency: null, fromCard: null, createdAtText: null, createdAt: null, billId: null };
     expect(payment('')).toMatchObject(absent);
     for (const value of ['null', '""']) {
@@ -162,7 +168,7 @@ describe('created_at', () => {
     ['2026-03-29 01:59:59', 'Europe/Berlin', '2026-03-29T00:59:59.000Z'],
     ['2026-03-29 03:00:00', 'Europe/Berlin', '2026-03-29T01:00:00.000Z'],
     ['2026-10-25 04:00:00', 'Europe/Berlin', '2026-10-25T03:00:00.000Z'],
-  ])('%s in %s is %s', (text, zone, instant) => {
+  ])('created_at %s in the time zone %s is the instant %s', (text, zone, instant) => {
     const [read] = payments(`{"id":"p-1","status":"NEW","created_at":"${text}"}`, zone);
     expect([read!.createdAtText, read!.createdAt?.toISOString()]).toEqual([text, instant]);
   });
@@ -170,13 +176,13 @@ describe('created_at', () => {
   test.each([
     '2026-13-01 12:00:00', '2026-07-01T12:00:00', '01.07.2026', 'now', '2026-07-01 25:00:00', '2026-07-01 12:00:00Z',
     '+002026-07-01 12:00:00', '2026-07-01 12:00:00.5',
-  ])('%s is kept as text, and is no instant', (text) => {
+  ])('created_at %s is kept as text without an instant', (text) => {
     expect(payment(`"created_at":"${text}"`)).toMatchObject({ createdAtText: text, createdAt: null });
   }); // prettier-ignore
 });
 
 describe('a created bill', () => {
-  test('needs its id and nothing else', () => {
+  test('a created bill needs its id and nothing else', () => {
     expect(readCreatedBill({ bill_id: 'b-1' })).toEqual({ billId: 'b-1', linkUrl: null, linkPageUrl: null });
     for (const bill_id of [undefined, null, '', ' ', 'a b', 'x'.repeat(129), {}, ['b-1']]) {
       expect(() => readCreatedBill({ bill_id })).toThrow(new AnswerProblem('bill_id is missing'));
@@ -191,7 +197,7 @@ describe('a created bill', () => {
     '',
     7,
     `https://a/${'x'.repeat(2048)}`,
-  ])('does not send the payer to %.40j', (address) => {
+  ])('a created bill with the address %.40j has no payment page', (address) => {
     const bill = readCreatedBill({ bill_id: 'b-1', link_url: address, link_page_url: address });
     expect(bill).toEqual({ billId: 'b-1', linkUrl: null, linkPageUrl: null });
   });
@@ -201,12 +207,12 @@ describe('a created bill', () => {
     ['ht\ntps://pay.example/\r\nSet-Cookie: a=b', 'https://pay.example/Set-Cookie:%20a=b'],
     ['https://pay.example/\0b', 'https://pay.example/%00b'],
     ['https://платёж.example/п', 'https://xn--80amnpr4g.example/%D0%BF'],
-  ])('gives the address %j as a browser reads it, fit for a header', (address, read) => {
+  ])('the payment page %j of a bill is returned as a browser reads it, safe for a header', (address, read) => {
     expect(readCreatedBill({ bill_id: 'b-1', link_page_url: address }).linkPageUrl).toBe(read);
   });
 });
 
-test(`nothing that a service sends is an exception of another kind (TEST_SEED=${SEED})`, () => {
+test(`no answer of the service causes an error other than AnswerProblem (TEST_SEED=${SEED})`, () => {
   fc.assert(
     fc.property(
       fc.oneof(

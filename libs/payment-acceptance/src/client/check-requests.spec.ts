@@ -29,7 +29,7 @@ describe('a request beside the checks of a shop', () => {
     return requests.read(SHOP, BILL, new AbortController().signal).catch(() => undefined);
   };
 
-  test('leaves them a free place', () => {
+  test('a request outside the checks of a shop leaves one place free for them', () => {
     expect(requests.spareCapacity('main', 1)).toBeGreaterThan(0);
     requests.acquire('main');
     expect(requests.spareCapacity('main', 1)).toBeGreaterThan(0);
@@ -39,14 +39,14 @@ describe('a request beside the checks of a shop', () => {
     expect(requests.spareCapacity('main', 1)).toBeGreaterThan(0);
   });
 
-  test('waits as long as the service has asked for a pause', async () => {
+  test('a request outside the checks of a shop waits out the pause that the service asked for', async () => {
     await fail(429, 10_000);
     expect(requests.spareCapacity('main', 1)).toBe(0);
     clock.advance(11_000);
     expect(requests.spareCapacity('main', 1)).toBeGreaterThan(0);
   });
 
-  test('waits while the service is away, and not for ever where nothing else is asked', async () => {
+  test('a request outside the checks of a shop waits while the service is down, but not for ever', async () => {
     for (let count = 0; count < 5; count += 1) {
       await fail(500);
       clock.advance(1_000);
@@ -56,7 +56,7 @@ describe('a request beside the checks of a shop', () => {
     expect(requests.spareCapacity('main', 1)).toBeGreaterThan(0);
   });
 
-  test('goes where only one may run', async () => {
+  test('a request outside the checks of a shop is possible where only one request may run', async () => {
     for (let count = 0; count < 3; count += 1) await fail(429);
     expect(requests.workload()).toMatchObject([{ limit: 1 }]);
     expect(requests.spareCapacity('main', 1)).toBeGreaterThan(0);

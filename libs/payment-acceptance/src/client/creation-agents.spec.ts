@@ -4,8 +4,8 @@ import { inspect } from 'node:util';
 import { creationServices, seen, turn, type CreationService } from '../../../../test/support/creation-service.js';
 import { until } from '../../../../test/support/until.js';
 
-describe('kept connections of creations', () => {
-  describe.each(['http', 'https'] as const)('%s', (protocol) => {
+describe('kept connections for creating bills', () => {
+  describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     const current = creationServices(protocol);
     let service: CreationService;
     beforeEach(() => {
@@ -13,7 +13,7 @@ describe('kept connections of creations', () => {
     });
     const requests = (): number[] => service.connections.map((connection) => connection.requests);
 
-    test('each carries the next creation, one at a time', async () => {
+    test('a kept connection is reused by the next creation, one creation at a time', async () => {
       await service.keeping(2);
       await service.keeping(2);
       expect(requests()).toEqual([2, 2]);
@@ -21,7 +21,7 @@ describe('kept connections of creations', () => {
       expect(requests()).toEqual([3, 3, 1]);
     });
 
-    test('not at once after an answer: a server that closes it silently does so first', async () => {
+    test('a connection is not kept at once after an answer, in case the server closes it silently', async () => {
       const { kept } = await until(
         async () => {
           const began = performance.now();
@@ -39,7 +39,7 @@ describe('kept connections of creations', () => {
       expect(requests()).toEqual([...before, 1]);
     });
 
-    test('one that is too old by the clock is not used, although its timer is late', async () => {
+    test('a kept connection that is too old by the clock is not used, although its timer is late', async () => {
       const [old] = await service.keeping(1);
       service.now += 1_001;
       expect(await service.create()).toBe(200);
@@ -47,13 +47,13 @@ describe('kept connections of creations', () => {
       await seen(() => old?.socket.destroyed === true);
     });
 
-    test('an unused one is closed at its age, and none is opened for it: an idle instance holds none', async () => {
+    test('an unused kept connection is closed when it is too old, and no new one is opened', async () => {
       const kept = await service.keeping(2);
       await seen(() => kept.every(({ socket }) => socket.destroyed) && service.kept().length === 0);
       expect(service.connections.length).toBe(2);
     });
 
-    test('it holds no process: neither its socket nor its timer counts', async () => {
+    test('kept connections and their timers do not keep the process alive', async () => {
       const keeping = (): number =>
         process.getActiveResourcesInfo().filter((name) => ['TCPSocketWrap', 'TLSWrap'].includes(name)).length;
       for (const { socket } of await service.keeping(3)) socket.unref();
@@ -62,7 +62,7 @@ describe('kept connections of creations', () => {
       expect(keeping()).toBe(others);
     });
 
-    test('closed with the application; a creation that is late opens its own', async () => {
+    test('kept connections are closed with the application, and a late creation opens its own', async () => {
       const kept = await service.keeping(2);
       await service.create();
       service.transport.close();
@@ -74,7 +74,7 @@ describe('kept connections of creations', () => {
       ['sends something', (socket) => socket.write('HTTP/1.1 408 Request Timeout\r\nContent-Length: 2\r\n\r\n{}')],
       ['closes it', (socket) => socket.end()],
       ['resets it', (socket) => (protocol === 'http' ? socket.resetAndDestroy() : socket.destroy())],
-    ])('where the server %s, and nobody has heard of it yet, the creation goes by another', async (_, act) => {
+    ])('where the server %s, and this is not noticed yet, a creation uses another connection', async (_, act) => {
       const kept = await service.keeping(3);
       // The server runs in this process, so the client has had no chance to read.
       for (const { socket } of kept) act(socket);
@@ -82,7 +82,7 @@ describe('kept connections of creations', () => {
       expect(requests()).toEqual([1, 1, 1, 1]);
     });
 
-    test('nothing shows the token of a request that is under way, or of an earlier one', async () => {
+    test('printing the transport shows no token of the current or an earlier request', async () => {
       await service.keeping(2);
       service.held = [];
       const creation = service.create();

@@ -11,7 +11,7 @@ describe('Retry-After', () => {
     ['Sat, 21 Nov 2026 11:00:00 GMT', 0],
     ['soon', undefined],
     ['', undefined],
-  ])('%j is %j ms', (header, ms) => {
+  ])('Retry-After %j is a pause of %j ms', (header, ms) => {
     expect(retryAfterMs(header, now)).toBe(ms);
   });
 });

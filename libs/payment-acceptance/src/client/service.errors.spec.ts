@@ -16,7 +16,7 @@ import { PaymentServiceError } from './service.errors.js';
 const PREVIOUS = 'previous-token-0123456789';
 let recorder: Recorder;
 
-describe('service.errors', () => {
+describe('errors of the service', () => {
   beforeAll(async () => {
     recorder = await new Recorder().open();
   });
@@ -78,7 +78,7 @@ describe('service.errors', () => {
   const echo = `You sent Authorization: Bearer ${TOKEN}, before that ${PREVIOUS}.`;
   const at200 = `${'x'.repeat(190)} ${TOKEN}`;
 
-  describe('no error carries a token', () => {
+  describe('tokens in errors', () => {
     test.each<[string, ScriptedAnswer]>([
       ['401', { status: 401, body: '{"message":"Unauthenticated"}' }],
       ['a message that repeats it', { status: 400, body: JSON.stringify({ message: echo }) }],
@@ -91,7 +91,7 @@ describe('service.errors', () => {
       ['a success that is none', { status: 200, body: JSON.stringify({ success: false, message: echo }) }],
       ['an answer that is not understood', { status: 200, body: echo }],
       ['a redirect', { status: 302, headers: { location: `/?token=${TOKEN}` }, body: echo }],
-    ])('%s', async (_name, answer) => {
+    ])('no error carries the token: %s', async (_name, answer) => {
       recorder.answer(answer);
       for (const error of await errorsAt(recorder.url)) {
         const text = everythingOf(error);
@@ -101,7 +101,7 @@ describe('service.errors', () => {
       }
     });
 
-    test('a connection that is lost', async () => {
+    test('the error of a lost connection says that the request may have left, and carries no token', async () => {
       recorder.answer((request) => request.socket.resetAndDestroy());
       for (const error of await errorsAt(recorder.url)) {
         expect(error).toMatchObject({ code: 'network', reason: 'ECONNRESET', mayHaveLeft: true });
@@ -109,7 +109,7 @@ describe('service.errors', () => {
       }
     });
 
-    test('a port that nobody listens on', async () => {
+    test('the error of a refused connection says that the request never left, and carries no token', async () => {
       for (const error of await errorsAt('http://127.0.0.1:1')) {
         expect(error).toMatchObject({ code: 'network', reason: 'ECONNREFUSED', mayHaveLeft: false });
         expect(everythingOf(error)).not.toMatch(/unit-token|previous-token|axios/i);

@@ -7,14 +7,14 @@ import { closeTransports, failure, serve, transport } from '../../../../test/sup
 import { until } from '../../../../test/support/until.js';
 import { TransportFailure, type TransportLimits } from './transport.js';
 
-describe('what a failed request says of whether it left', () => {
+describe('whether a failed request may have left', () => {
   afterAll(closeTransports);
 
-  describe.each(['GET', 'POST'] as const)('provably never left, %s:', (method) => {
+  describe.each(['GET', 'POST'] as const)('requests that provably never left, %s', (method) => {
     const failing = (url: string, limits?: Partial<TransportLimits>, signal?: AbortSignal) =>
       failure(url, limits, signal, method);
 
-    test('a refused port', async () => {
+    test('a request to a refused port provably never left', async () => {
       const server = createServer();
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
       const { port } = server.address() as AddressInfo;
@@ -22,36 +22,36 @@ describe('what a failed request says of whether it left', () => {
       expect(await failing(`http://127.0.0.1:${port}/`)).toEqual(new TransportFailure('ECONNREFUSED', false, false));
     });
 
-    test('a name that does not exist', async () => {
+    test('a request to a host name that does not exist provably never left', async () => {
       const { mayHaveLeft: left, reason } = await failing('http://name.invalid/');
       expect([left, reason]).toEqual([false, expect.stringMatching(/^(ENOTFOUND|EAI_AGAIN)$/)]);
     });
 
-    test('a TLS handshake that fails, although the connection was accepted', async () => {
+    test('a request whose TLS handshake fails after the connection was accepted provably never left', async () => {
       const port = await serve(() => undefined, createTlsServer());
       const { mayHaveLeft: left, reason } = await failing(`https://127.0.0.1:${port}/`);
       expect([left, reason]).toEqual([false, expect.stringMatching(/SSL|TLS|EPROTO|ECONNRESET/)]);
     });
 
-    test('something else than TLS at an https address', async () => {
+    test('a request to an https address without TLS provably never left', async () => {
       const port = await serve((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n'));
       expect((await failing(`https://127.0.0.1:${port}/`)).mayHaveLeft).toBe(false);
     });
 
-    test('a TLS handshake that never ends, up to the limit of connecting', async () => {
+    test('a request whose TLS handshake never ends is given up at connectTimeoutMs and provably never left', async () => {
       const port = await serve(() => undefined);
       const failed = await failing(`https://127.0.0.1:${port}/`, { connectTimeoutMs: 30 });
       expect(failed).toEqual(new TransportFailure('CONNECT_TIMEOUT', false, false));
     });
 
     test.each(['https://api.example /api', 'http://[::1', 'http://127.0.0.1:99999/', '/api'])(
-      'an address that cannot be requested (%s)',
+      'a request to an invalid address (%s) provably never left',
       async (url) => {
         expect(await failing(url)).toEqual(new TransportFailure('ERR_INVALID_URL', false, false));
       },
     );
 
-    test('a caller who gave up before', async () => {
+    test('a request whose caller had aborted before provably never left', async () => {
       const failed = await failing('http://127.0.0.1/', {}, AbortSignal.abort());
       expect([failed.mayHaveLeft, failed.aborted]).toEqual([false, true]);
     });
@@ -92,55 +92,55 @@ describe('what a failed request says of whether it left', () => {
       );
     }
 
-    test('reset when it has just been given, before anything is written: provably never left', async () => {
+    test('a request on a kept connection that is reset before anything is written provably never left', async () => {
       const failed = await second((kept) => kept.resetAndDestroy(), true);
       expect(failed).toMatchObject({ mayHaveLeft: false, aborted: false });
     });
 
-    test('reset after something was read: may have left', async () => {
+    test('a request on a kept connection that is reset after the server read something may have left', async () => {
       const failed = await second((kept) => kept.once('data', () => kept.resetAndDestroy()), false);
       expect(failed).toMatchObject({ mayHaveLeft: true });
     });
 
-    test('answered without a message, then closed: may have left', async () => {
+    test('a request on a kept connection that is closed without an answer may have left', async () => {
       const failed = await second((kept) => kept.once('data', () => kept.end()), false);
       expect(failed).toMatchObject({ mayHaveLeft: true });
     });
   });
 
-  describe.each(['GET', 'POST'] as const)('may have left, %s:', (method) => {
+  describe.each(['GET', 'POST'] as const)('requests that may have left, %s', (method) => {
     const failing = (url: string, limits?: Partial<TransportLimits>, signal?: AbortSignal) =>
       failure(url, limits, signal, method);
 
-    test('a connection that is accepted, then reset', async () => {
+    test('a request whose accepted connection is reset may have left', async () => {
       const port = await serve((socket) => socket.once('data', () => socket.resetAndDestroy()));
       expect(await failing(`http://127.0.0.1:${port}/`)).toEqual(new TransportFailure('ECONNRESET', true, false));
     });
 
-    test('one that is closed without an answer', async () => {
+    test('a request whose connection is closed without an answer may have left', async () => {
       const port = await serve((socket) => socket.once('data', () => socket.end()));
       expect((await failing(`http://127.0.0.1:${port}/`)).mayHaveLeft).toBe(true);
     });
 
-    test('an answer that is not HTTP', async () => {
+    test('a request with an answer that is not HTTP may have left', async () => {
       const port = await serve((socket) => socket.once('data', () => socket.end('hello\r\n\r\n')));
       expect((await failing(`http://127.0.0.1:${port}/`)).mayHaveLeft).toBe(true);
     });
 
-    test('an answer that breaks off', async () => {
+    test('a request whose answer breaks off may have left', async () => {
       const port = await serve((socket) =>
         socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"success":')),
       );
       expect((await failing(`http://127.0.0.1:${port}/`)).mayHaveLeft).toBe(true);
     });
 
-    test('no answer at all, up to the limit of the whole', async () => {
+    test('a request without any answer is given up at totalTimeoutMs and may have left', async () => {
       const port = await serve(() => undefined);
       const failed = await failing(`http://127.0.0.1:${port}/`, { totalTimeoutMs: 50 });
       expect(failed).toEqual(new TransportFailure('timeout', true, false));
     });
 
-    test('an answer that drips: the limit is on the whole, not on the pauses', async () => {
+    test('a request whose answer trickles in is given up at totalTimeoutMs and may have left', async () => {
       const port = await serve((socket) => {
         socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n');
         const drip = setInterval(() => socket.write('x'), 5);
@@ -150,7 +150,7 @@ describe('what a failed request says of whether it left', () => {
       expect(failed).toEqual(new TransportFailure('timeout', true, false));
     });
 
-    test('a caller who gives up while the answer is awaited', async () => {
+    test('a request whose caller aborts while waiting for the answer may have left', async () => {
       const control = new AbortController();
       const port = await serve((socket) => socket.once('data', () => control.abort()));
       const failed = await failing(`http://127.0.0.1:${port}/`, {}, control.signal);

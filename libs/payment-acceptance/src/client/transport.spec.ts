@@ -18,7 +18,7 @@ describe('transport', () => {
   describe('the size of an answer', () => {
     const send = () => transport().send({ method: 'GET', url: `${recorder.url}/`, token: 'a-token' });
 
-    test('up to the limit is read, compressed or not', async () => {
+    test('an answer up to the size limit is read, compressed or not', async () => {
       recorder.answer(
         { body: 'x'.repeat(10_000) },
         { body: gzipSync('y'.repeat(10_000)), headers: { 'content-encoding': 'gzip' } },
@@ -27,7 +27,7 @@ describe('transport', () => {
       expect((await send()).text).toBe('y'.repeat(10_000));
     });
 
-    test('beyond it only the beginning is read: announced, without a length, and a gzip bomb', async () => {
+    test('an answer beyond the size limit is cut: with a length, without one, or as a gzip bomb', async () => {
       const bomb = gzipSync(Buffer.alloc(50_000_000));
       expect(bomb.length).toBeLessThan(60_000);
       recorder.answer(
@@ -44,7 +44,7 @@ describe('transport', () => {
     });
   });
 
-  test('what the host has set for its own requests does not count here', async () => {
+  test('Axios defaults that the host sets for itself do not affect requests to the service', async () => {
     const client = axios.create({
       timeout: 1,
       auth: { username: 'host', password: 'secret' },
@@ -66,7 +66,7 @@ describe('transport', () => {
     ]);
   });
 
-  test('no redirect is followed, and no proxy of the environment is asked', async () => {
+  test('a request to the service follows no redirect and uses no proxy of the environment', async () => {
     const elsewhere = await new Recorder().open();
     process.env.http_proxy = elsewhere.url;
     try {
@@ -106,7 +106,7 @@ describe('transport', () => {
     expect(seen).toEqual([0, 1].map(() => [200, 'application/json', '{"data":"ä"}', url]));
   });
 
-  test('reads share a connection; a creation opens its own', async () => {
+  test('reads share a connection, and a creation opens its own', async () => {
     const ports: (number | undefined)[] = [];
     recorder.answer((request, response) => {
       ports.push(request.socket.remotePort);

@@ -14,7 +14,7 @@ describe('anything that can be thrown is described', () => {
     ['an object without a prototype', Object.create(null)],
     ['a revoked proxy', proxy],
     ['an error that cannot be read', Object.create(Unreadable.prototype)],
-  ])('%s', (_what, thrown) => {
+  ])('describing a thrown value never throws: %s', (_what, thrown) => {
     expect(describeError(thrown)).toBe('A value that cannot be described was thrown.');
     expect(errorType(thrown)).toEqual(expect.any(String));
     expect(isMarked(thrown, Symbol('mark'))).toBe(false);
@@ -33,7 +33,7 @@ describe('anything that can be thrown is described', () => {
       'Error: Failed query: insert (Error: duplicate key)',
       'Error',
     ],
-  ])('%s', (thrown, text, type) => {
+  ])('a thrown value is described with its text and type: %s', (thrown, text, type) => {
     expect([describeError(thrown), errorType(thrown)]).toEqual([text, type]);
   });
 });

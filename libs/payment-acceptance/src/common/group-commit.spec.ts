@@ -43,13 +43,13 @@ const ends = (results: readonly PromiseSettledResult<string>[]) =>
   results.map((result) => (result.status === 'fulfilled' ? result.value : String(result.reason)));
 
 describe('group commit', () => {
-  test('what comes in one turn is done together, in order, no more than so many at once', async () => {
+  test('items that arrive in one turn form one batch, in order, up to maxBatch', async () => {
     const { log, all } = setUp();
     expect(ends(await all('a', 'b', 'c', 'd'))).toEqual(['a', 'b', 'c', 'd']);
     expect(log).toEqual(['a b c', 'd']);
   });
 
-  test('what comes while a batch is under way makes the next one', async () => {
+  test('items that arrive while a batch runs form the next one', async () => {
     const { log, batches, hold } = setUp();
     let open = (): void => undefined;
     hold(new Promise((resolve) => (open = resolve)));
@@ -61,13 +61,13 @@ describe('group commit', () => {
     expect(log).toEqual(['a', 'b c']);
   });
 
-  test('one that is left out is done alone, and one that fails fails alone', async () => {
+  test('an item left out of its batch is processed alone, and a failing item fails alone', async () => {
     const { log, all } = setUp();
     expect(ends(await all('a', 'locked', 'wrong'))).toEqual(['a', 'locked alone', 'Error: wrong']);
     expect(log).toEqual(['a locked wrong', 'alone locked']);
   });
 
-  test('where one may be to blame each is done alone; where none can be, all have failed', async () => {
+  test('a failed batch is retried item by item if one item may be the cause, and fails as a whole if none can be', async () => {
     const { all } = setUp();
     expect(ends(await all('a', 'poison', 'b'))).toEqual(['a alone', 'Error: poison', 'b alone']);
     expect(ends(await all('a', 'outage'))).toEqual(['RangeError: an outage', 'RangeError: an outage']);
@@ -76,7 +76,7 @@ describe('group commit', () => {
     expect(ends(await all('c'))).toEqual(['c']);
   });
 
-  test('one that does not end is given up, and the next one goes on', async () => {
+  test('a batch that does not end is given up, and the next one runs', async () => {
     const { log, batches, hold } = setUp({ timeoutMs: 20 });
     let open = (): void => undefined;
     hold(new Promise((resolve) => (open = resolve)));
@@ -90,7 +90,7 @@ describe('group commit', () => {
     expect(log).toEqual(['a', 'b']);
   });
 
-  test('of two that do not end no third one is begun: all that comes is refused at once, until one has ended', async () => {
+  test('while two batches hang, no third one starts and all new items are refused at once', async () => {
     const { log, batches, hold } = setUp({ timeoutMs: 20 });
     const opened: (() => void)[] = [];
     hold(new Promise((resolve) => opened.push(resolve)));
@@ -109,7 +109,7 @@ describe('group commit', () => {
     expect(await batches.add('d')).toBe('d');
   });
 
-  describe('that is held up', () => {
+  describe('while a batch is held up', () => {
     /** One batch is in flight, and stays so until `open()`. */
     async function heldUp(more: Partial<GroupCommitOptions<string, string>>) {
       const { log, batches, hold } = setUp(more);
@@ -120,7 +120,7 @@ describe('group commit', () => {
       return { log, batches, first, open };
     }
 
-    test('takes no more than may wait', async () => {
+    test('items beyond maxWaiting are refused while a batch is held up', async () => {
       const { batches, first, open } = await heldUp({ maxWaiting: 2 });
       const second = batches.add('second');
       await expect(batches.add('third')).rejects.toThrow(GroupCommitFullError);
@@ -129,7 +129,7 @@ describe('group commit', () => {
       expect(await batches.add('third')).toBe('third');
     });
 
-    test('gives an item up that has waited for too long, and leaves it out of the batches after that', async () => {
+    test('an item that has waited too long is given up and left out of later batches', async () => {
       const { log, batches, first, open } = await heldUp({ maxWaitMs: 20 });
       const late = batches.add('late');
       await expect(first).rejects.toThrow(GroupCommitTimeoutError);
@@ -140,7 +140,7 @@ describe('group commit', () => {
       expect(log).toEqual(['first', 'next']);
     });
 
-    test('puts what is of one kind into one batch', async () => {
+    test('waiting items of one kind form one batch', async () => {
       const { log, batches, open } = await heldUp({ kindOf: (item) => item[0], maxBatch: 4 });
       const all = ['a1', 'b1', 'a2', 'b2'].map((item) => batches.add(item));
       open();
@@ -149,7 +149,7 @@ describe('group commit', () => {
     });
   });
 
-  test('does no more than so many alone at once', async () => {
+  test('no more than maxAlone items are processed alone at once', async () => {
     let atOnce = 0;
     let most = 0;
     const alone = async (item: string): Promise<string> => {

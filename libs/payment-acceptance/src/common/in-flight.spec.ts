@@ -11,8 +11,8 @@ function held<T>(): { work: Promise<T>; end: (value: T) => void; fail: (error: E
   return { work, end, fail };
 }
 
-describe('what is under way', () => {
-  test('is counted until it ends, and ends as it did', async () => {
+describe('InFlight', () => {
+  test('tracked work is counted until it ends, and keeps its outcome', async () => {
     const underWay = new InFlight();
     const [one, other] = [held<string>(), held<string>()];
     const [first, second] = [underWay.track(one.work), underWay.track(other.work)];
@@ -25,7 +25,7 @@ describe('what is under way', () => {
     expect(underWay.size).toBe(0);
   });
 
-  test('is waited for to the last, however it ends, with what has begun meanwhile', async () => {
+  test('idle() waits for all tracked work, failed or not, including work that began meanwhile', async () => {
     const underWay = new InFlight();
     const [one, other, late] = [held<string>(), held<string>(), held<string>()];
     const ends: string[] = [];
@@ -47,7 +47,7 @@ describe('what is under way', () => {
     expect(ends).toContain('over');
   });
 
-  test('nothing is not waited for', async () => {
+  test('idle() resolves at once if there is no work', async () => {
     await expect(new InFlight().idle()).resolves.toBeUndefined();
   });
 });

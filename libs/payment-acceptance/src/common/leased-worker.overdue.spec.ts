@@ -6,7 +6,7 @@ import { PaymentLogger } from './payment-logger.js';
 describe('a worker whose polls or items do not end', () => {
   afterEach(stopAll);
 
-  test('shows whether it runs, hangs in a claim, or has been stopped', async () => {
+  test('a worker shows whether it runs, hangs in a claim, or has been stopped', async () => {
     let answer = (): void => undefined;
     const claim = () =>
       new Promise<ClaimResult<string>>((resolve) => (answer = () => resolve({ items: [], nextMs: null })));
@@ -33,7 +33,7 @@ describe('a worker whose polls or items do not end', () => {
     expect(worker.state(0)).toBe('stopped');
   });
 
-  test('polls beside a poll that timed out, logs it, and processes what that has leased if it ends after all', async () => {
+  test('a worker polls beside a poll that timed out, logs it, and processes what that poll leases in the end', async () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate'] });
     try {
       const { work, worker, logged } = setUp(1, 5_000);
@@ -63,7 +63,7 @@ describe('a worker whose polls or items do not end', () => {
     }
   });
 
-  test('waits for a poll while another one is overdue: there are never more than two in flight', async () => {
+  test('a worker never has more than two polls in flight, even while one is overdue', async () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate'] });
     try {
       const { work, worker, logged } = setUp(1, 5_000);

@@ -5,7 +5,7 @@ import { setUp, stopAll, turn } from '../../../../test/support/leased-work.js';
 describe('runOnce', () => {
   afterEach(stopAll);
 
-  test('claims one batch of at most `concurrency`, and resolves with its size when all have ended', async () => {
+  test('runOnce() claims one batch of at most `concurrency`, and resolves with its size when all have ended', async () => {
     const { work, worker } = setUp();
     work.queue.push('a', 'b', 'c');
     let done: number | undefined;
@@ -19,7 +19,7 @@ describe('runOnce', () => {
     expect([done, work.limits, work.queue]).toEqual([2, [2], ['c']]);
   });
 
-  test('claims although housekeeping has failed, and says so', async () => {
+  test('runOnce() claims although housekeeping has failed, and logs the failure', async () => {
     const { work, worker, logged } = setUp();
     Object.assign(work, { maintain: () => Promise.reject(new Error('the table is locked')) });
     work.queue.push('a');
@@ -31,7 +31,7 @@ describe('runOnce', () => {
     expect(logged).toHaveBeenCalledWith('poll-failed', line, { error: 'Error' });
   });
 
-  test('rejects because of a failed item only after the others have ended', async () => {
+  test('runOnce() rejects because of a failed item only after the others have ended', async () => {
     const { work, worker } = setUp();
     work.queue.push('a', 'b');
     let failure: unknown;
@@ -45,7 +45,7 @@ describe('runOnce', () => {
     expect(failure).toEqual(new Error('a broke'));
   });
 
-  test('delays stop(), which aborts its items', async () => {
+  test('stop() aborts the items of runOnce() and waits for them', async () => {
     const { work, worker } = setUp();
     work.queue.push('a');
     const once = worker.runOnce();
@@ -59,10 +59,10 @@ describe('runOnce', () => {
   });
 });
 
-describe('the loop', () => {
+describe('the loop of a worker', () => {
   afterEach(stopAll);
 
-  test('never claims more than it has room for, and refills as items end', async () => {
+  test('a worker never claims more items than it has room for, and refills as items end', async () => {
     const { work, worker } = setUp(3);
     work.queue.push('a', 'b', 'c', 'd', 'e');
     worker.start();
@@ -80,7 +80,7 @@ describe('the loop', () => {
     expect(work.queue).toEqual(['e']);
   });
 
-  test('polls at once when woken, long before the pause ends', async () => {
+  test('a woken worker polls at once, long before its pause ends', async () => {
     const { work, worker } = setUp();
     worker.start();
     await work.until(() => work.limits.length === 1);
@@ -100,14 +100,14 @@ describe('the loop', () => {
     await worker.stop();
   });
 
-  test('polls again after pollMs', async () => {
+  test('a worker polls again after pollMs', async () => {
     const { work, worker } = setUp(1, 1);
     worker.start();
     await work.until(() => work.limits.length >= 3);
     await worker.stop();
   });
 
-  test('survives a failed claim and a failed item, and logs both', async () => {
+  test('a worker survives a failed claim and a failed item, and logs both', async () => {
     const { work, worker, logged } = setUp(1, 1);
     work.claimError = new Error('the database is away');
     worker.start();
@@ -125,7 +125,7 @@ describe('the loop', () => {
     expect(logged.mock.calls.at(-1)?.[2]).toEqual({ deliveryId: 'a', error: 'Error' });
   });
 
-  test('is stalled when no poll succeeds, though each of them ends', async () => {
+  test('a worker is stalled when no poll succeeds, though each of them ends', async () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate'] });
     try {
       const { work, worker } = setUp(1, 1_000);
@@ -144,7 +144,7 @@ describe('the loop', () => {
     }
   });
 
-  test('waits pollMs after a failed claim, whatever the work said before', async () => {
+  test('after a failed claim a worker waits pollMs, whatever pause the work gave before', async () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate'] });
     try {
       const { work, worker, logged } = setUp(1, 5_000);
@@ -164,7 +164,7 @@ describe('the loop', () => {
     }
   });
 
-  test('polls before pollMs if the work says that there may be more', async () => {
+  test('a worker polls before pollMs if the work says that there may be more', async () => {
     const { work, worker } = setUp(1);
     work.nextMs = 1;
     worker.start();
@@ -172,7 +172,7 @@ describe('the loop', () => {
     await worker.stop();
   });
 
-  test('fills slots that become free together with one poll, and one that becomes free later with another', async () => {
+  test('slots that become free together are filled by one poll, and a later one by another', async () => {
     const { work, worker } = setUp(4);
     work.queue.push('a', 'b', 'c', 'd', 'e', 'f', 'g');
     worker.start();
@@ -189,7 +189,7 @@ describe('the loop', () => {
     await stopped;
   });
 
-  test('does not poll after an item that leaves nothing, and polls after one that does', async () => {
+  test('a worker polls after an item that leaves more work, and not after one that leaves none', async () => {
     const { work, worker } = setUp(4);
     work.queue.push('a', 'b');
     worker.start();
@@ -204,7 +204,7 @@ describe('the loop', () => {
     await worker.stop();
   });
 
-  test('polls after each item, whatever it leaves, while claims have places for some items only', async () => {
+  test('while claims lack places for some items, a worker polls after each item', async () => {
     const { work, worker } = setUp(4);
     work.isFull = true;
     work.queue.push('a');
@@ -215,7 +215,7 @@ describe('the loop', () => {
     await worker.stop();
   });
 
-  test('polls again if an item ended during a claim that lacked places', async () => {
+  test('a worker polls again if an item ended during a claim that lacked places', async () => {
     const { work, worker } = setUp(4);
     work.queue.push('a');
     worker.start();
@@ -231,7 +231,7 @@ describe('the loop', () => {
     await worker.stop();
   });
 
-  test('while work is in flight, spaces polls, so that one serves several wake-ups', async () => {
+  test('a worker spaces its polls while items are in flight, so that one serves several wake-ups', async () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate'] });
     try {
       const { work, worker } = setUp(10, 60_000);
@@ -260,7 +260,7 @@ describe('the loop', () => {
     }
   });
 
-  test('takes an item that was claimed elsewhere, unless something that is due waits for a place', async () => {
+  test('a worker adopts an item that was claimed elsewhere, unless a due item waits for a place', async () => {
     const { work, worker } = setUp(2);
     expect(worker.hasRoom).toBe(false);
     worker.start();
@@ -282,7 +282,7 @@ describe('the loop', () => {
     expect(worker.hasRoom).toBe(false);
   });
 
-  test('begins an item that was claimed elsewhere in its own context, not in that of the caller', async () => {
+  test('an adopted item runs in its own async context, not in that of the caller', async () => {
     const { work, worker } = setUp(2);
     const context = new AsyncLocalStorage<string>();
     work.began = () => void seen.push(context.getStore());
@@ -294,7 +294,7 @@ describe('the loop', () => {
     await worker.stop();
   });
 
-  test('while it stops, waits for the release of an item that was claimed elsewhere', async () => {
+  test('an item adopted after stop() is aborted, and its release is awaited', async () => {
     const { work, worker } = setUp(2);
     worker.start();
     await worker.stop();
@@ -306,7 +306,7 @@ describe('the loop', () => {
     await adopted;
   });
 
-  test('after stop() nothing is claimed, and a later start() does nothing', async () => {
+  test('after stop() a worker claims nothing, and a later start() does nothing', async () => {
     const { work, worker } = setUp(1, 1);
     await worker.stop();
     worker.start();

@@ -11,17 +11,17 @@ describe('the log lines', () => {
     .map((file) => ({ file, text: readFileSync(path.join(SOURCES, file), 'utf8') }));
 
   // The compiler refuses a code that is not in the table.
-  test.each(Object.keys(LOG_LEVELS))('%s is logged somewhere', (code) => {
+  test.each(Object.keys(LOG_LEVELS))('the log code %s is used somewhere', (code) => {
     const logging = files.filter(({ text }) => /\.write\(|\.writePlain\(|answerRetryLater\(/.test(text));
     expect(logging.some(({ text }) => text.includes(`'${code}'`))).toBe(true);
   });
 
-  test('all go through the logger that takes codes', () => {
+  test('all log lines go through PaymentLogger', () => {
     const others = files.filter(({ text }) => /\bnew (Console)?Logger\(/.test(text)).map(({ file }) => file);
     expect(others).toEqual(['common/payment-logger.ts']);
   });
 
-  test('docs/operations.md says what each means, and what to do', () => {
+  test('docs/operations.md lists every log code with its level, meaning and remedy', () => {
     const rows = readFileSync('docs/operations.md', 'utf8').matchAll(
       /^\| `([a-z-]+)` +\| (debug|log|warn|error) +\| ([^|\n]*[^|\s]) +\| ([^|\n]*[^|\s]) +\|$/gm,
     );

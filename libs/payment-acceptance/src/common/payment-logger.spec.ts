@@ -29,7 +29,7 @@ describe('payment logger', () => {
     ['log', 'shop-accepted'],
     ['warn', 'check-failed'],
     ['error', 'delivery-dead'],
-  ] as const)('a line at level %s: what a terminal would obey is shown as a mark', (level, code) => {
+  ] as const)('a log line at level %s shows terminal control characters as a mark', (level, code) => {
     expect(LOG_LEVELS[code]).toBe(level);
     const orderId = 'o-1\u009b2J\u202e5-o';
     const line = written(code, `Order "${orderId}" waits.`, { orderId, attempt: 2, billId: null });
@@ -37,7 +37,7 @@ describe('payment logger', () => {
     expect({ ...line }).toEqual({ code, msg: `Order "${shown}" waits.`, orderId: shown, attempt: 2 });
   });
 
-  test('is an object for JSON and pino, and one readable line as text', () => {
+  test('a log line is an object for JSON and pino, and one readable line as text', () => {
     const line = written('check-failed', 'Bill b-1 waits.', { shop: 'main', attempt: 2 });
     const text = "check-failed: Bill b-1 waits. { shop: 'main', attempt: 2 }";
     expect([String(line), inspect(line, { depth: 0, compact: false })]).toEqual([text, text]);
@@ -46,7 +46,7 @@ describe('payment logger', () => {
     expect(String(written('wake-ups-restored', 'Heard again.'))).toBe('wake-ups-restored: Heard again.');
   });
 
-  test('masks what looks like the number of a card, and leaves ids as they are', () => {
+  test('a log line masks card numbers and leaves ids as they are', () => {
     const number = '4111111111111111';
     const line = written('callback-not-stored', 'Not stored.', {
       shop: number,

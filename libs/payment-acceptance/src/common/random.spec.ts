@@ -24,11 +24,11 @@ test.each([
   [3, 0, 4_000],
   [10, 1, 60_000],
   [5_000, 1, 60_000],
-])('after %d failures, at the fraction %d, the pause is %d ms', (failures, fraction, pause) => {
+])('the backoff after %d failures, at the fraction %d, is %d ms', (failures, fraction, pause) => {
   expect(backoff(failures, 1_000, 60_000, fraction)).toBe(pause);
 });
 
-test('a secret shows itself only where it is asked to', () => {
+test('a secret shows its value only through reveal()', () => {
   const secret = new Secret('the-token-itself');
   const shown = [String(secret), JSON.stringify({ secret }), inspect({ secret }, { showHidden: true, depth: 10 })];
   expect(shown.join(' ')).not.toContain('the-token');
@@ -36,7 +36,7 @@ test('a secret shows itself only where it is asked to', () => {
   expect(secret.reveal()).toBe('the-token-itself');
 });
 
-test('anything that was thrown becomes one bounded line', () => {
+test('describeError turns anything thrown into one bounded line', () => {
   expect(describeError(new TypeError('two\n lines'))).toBe('TypeError: two lines');
   expect(describeError('text')).toBe('text');
   expect(describeError(undefined)).toBe('undefined');

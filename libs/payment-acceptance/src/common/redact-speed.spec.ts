@@ -9,7 +9,7 @@ test('maskCards takes no time for a long text of separators', () => {
 });
 
 test.each(['12345678-', '1----', '0-', '1%20%20%20', '4111 ', '2026-01-', '1-', '٤-', '\ufdfa1', '&#49;'])(
-  'maskCards takes time in proportion to the text, also of %s again and again',
+  'maskCards takes time proportional to the length of a text that repeats %s',
   (part) => {
     const text = part.repeat(Math.ceil(100_000 / part.length));
     const began = performance.now();

@@ -39,7 +39,7 @@ describe('maskCards', () => {
     ['4111&nbsp;1111&nbsp;1111&nbsp;1111', '411111******1111'],
     ['4111&#160;1111&#xA0;1111&#x2009;1111', '411111******1111'],
     ['&#52;&#49;&#49;&#49;111111111111', '411111******1111'],
-  ])('%s becomes %s, also as a field', (text, masked) => {
+  ])('maskCards turns %s into %s, also in a field', (text, masked) => {
     expect(maskCards(text)).toBe(masked);
     expect(redactFields({ text })).toEqual({ text: masked });
   });
@@ -49,24 +49,27 @@ describe('maskCards', () => {
     '2026-11-21', '+7 (999) 123-45-67', 'A-1, 100.05 RUB', '4111----1111----1111----1111', '4111a1111a1111a1111',
     '00000000-0000-4000-8000-00000000000a', 'f81d4fae-7dec-4111-8111-411111111111', '63040000000', '63040000000000000000',
     '1795865486108', '1857865486100000006', '0000000000000',
-  ])('%j is no card number and stays, also as a field', (text) => {
+  ])('%j is not a card number and stays unmasked, also in a field', (text) => {
     expect(maskCards(text)).toBe(text);
     expect(redactFields({ text })).toEqual({ text });
   }); // prettier-ignore
 
-  test.each(['заказ ٧', '４１１１', 'a&nbsp;b &amp; c 100000000000', 'x² + ½'])('%j stays as it is written', (text) => {
-    expect(maskCards(text)).toBe(text);
-  });
+  test.each(['заказ ٧', '４１１１', 'a&nbsp;b &amp; c 100000000000', 'x² + ½'])(
+    'maskCards leaves %j as it is written',
+    (text) => {
+      expect(maskCards(text)).toBe(text);
+    },
+  );
 
   // Each would count as a card number if less of it counted as a date.
   test.each([
     '2026-11-21 1006', '2026-11-21 12:04', '2026-11-21 12:00:04', '2026-01-21 12:00:06', 'on 2026-11-21 12:00:04',
     '2026-11-21 12:04 10000000', '2026-11-21 12:00:00.123456 100007',
-  ])('the date of %s is no part of a number', (text) => {
+  ])('maskCards does not take the date in %s for part of a card number', (text) => {
     expect(maskCards(text)).toBe(text);
   }); // prettier-ignore
 
-  test('every second of a day stays, whatever its check digit', () => {
+  test('maskCards leaves every second of a day unmasked, whatever its check digit', () => {
     const changed: string[] = [];
     for (let second = 0; second < 86_400; second += 7) {
       const time = new Date(Date.UTC(2026, 10, 21) + second * 1000).toISOString();
@@ -77,7 +80,7 @@ describe('maskCards', () => {
 });
 
 describe('redactFields', () => {
-  test('keeps everything but the digest, unknown fields included', () => {
+  test('redactFields keeps all fields but the digest, also unknown ones', () => {
     const fields = {
       Status: 'SUCCESS',
       SignatureValue: 'D8',
@@ -89,7 +92,7 @@ describe('redactFields', () => {
     expect(redactFields(fields)).toEqual({ Status: 'SUCCESS', PayerEmail: 'a@example', ErrorCode: 0, x: null });
   });
 
-  test('masks cards in values, in names, in numbers and below', () => {
+  test('redactFields masks card numbers in values, names, numbers and nested fields', () => {
     const card = '4111111111111111';
     const kept = JSON.stringify(
       redactFields({ card, [card]: 'name', n: Number(card), deep: { list: [card, { card }] } }),
@@ -101,7 +104,7 @@ describe('redactFields', () => {
   test.each([
     ['blanks', ' '],
     ['entities', '&#8201;&#x2009;&hyphen;'],
-  ])('masks a card number with %s between its digits where a text is cut', (_name, separator) => {
+  ])('redactFields masks a card number with %s between its digits where a text is cut', (_name, separator) => {
     const card = '4111111111111111'.replace(/\B/g, separator);
     for (const before of [3_900, 3_981, 3_985, 3_990, 3_999]) {
       const { text } = redactFields({ text: `${'x'.repeat(before)}${card}` }) as { text: string };
@@ -109,7 +112,7 @@ describe('redactFields', () => {
     }
   });
 
-  test('masks every number that is as long as that of a card, whose last digits may be lost', () => {
+  test('redactFields masks JSON numbers as long as a card number, even if their last digits are lost', () => {
     const text =
       '{"n":[4111111111111111112,6304000000000000,4111111111111.112,523456789012,1795865486108,100.05,12345678901]}';
     expect(redactFields(JSON.parse(text) as object)).toEqual({
@@ -125,7 +128,7 @@ describe('redactFields', () => {
     });
   });
 
-  test('bounds depth, width, length and the whole', () => {
+  test('redactFields bounds the depth, width, text length and total size', () => {
     const deep = redactFields({ a: { b: { c: { d: { e: 1 } } } } });
     expect(JSON.stringify(deep)).toBe('{"a":{"b":{"c":{}}}}');
     const wide = redactFields(Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`f${i}`, i])));
@@ -146,21 +149,21 @@ describe('redactFields', () => {
     ['lists in lists', { a: [[[[1]]]] }, { a: [[[null]]] }],
     ['what is no JSON', { a: [undefined, 1n, redactFields] }, { a: [null, null, null] }],
     ['what no database takes', { 'n\0': 'a\0b', c: '\ud800' }, { n: 'ab', c: '\ufffd' }],
-  ])('bounds %s', (_name, fields, kept) => {
+  ])('redactFields bounds %s', (_name, fields, kept) => {
     expect(redactFields(fields)).toEqual(kept);
   });
 
-  describe('what is too long as a whole', () => {
+  describe('fields that are too long as a whole', () => {
     /** Each character takes six in JSON. */
     const escaped = (count: number) => '\u0001'.repeat(count);
 
-    test('begins beyond 16,384 characters of JSON', () => {
+    test('fields are too long as a whole beyond 16,384 characters of JSON', () => {
       expect(JSON.stringify({ aaa: escaped(2_729) })).toHaveLength(16_384);
       expect(redactFields({ aaa: escaped(2_729) })).toEqual({ aaa: escaped(2_729) });
       expect(redactFields({ aaaa: escaped(2_729) })).toEqual({ _truncated: true });
     });
 
-    test('keeps its short fields, and nothing nested', () => {
+    test('of fields that are too long as a whole, short ones are kept and nested ones dropped', () => {
       const short = { text: 'x'.repeat(255), number: 7, yes: true };
       const nested = {
         deep: Object.fromEntries(['a', 'b', 'c', 'd', 'e'].map((name) => [name, 'y'.repeat(4_000)])),
@@ -171,7 +174,7 @@ describe('redactFields', () => {
       expect(redactFields({ ...short, ...nested, long: 'x'.repeat(256) })).toEqual({ ...short, _truncated: true });
     });
 
-    test('is not looked at: no more than so many characters and values are read', () => {
+    test('redactFields reads no more than a bounded number of characters and values', () => {
       let read = 0;
       const counted = (value: unknown): unknown => {
         read += typeof value === 'string' ? Math.min(value.length, 4_000) : 1;
@@ -189,7 +192,7 @@ describe('redactFields', () => {
       }
     });
 
-    test('keeps as many of its short fields as there is room for', () => {
+    test('of fields that are too long as a whole, as many short ones are kept as fit', () => {
       const fields = Object.fromEntries(
         Array.from({ length: 64 }, (_, at) => [`${at}`.padStart(55, '-'), 'x'.repeat(245)]),
       );
@@ -198,14 +201,14 @@ describe('redactFields', () => {
       expect(kept).toMatchObject({ ...Object.fromEntries(Object.entries(fields).slice(0, 54)), _truncated: true });
     });
 
-    test('may be long by the number of its fields alone', () => {
+    test('fields can be too long as a whole by their number alone', () => {
       const letters = Array.from('abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ');
       const fields = Object.fromEntries(letters.map((letter) => [letter, escaped(52)]));
       expect(redactFields(fields)).toEqual({ ...fields, _truncated: true });
     });
   });
 
-  test(`any JSON becomes bounded JSON that a database takes (TEST_SEED=${SEED})`, () => {
+  test(`redactFields turns any JSON into bounded JSON that a database accepts (TEST_SEED=${SEED})`, () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()), (fields) => {
         const text = JSON.stringify(redactFields(fields));
@@ -215,7 +218,7 @@ describe('redactFields', () => {
     );
   });
 
-  test('prototypes are left alone', () => {
+  test('redactFields leaves prototypes alone', () => {
     const fields = JSON.parse(
       '{"__proto__": {"polluted": true}, "constructor": {"prototype": {"polluted": 1}}}',
     ) as object;

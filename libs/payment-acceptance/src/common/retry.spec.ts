@@ -27,32 +27,32 @@ const always = () => ({ afterMs: 0 });
 const [one, two, three] = [new Error('one'), new Error('two'), new Error('three')];
 
 describe('retry', () => {
-  test('gives the first result', async () => {
+  test('retry resolves with the first result', async () => {
     const work = flaky(one, two);
     await expect(retry(policy(), work.attempt, always)).resolves.toBe('done');
     expect(work.calls).toBe(3);
   });
 
-  test('ends with the last error when its tries are used up', async () => {
+  test('retry rejects with the last error when its attempts are used up', async () => {
     const work = flaky(one, two, three);
     await expect(retry(policy({ attempts: 2 }), work.attempt, always)).rejects.toBe(two);
     expect(work.calls).toBe(2);
   });
 
-  test('does not repeat what must not be repeated', async () => {
+  test('retry does not repeat an attempt after an error that rules it out', async () => {
     const work = flaky(one, two);
     await expect(retry(policy(), work.attempt, (error) => error === one && always())).rejects.toBe(two);
     await expect(retry(policy(), flaky(one).attempt, () => false)).rejects.toBe(one);
     expect(work.calls).toBe(2);
   });
 
-  test('throws at once where the other side asks for a longer pause than the cap', async () => {
+  test('retry rejects at once if the other side asks for a longer pause than the cap', async () => {
     const work = flaky(one);
     await expect(retry(policy({ capMs: 10 }), work.attempt, () => ({ afterMs: 11 }))).rejects.toBe(one);
     expect(work.calls).toBe(1);
   });
 
-  test('draws each pause below a ceiling that doubles up to the cap', async () => {
+  test('retry draws each pause below a ceiling that doubles up to the cap', async () => {
     const drawn: number[] = [];
     const ceilings = { attempts: 5, baseMs: 1, capMs: 3, fraction: () => (drawn.push(1), 0) };
     await retry(policy(ceilings), flaky(one, one, one, one).attempt, always);
@@ -62,7 +62,7 @@ describe('retry', () => {
     expect(performance.now() - started).toBeGreaterThanOrEqual(2 + 4 + 5 - 3);
   });
 
-  test('an abort ends the pause at once, with the error that was', async () => {
+  test('an abort ends the pause of a retry at once, with the last error', async () => {
     const control = new AbortController();
     const hour = 3_600_000;
     const work = flaky(one);

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { sharedLookUps } from './shared-look-ups.js';
 
-test('look-ups share statements, one at a time, and each gets its own answer', async () => {
+test('concurrent look-ups share one statement at a time, and each gets its own answer', async () => {
   const read: (readonly string[])[] = [];
   let running = 0;
   const lookUp = sharedLookUps<string>('test', 1_000, async (ids) => {
@@ -22,7 +22,7 @@ test('look-ups share statements, one at a time, and each gets its own answer', a
   ]);
 });
 
-test('a statement that fails fails those that share it, and no later one', async () => {
+test('a failed statement fails the look-ups that share it, and no later one', async () => {
   let fails = true;
   const lookUp = sharedLookUps('test', 1_000, () =>
     fails ? Promise.reject(new Error('no connection')) : Promise.resolve(new Map([['a', 1]])),

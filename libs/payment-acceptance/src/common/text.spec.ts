@@ -14,14 +14,14 @@ test.each([
   ['a\u2066b\u2069c\u200ed\u200fe\u061cf', 'a b c d e f'],
   ['half \ud800 pair', 'half \ufffd pair'],
   ['Zażółć gęślą jaźń 💳 שלום', 'Zażółć gęślą jaźń 💳 שלום'],
-])('%j becomes one line that reads as it is written', (text, line) => {
+])('cleanLine turns %j into one readable line', (text, line) => {
   expect(cleanLine(text)).toBe(line);
 });
 
-test('what is shown as it is keeps its length, with a mark for what a terminal would obey', () => {
+test('shownText keeps the length of a text and shows terminal control characters as a mark', () => {
   expect(shownText(`a  b${CSI}${TURNED}\n`)).toBe('a  b\ufffd31m\ufffdgnp.exe\ufffd\ufffd');
 });
 
-test('what a database takes has no NUL and no half pair, and is otherwise the same', () => {
+test('databaseText drops NUL, replaces lone surrogates, and changes nothing else', () => {
   expect(databaseText('a\0b\ud800 \u009b')).toBe('ab\ufffd \u009b');
 });

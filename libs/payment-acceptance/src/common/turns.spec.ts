@@ -3,8 +3,8 @@ import { KeyedQueue } from './turns.js';
 
 const LONG_MS = 60_000;
 
-describe('turns', () => {
-  test('of one key come one after the other, whatever became of those before; others at once', async () => {
+describe('KeyedQueue', () => {
+  test('work of one key runs in turn, whatever became of earlier work, and other keys run at once', async () => {
     const turns = new KeyedQueue();
     const order: string[] = [];
     let release = (): void => undefined;
@@ -19,7 +19,7 @@ describe('turns', () => {
     expect(turns).toEqual(new KeyedQueue());
   });
 
-  test('are given up in time, or when the caller does, and pass on to the next', async () => {
+  test('waiting work is given up at its time limit or when the caller aborts, and the next one has its turn', async () => {
     const turns = new KeyedQueue();
     let release = (): void => undefined;
     const first = turns.run('a', () => new Promise<object>((resolve) => (release = () => resolve({}))), LONG_MS);

@@ -18,11 +18,11 @@ test.each([
   [`https://pay.example/${'x'.repeat(2_048)}`, null],
   [['https://pay.example'], null],
   [undefined, null],
-])('%j is read as %j', (value, href) => {
+])('the address %j is read as %j', (value, href) => {
   expect(webAddress(value)).toBe(href);
 });
 
-test('what a person states is https in production', () => {
+test('a payment page that an operator states must be https in production', () => {
   expect(statedPageAddress('http://pay.example/', true)).toBeNull();
   expect(statedPageAddress('http://pay.example/', false)).toBe('http://pay.example/');
   expect(statedPageAddress('https://pay.example', true)).toBe('https://pay.example/');

@@ -6,7 +6,7 @@ const P = 'PAYMENT_ACCEPTANCE_';
 const one = { [`${P}API_BASE_URL`]: 'https://api.example', [`${P}API_TOKEN`]: 'a-token', [`${P}SHOP_ID`]: 'shop-1' };
 
 describe('one shop', () => {
-  test('is named main', () => {
+  test('a single shop of the environment is named main', () => {
     expect(paymentAcceptanceOptionsFromEnv(one)).toEqual({
       shops: {
         main: { apiBaseUrl: 'https://api.example', apiToken: 'a-token', shopId: 'shop-1' },
@@ -14,7 +14,7 @@ describe('one shop', () => {
     });
   });
 
-  test('takes every option of its own', () => {
+  test('a single shop takes all its options from the environment', () => {
     const more = {
       [`${P}CURRENCY`]: 'EUR',
       [`${P}TIME_ZONE`]: 'Europe/Berlin',
@@ -29,18 +29,18 @@ describe('one shop', () => {
     });
   });
 
-  test('may say under which address the service reaches it', () => {
+  test('PUBLIC_URL says under which address the service reaches the application', () => {
     const { publicUrl } = paymentAcceptanceOptionsFromEnv({ ...one, [`${P}PUBLIC_URL`]: 'https://shop.example' });
     expect(publicUrl).toBe('https://shop.example');
   });
 
-  test('may be a sandbox in production', () => {
+  test('ALLOW_SANDBOX lets a shop be a sandbox in production', () => {
     expect(paymentAcceptanceOptionsFromEnv({ ...one, [`${P}ALLOW_SANDBOX`]: 'true' }).shops.main).toMatchObject({
       allowSandbox: true,
     });
   });
 
-  test('has a variable for each option of the module that a text can say', () => {
+  test('every option of the module that text can express has a variable', () => {
     const said = {
       SCHEMA: 'payments',
       MIGRATIONS: 'run',
@@ -80,7 +80,7 @@ describe('several shops', () => {
     [`${P}DEFAULT_SHOP`]: 'north-eu',
   };
 
-  test('take what they do not set from the variable without a name', () => {
+  test('several shops take what they do not set from the variables without a shop name', () => {
     expect(paymentAcceptanceOptionsFromEnv(several)).toMatchObject({
       defaultShop: 'north-eu',
       shops: {
@@ -90,7 +90,7 @@ describe('several shops', () => {
     });
   });
 
-  test('but never a token', () => {
+  test('several shops never take a token from the variables without a shop name', () => {
     const env = { ...several, [`${P}NORTH_EU_API_TOKEN`]: undefined, [`${P}PREVIOUS_API_TOKENS`]: 'older' };
     expect(() => paymentAcceptanceOptionsFromEnv(env)).toThrow(
       'PAYMENT_ACCEPTANCE_NORTH_EU_API_TOKEN (shop "north-eu"): is not set.',
@@ -99,7 +99,7 @@ describe('several shops', () => {
     expect(main!.previousApiTokens).toBeUndefined();
   });
 
-  test('that would read the same variables are refused', () => {
+  test('shops that would read the same variables are refused', () => {
     expect(() => paymentAcceptanceOptionsFromEnv({ ...several, [`${P}SHOPS`]: 'a-b,a_b' })).toThrow(
       'a_b would read the variables of another shop',
     );

@@ -12,7 +12,7 @@ describe('the groups of options', () => {
   const MS = 'a whole number of milliseconds from 1 to 2147483647';
   const SOME_PAUSES = 'a list of one or more whole numbers of milliseconds from 1 to 316224000000';
 
-  test('are filled with defaults beside what is given', () => {
+  test('a group of options is filled with defaults for what is not given', () => {
     const { http, deliveries } = resolveOptions(
       withOptions({ http: { attempts: 5, totalTimeoutMs: undefined } }),
       'test',
@@ -20,7 +20,7 @@ describe('the groups of options', () => {
     expect([http.attempts, http.totalTimeoutMs, deliveries.maxAttempts]).toEqual([5, 15_000, 60]);
   });
 
-  test('retention may be switched off, and an age of it be years, or none', () => {
+  test('retention can be switched off, and each of its ages can be years or unlimited', () => {
     expect(resolveOptions(withOptions({ retention: false }), 'test').retention).toBe(false);
     const retention = { deleteCallbacksAfterMs: 10 * 365 * 86_400_000, redactCallbacksAfterMs: null };
     expect(resolveOptions(withOptions({ retention }), 'test').retention).toMatchObject({
@@ -87,7 +87,7 @@ describe('the groups of options', () => {
     [{ statementTimeoutMs: 0 }, `statementTimeoutMs: must be ${MS} (given: 0).`],
     [{ wakeUps: 'notify' }, 'wakeUps: must be "listen" or "poll" (given: string).'],
     [{ autoStart: 'yes' }, 'autoStart: must be true or false (given: string).'],
-  ])('%j: %s', (options, problem) => {
+  ])('the options %j are refused: %s', (options, problem) => {
     expect(problemsOf(withOptions(options))).toEqual([problem]);
   });
 });

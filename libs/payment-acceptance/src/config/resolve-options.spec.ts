@@ -9,7 +9,7 @@ import type { PaymentShopOptions } from './service-options.js';
 const oneShop = (more: Record<string, unknown>) => ({ shops: { main: { ...shopOptions(), ...more } } });
 
 describe('a shop', () => {
-  test('of three options is enough, and gets the documented defaults', () => {
+  test('a shop with three options is complete and gets the documented defaults', () => {
     const { shops, defaultShop, warnings } = resolveOptions({ shops: { only: shopOptions() } }, 'test');
     expect(defaultShop).toBe('only');
     expect(shops.get('only')).toMatchObject({
@@ -42,34 +42,34 @@ describe('a shop', () => {
     ['currency', ['rub', 'RU', 'RUBL', '₽', 7]],
     ['payerPaysCommission', ['true', 1, 0, {}]],
     ['timeZone', ['Mars/Olympus', '+3', '', 7, '+25:00']],
-  ])('is refused for its %s, by name', (option, values) => {
+  ])('a shop with a bad %s is refused, and the option is named', (option, values) => {
     for (const value of values) {
       const found = problemsOf(oneShop({ [option]: value }));
       expect([value, found]).toEqual([value, [expect.stringContaining(`shops.main.${option}: `)]]);
     }
   }); // prettier-ignore
 
-  test.each(['', ' ', 'a b', 'a/b', '-a', 'x'.repeat(41), 'магазин', '..'])('cannot be called %j', (name) => {
+  test.each(['', ' ', 'a b', 'a/b', '-a', 'x'.repeat(41), 'магазин', '..'])('a shop cannot be named %j', (name) => {
     expect(problemsOf({ shops: { [name]: shopOptions() } })[0]).toContain('because it is part of routes');
   });
 
-  test.each(['1', '7', '11', '222', 'aa', 'main', '0007'])('may have the shop_id %s', (shopId) => {
+  test.each(['1', '7', '11', '222', 'aa', 'main', '0007'])('a shop may have the shop_id %s', (shopId) => {
     expect(problemsOf(oneShop({ shopId }))).toEqual([]);
   });
 
-  test('with a short token is a warning', () => {
+  test('a shop with a short token causes a warning', () => {
     const { warnings } = resolveOptions(oneShop({ apiToken: 'short-token' }), 'test');
     expect(warnings).toEqual([expect.stringContaining('shops.main.apiToken: has fewer than 16 characters')]);
   });
 
-  test('may come from a row of a table: with null in columns that were not set, and from the resolver with others', () => {
+  test('a shop may be a table row: null means unset, and a row from the resolver may have other columns', () => {
     const row = { currency: null, timeZone: null, previousApiTokens: null };
     const filled = { currency: 'RUB', timeZone: 'UTC' };
     expect(resolveOptions(oneShop(row), 'test').shops.get('main')).toMatchObject(filled);
     expect(resolveShop('main', { ...shopOptions(), ...row, id: 7 }, false, true).shop).toMatchObject(filled);
   });
 
-  test('with an option that does not exist is refused, since a mistyped one would count for nothing', () => {
+  test('an unknown option is refused, since a mistyped one would have no effect', () => {
     expect(problemsOf(oneShop({ curency: 'EUR' }))).toEqual(['shops.main.curency: unknown option.']);
     expect(problemsOf({ ...oneShop({}), http: { role: 'workers' } })).toEqual(['http.role: unknown option.']);
     expect(problemsOf({ ...oneShop({}), role: 'workers' })).toEqual([
@@ -77,26 +77,29 @@ describe('a shop', () => {
     ]);
   });
 
-  test.each([17, {}])('whose id is %j is told that it must be a string', (shopId) => {
+  test.each([17, {}])('a shop with the shopId %j is refused: it must be a string', (shopId) => {
     expect(problemsOf(oneShop({ shopId }))[0]).toMatch(/^shops\.main\.shopId: must be a string, not of the type /);
   });
 
-  test('keeps the path of its address, without a slash at the end', () => {
+  test('the apiBaseUrl of a shop keeps its path, without a trailing slash', () => {
     const { shops } = resolveOptions(oneShop({ apiBaseUrl: 'https://api.example/pay//' }), 'test');
     expect(shops.get('main')?.apiBaseUrl).toBe('https://api.example/pay');
   });
 });
 
 describe('the shops', () => {
-  test.each([undefined, null, 7, {}, { shops: {} }, { shops: [] }, { shops: 'main' }])('%j names none', (options) => {
-    expect(problemsOf(options).join()).toContain('configure at least one shop');
-  });
+  test.each([undefined, null, 7, {}, { shops: {} }, { shops: [] }, { shops: 'main' }])(
+    'the options %j are refused because they name no shop',
+    (options) => {
+      expect(problemsOf(options).join()).toContain('configure at least one shop');
+    },
+  );
 
-  test.each([null, 'text', 7, []])('one that is %j is refused', (shop) => {
+  test.each([null, 'text', 7, []])('a shop that is %j is refused', (shop) => {
     expect(problemsOf({ shops: { main: shop } })[0]).toContain('shops.main: must be an object');
   });
 
-  test('the default is the only one, the one named main, or the one that is said', () => {
+  test('the default shop is the only one, the one named main, or the one in defaultShop', () => {
     const other = { apiToken: 'other-token-0123456789abcdef' };
     const shops: Record<string, PaymentShopOptions> = { eu: shopOptions(other), main: shopOptions() };
     expect(resolveOptions({ shops }, 'test').defaultShop).toBe('main');
@@ -115,25 +118,25 @@ describe('the shops', () => {
     [{ apiBaseUrl: 'https://other.example' }, {}],
     [{ previousApiTokens: ['older-token-0123456789'] }, { apiToken: 'older-token-0123456789' }],
     [{ apiToken: 'new-token-0123456789', previousApiTokens: [TOKEN] }, {}],
-  ])('%j and %j that share a token are warned of, without the token', (a, b) => {
+  ])('two shops %j and %j that share a token cause a warning without the token', (a, b) => {
     const shops = { main: shopOptions(a), eu: shopOptions({ shopId: 'shop-eu', ...b }) };
     const found = resolveOptions({ shops }, 'test').warnings;
     expect(found).toEqual([expect.stringMatching(/^shops\.eu\.apiToken: this shop and "main" share a token/)]);
     expect(found.join()).not.toMatch(/token-0123456789/);
   });
 
-  test('two names of the same shop of the service are warned of', () => {
+  test('two names for the same shop of the service cause a warning', () => {
     const shops = { main: shopOptions(), eu: shopOptions({ apiToken: 'other-token-0123456789abcdef' }) };
     expect(resolveOptions({ shops }, 'test').warnings).toEqual([
       'shops.eu.shopId: this shop and "main" are the same shop of the service, and its bills are in one account. Set the id of each.',
     ]);
   });
 
-  test('one that names its present token as a previous one, too, shares it with none', () => {
+  test('a shop that repeats its present token as a previous one shares it with no other shop', () => {
     expect(problemsOf(oneShop({ previousApiTokens: [TOKEN] }))).toEqual([]);
   });
 
-  test('may all come from a resolver; the default one is then the one named main, or the one that is said', () => {
+  test('all shops may come from a resolver, and the default is then main or the one in defaultShop', () => {
     const shopResolver = { find: () => Promise.resolve(undefined), list: () => Promise.resolve([]) };
     expect(resolveOptions({ shopResolver }, 'test')).toMatchObject({ defaultShop: 'main', shopResolver });
     expect(resolveOptions({ shopResolver, defaultShop: 'eu' }, 'test').defaultShop).toBe('eu');
@@ -141,11 +144,11 @@ describe('the shops', () => {
     expect(problemsOf({ shopResolver, defaultShop: 'no name' })[0]).toContain('defaultShop: there is no shop');
   });
 
-  test.each([null, 7, {}, { find: () => undefined }])('%p is no resolver', (shopResolver) => {
+  test.each([null, 7, {}, { find: () => undefined }])('%p is refused as a shop resolver', (shopResolver) => {
     expect(problemsOf({ shopResolver })[0]).toBe('shopResolver: must have the methods find(name) and list().');
   });
 
-  test('all problems of all shops come at once, and none shows a token', () => {
+  test('all problems of all shops are reported at once, without a token', () => {
     const found = problemsOf({
       shops: { a: shopOptions({ shopId: '' }), b: shopOptions({ currency: 'x', apiToken: 'sp ace' }) },
       http: 7,
@@ -163,19 +166,19 @@ describe('in production', () => {
   test.each([
     'http://api.example', 'https://localhost', 'https://localhost:3000', 'https://127.0.0.1', 'https://[::1]', 'https://0.0.0.0',
     'https://sandbox.example', 'https://pay.localhost',
-  ])('%s is no address of the service', (apiBaseUrl) => {
+  ])('in production the apiBaseUrl %s is refused', (apiBaseUrl) => {
     expect(production({ apiBaseUrl })).toEqual([expect.stringContaining('NODE_ENV is production')]);
     expect(problemsOf(oneShop({ apiBaseUrl }), 'development')).toEqual([]);
   }); // prettier-ignore
 
-  test('a token of the sandbox is refused, also as a previous one', () => {
+  test('in production a sandbox token is refused, also as a previous one', () => {
     expect(production({ apiToken: 'sandbox-token-0123456789' })).toEqual([
       expect.stringContaining('is a sandbox token'),
     ]);
     expect(production({ previousApiTokens: ['SANDBOX-token-0123456789'] })).toHaveLength(1);
   });
 
-  test('a sandbox may be allowed by its shop; an http address and one of this machine stay refused', () => {
+  test('in production allowSandbox permits a sandbox, but neither http nor an address of this machine', () => {
     const allowed = (more: object) => production({ allowSandbox: true, ...more });
     expect(allowed({ apiBaseUrl: 'https://api-sandbox.example' })).toEqual([]);
     expect(allowed({ apiToken: 'sandbox-token-0123456789', previousApiTokens: ['SANDBOX-token-0123456789'] })).toEqual(
@@ -189,7 +192,7 @@ describe('in production', () => {
     expect(production({ allowSandbox: 'yes', apiBaseUrl: 'https://sandbox.example' })).toHaveLength(2);
   });
 
-  test('tables are only verified by default; elsewhere they are made', () => {
+  test('in production tables are only verified by default, and elsewhere they are created', () => {
     const options = withOptions({}) as PaymentAcceptanceOptions;
     expect(resolveOptions(options, 'production').migrations).toBe('verify');
     expect(resolveOptions({ ...options, migrations: 'run' }, 'production').migrations).toBe('run');
@@ -223,9 +226,12 @@ describe('options that cannot be read', () => {
     ['a Proxy for all', new Proxy({}, { ownKeys: throws, get: throws }), `The options: ${LISTED}`],
     ['a Proxy for the shops', { shops: new Proxy({}, { ownKeys: throws }) }, `shops: ${LISTED}`],
   ];
-  test.each(rows)('%s is named, and its message is not', (_name, options, problem) => {
-    const problems = problemsOf(options);
-    expect(problems).toContain(problem);
-    expect(problems.join()).not.toContain(SECRET);
-  });
+  test.each(rows)(
+    '%s that throws is named among the problems, without the message of its error',
+    (_name, options, problem) => {
+      const problems = problemsOf(options);
+      expect(problems).toContain(problem);
+      expect(problems.join()).not.toContain(SECRET);
+    },
+  );
 });

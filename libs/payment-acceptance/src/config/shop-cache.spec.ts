@@ -41,13 +41,13 @@ describe('shop cache', () => {
     expect(warned.join()).not.toContain('token-of-tenant');
   });
 
-  test('so is one that shares a token with a shop of the options', async () => {
+  test('a resolved shop that shares a token with a shop of the options causes a warning', async () => {
     rows.set('a', shopOptions({ apiToken: TOKEN }));
     await read('a');
     expect(warned).toEqual([expect.stringContaining('this shop and "main" share a token')]);
   });
 
-  test('a token that its shop has given up, or whose shop is gone, is free', async () => {
+  test('a token that its shop gave up, or whose shop is gone, can be used by another without a warning', async () => {
     rows.set('a', shopOptions(own(1))).set('c', shopOptions(own(3)));
     await read('a');
     await read('c');

@@ -9,7 +9,7 @@ const shop = (name: string, apiToken: string, ...previousApiTokens: string[]) =>
   name,
 });
 
-test('a token belongs to the first shop that has it, as its present or a previous one, until that lets it go', () => {
+test('a token belongs to the first shop that registers it, present or previous, until that shop releases it', () => {
   const owners = new TokenOwners();
   const a = shop('a', TOKEN, OTHER);
   expect([owners.register(a), owners.register(a)]).toEqual([undefined, undefined]);
@@ -22,7 +22,7 @@ test('a token belongs to the first shop that has it, as its present or a previou
   expect(owners.register(shop('b', TOKEN))).toBeUndefined();
 });
 
-test('no token is kept', () => {
+test('TokenOwners keeps no token', () => {
   const owners = new TokenOwners();
   owners.register(shop('a', TOKEN));
   expect(inspect(owners, { depth: 10, showHidden: true })).not.toContain(TOKEN);

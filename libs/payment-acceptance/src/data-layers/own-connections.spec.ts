@@ -17,7 +17,7 @@ onPostgres(describe)("transactions on a host's pool", () => {
     await database.drop();
   });
 
-  test('give back the place of a connection on which a statement is never answered', async () => {
+  test('a connection whose statement is never answered gives its place in the pool of the host back', async () => {
     const transactions = onOwnConnections(pool, async (client, work) => {
       await client.query('SELECT pg_sleep(3600)');
       return work(client);
@@ -27,7 +27,7 @@ onPostgres(describe)("transactions on a host's pool", () => {
     expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
   });
 
-  test('listen once, however often they are made', () => {
+  test('onOwnConnections listens to a pool only once, however often it is called', () => {
     const listeners = () => ['error', 'acquire'].map((event) => pool.listenerCount(event));
     onOwnConnections(pool, (client, work) => work(client));
     const before = listeners();
@@ -35,7 +35,7 @@ onPostgres(describe)("transactions on a host's pool", () => {
     expect(listeners()).toEqual(before);
   });
 
-  test('survive that the server ends an idle session', async () => {
+  test('transactions on a pool of the host survive that the server ends an idle session', async () => {
     const transactions = onOwnConnections(pool, (client, work) => work(client));
     await transactions.run(() => Promise.resolve(), { signal: new AbortController().signal, timeoutMs: 1_000 });
     const removed = new Promise((resolve) => pool.once('remove', resolve));
@@ -63,7 +63,7 @@ onPostgres(describe)("transactions on a host's pool", () => {
   });
 
   test.each(['commit', 'roll back', 'are ended by their work'])(
-    'leave the session as it was when they %s',
+    'transactions on a mysql2 pool of the host leave the session as it was when they %s',
     async (end) => {
       const settings = async () =>
         (await pool.query('SELECT CONNECTION_ID(), @@autocommit, @@SESSION.idle_transaction_timeout'))[0];

@@ -5,7 +5,7 @@ import { openDatabase } from './open-database.js';
 import { openPgPool, openStorage, type PgPoolClass } from './pool-source.js';
 import { flag, integer } from './reading.js';
 
-onPostgres(test)('limits in the address of the storage are not those of our statements', async () => {
+onPostgres(test)('limits in the address of the storage do not apply to statements of the module', async () => {
   const created = await createTestDatabase();
   const source = await openStorage({
     url: `${created.url}?statement_timeout=20&lock_timeout=30&application_name=theirs`,
@@ -21,7 +21,7 @@ onPostgres(test)('limits in the address of the storage are not those of our stat
   }
 });
 
-onPostgres(test)('a start ends where the pool has no connection for it', async () => {
+onPostgres(test)('a start fails if the pool of the host has no connection for it', async () => {
   const created = await createTestDatabase();
   const { default: pg } = await import('pg');
   const pool = new pg.Pool({ connectionString: created.url, max: 1 });
@@ -36,7 +36,7 @@ onPostgres(test)('a start ends where the pool has no connection for it', async (
   }
 });
 
-onPostgres(test)('a host that gets its values in binary has a module that gets them as text', async () => {
+onPostgres(test)('a module gets its values as text, even if the pool is set to binary', async () => {
   const created = await createTestDatabase();
   const { default: pg } = await import('pg');
   const source = openPgPool(pg.Pool as unknown as PgPoolClass, { connectionString: created.url, binary: true }, 1);

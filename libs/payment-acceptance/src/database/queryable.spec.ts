@@ -12,7 +12,7 @@ class Recorder extends Queryable {
   }
 }
 
-test('a longer timeout reaches the statement, also one that is made of others', async () => {
+test('a longer timeout applies to a statement, also to one composed of others', async () => {
   const recorder = new Recorder();
   const finding = sql`SELECT 1 AS id`;
   await recorder.withTimeout(60_000).rows({})`${finding}`;

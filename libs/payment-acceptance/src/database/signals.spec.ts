@@ -59,7 +59,7 @@ describe('signals', () => {
       welcoming = lets;
     });
 
-    test('is left after a while, and tried again', async () => {
+    test('an unresponsive server is left after a timeout, and another connection is tried', async () => {
       jest.useFakeTimers(FAKE);
       const came = connection();
       signals.start(() => undefined);
@@ -75,7 +75,7 @@ describe('signals', () => {
       await stopped;
     });
 
-    test('does not hold up a shutdown', async () => {
+    test('an unresponsive server does not delay the shutdown', async () => {
       const came = connection();
       signals.start(() => undefined);
       const [socket] = await came;
@@ -111,7 +111,7 @@ describe('signals', () => {
       }
     }
 
-    test('is given one signal at a time: what is told meanwhile goes with the next', async () => {
+    test('a connection sends one signal at a time, and later ones together with the next', async () => {
       const client = new HeldClient();
       const master = {
         Client: function () {

@@ -11,7 +11,7 @@ import type { Judge, LedgerPayment, ReportedPayment } from './payment.js';
 
 const [success, fail] = [reported(), reported({ status: 'FAIL' })];
 
-describe('a judge that breaks its contract settles nothing', () => {
+describe('the contract of a judge', () => {
   const judges: [string, Judge, ReportedPayment][] = [
     ['too few verdicts', () => [], success],
     ['too many', () => [{ kind: 'succeeded' }, { kind: 'succeeded' }], success],
@@ -34,18 +34,18 @@ describe('a judge that breaks its contract settles nothing', () => {
     ['no list', () => 'succeeded' as never, success],
     ['nothing', () => undefined as never, success],
   ];
-  test.each(judges)('%s', (_name, judge, payment) => {
+  test.each(judges)('a judge that breaks its contract settles nothing: %s', (_name, judge, payment) => {
     expect(() => run({ judge, listed: [payment] })).toThrow(JudgeContractError);
     expect(() => run({ judge, listed: [payment] })).toThrow(payment.paymentId);
   });
 });
 
-test('what a verdict says that is not for its kind is not looked at', () => {
+test('fields of a verdict that do not belong to its kind are ignored', () => {
   const judge: Judge = () => [{ kind: 'failed', surplus: 5n } as never];
   expect(names(run({ judge, listed: [fail] }))).toEqual(['payment.failed']);
 });
 
-test(`any lists, one after another, keep the ledger's promises (TEST_SEED=${SEED})`, () => {
+test(`any sequence of lists keeps the invariants of the ledger (TEST_SEED=${SEED})`, () => {
   fc.assert(
     fc.property(fc.array(fc.array(anyReported, { maxLength: 5 }), { maxLength: 6 }), (lists) => {
       const rank = { NEW: 0, PROCESS: 1, UNKNOWN: 2, FAIL: 3, SUCCESS: 4 };
@@ -91,7 +91,7 @@ const anyOfTen = fc
   .tuple(anyReported, fc.integer({ min: 0, max: 9 }))
   .map(([payment, number]): ReportedPayment => ({ ...payment, paymentId: `p-${number}` }));
 
-test(`a list that is decided in parts ends as one that is decided at once (TEST_SEED=${SEED})`, () => {
+test(`a list settled in parts ends like one settled at once (TEST_SEED=${SEED})`, () => {
   fc.assert(
     fc.property(fc.array(fc.array(anyOfTen, { maxLength: 8 }), { maxLength: 4 }), (lists) => {
       interface Ended {

@@ -6,7 +6,7 @@ import type { Judge, LedgerPayment, PaymentStatus, ReportedPayment, Verdict } fr
 
 const [success, fail] = [reported(), reported({ status: 'FAIL', statusText: 'FAIL' })];
 
-describe('a list after others', () => {
+describe('a later list', () => {
   test.each<[PaymentStatus, PaymentStatus]>([
     ['NEW', 'NEW'],
     ['PROCESS', 'NEW'],
@@ -17,7 +17,7 @@ describe('a list after others', () => {
     ['UNKNOWN', 'PROCESS'],
     ['FAIL', 'FAIL'],
     ['SUCCESS', 'SUCCESS'],
-  ])('%s stays when %s is listed, and nobody is told', (before, now) => {
+  ])('a payment in %s stays as it is when the service lists %s, without an event', (before, now) => {
     const decision = run({ known: [kept(reported({ status: before }))], listed: [reported({ status: now })] });
     expect(decision).toMatchObject({ payments: [], events: [], reviews: [] });
   });
@@ -31,13 +31,13 @@ describe('a list after others', () => {
     ['PROCESS', 'SUCCESS', ['payment.succeeded']],
     ['UNKNOWN', 'SUCCESS', ['payment.succeeded']],
     ['FAIL', 'SUCCESS', ['payment.succeeded']],
-  ])('%s advances to %s', (before, now, events) => {
+  ])('a payment in %s advances to %s', (before, now, events) => {
     const decision = run({ known: [kept(reported({ status: before }))], listed: [reported({ status: now })] });
     expect(names(decision)).toEqual(events);
     expect(decision.payments).toMatchObject([{ paymentId: 'p-1', status: now }]);
   });
 
-  describe('of a status that only a judge of your own knows', () => {
+  describe('a status that only a custom judge knows', () => {
     const unknown = reported({ status: 'UNKNOWN', statusText: 'OVERPAID' });
     const judging =
       (verdict: Verdict): Judge =>
@@ -51,7 +51,7 @@ describe('a list after others', () => {
       [{ kind: 'failed' }, ['payment.failed']],
       [{ kind: 'review', reason: 'partial' }, ['payment.review']],
       [{ kind: 'pending' }, []],
-    ])('it may be %j, once, whatever came before', (verdict, expected) => {
+    ])('the custom verdict %j takes effect once, whatever came before', (verdict, expected) => {
       const pending = kept(reported({ status: 'PROCESS' }));
       for (const before of [null, pending, { ...kept(unknown), verdict: 'pending' } as const]) {
         expect(names(listing(verdict, before))).toEqual(expected);
@@ -60,7 +60,7 @@ describe('a list after others', () => {
       expect(listing(verdict, row!)).toMatchObject({ payments: [], events: [], reviews: [] });
     });
 
-    test('what has succeeded does not succeed again as SUCCESS, and FAIL after it is a review', () => {
+    test('a success by a custom judge is not repeated by SUCCESS, and a later FAIL opens a review', () => {
       const [row] = listing({ kind: 'succeeded' }, null).payments;
       const again = listing({ kind: 'succeeded' }, row!, success);
       expect([names(again), again.payments]).toEqual([
@@ -71,7 +71,7 @@ describe('a list after others', () => {
     });
 
     test.each<Verdict>([{ kind: 'failed' }, { kind: 'review', reason: 'partial' }, { kind: 'pending' }])(
-      'what was %j succeeds as SUCCESS',
+      'a payment with the custom verdict %j succeeds once it is SUCCESS',
       (verdict) => {
         const [row] = listing(verdict, null).payments;
         expect(names(listing(verdict, row!, success))).toEqual(['payment.succeeded']);
@@ -82,7 +82,7 @@ describe('a list after others', () => {
       [{ kind: 'failed' }, 'EXPIRED'],
       [{ kind: 'pending' }, 'OPEN'],
       [{ kind: 'review', reason: 'partial' }, 'OPEN'],
-    ])('a bill whose payment is %j is %s at the end of its time', (verdict, state) => {
+    ])('a bill whose payment has the custom verdict %j is %s at the end of its life', (verdict, state) => {
       const end = { endOfLife: lockedBill().now.getTime(), horizon: Infinity };
       const first = run({ judge: judging(verdict), listed: [unknown], ...end });
       expect(first.state).toBe(state);
@@ -98,7 +98,7 @@ describe('a list after others', () => {
     ['another amount', { amount: '100.04' }],
     ['no amount', { amount: null }],
     ['another currency', { currency: 'USD' }],
-  ])('a SUCCESS that becomes %s is a review and changes nothing', (_name, change) => {
+  ])('a SUCCESS that becomes %s opens a review and changes nothing', (_name, change) => {
     const bill = lockedBill({ state: 'PAID' });
     const decision = run({ bill, known: [kept(success)], listed: [reported(change)], firstPaymentId: 'p-1' });
     expect(decision).toMatchObject({ state: 'PAID', firstPaymentId: null });
@@ -108,7 +108,7 @@ describe('a list after others', () => {
     expect([names(decision), reasons(decision)]).toEqual([['payment.review'], ['payment-changed']]);
   });
 
-  test('each change to the worse is told once, and once more where a person has dismissed it and it was well in between', () => {
+  test('a worsened SUCCESS opens one review, and another only after a dismissal and a recovery', () => {
     let known = { ...kept(success), closedChanges: 0 };
     const keys = (listed: ReportedPayment[], closedChanges: number): string[] => {
       const { payments, reviews, events } = run({ known: [{ ...known, closedChanges }], listed });
@@ -131,14 +131,14 @@ describe('a list after others', () => {
     }
   });
 
-  test('each change is a review of its own; the same one again is the same', () => {
+  test('each change of a SUCCESS has a review key of its own, and the same change has the same key', () => {
     const review = (change: Partial<ReportedPayment>) =>
       run({ known: [kept(success)], listed: [reported(change)] }).reviews[0]!.key;
     expect(review({ status: 'FAIL' })).toBe(review({ status: 'FAIL' }));
     expect(review({ status: 'FAIL' })).not.toBe(review({ amount: '1.00' }));
   });
 
-  test('a payment that moves here from another bill is a review and stays there', () => {
+  test('a payment of another bill that is listed here opens a review and stays with its bill', () => {
     const elsewhere = kept(reported({ status: 'NEW' }), '00000000-0000-4000-8000-00000000000f');
     const decision = run({ known: [elsewhere], listed: [success] });
     expect(decision).toMatchObject({ state: 'OPEN', payments: [], firstPaymentId: null });
@@ -147,7 +147,7 @@ describe('a list after others', () => {
     expect(larger.reviews[0]!.key).not.toBe(decision.reviews[0]!.key);
   });
 
-  test('a payment that four bills list is a review of each that it does not belong to', () => {
+  test('a payment listed by several bills opens a review for each bill that it does not belong to', () => {
     const elsewhere = kept(success, '00000000-0000-4000-8000-00000000000f');
     const bills = ['a', 'b', 'c', 'd'].map((each) =>
       lockedBill({ intentId: `00000000-0000-4000-8000-00000000000${each}` }),
@@ -162,7 +162,7 @@ describe('a list after others', () => {
     expect(new Set([...moved, ...foreign].map(({ id }) => id)).size).toBe(8);
   });
 
-  test("one that moves before any money came is nobody's business yet: a dismissed review would hide the money", () => {
+  test('a payment that moves to another bill before any money came opens no review, which could be dismissed too early', () => {
     const elsewhere = kept(reported({ status: 'NEW' }), '00000000-0000-4000-8000-00000000000f');
     expect(run({ known: [elsewhere], listed: [reported({ status: 'PROCESS' })] })).toMatchObject({
       payments: [],
@@ -171,7 +171,7 @@ describe('a list after others', () => {
     });
   });
 
-  test('absence from the list proves nothing', () => {
+  test('a payment missing from the list changes nothing', () => {
     const bill = lockedBill({ state: 'PAID' });
     expect(run({ bill, known: [kept(success)], listed: [] })).toMatchObject({ state: 'PAID', events: [], reviews: [] });
     const running = [kept(reported({ status: 'PROCESS' }))];
@@ -179,10 +179,10 @@ describe('a list after others', () => {
   });
 });
 
-describe('a SUCCESS that is listed otherwise, and as SUCCESS again', () => {
+describe('a SUCCESS that is listed otherwise, and then as SUCCESS again', () => {
   const waiting = { ...kept(success), verdict: 'review' } as const;
 
-  test('is kept with what was listed last', () => {
+  test('a SUCCESS that is listed otherwise is kept with what was listed last', () => {
     const decision = run({ known: [waiting], listed: [fail] });
     expect(decision.payments).toEqual([
       { ...waiting, statusText: 'FAIL', contradiction: expect.any(String) as unknown },
@@ -196,7 +196,7 @@ describe('a SUCCESS that is listed otherwise, and as SUCCESS again', () => {
     expect(run({ known: [kept(success, 'b-2')], listed: [fail] }).payments).toEqual([]);
   });
 
-  test('is a review again where it waits for a person, and none where it counts already', () => {
+  test('a SUCCESS listed again opens a review if the payment awaits an operator, and none if it already counts', () => {
     const again = run({ known: [{ ...waiting, statusText: 'FAIL' }], listed: [success] });
     expect(again.payments).toEqual([waiting]);
     expect(again.reviews).toMatchObject([{ reason: 'payment-changed', detail: { listed: { status: 'SUCCESS' } } }]);

@@ -17,7 +17,7 @@ describe('a payment that an operator had accepted before the service said SUCCES
     ['PROCESS', 'PROCESS'],
     ['PROCESS', 'NEW'],
     ['FAIL', 'PROCESS'],
-  ])('as %s, and is %s now, stays as it is', (before, status) => {
+  ])('an accepted payment in %s that is listed as %s stays as it is', (before, status) => {
     expect(later(before, { status })).toMatchObject({ state: 'PAID', payments: [], events: [], reviews: [] });
   });
 
@@ -25,7 +25,7 @@ describe('a payment that an operator had accepted before the service said SUCCES
     ['NEW', 'PROCESS'],
     ['PROCESS', 'SUCCESS'],
     ['FAIL', 'SUCCESS'],
-  ])('as %s, and is %s now, advances, and nobody is told again', (before, status) => {
+  ])('an accepted payment in %s that becomes %s advances without another event', (before, status) => {
     const decision = later(before, { status });
     expect(decision.payments).toMatchObject([{ status, verdict: 'succeeded', intentId: lockedBill().intentId }]);
     expect(decision).toMatchObject({ events: [], reviews: [], firstPaymentId: null });
@@ -35,20 +35,20 @@ describe('a payment that an operator had accepted before the service said SUCCES
     ['fails', { status: 'FAIL' }],
     ['is of another amount', { amount: '1.00' }],
     ['is of a larger amount', { amount: '500.05' }],
-  ])('is a review where it %s after all, and counts as before', (_name, change) => {
+  ])('an accepted payment that %s opens a review and still counts', (_name, change) => {
     const decision = later('PROCESS', change);
     expect(decision.payments).toMatchObject([{ ...change, verdict: 'succeeded' }]);
     expect([names(decision), reasons(decision)]).toEqual([['payment.review'], ['payment-changed']]);
   });
 
-  test('is a review where it had failed, and the service still says so', () => {
+  test('an accepted payment that had failed, and is still listed as FAIL, opens one review', () => {
     const decision = later('FAIL', { status: 'FAIL' });
     expect(decision.payments).toMatchObject([{ status: 'FAIL', verdict: 'succeeded' }]);
     expect([names(decision), reasons(decision)]).toEqual([['payment.review'], ['payment-changed']]);
     expect(run({ known: decision.payments, listed: [reported({ status: 'FAIL' })] }).reviews).toEqual([]);
   });
 
-  test('keeps none of the others from being looked at', () => {
+  test('an accepted payment does not keep the other payments from being judged', () => {
     const known: LedgerPayment[] = [{ ...kept(reported({ status: 'FAIL' })), verdict: 'succeeded' }];
     const listed = [reported({ status: 'NEW' }), reported({ paymentId: 'p-2' })];
     expect(run({ known, listed, firstPaymentId: 'p-1' }).payments).toMatchObject([{ paymentId: 'p-2' }]);
@@ -56,7 +56,7 @@ describe('a payment that an operator had accepted before the service said SUCCES
 });
 
 describe('accepting a payment', () => {
-  test("of another currency says what counts in the bill's, and nothing in the other", () => {
+  test('accepting a payment in another currency states its amount in the currency of the bill only', () => {
     const bill = lockedBill();
     const known = [{ ...kept(reported({ currency: 'USD', commission: '2.00' })), verdict: 'review' as const }];
     const given = { paymentId: 'p-1', amount: '99.00', operator: 'anna' } as Parameters<typeof decideAccepted>[3];
@@ -70,7 +70,7 @@ describe('accepting a payment', () => {
   const accept = (known: LedgerPayment[], firstPaymentId: string | null = null, bill = lockedBill()) =>
     decideAccepted(bill, firstPaymentId, known, { paymentId: 'p-1', amount: '99.00', operator: 'anna' });
 
-  test('pays the bill and the order with the amount that counts, and names the operator', () => {
+  test('accepting a payment pays the bill and the order with the stated amount, and names the operator', () => {
     const row = kept(reported({ status: 'PROCESS', amount: '1.00', commission: '2.00' }));
     const decision = accept([kept(reported({ paymentId: 'p-0', status: 'NEW' })), row]);
     expect(decision).toMatchObject({ state: 'PAID', firstPaymentId: 'p-1', reviews: [] });
@@ -90,7 +90,7 @@ describe('accepting a payment', () => {
     ]);
   });
 
-  test('that the ledger does not know enters it with its id and the amount that counts', () => {
+  test('accepting an unknown payment enters it into the ledger with its id and the stated amount', () => {
     expect(accept([]).payments).toEqual([
       {
         paymentId: 'p-1',
@@ -109,25 +109,25 @@ describe('accepting a payment', () => {
     ]);
   });
 
-  test('of more than was billed says the surplus', () => {
+  test('accepting more than was billed states the surplus', () => {
     const decision = decideAccepted(lockedBill(), null, [], { paymentId: 'p-1', amount: '150.05', operator: 'anna' });
     expect(decision.events[0]!.payload).toMatchObject({ amount: '150.05', surplus: '50.00' });
     expect(accept([]).events[0]!.payload).not.toHaveProperty('surplus');
   });
 
-  test('of an order that is paid already is the second one, and a review', () => {
+  test('accepting a payment of a paid order makes it the second one and opens a review', () => {
     const decision = accept([], 'p-0', lockedBill({ state: 'PAID' }));
     expect(decision).toMatchObject({ state: 'PAID', firstPaymentId: null });
     expect(decision.events[0]!.payload).toMatchObject({ firstForOrder: false, acceptedBy: 'anna' });
     expect(reasons(decision)).toEqual(['second-payment']);
   });
 
-  test('does not wait for other payments, nor ask about them, however old the bill is', () => {
+  test('accepting a payment neither waits for other payments nor asks about them, however old the bill is', () => {
     const running = kept(reported({ paymentId: 'p-2', status: 'UNKNOWN' }));
     expect(accept([running])).toMatchObject({ state: 'PAID', reviews: [] });
   });
 
-  test('of which the service says no amount stays as it is while that goes on', () => {
+  test('an accepted payment without a listed amount stays as it is while the amount is missing', () => {
     const listed = [reported({ amount: null })];
     const first = run({ listed });
     expect(reasons(first)).toEqual(['amount-missing']);

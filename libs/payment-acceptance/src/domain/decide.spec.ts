@@ -43,7 +43,7 @@ describe('one list', () => {
   test.each<[string, Partial<ReportedPayment>]>([
     ['payment.review', {}],
     ['payment.failed', { status: 'FAIL' }],
-  ])('%s names the currency of an amount that is in another one than the bill', (name, listed) => {
+  ])('%s states the currency of a payment that is not in the currency of its bill', (name, listed) => {
     const { events } = run({ listed: [reported({ ...listed, currency: 'USD' })] });
     expect(events.map(({ payload }) => payload)).toMatchObject([
       { name, amount: '100.05', paymentCurrency: 'USD', currency: 'RUB' },
@@ -51,13 +51,13 @@ describe('one list', () => {
     expect(run({ listed: [fail] }).events[0]!.payload).not.toHaveProperty('paymentCurrency');
   });
 
-  test('what the shop did not give as custom is not told as its own', () => {
+  test('an event carries no custom that the shop did not set itself', () => {
     const { events } = run({ bill: lockedBill({ customGiven: false }), listed: [success] });
     expect(events[0]!.payload).toMatchObject({ custom: null });
   });
 
   test.each([success, fail, reported({ amount: '1.00' })])(
-    'of a bill whose personal data is removed, nothing new is stored, and events say "redacted": %#',
+    'a payment of a redacted bill stores no personal data, and its event says "redacted": %#',
     (payment) => {
       const { events, payments, reviews } = run({ bill: lockedBill({ redacted: true }), listed: [payment] });
       expect(payments).toMatchObject([{ paymentId: 'p-1', fromCard: null }]);
@@ -69,7 +69,7 @@ describe('one list', () => {
     },
   );
 
-  test('the judge sees the card even of a bill whose personal data is removed, so that its verdict is the same', () => {
+  test('the judge sees the card even of a redacted bill, so that its verdict is the same', () => {
     const judge = jest.fn(defaultJudge);
     run({ bill: lockedBill({ redacted: true }), listed: [success], judge });
     expect(judge.mock.lastCall![1]).toMatchObject([{ fromCard: '411111******1111' }]);
@@ -81,18 +81,18 @@ describe('one list', () => {
     expect(decision.events).toMatchObject([{ name: 'payment.failed', payload: { orderPaid: false } }]);
   });
 
-  test('FAIL comes before SUCCESS, whatever the order of the list', () => {
+  test('the event of a FAIL comes before that of a SUCCESS, whatever the order of the list', () => {
     const listed = [reported({ paymentId: 'p-2' }), fail];
     expect(names(run({ listed }))).toEqual(['payment.failed', 'payment.succeeded']);
     expect(names(run({ listed: listed.reverse() }))).toEqual(['payment.failed', 'payment.succeeded']);
   });
 
-  test.each<PaymentStatus>(['NEW', 'PROCESS'])('%s is kept and settles nothing', (status) => {
+  test.each<PaymentStatus>(['NEW', 'PROCESS'])('a payment in %s is stored and settles nothing', (status) => {
     const decision = run({ listed: [reported({ status })] });
     expect(decision).toMatchObject({ state: 'OPEN', payments: [{ status }], events: [], reviews: [] });
   });
 
-  test('a status that the specification does not have is a review, and settles nothing', () => {
+  test('a status that is not in the specification opens a review and settles nothing', () => {
     const overpaid = reported({ status: 'UNKNOWN', statusText: 'OVERPAID' });
     const decision = run({ listed: [overpaid] });
     expect(decision).toMatchObject({ state: 'OPEN', firstPaymentId: null, payments: [{ verdict: 'review' }] });
@@ -100,7 +100,7 @@ describe('one list', () => {
     expect(decision.reviews[0]!.detail).toMatchObject({ listed: { status: 'OVERPAID' } });
   });
 
-  test('an underpayment is a review, no event of success, and the bill stays open', () => {
+  test('an underpayment opens a review, emits no success, and leaves the bill open', () => {
     const decision = run({ listed: [reported({ amount: '1.00' })] });
     expect(decision).toMatchObject({ state: 'OPEN', firstPaymentId: null, payments: [{ verdict: 'review' }] });
     expect([names(decision), reasons(decision)]).toEqual([['payment.review'], ['underpaid']]);
@@ -111,13 +111,13 @@ describe('one list', () => {
     expect(decision.events[0]!.payload).toMatchObject({ reviewId: decision.reviews[0]!.id, reason: 'underpaid' });
   });
 
-  test('an overpayment succeeds, states the surplus, and is a review', () => {
+  test('an overpayment succeeds, states the surplus, and opens a review', () => {
     const decision = run({ listed: [reported({ amount: '101.05' })] });
     expect([names(decision), reasons(decision)]).toEqual([['payment.succeeded', 'payment.review'], ['overpaid']]);
     expect(decision.events[0]!.payload).toMatchObject({ surplus: '1.00', amount: '101.05', billedAmount: '100.05' });
   });
 
-  test('a second SUCCESS of the order succeeds, is not the first, and is a review', () => {
+  test('a second SUCCESS for an order succeeds, is not the first, and opens a review', () => {
     const both = run({ listed: [success, reported({ paymentId: 'p-2' })] });
     expect(names(both)).toEqual(['payment.succeeded', 'payment.succeeded', 'payment.review']);
     expect(both.events.slice(0, 2).map(({ payload }) => (payload as { firstForOrder: boolean }).firstForOrder)).toEqual(
@@ -129,11 +129,11 @@ describe('one list', () => {
     expect(later.events[0]!.payload).toMatchObject({ firstForOrder: false });
   });
 
-  test('a FAIL of a paid order says so', () => {
+  test('the event of a FAIL for a paid order says that the order is paid', () => {
     expect(run({ listed: [fail], firstPaymentId: 'p-0' }).events[0]!.payload).toMatchObject({ orderPaid: true });
   });
 
-  test('a payment of a foreign bill settles nothing; only its SUCCESS is a review', () => {
+  test('a payment of a foreign bill settles nothing, and only its SUCCESS opens a review', () => {
     const foreign = run({ listed: [reported({ billId: 'b-other' })] });
     expect(foreign).toMatchObject({ state: 'OPEN', payments: [], firstPaymentId: null });
     expect([names(foreign), reasons(foreign)]).toEqual([['payment.review'], ['foreign-bill']]);
@@ -145,7 +145,7 @@ describe('one list', () => {
     });
   });
 
-  test('a payment without intent_id is taken as one of the bill that was asked for', () => {
+  test('a payment listed without a bill id belongs to the bill that was asked about', () => {
     expect(run({ listed: [reported({ billId: null })] })).toMatchObject({ state: 'PAID' });
   });
 });
@@ -174,11 +174,11 @@ describe('the end of a bill', () => {
     ['UNKNOWN', 'OPEN'],
     ['FAIL', 'EXPIRED'],
     ['SUCCESS', 'PAID'],
-  ])('with a %s payment it is then %s', (status, state) => {
+  ])('at the end of its life, a bill with a %s payment is %s', (status, state) => {
     expect(run({ listed: [reported({ status })], endOfLife: over }).state).toBe(state);
   });
 
-  test('with a payment under review it is open until the horizon', () => {
+  test('a bill with a payment under review stays open until the horizon', () => {
     const listed = [reported({ amount: '1.00' })];
     expect(run({ listed, endOfLife: over }).state).toBe('OPEN');
     expect(run({ listed, endOfLife: over, horizon: over })).toMatchObject({
@@ -192,7 +192,7 @@ describe('the end of a bill', () => {
     expect(decision).toMatchObject({ state: 'PAID', firstPaymentId: 'p-1' });
   });
 
-  test('a bill whose payments are not listed any more is a review, and stays as it is', () => {
+  test('a bill whose payments are not listed any more opens a review and keeps its state', () => {
     for (const state of ['OPEN', 'PAID', 'EXPIRED'] as const) {
       const decision = decideUnlistable(lockedBill({ state }), 'too-many-payments', '');
       expect(decision).toMatchObject({
@@ -203,11 +203,11 @@ describe('the end of a bill', () => {
     }
   });
 
-  test('one whose review a person has just closed opens none', () => {
+  test('a bill that cannot be listed opens no review right after one was closed', () => {
     expect(decideUnlistable(lockedBill(), 'too-many-payments', undefined)).toMatchObject({ reviews: [], events: [] });
   });
 
-  test('entries that cannot be read are a review beside what can be', () => {
+  test('unreadable entries of a list open a review, and the readable ones still settle', () => {
     const decision = run({ listed: [success], unreadable: { occasion: '2', isOpen: true } });
     expect(names(decision)).toEqual(['payment.succeeded', 'payment.review']);
     expect(decision.reviews).toMatchObject([{ reason: 'unreadable-payment', paymentId: null }]);
@@ -223,7 +223,7 @@ describe('the end of a bill', () => {
       { statusText: 'HELD', amount: '1.00' },
     ],
     ['FAIL', { status: 'FAIL', statusText: 'FAIL', verdict: 'failed' }, { statusText: 'OVERPAID' }],
-  ])('an unknown status that follows %s is a review of its own', (_what, before, now) => {
+  ])('an unknown status after %s opens a review of its own', (_what, before, now) => {
     const listed = [reported({ status: 'UNKNOWN', ...now })];
     const known = [{ ...kept(reported({})), ...before }];
     const decision = run({ known, listed });
@@ -239,7 +239,7 @@ describe('the end of a bill', () => {
     expect(run({ known: decision.payments, listed })).toMatchObject({ payments: [], reviews: [] });
   });
 
-  test('FAIL that follows an unknown status which followed FAIL has failed, once', () => {
+  test('a FAIL after an unknown status that followed a FAIL has failed without another event', () => {
     const failed = kept(reported({ status: 'FAIL' }));
     const [row] = run({ known: [failed], listed: [reported({ status: 'UNKNOWN', statusText: 'HELD' })] }).payments;
     const decision = run({ known: [row!], listed: [reported({ status: 'FAIL' })] });
@@ -249,7 +249,7 @@ describe('the end of a bill', () => {
   test.each([
     [true, 'OPEN'],
     [false, 'EXPIRED'],
-  ])('with a payment whose review is open (%s) an old bill is %s', (isUnderReview, state) => {
+  ])('an old bill with a payment whose review is open (%s) is %s', (isUnderReview, state) => {
     const row = { ...kept(reported({ amount: '1.00' })), verdict: 'review' as const, isUnderReview };
     expect(run({ known: [row], listed: [reported({ amount: '1.00' })], endOfLife: 0 }).state).toBe(state);
   });
@@ -258,7 +258,7 @@ describe('the end of a bill', () => {
     ['2', true, 'OPEN'],
     [undefined, true, 'OPEN'],
     [undefined, false, 'EXPIRED'],
-  ])('with unreadable entries whose review (%s) is open (%s) an old bill is %s', (occasion, isOpen, state) => {
+  ])('an old bill with unreadable entries whose review (%s) is open (%s) is %s', (occasion, isOpen, state) => {
     expect(run({ listed: [], unreadable: { occasion, isOpen }, endOfLife: 0 }).state).toBe(state);
   });
 
@@ -272,7 +272,7 @@ describe('the end of a bill', () => {
     expect(again).toMatchObject({ payments: [], events: [], reviews: [] });
   });
 
-  test('entries that contradict one another are the same contradiction in whatever order', () => {
+  test('contradicting entries of a list are the same contradiction in any order', () => {
     const [other, third] = [reported({ amount: '50.00' }), reported({ amount: '60.00' })];
     const known = [{ ...kept(success) }];
     const bill = lockedBill({ state: 'PAID' });

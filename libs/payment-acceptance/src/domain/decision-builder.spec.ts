@@ -7,7 +7,7 @@ import { decideUnlistable } from './decide.js';
 const NOW = lockedBill().now.getTime();
 const BILL = lockedBill().intentId;
 
-describe('what is neither paid nor failed when the time of a bill is over', () => {
+describe('unfinished payments at the end of a bill', () => {
   test.each<[PaymentStatus, string, number, number, string, string[]]>([
     ['UNKNOWN', 'before its end', NOW + 1, NOW + 1, 'OPEN', []],
     ['UNKNOWN', 'from its end on', NOW, NOW + 1, 'OPEN', ['unknown-status']],
@@ -17,12 +17,15 @@ describe('what is neither paid nor failed when the time of a bill is over', () =
     ['PROCESS', 'from its end on', NOW, NOW + 1, 'OPEN', []],
     ['PROCESS', 'when nobody waits any more', NOW, NOW, 'EXPIRED', ['unfinished']],
     ['PROCESS', 'where its end comes later', NOW + 1, NOW, 'OPEN', []],
-  ])('a payment that is %s %s', (status, _when, endOfLife, horizon, state, expected) => {
-    const decision = run({ known: [kept(reported({ status }))], endOfLife, horizon });
-    expect([decision.state, reasons(decision)]).toEqual([state, expected]);
-  });
+  ])(
+    'a bill with a payment in %s gets its state and reviews %s',
+    (status, _when, endOfLife, horizon, state, expected) => {
+      const decision = run({ known: [kept(reported({ status }))], endOfLife, horizon });
+      expect([decision.state, reasons(decision)]).toEqual([state, expected]);
+    },
+  );
 
-  test('only that is a review: what has failed beside it is not', () => {
+  test('of an ended bill only the unfinished payment is reviewed, not a failed one beside it', () => {
     const known = [kept(reported({ paymentId: 'p-2', status: 'PROCESS' })), kept(reported({ status: 'FAIL' }))];
     const { reviews } = run({ known, endOfLife: NOW, horizon: NOW });
     expect(reviews).toMatchObject([
@@ -30,12 +33,12 @@ describe('what is neither paid nor failed when the time of a bill is over', () =
     ]);
   });
 
-  test('what belongs to another bill neither keeps this one open nor is looked at', () => {
+  test('a payment of another bill neither keeps this bill open nor is reviewed', () => {
     const known = [kept(reported({ status: 'UNKNOWN' }), '00000000-0000-4000-8000-00000000000f')];
     expect(run({ known, endOfLife: NOW, horizon: NOW })).toMatchObject({ state: 'EXPIRED', reviews: [] });
   });
 
-  test('a bill that is paid stays so, with nothing listed any more', () => {
+  test('a paid bill stays paid when nothing is listed any more', () => {
     expect(run({ bill: lockedBill({ state: 'PAID' }), endOfLife: NOW })).toMatchObject({ state: 'PAID', events: [] });
   });
 
@@ -46,12 +49,15 @@ describe('what is neither paid nor failed when the time of a bill is over', () =
     ['EXPIRED', 'NEW', ['unfinished']],
     ['EXPIRED', 'PROCESS', ['unfinished']],
     ['EXPIRED', 'UNKNOWN', ['unknown-status']],
-  ])('of a bill that is %s a payment is %s when nobody waits any more, and not before', (state, status, expected) => {
-    const input = { bill: lockedBill({ state }), known: [kept(reported({ status }))], endOfLife: NOW };
-    expect(reasons(run({ ...input, horizon: NOW + 1 }))).toEqual([]);
-    const decision = run({ ...input, horizon: NOW });
-    expect([decision.state, reasons(decision)]).toEqual([state, expected]);
-  });
+  ])(
+    'in a bill that is %s, a payment in %s is reviewed, if at all, at the horizon and not before',
+    (state, status, expected) => {
+      const input = { bill: lockedBill({ state }), known: [kept(reported({ status }))], endOfLife: NOW };
+      expect(reasons(run({ ...input, horizon: NOW + 1 }))).toEqual([]);
+      const decision = run({ ...input, horizon: NOW });
+      expect([decision.state, reasons(decision)]).toEqual([state, expected]);
+    },
+  );
 });
 
 describe('a review', () => {
@@ -63,11 +69,11 @@ describe('a review', () => {
     ['payment-changed:main:p-1:FAIL:100.05:RUB', () => changed({ status: 'FAIL' })],
     ['payment-changed:main:p-1:SUCCESS::', () => changed({ amount: null, currency: null })],
     [`uncheckable:main:${BILL}`, () => decideUnlistable(lockedBill(), 'uncheckable', '')],
-  ])('has the key %s in every release', (key, decision) => {
+  ])('the review key %s is the same in every release', (key, decision) => {
     expect(decision().reviews.map((review) => review.key)).toEqual([key]);
   });
 
-  test('of the bill as a whole names no payment, and no money that would have come', () => {
+  test('a review of a whole bill names no payment and no amount', () => {
     const { reviews, events, firstPaymentId } = decideUnlistable(lockedBill(), 'uncheckable', '');
     expect(firstPaymentId).toBeNull();
     expect(reviews[0]!.detail).toEqual({ billed: { amount: '100.05', currency: 'RUB' } });
@@ -87,7 +93,7 @@ describe('a review', () => {
     ]);
   });
 
-  test('of a payment tells of it what a person needs, the status as the service wrote it', () => {
+  test('a review of a payment states its details and the status as the service wrote it', () => {
     const { reviews, events } = run({ listed: [reported({ amount: '1.00', statusText: 'Success' })] });
     expect(reviews[0]!.detail).toMatchObject({ listed: { status: 'Success' } });
     expect(events[0]!.payload).toMatchObject({
@@ -103,7 +109,7 @@ describe('a review', () => {
 });
 
 describe('an event', () => {
-  test('is known by an id of its own, which it states, as a review is by another', () => {
+  test('an event states an id of its own, as a review has another', () => {
     const listed = [
       reported({ status: 'FAIL' }),
       reported({ paymentId: 'p-2' }),
@@ -124,18 +130,18 @@ describe('an event', () => {
     ).toBe(6);
   });
 
-  test('states a commission only where the service does', () => {
+  test('an event states a commission only if the service does', () => {
     const payload = (commission: string | null) => run({ listed: [reported({ commission })] }).events[0]!.payload;
     expect(payload('2.00')).toMatchObject({ commission: '2.00' });
     expect(payload(null)).not.toHaveProperty('commission');
   });
 
-  test('of a failure says that the order is paid where the same list shows it', () => {
+  test('the event of a failure says that the order is paid if the same list shows it', () => {
     const listed = [reported({ status: 'FAIL' }), reported({ paymentId: 'p-2' })];
     expect(run({ listed }).events[0]!.payload).toMatchObject({ name: 'payment.failed', orderPaid: true });
   });
 
-  test('of a bill that expires has the key of the bill, and says whether its order is paid', () => {
+  test('the event of an expired bill has the key of the bill and says whether the order is paid', () => {
     const { events } = run({ endOfLife: NOW });
     expect(events).toMatchObject([{ key: `bill.expired:main:${BILL}` }]);
     expect(events[0]!.payload).toEqual({
@@ -169,11 +175,11 @@ describe('payments of one list', () => {
     ['of one age by their ids', { createdAt: at(1) }, { createdAt: at(1) }, 'p-1'],
     ['one whose age is not known first', { createdAt: at(1) }, { createdAt: null }, 'p-2'],
     ['those whose age is not known by their ids', { createdAt: null }, { createdAt: null }, 'p-1'],
-  ])('pay an order in a stable order: %s', (_name, a, b, first) => {
+  ])('payments of one list pay an order in a stable order: %s', (_name, a, b, first) => {
     expect(order(a, b)).toEqual([first, first]);
   });
 
-  test('each get their own verdict, whatever their order', () => {
+  test('payments of one list each get their own verdict, whatever their order', () => {
     const listed = [reported({ paymentId: 'p-2', amount: '1.00' }), reported({ status: 'NEW' })];
     expect(names(run({ listed }))).toEqual(['payment.review']);
   });

@@ -34,7 +34,7 @@ function answers(hints: readonly Hint[], payments: readonly ComparablePayment[])
   });
 }
 
-describe('a claim', () => {
+describe('the claim of a callback', () => {
   test.each<[string, Hint[], ComparablePayment[], string[]]>([
     ['of nothing is answered by any list', [hint(null, 10)], [], ['null']],
     ['is confirmed by what becomes known after it', [hint('SUCCESS', 10)], [payment('SUCCESS', 11)], ['confirmed']],
@@ -85,11 +85,11 @@ describe('a claim', () => {
       [payment('SUCCESS', 99), payment('SUCCESS', 11)],
       ['confirmed', 'confirmed'],
     ],
-  ])('%s', (_name, hints, payments, expected) => {
+  ])('the claim of a callback %s', (_name, hints, payments, expected) => {
     expect(answers(hints, payments)).toEqual(expected);
   });
 
-  test('that a payer is redirected for is asked about again after each pause, until any success is shown', () => {
+  test('the claim of a Success redirect is asked about again after each pause, until a success is listed', () => {
     const redirect = (asks: number, shown: ComparablePayment[], due = true) =>
       answers([hint(null, 10, { expectsSuccess: true, asks, due })], shown)[0];
     const failed = payment('FAIL', 5);
@@ -103,7 +103,7 @@ describe('a claim', () => {
     expect(redirect(0, [failed, payment('SUCCESS', 1, { SUCCESS: 1 })])).toBe('null');
   });
 
-  test('is asked about again after each pause, then is a repetition, or a note', () => {
+  test('an unanswered claim is asked about again after each pause, then is confirmed or unconfirmed', () => {
     const asked = (asks: number, payments: ComparablePayment[]) =>
       answers([hint('SUCCESS', 1_000, { asks })], payments)[0];
     expect([0, 1, 2, 3].map((asks) => asked(asks, []))).toEqual([
@@ -119,12 +119,12 @@ describe('a claim', () => {
     }
   });
 
-  test('that comes while an earlier one is asked about for the last time does not take its payment', () => {
+  test('a claim does not take the payment of an earlier one that is asked about for the last time', () => {
     const first = hint('SUCCESS', 10, { asks: 3 });
     expect(answers([first, hint('SUCCESS', 50)], [payment('SUCCESS', 53)])).toEqual(['confirmed', 'again 3000']);
   });
 
-  test('whose turn it is not is answered by what is shown along the way, and else waits', () => {
+  test('a claim that is not due yet is answered if the list shows its payment, and otherwise waits', () => {
     const early = hint('SUCCESS', 10, { asks: 1, due: false });
     expect(answers([early], [payment('SUCCESS', 11)])).toEqual(['confirmed']);
     expect(answers([early], [])).toEqual(['waits']);

@@ -31,17 +31,17 @@ describe('the default judge, on a bill over 100.05 RUB', () => {
     ['more, the payer paying the commission', { amount: '105.05' }, true, { kind: 'succeeded', surplus: '5.00' }],
     ['as billed, less received', { amountReceived: '0.01' }, false, { kind: 'succeeded' }],
     ['too little, enough received', { amount: '1.00', amountReceived: '100.05' }, false, review('underpaid')],
-  ])('%s', (_name, payment, payerPaysCommission, verdict) => {
+  ])('the default judge gives a verdict on %s', (_name, payment, payerPaysCommission, verdict) => {
     expect(judgePayment(lockedBill({ payerPaysCommission }), reported(payment))).toEqual(verdict);
   });
 
-  test('two halves are not added up', () => {
+  test('the default judge does not add up two half payments', () => {
     const halves = [reported({ amount: '50.00' }), reported({ paymentId: 'p-2', amount: '50.05' })];
     expect(defaultJudge(lockedBill(), halves)).toEqual([review('underpaid'), review('underpaid')]);
   });
 });
 
-test(`it is total: any list gets one usable verdict for each payment (TEST_SEED=${SEED})`, () => {
+test(`the default judge gives one usable verdict for each payment of any list (TEST_SEED=${SEED})`, () => {
   fc.assert(
     fc.property(fc.array(anyReported, { maxLength: 6 }), fc.boolean(), (payments, payerPaysCommission) => {
       const bill = lockedBill({ payerPaysCommission });

@@ -34,7 +34,7 @@ describe('parseAmount', () => {
     ['0.01', '0.01'],
     [`${'0'.repeat(31)}1`, '1.00'],
     [`1.${'0'.repeat(32)}`, '1.00'],
-  ])('reads %j as %j', (text, amount) => {
+  ])('parseAmount reads %j as %j', (text, amount) => {
     expect(parseAmount(text)).toBe(amount);
   });
 
@@ -42,13 +42,13 @@ describe('parseAmount', () => {
     '', ' ', ' 1', '1 ', '1,50', '1.', '.5', '1.005', '1e-3', '100000000', '99999999.995', '1e400', '1e99', 'NaN',
     'Infinity', '0x10', '1_000', '--1', '1e', 'e5', '١٠', '1\n', '100.05 RUB', '9'.repeat(5_000), `1.${'0'.repeat(33)}`,
     `${'0'.repeat(32)}1`, '1e006', 'x1', '1x',
-  ])('refuses %j', (text) => {
+  ])('parseAmount refuses %j', (text) => {
     expect(parseAmount(text)).toBeNull();
   }); // prettier-ignore
 });
 
 describe(`properties of money (TEST_SEED=${SEED})`, () => {
-  test('every decimal(10,2) is read and printed exactly, also through an exponent', () => {
+  test('parseAmount reads every decimal(10,2) exactly, also with an exponent', () => {
     fc.assert(
       fc.property(minor, fc.integer({ min: -12, max: 12 }), (value, shift) => {
         expect(parseAmount(print(value))).toBe(print(value));
@@ -59,7 +59,7 @@ describe(`properties of money (TEST_SEED=${SEED})`, () => {
     );
   });
 
-  test('what is beyond decimal(10,2), or has a third decimal, is refused, never rounded', () => {
+  test('parseAmount refuses amounts beyond decimal(10,2) or with a third decimal, and never rounds them', () => {
     fc.assert(
       fc.property(
         minor,
@@ -74,7 +74,7 @@ describe(`properties of money (TEST_SEED=${SEED})`, () => {
     );
   });
 
-  test('no text makes it throw, and what it gives is canonical and stays as it is', () => {
+  test('parseAmount never throws, and its result is canonical', () => {
     const text = fc.oneof(fc.string(), fc.stringMatching(/^[+-]?[0-9.eE+-]{0,40}$/), fc.double().map(String));
     fc.assert(
       fc.property(text, (given) => {
@@ -88,7 +88,7 @@ describe(`properties of money (TEST_SEED=${SEED})`, () => {
     );
   });
 
-  test('comparing, adding and subtracting agree with whole minor units', () => {
+  test('comparing, adding and subtracting amounts agree with whole minor units', () => {
     fc.assert(
       fc.property(minor, minor, (a, b) => {
         expect(compareAmounts(print(a), print(b))).toBe(a < b ? -1 : a > b ? 1 : 0);

@@ -14,11 +14,11 @@ const next = (bill: LockedBill, state: BillState, scheduled: boolean, options: t
   return date && date.getTime() - opened;
 };
 
-describe('a payment that never ends needs a person', () => {
+describe('the review of an unfinished payment', () => {
   const ends = { paidAt: at(HOUR), endedAt: at(2 * HOUR) };
   const of = (state: BillState, options: typeof schedule) => horizon(lockedBill({ ...ends, state }), options) - opened;
 
-  test('two checks before the last one of its bill', () => {
+  test('an unfinished payment is reviewed two checks before the last one of its bill', () => {
     expect((['OPEN', 'PAID', 'EXPIRED'] as const).map((state) => of(state, schedule))).toEqual([
       31 * DAY,
       HOUR + 7 * DAY - 2 * schedule.paidEveryMs,
@@ -26,7 +26,7 @@ describe('a payment that never ends needs a person', () => {
     ]);
   });
 
-  test('half-way where there are fewer checks, and never at once', () => {
+  test('an unfinished payment is reviewed half-way if its bill has few checks, and never at once', () => {
     const brief = { ...schedule, paidForMs: 2 * HOUR, paidEveryMs: 6 * HOUR, expiredForMs: DAY };
     expect((['OPEN', 'PAID', 'EXPIRED'] as const).map((state) => of(state, brief))).toEqual([
       3 * DAY + DAY / 2,
@@ -43,11 +43,11 @@ describe('an open bill', () => {
     [2, 8 * MINUTE, 23 * MINUTE],
     [3, 23 * MINUTE, 38 * MINUTE],
     [300, 2 * DAY, 2 * DAY + 15 * MINUTE],
-  ])('after %d checks, at %d ms, is looked at next at %d ms', (checks, now, then) => {
+  ])('an open bill after %d checks, at %d ms, is checked next at %d ms', (checks, now, then) => {
     expect(next(lockedBill({ checks, now: at(now) }), 'OPEN', true, schedule)).toBe(then);
   });
 
-  test('is looked at exactly at the end of its life, and goes on while a payment runs', () => {
+  test('an open bill is checked exactly at the end of its life, and further while a payment runs', () => {
     expect(endOfLife(lockedBill(), schedule)).toBe(opened + 3 * DAY);
     const soon = lockedBill({ checks: 300, now: at(3 * DAY - MINUTE) });
     expect(next(soon, 'OPEN', true, schedule)).toBe(3 * DAY);
@@ -59,18 +59,18 @@ describe('an open bill', () => {
     [0, 2 * MINUTE],
     [0.5, 2 * MINUTE + 6 * SECOND],
     [1, 2 * MINUTE + 12 * SECOND],
-  ])('waits longer than it should by 10 %% at most: at the fraction %d, %d ms', (fraction, pause) => {
+  ])('the pause of an open bill is extended by 10 %% at most: at the fraction %d, %d ms', (fraction, pause) => {
     expect(next(lockedBill({ now: at(0) }), 'OPEN', true, schedule, fraction)).toBe(pause);
   });
 
-  test('a hint neither pushes its schedule back nor uses it up', () => {
+  test('a hint neither delays the schedule of an open bill nor uses it up', () => {
     const bill = lockedBill({ checks: 2, nextCheckAt: at(HOUR), now: at(MINUTE) });
     expect(next(bill, 'OPEN', false, schedule)).toBe(HOUR);
   });
 });
 
 describe('a paid bill', () => {
-  test('is looked at every 6 hours, for 7 days from its payment on', () => {
+  test('a paid bill is checked every 6 hours for 7 days after its payment', () => {
     const now = at(DAY);
     expect(next(lockedBill({ now }), 'PAID', false, schedule)).toBe(DAY + 6 * HOUR);
     const paid = (time: number) => lockedBill({ state: 'PAID', paidAt: at(0), now: at(time) });
@@ -81,20 +81,20 @@ describe('a paid bill', () => {
 });
 
 describe('an expired bill', () => {
-  test('is looked at daily for 30 days from its end on', () => {
+  test('an expired bill is checked daily for 30 days after its end', () => {
     expect(next(lockedBill({ now: at(3 * DAY) }), 'EXPIRED', true, schedule)).toBe(4 * DAY);
     const expired = (time: number) => lockedBill({ state: 'EXPIRED', endedAt: at(3 * DAY), now: at(time) });
     expect(next(expired(32 * DAY), 'EXPIRED', true, schedule)).toBe(33 * DAY);
     expect(next(expired(33 * DAY), 'EXPIRED', true, schedule)).toBeNull();
   });
 
-  test('that a running payment has kept open beyond its time is looked at from its real end on', () => {
+  test('an expired bill that a running payment kept open is checked from its actual end on', () => {
     expect(next(lockedBill({ now: at(40 * DAY) }), 'EXPIRED', true, schedule)).toBe(41 * DAY);
     const bill = lockedBill({ state: 'EXPIRED', endedAt: at(40 * DAY), now: at(69 * DAY) });
     expect(next(bill, 'EXPIRED', true, schedule)).toBe(70 * DAY);
   });
 
-  test('is checked once more near the end of its time, however short that is', () => {
+  test('a bill is checked once more near the end of its schedule, however short that is', () => {
     const brief = { ...schedule, expiredForMs: DAY, paidForMs: 6 * HOUR };
     const running = lockedBill({ now: at(3 * DAY) });
     expect(next(running, 'OPEN', true, brief, 1)).toBe(4 * DAY);
@@ -104,13 +104,13 @@ describe('an expired bill', () => {
     expect(next(paid, 'PAID', true, brief, 1)).toBe(6 * HOUR);
   });
 
-  test('that is paid late is followed as a paid one', () => {
+  test('an expired bill that is paid late is checked like a paid one', () => {
     const bill = lockedBill({ state: 'EXPIRED', endedAt: at(3 * DAY), now: at(20 * DAY) });
     expect(next(bill, 'PAID', true, schedule)).toBe(20 * DAY + 6 * HOUR);
   });
 });
 
-describe('a check that got no answer', () => {
+describe('a failed check', () => {
   const PAUSE = 5 * SECOND;
   const young = claimedBill({ openedAt: at(0), now: at(MINUTE) });
   const paid = claimedBill({ state: 'PAID', openedAt: at(-DAY), paidAt: at(0) });
@@ -127,20 +127,23 @@ describe('a check that got no answer', () => {
     ['paid', paid, HOUR, 7 * HOUR],
     ['expired', expired, HOUR, DAY + HOUR],
     ['paid, with nothing that says when', { ...paid, paidAt: null }, HOUR, 7 * HOUR],
-  ])('of a bill that is %s is repeated, no more often than one that succeeds', (_name, claim, now, next) => {
-    expect(after(claim, now)).toEqual({ next, ...goesOn });
-  });
+  ])(
+    'a failed check of a bill that is %s is repeated, no more often than one that succeeds',
+    (_name, claim, now, next) => {
+      expect(after(claim, now)).toEqual({ next, ...goesOn });
+    },
+  );
 
-  test('is repeated after its own pause where that is the longer one', () => {
+  test('a failed check is repeated after its own pause if that is longer', () => {
     expect(after(paid, 0, false, 7 * HOUR).next).toBe(7 * HOUR);
   });
 
-  test('of a bill that is over for as long as an expired one is left alone is a review', () => {
+  test('a failed check opens a review once the bill has been over for one pause of an expired bill', () => {
     expect(after(young, 4 * DAY)).toEqual({ next: 5 * DAY, review: true, giveUp: false });
     expect(after(paid, 30 * DAY).review).toBe(false);
   });
 
-  test('which only a hint had asked for leaves the schedule as it is', () => {
+  test('a failed check that only a hint asked for leaves the schedule as it is', () => {
     expect(after({ ...young, scheduled: false }, MINUTE)).toEqual({ next: undefined, ...goesOn });
   });
 
@@ -151,7 +154,7 @@ describe('a check that got no answer', () => {
     ['paid, with nothing that says when', { ...paid, paidAt: null }, 6 * DAY, 6 * HOUR],
     ['expired, with nothing that says when', { ...expired, endedAt: null }, 27 * DAY, DAY],
   ])(
-    'ends with the time of a bill that is %s only where the service refuses the bill',
+    'checks of a bill that is %s are given up at the end of its schedule only if the service refuses the bill',
     (_name, claim, until, every) => {
       const refused = (now: number, failedChecks = 7) => after({ ...claim, failedChecks }, now, true);
       expect(refused(until - every).next).toBe(until);

@@ -20,8 +20,8 @@ function setUp(consumers: EventConsumer[], { concurrency = 32, size = 10 } = {})
   return { pool, slots, offered, take };
 }
 
-describe('slots of deliveries', () => {
-  test('are half of the pool for handlers in transactions, however many deliveries may run', () => {
+describe('slots for deliveries', () => {
+  test('handlers in transactions get at most half of the pool, however many deliveries may run', () => {
     const { offered, take } = setUp([consumer('orders', 'transaction')]);
     expect(offered()).toEqual(['orders', 5]);
     expect(offered(3)).toEqual(['orders', 3]);
@@ -29,12 +29,12 @@ describe('slots of deliveries', () => {
     expect(offered()).toEqual(['', 0]);
   });
 
-  test('are one at least, in the smallest pool', () => {
+  test('handlers in transactions get at least one slot, even in the smallest pool', () => {
     expect(setUp([consumer('orders', 'transaction')], { size: 2 }).offered()).toEqual(['orders', 1]);
     expect(setUp([consumer('orders', 'transaction')], { size: 3 }).offered()).toEqual(['orders', 1]);
   });
 
-  test('are for handlers in transactions what the pool has left, but for one', () => {
+  test('handlers in transactions get all free connections of the pool but one', () => {
     const { pool, slots, offered, take } = setUp([consumer('orders', 'transaction')]);
     pool.connections = 4;
     expect(offered()).toEqual(['orders', 3]);
@@ -47,7 +47,7 @@ describe('slots of deliveries', () => {
     expect(slots.inTransactions).toEqual({ running: 2, limit: 2 });
   });
 
-  test('are kept for new deliveries only as far as the pool has connections, which none of them has taken yet', () => {
+  test('new deliveries reserve no more slots than the pool has free connections that nobody has claimed yet', () => {
     const { pool, slots, offered } = setUp([consumer('orders', 'transaction')]);
     const orders = consumer('orders', 'transaction');
     pool.connections = 3;
@@ -60,7 +60,7 @@ describe('slots of deliveries', () => {
     expect(offered()).toEqual(['orders', 1]);
   });
 
-  test('are one where the pool has none left and many wait: it waits like everybody', () => {
+  test('an exhausted pool still offers one slot to handlers in transactions, which waits like any other query', () => {
     const { pool, slots, offered, take } = setUp([consumer('orders', 'transaction')]);
     pool.connections = -20;
     expect(offered()).toEqual(['orders', 1]);
@@ -70,14 +70,14 @@ describe('slots of deliveries', () => {
     expect(offered()).toEqual(['orders', 1]);
   });
 
-  test('are not of the pool for those that run outside of transactions', () => {
+  test('handlers outside transactions are not limited by the connections of the pool', () => {
     const { pool, offered, take } = setUp([consumer('orders', 'transaction'), consumer('mail', 'lease')]);
     pool.connections = 0;
     take('orders', 5);
     expect(offered()).toEqual(['mail', 16]);
   });
 
-  test('leave half to others, among all and among those in transactions', () => {
+  test('with several consumers one gets at most half of the slots, both overall and in transactions', () => {
     const { offered, take, slots } = setUp([
       ...[consumer('orders', 'transaction'), consumer('stock', 'transaction')],
       ...[consumer('rabbit', 'broker'), consumer('nats', 'broker')],
@@ -90,7 +90,7 @@ describe('slots of deliveries', () => {
     expect(slots.running).toBe(18);
   });
 
-  test('are of no broker that is not ready', () => {
+  test('a broker that is not ready gets no slots', () => {
     const { offered, slots, take } = setUp([consumer('rabbit', 'broker', false), consumer('mail', 'lease')]);
     expect([offered(), slots.offer(32).isFull]).toEqual([['mail', 16], false]);
     take('mail', 16);

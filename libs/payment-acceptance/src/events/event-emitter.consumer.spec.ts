@@ -51,7 +51,7 @@ function listener(
 const fails = () => Promise.reject(new Error('the mail server is away'));
 
 describe('a plain @OnEvent listener', () => {
-  test('gets the event itself', async () => {
+  test('a plain @OnEvent listener gets the event itself', async () => {
     const heard: unknown[] = [];
     await emit([listener('payment.succeeded', undefined, (event) => heard.push(event))]);
     expect(heard).toEqual([succeeded()]);
@@ -61,13 +61,13 @@ describe('a plain @OnEvent listener', () => {
     ['without options', undefined],
     ['with prependListener', { prependListener: true }],
     ['with suppressErrors: false', { suppressErrors: false }],
-  ])('%s counts: its failure is the delivery’s failure', async (_name, options) => {
+  ])('a listener %s counts: its failure fails the delivery', async (_name, options) => {
     await expect(emit([listener('payment.succeeded', options, fails)])).rejects.toThrow(
       '1 of 1 listeners of payment.succeeded failed: Error: the mail server is away',
     );
   });
 
-  test('does not keep the others from running, and all of them have ended before the verdict', async () => {
+  test('a failing listener does not stop the others, and all of them end before the delivery is decided', async () => {
     let slowEnded = false;
     const slow = async () => {
       await new Promise((resolve) => setImmediate(resolve));
@@ -81,7 +81,7 @@ describe('a plain @OnEvent listener', () => {
     expect(slowEnded).toBe(true);
   });
 
-  test('of whom no attempt can help any that has failed: no attempt is made', async () => {
+  test('a delivery is not retried if a retry can help none of its failed listeners', async () => {
     const useless = () => Promise.reject(new PaymentNonRetryableError('no such customer'));
     const [a, b] = [listener('payment.succeeded', {}, useless), listener('payment.succeeded')];
     await expect(emit([a, b])).rejects.toBeInstanceOf(PaymentNonRetryableError);
@@ -90,7 +90,7 @@ describe('a plain @OnEvent listener', () => {
     );
   });
 
-  test('of something else is left alone, whatever its options', async () => {
+  test('a listener of another event is left alone, whatever its options', async () => {
     const others = [
       listener('order.paid', { async: true, nextTick: true, suppressErrors: true }),
       listener('payment.*', { async: true }),
@@ -99,7 +99,7 @@ describe('a plain @OnEvent listener', () => {
     expect(consumers()).toEqual([]);
   });
 
-  test('behind a wildcard counts where it says suppressErrors: false', async () => {
+  test('a wildcard listener counts if it sets suppressErrors: false', async () => {
     const wildcard = { wildcard: true };
     await expect(emit([listener('payment.*', { suppressErrors: false }, fails)], wildcard)).rejects.toThrow('1 of 1');
     const { consumers } = await host([listener(['payment', 'failed'])], wildcard);
@@ -107,7 +107,7 @@ describe('a plain @OnEvent listener', () => {
   });
 });
 
-describe('a listener whose failure could not be seen fails the start', () => {
+describe('listeners whose failure would be lost', () => {
   test.each<[string, string, OnEventOptions | undefined, Emitter, string]>([
     ['async', 'payment.succeeded', { async: true }, {}, 'has async: true'],
     ['nextTick', 'payment.failed', { nextTick: true }, {}, 'has nextTick: true'],
@@ -122,7 +122,7 @@ describe('a listener whose failure could not be seen fails the start', () => {
       { wildcard: true, delimiter: '/' },
       'Set { suppressErrors: false }',
     ],
-  ])('%s', async (_name, event, options, emitter, sentence) => {
+  ])('a listener whose failure would be lost fails the start: %s', async (_name, event, options, emitter, sentence) => {
     const error: unknown = await host([listener(event, options)], emitter).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(PaymentHandlerError);
     expect((error as Error).message).toMatch(`Listener.hear: @OnEvent('${event}') `);
@@ -130,8 +130,8 @@ describe('a listener whose failure could not be seen fails the start', () => {
   });
 });
 
-describe('the consumer', () => {
-  test('also calls listeners that were added by hand, onAny ones with the name', async () => {
+describe('the event-emitter consumer', () => {
+  test('the event-emitter consumer also calls listeners added by hand, and onAny() ones with the event name', async () => {
     const heard: unknown[] = [];
     @Injectable()
     class ByHand {
@@ -144,11 +144,11 @@ describe('the consumer', () => {
     expect(heard).toEqual([succeeded(), 'payment.succeeded']);
   });
 
-  test('fails where a listener has only returned an Observable that nobody subscribes to', async () => {
+  test('a delivery fails if a listener only returns an Observable that nobody subscribes to', async () => {
     await expect(emit([listener('payment.succeeded', {}, () => of(1))])).rejects.toThrow('returned an Observable');
   });
 
-  test('takes no listener that removes itself after its first event', async () => {
+  test('a listener added with once() is refused', async () => {
     @Injectable()
     class ByHand {
       constructor(emitter: EventEmitter2) {
@@ -159,7 +159,7 @@ describe('the consumer', () => {
     expect(consumers).toThrow('added with once()');
   });
 
-  test('does not take an event when no listener of it is left', async () => {
+  test('a delivery fails if no listener of its event is left', async () => {
     const { module, consumers } = await host([listener('payment.succeeded')]);
     const [consumer] = consumers();
     module.get(EventEmitter2).removeAllListeners();
@@ -169,7 +169,7 @@ describe('the consumer', () => {
     );
   });
 
-  test('is none in a host without @nestjs/event-emitter', async () => {
+  test('a host without @nestjs/event-emitter has no event-emitter consumer', async () => {
     const module = await handlerModule({ explorers: [HandlerExplorer, EventEmitterConsumers], emitter: false });
     const consumers = module.get(EventEmitterConsumers);
     consumers.prepareListeners();
@@ -203,19 +203,19 @@ describe('a plain listener that another library has wrapped', () => {
     return Listener;
   };
 
-  test('is called, and its failure fails the delivery', async () => {
+  test('a listener wrapped by another library is called, and its failure fails the delivery', async () => {
     const heard: unknown[] = [];
     await emit([hearing((event) => heard.push(event))]);
     expect(heard).toEqual([succeeded()]);
     await expect(emit([hearing(fails)])).rejects.toThrow('the mail server is away');
   });
 
-  test('is refused with options that would lose its failure', async () => {
+  test('a wrapped listener is refused with options that would lose its failure', async () => {
     await expect(host([hearing(fails, { suppressErrors: true })])).rejects.toThrow(PaymentHandlerError);
     await expect(host([hearing(fails, { async: true })])).rejects.toThrow(PaymentHandlerError);
   });
 
-  test('is found on the instance, where a library has put it', async () => {
+  test('a wrapped listener is found on the instance, where a library has put it', async () => {
     @Injectable()
     class Patched {
       readonly heard: unknown[] = [];

@@ -35,7 +35,7 @@ async function handled(take: () => unknown): Promise<void> {
 }
 
 describe('the type of a handler', () => {
-  test('is that of its event, or of several', () => {
+  test('a handler is typed with its event, or with a union of several', () => {
     class Typed {
       @OnPaymentSucceeded({ consumer: 'a' })
       @OnPaymentFailed({ consumer: 'a' })
@@ -56,8 +56,8 @@ describe('the type of a handler', () => {
   });
 });
 
-describe('handlers are found', () => {
-  test('in providers and controllers, several events on one method, several methods in one class', async () => {
+describe('finding handlers', () => {
+  test('handlers are found in providers and controllers, with several events or methods in one class', async () => {
     @Injectable()
     class Orders {
       @OnPaymentSucceeded({ consumer: 'orders' })
@@ -80,7 +80,7 @@ describe('handlers are found', () => {
     ]);
   });
 
-  test('once, where one instance is provided under several tokens', async () => {
+  test('a handler is found once if its instance is provided under several tokens', async () => {
     @Injectable()
     class Orders {
       @OnPaymentSucceeded({ consumer: 'orders' })
@@ -91,7 +91,7 @@ describe('handlers are found', () => {
     expect(module.get(HandlerExplorer).consumers()).toHaveLength(1);
   });
 
-  test('in a base class, on the instance of the derived one', async () => {
+  test('a handler of a base class is found on the instance of the derived class', async () => {
     abstract class Base {
       readonly taken: unknown[] = [];
       @OnPaymentSucceeded({ consumer: 'orders' })
@@ -109,7 +109,7 @@ describe('handlers are found', () => {
     expect(module.get(Orders).taken).toEqual([event, context]);
   });
 
-  test('under a decorator that puts another function in the place of the method: that one is called', async () => {
+  test('a handler that another decorator wraps is found, and the wrapper is called', async () => {
     const traced: MethodDecorator = (_prototype, _name, descriptor: PropertyDescriptor) => {
       const method = descriptor.value as (event: unknown) => unknown;
       descriptor.value = function (this: Orders, event: unknown) {
@@ -133,7 +133,7 @@ describe('handlers are found', () => {
     expect(module.get(Orders).taken).toEqual(['traced', 'taken']);
   });
 
-  test('of which a mixin has a copy', async () => {
+  test('a handler copied from a mixin is found', async () => {
     class Mixin {
       @OnPaymentSucceeded({ consumer: 'orders' })
       take(): void {}
@@ -144,7 +144,7 @@ describe('handlers are found', () => {
     expect(await explore([Orders])).toMatchObject([{ name: 'orders', event: 'payment.succeeded' }]);
   });
 
-  test('but not an override without the decorator', async () => {
+  test('an override without the decorator is not a handler', async () => {
     class Base {
       @OnPaymentSucceeded({ consumer: 'orders' })
       take(): void {}
@@ -170,7 +170,7 @@ describe('handlers are found', () => {
         yield await Promise.resolve(1);
       },
     ],
-  ])('a handler that returns %s has done nothing', async (_what, take) => {
+  ])('a handler that returns %s fails, because its code has not run', async (_what, take) => {
     await expect(handled(take)).rejects.toThrow(
       'Orders.take: returned an Observable or a generator, so its code has not run',
     );
@@ -180,11 +180,11 @@ describe('handlers are found', () => {
     ['an Observable that has begun, as of ClientProxy.emit()', () => connectable(of(1))],
     ['a row with a column of that name', () => ({ subscribe: true, next: 7 })],
     ['an iterator', () => new Map([[1, 2]]).values()],
-  ])('a handler that returns %s has done its work', async (_what, take) => {
+  ])('a handler that returns %s succeeds', async (_what, take) => {
     await handled(take);
   });
 
-  test('a handler is called as its instance has it, with what a library has put in its place', async () => {
+  test('a handler is called as its instance has it, including the wrapper of a library', async () => {
     const called: string[] = [];
     @Injectable()
     class Orders {
@@ -206,7 +206,7 @@ describe('handlers are found', () => {
     expect(called).toEqual(['wrapper', 'method']);
   });
 
-  test('a handler that throws at once is a rejection, like any other', async () => {
+  test('a handler that throws synchronously rejects like any other', async () => {
     @Injectable()
     class Orders {
       @OnPaymentSucceeded({ consumer: 'orders' })
@@ -236,7 +236,7 @@ describe('a handler that cannot be relied on fails the start', () => {
     return Orders;
   };
 
-  test('in a request-scoped or transient provider, or one that depends on such', async () => {
+  test('a handler in a request-scoped or transient provider, or one that depends on such, fails the start', async () => {
     for (const scope of [Scope.REQUEST, Scope.TRANSIENT]) {
       @Injectable({ scope })
       class Orders {
@@ -256,12 +256,12 @@ describe('a handler that cannot be relied on fails the start', () => {
     );
   });
 
-  test('in a class that is provided twice', async () => {
+  test('a handler in a class that is provided twice fails the start', async () => {
     const Handler = handlerOf('payment.failed', { consumer: 'a' });
     expect(await refusal(Handler, { provide: 'again', useClass: Handler })).toContain('provide it in one module');
   });
 
-  test('decorated twice, with the shops divided', async () => {
+  test('a handler that is decorated twice for one consumer and event fails the start', async () => {
     @Injectable()
     class Divided {
       @OnPaymentSucceeded({ consumer: 'a', shops: ['main'] })
@@ -273,7 +273,7 @@ describe('a handler that cannot be relied on fails the start', () => {
     );
   });
 
-  test('with the consumer of another handler of the same event', async () => {
+  test('a handler with the consumer of another handler of the same event fails the start', async () => {
     expect(
       await refusal(handlerOf('payment.failed', { consumer: 'a' }), handlerOf('payment.failed', { consumer: 'a' })),
     ).toContain('consumer "a" already has a handler of payment.failed. Give this one its own consumer name');
@@ -292,19 +292,22 @@ describe('a handler that cannot be relied on fails the start', () => {
     { consumer: '-a' },
     { consumer: 'x'.repeat(101) },
     { consumer: 7 },
-  ])('with the consumer of %j', async (options) => {
+  ])('a handler with the consumer options %j fails the start', async (options) => {
     expect(await refusal(handlerOf('payment.failed', options))).toContain(
       'give its consumer a name of 1 to 100 letters',
     );
   });
 
-  test.each([[[]], ['main'], [{}]])('with the shops %j, of which none would ever come', async (shops) => {
-    expect(await refusal(handlerOf('payment.failed', { consumer: 'a', shops }))).toContain(
-      'give it the names of shops',
-    );
-  });
+  test.each([[[]], ['main'], [{}]])(
+    'a handler with the shops %j, of which no event would ever come, fails the start',
+    async (shops) => {
+      expect(await refusal(handlerOf('payment.failed', { consumer: 'a', shops }))).toContain(
+        'give it the names of shops',
+      );
+    },
+  );
 
-  test('on what is not a method of the instance', () => {
+  test('a handler decorator on anything but an instance method throws', () => {
     const mark = OnPaymentFailed({ consumer: 'a' });
     const own: PropertyDescriptor = { value: () => undefined };
     class Orders {
@@ -315,7 +318,7 @@ describe('a handler that cannot be relied on fails the start', () => {
     expect(() => (mark as PropertyDecorator)(Orders.prototype, 'take')).toThrow(PaymentHandlerError);
   });
 
-  test('with a name that is taken, an event or a shop that does not exist', async () => {
+  test('a handler with a reserved consumer name, an unknown event or an unknown shop fails the start', async () => {
     expect(await refusal(handlerOf('payment.failed', { consumer: 'event-emitter' }))).toContain(
       '"event-emitter" is taken',
     );

@@ -35,7 +35,7 @@ describe('the order that a handler requires', () => {
     ['Prisma updateMany', { count: 0 }],
     ['MongoDB', { acknowledged: true, matchedCount: 0, modifiedCount: 0 }],
     ['postgres.js', counted(0)],
-  ])('is missing: %s', (_layer, found) => {
+  ])('requireOrder throws if the order is missing: %s', (_layer, found) => {
     expect(() => requireOrder(EVENT, found)).toThrow(PaymentOrderNotFoundError);
     expect(() => requireOrder(EVENT, found)).toThrow('"order-1"');
     expect(() => requireOrder({ orderId: '0' }, found)).toThrow(PaymentOrderNotFoundError);
@@ -61,11 +61,11 @@ describe('the order that a handler requires', () => {
     ['MongoDB', { matchedCount: 1, modifiedCount: 0 }],
     ['postgres.js', counted(1)],
     ['postgres.js select', counted(1, { id: 'order-1' })],
-  ])('is there, and returned: %s', (_layer, found) => {
+  ])('requireOrder returns the result if the order is there: %s', (_layer, found) => {
     expect(requireOrder(EVENT, found)).toBe(found);
   });
 
-  test('is found by a number, and by an id with a text of its own', () => {
+  test('requireOrder matches an order by a numeric id, and by an id object with a toString()', () => {
     const objectId = { toString: () => '65f0' };
     expect(requireOrder({ orderId: '17' }, { id: 17 })).toEqual({ id: 17 });
     expect(requireOrder({ orderId: '65f0' }, { _id: objectId })).toEqual({ _id: objectId });
@@ -83,11 +83,11 @@ describe('the order that a handler requires', () => {
     ['a promise', Promise.resolve(1)],
     ['a number that counts nothing', NaN],
     ['a negative number', -1],
-  ])('cannot be told from %s', (_what, found) => {
+  ])('requireOrder throws a TypeError if it cannot tell the order from %s', (_what, found) => {
     expect(() => requireOrder(EVENT, found)).toThrow(TypeError);
   });
 
-  test('says what to write instead, and takes neither a text nor a boolean', () => {
+  test('requireOrder says what to write instead, and takes neither a string nor a boolean', () => {
     expect(() => requireOrder(EVENT, {})).toThrow('requireOrder(event, order ? 1 : 0)');
     // @ts-expect-error: whether `true` means an order is not for this function to know
     expect(() => requireOrder(EVENT, true)).toThrow(TypeError);

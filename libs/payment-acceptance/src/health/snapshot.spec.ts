@@ -33,7 +33,7 @@ describe('snapshot', () => {
   /** Catches the error at once, so that a reading that fails before it is awaited causes no unhandled rejection. */
   const outcome = (reading: Promise<unknown>): Promise<unknown> => reading.catch((error: unknown) => error);
 
-  test('all callers within a second share one reading', async () => {
+  test('all callers within a second share one reading of the snapshot', async () => {
     const both = [snapshots.read(), snapshots.read()];
     owed[0]!(STATS);
     expect(await Promise.all(both)).toEqual([
@@ -48,7 +48,7 @@ describe('snapshot', () => {
     expect(owed).toHaveLength(2);
   });
 
-  test('a reading that hangs times out after ten seconds, and the next one may succeed', async () => {
+  test('a reading of the snapshot that hangs times out after ten seconds, and the next one may succeed', async () => {
     const first = outcome(snapshots.read());
     jest.advanceTimersByTime(9_999);
     const joined = outcome(snapshots.read());
@@ -62,7 +62,7 @@ describe('snapshot', () => {
     expect(await next).toMatchObject(STATS);
   });
 
-  test('at most three hang at once, and each frees its slot when it ends', async () => {
+  test('at most three readings of the snapshot hang at once, and each frees its slot when it ends', async () => {
     for (let reading = 0; reading < 5; reading += 1) {
       const hanging = outcome(snapshots.read());
       jest.advanceTimersByTime(10_000);

@@ -16,14 +16,14 @@ describe('one copy of what is shared with the application', () => {
     folders.forEach((folder) => mkdirSync(join(root, folder), { recursive: true }));
   const code = (own: string) => join(root, own, 'dist/code');
 
-  test('an installed package shares them', () => {
+  test('an installed package shares its dependencies with the application', () => {
     make('app/node_modules/nestjs-payment-acceptance', 'app/src');
     expect(
       duplicateCopyProblem(code('app/node_modules/nestjs-payment-acceptance'), join(root, 'app/src')),
     ).toBeUndefined();
   });
 
-  test('a linked one does not, where a second copy is behind it', () => {
+  test('a linked package with a second copy of a shared dependency is reported', () => {
     make('linked/node_modules/typeorm', 'linked/dist/code');
     symlinkSync(join(root, 'linked'), join(root, 'app/node_modules/nestjs-payment-acceptance'));
     const theirs = join(root, 'app/node_modules/typeorm');
@@ -33,7 +33,7 @@ describe('one copy of what is shared with the application', () => {
     );
   });
 
-  test('says nothing of an application elsewhere, of one with another copy of the package, or of a bundle', () => {
+  test('no second copy is reported for an application elsewhere, another copy of the package, or a bundle', () => {
     make('linked/node_modules/typeorm', 'app/node_modules/nestjs-payment-acceptance');
     expect(duplicateCopyProblem(code('linked'), root)).toBeUndefined();
     expect(duplicateCopyProblem(code('linked'), join(root, 'app'))).toBeUndefined();

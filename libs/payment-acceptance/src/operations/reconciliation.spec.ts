@@ -28,12 +28,12 @@ describe('a row for each payment that either side has', () => {
     ['no event', [reported()], [kept({ succeeded: false })], [['event-missing']]],
     ['no event where none is due', [reported()], [kept({ succeeded: false, verdict: 'review' })], [[]]],
     ['two payments', [reported(), reported({ paymentId: 'p-2' })], [kept()], [[], ['missing-in-ledger']]],
-  ])('%s', (_name, listed, ledger, differences) => {
+  ])('the row of a payment states how service and ledger differ: %s', (_name, listed, ledger, differences) => {
     expect(comparePayments('main', bill, listed, ledger).map((row) => row.differences)).toEqual(differences);
   });
 });
 
-test('of entries of the same payment, the one that settles is compared', () => {
+test('of several listed entries of one payment, the one that settles is compared', () => {
   const listed = [reported(), reported({ status: 'NEW' })];
   for (const list of [listed, [...listed].reverse()])
     expect(comparePayments('main', bill, list, [kept()])).toMatchObject([
@@ -47,7 +47,7 @@ describe('the day of a payment', () => {
   const at = (createdAt: string | null, firstSeenAt: string | null) =>
     isOfDay({ ...row!, createdAt, firstSeenAt }, '2026-11-21', span);
 
-  test("is that of the service's wall clock, else the day it was first seen, else any", () => {
+  test("the day of a payment is that of the service's wall clock, else the day it was first seen, else any", () => {
     expect(at('2026-11-21 23:59:59', '2026-11-22T08:00:00.000Z')).toBe(true);
     expect(at('2026-11-22 00:00:00', '2026-11-21T12:00:00.000Z')).toBe(false);
     expect(at(null, '2026-11-20T21:00:00.000Z')).toBe(true);
@@ -56,14 +56,14 @@ describe('the day of a payment', () => {
   });
 });
 
-test('what a list that is not read in full does not show may be in the rest of it', () => {
+test('a payment missing from a list that was not read in full is not reported as missing', () => {
   const differences = (listed: ReturnType<typeof reported>[]) =>
     comparePayments('main', bill, listed, [kept()], false).map((row) => row.differences);
   expect(differences([])).toEqual([['not-answered']]);
   expect(differences([reported(), reported({ paymentId: 'p-2' })])).toEqual([[], ['missing-in-ledger']]);
 });
 
-test('a payment that a statement lists under another bill counts there, and in the ledger where it is', () => {
+test('a payment that a statement lists under another bill counts once on each side', () => {
   const totals = new Map<string, ReconciliationTotal>();
   const [row] = comparePayments('main', bill, [reported({ billId: 'b-2' })], [kept()]);
   addToTotals(totals, row!, true);

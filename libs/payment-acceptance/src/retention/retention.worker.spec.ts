@@ -5,7 +5,7 @@ import { PaymentRandom } from '../common/random.js';
 import { RetentionWorker } from './retention.worker.js';
 import type { RetentionStore } from './storage/retention.store.js';
 
-test('a kind that fails waits for the next turn, and the others go on batch by batch', async () => {
+test('a retention step that fails waits for the next turn, and the others go on batch by batch', async () => {
   const logged = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
   const calls: string[] = [];
   let endOfTest = (): void => undefined;

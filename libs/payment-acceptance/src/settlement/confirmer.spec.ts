@@ -77,7 +77,7 @@ describe('a callback that was stored here', () => {
   beforeEach(() => void jest.useFakeTimers());
   afterEach(() => void jest.useRealTimers());
 
-  test('does not keep another shop, whose bills wait for a place, from being looked at when one is free', async () => {
+  test('a callback stored here does not keep the due bills of another shop from a free place', async () => {
     const { confirmer, claims, due, end } = setUp();
     due('a1', 'a2', 'a3', 'a4', 'a5');
     confirmer.start();
@@ -96,7 +96,7 @@ describe('a callback that was stored here', () => {
     ).toEqual(['a4', 'a5', 'b1']);
   });
 
-  test('does not take the place of a look for what a check has left', async () => {
+  test('a callback stored here does not replace the look for due bills after a check', async () => {
     const { confirmer, claims, due, end } = setUp();
     confirmer.start();
     await jest.advanceTimersByTimeAsync(10);
@@ -114,7 +114,7 @@ describe('a callback that was stored here', () => {
     expect(claims.slice(2).sort()).toEqual(['b1 by a look', 'd1 by a look']);
   });
 
-  test('causes no look where a postback and a redirect name the same bill', async () => {
+  test('a postback and a redirect that name the same bill cause no look for due bills', async () => {
     const { confirmer, claims, due } = setUp();
     confirmer.start();
     await jest.advanceTimersByTimeAsync(10);

@@ -5,7 +5,7 @@ import { FollowedShops } from './followed-shops.js';
 import type { DueStore } from './storage/due.store.js';
 import type { ShopStore } from './storage/shop.store.js';
 
-test('while the resolver hangs for all its shops, a poll begins with those of the options and asks for few others', async () => {
+test('while the resolver hangs, a poll starts with the shops of the options and asks for few others', async () => {
   const asked: string[] = [];
   const shops = {
     isConfigured: (name: string) => name === 'local',

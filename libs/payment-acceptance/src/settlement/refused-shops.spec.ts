@@ -7,7 +7,7 @@ describe('a bill that the service refuses for the sake of its shop', () => {
     bills = new RefusedBills();
   });
 
-  test('says nothing of the shop, however often; three different ones do', () => {
+  test('refusals of one bill say nothing about its shop, but refusals of three bills do', () => {
     for (let time = 0; time < 5; time += 1) expect(bills.recordRefusal('main', 'a')).toBe('undecided');
     expect(bills.recordRefusal('main', 'b')).toBe('undecided');
     expect(bills.recordRefusal('eu', 'c')).toBe('undecided');
@@ -15,7 +15,7 @@ describe('a bill that the service refuses for the sake of its shop', () => {
     expect(bills.recordRefusal('main', 'd')).toBe('shop');
   });
 
-  test('has trouble of its own where another bill of the shop is answered after it', () => {
+  test('a refused bill has trouble of its own if another bill of the shop is answered after it', () => {
     bills.recordRefusal('main', 'a');
     bills.recordAnswer('main', 'b');
     expect(bills.recordRefusal('main', 'a')).toBe('bill');
@@ -23,7 +23,7 @@ describe('a bill that the service refuses for the sake of its shop', () => {
     expect(bills.recordRefusal('main', 'a')).toBe('bill');
   });
 
-  test('is a bill like any other once it is answered itself', () => {
+  test('a refused bill counts like any other once it is answered itself', () => {
     bills.recordRefusal('main', 'a');
     bills.recordAnswer('main', 'b');
     bills.recordAnswer('main', 'a');

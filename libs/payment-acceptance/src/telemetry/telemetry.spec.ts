@@ -32,7 +32,7 @@ describe('telemetry', () => {
   });
 
   describe('without an SDK', () => {
-    test('work runs, and there is nothing to store', async () => {
+    test('without an OpenTelemetry SDK, work runs and there is no trace context to store', async () => {
       const telemetry = new Telemetry();
       expect(await telemetry.span('work', {}, (span) => Promise.resolve(span))).toMatchObject({
         recording: false,
@@ -44,7 +44,7 @@ describe('telemetry', () => {
   });
 
   describe('with an SDK', () => {
-    test('a span is active in the work, a stored one is its parent, and an error marks it without its message', async () => {
+    test('a span is active during its work, continues a stored parent, and records an error without its message', async () => {
       register();
       const telemetry = new Telemetry();
       let stored: string | null = null;
@@ -63,7 +63,7 @@ describe('telemetry', () => {
       expect(JSON.stringify(inner?.status)).not.toContain('4111');
     });
 
-    test('that the host has registered with another copy of the API, a span goes to it', async () => {
+    test('a span goes to an SDK that the host has registered with another copy of the API', async () => {
       const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'telemetry-'));
       try {
         fs.cpSync(path.dirname(require.resolve('@opentelemetry/api')), folder, { recursive: true });
@@ -81,7 +81,7 @@ describe('telemetry', () => {
       }
     });
 
-    test('`null` for a parent begins a trace, whatever is active', async () => {
+    test('a span with the parent `null` begins a new trace, whatever is active', async () => {
       register();
       const telemetry = new Telemetry();
       await telemetry.span('outer', {}, () => telemetry.span('own', { parent: null }, () => Promise.resolve()));
@@ -90,7 +90,7 @@ describe('telemetry', () => {
       expect(own?.parentSpanContext).toBeUndefined();
     });
 
-    test('an SDK that fails keeps no work from running, nor from ending', async () => {
+    test('a failing SDK keeps no work from running or ending', async () => {
       const fail = () => {
         throw new Error('the exporter is broken');
       };

@@ -3,7 +3,7 @@ import { headerWithoutSecrets, withoutSecrets } from './secrets.js';
 
 const TOKEN = '72|aBcDeFgHiJkLmNoP';
 
-describe('what is kept of a request', () => {
+describe('secrets in a recorded request', () => {
   test.each([
     ['authorization', `Bearer ${TOKEN}`, 'Bearer 72|…'],
     ['Authorization', 'abcdefghijkl', 'abcd…'],
@@ -13,7 +13,7 @@ describe('what is kept of a request', () => {
     ['X-Api-Key', '1234567890', '123…'],
     ['Referer', `http://a.test/?t=${TOKEN}`, 'http://a.test/?t=72|…'],
     ['Accept', '*/*', '*/*'],
-  ])('of the header %s: %s is %s', (name, value, kept) => {
+  ])('the recorded header %s with the value %s is kept as %s', (name, value, kept) => {
     expect(headerWithoutSecrets(name, value, [TOKEN])).toBe(kept);
   });
 
@@ -28,12 +28,12 @@ describe('what is kept of a request', () => {
       '--b\r\nContent-Disposition: form-data; name="secret"\r\n\r\n123…\r\n--b--',
     ],
     ['a card number', 'custom=4111 1111 1111 1111', 'custom=411111******1111'],
-  ])('of %s no more than its first characters', (_what, text, kept) => {
+  ])('a recorded request keeps only the first characters of %s', (_what, text, kept) => {
     expect(withoutSecrets(text, [TOKEN])).toBe(kept);
   });
 
   test.each(['order_id=1732104000007', 'amount=4111111111111112', 'amount=100.05&order_id=1&tok=1'])(
-    'what holds no secret is kept as it is: %s',
+    'a recorded request without a secret is kept as it is: %s',
     (text) => expect(withoutSecrets(text, ['1', 'short'])).toBe(text),
   );
 });

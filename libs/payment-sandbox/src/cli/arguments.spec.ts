@@ -15,7 +15,7 @@ const fileOf = (text: string): string => {
 describe('the command line of the sandbox', () => {
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  test('left empty starts the two demo shops in memory, for an application on port 3000', () => {
+  test('without arguments the sandbox starts two demo shops in memory, for an application on port 3000', () => {
     const options = readArguments([], { SANDBOX_PORT: '', SANDBOX_DATA: '' });
     expect(options).toMatchObject({ port: 4010, processingTime: '500ms' });
     expect(options).not.toHaveProperty('dataDir');
@@ -25,7 +25,7 @@ describe('the command line of the sandbox', () => {
     });
   });
 
-  test('comes before the environment', () => {
+  test('arguments of the sandbox take precedence over the environment', () => {
     const env = {
       SANDBOX_PORT: '1',
       SANDBOX_DATA: 'a',
@@ -48,7 +48,7 @@ describe('the command line of the sandbox', () => {
     );
   });
 
-  test('listens beyond this machine where it is told to, and answers to more names', () => {
+  test('the sandbox listens on another host, and answers to more host names, only where it is told to', () => {
     expect(readArguments([], {})).toMatchObject({ host: '127.0.0.1', controlHosts: [], log: 'all', diagnose: false });
     const env = { SANDBOX_HOST: '0.0.0.0', SANDBOX_CONTROL_HOSTS: 'sandbox, other' };
     expect(readArguments(['--log=none', '--diagnose=yes'], env)).toMatchObject({
@@ -59,11 +59,11 @@ describe('the command line of the sandbox', () => {
     });
   });
 
-  test('keeps the state in memory where the folder is empty, whatever the environment says', () => {
+  test('an empty --data keeps the sandbox in memory, whatever the environment says', () => {
     expect(readArguments(['--data', ''], { SANDBOX_DATA: 'a' })).not.toHaveProperty('dataDir');
   });
 
-  test('has every option, and each variable, in its help', () => {
+  test('the help of the sandbox lists every option and its variable', () => {
     const shown = help('command', 'in memory');
     for (const option of [
       'port',
@@ -82,12 +82,12 @@ describe('the command line of the sandbox', () => {
     }
   });
 
-  test('takes shops from a file, in the place of the demo shops', () => {
+  test('shops from a file replace the demo shops of the sandbox', () => {
     const shops = { 17: { apiToken: 'token' } };
     expect(readArguments(['--shops', fileOf(JSON.stringify(shops))], {})?.shops).toEqual(shops);
   });
 
-  test.each([['-h'], ['--help', '--port', 'any']])('asks for help with %s', (...args) => {
+  test.each([['-h'], ['--help', '--port', 'any']])('the sandbox is asked for help with %s', (...args) => {
     expect(readArguments(args, {})).toBeUndefined();
   });
 
@@ -123,7 +123,7 @@ describe('the command line of the sandbox', () => {
       `The folder for the state (--data, SANDBOX_DATA) is a file: ${process.execPath}`,
     ],
     ['a file that is not there', ['--shops', join(folder, 'none.json')], 'ENOENT'],
-  ])('with %s says what is wrong', (_what, args, text) => {
+  ])('the sandbox refuses %s and says what is wrong', (_what, args, text) => {
     expect(() => readArguments(args, {})).toThrow(UsageError);
     expect(() => readArguments(args, {})).toThrow(text);
   });
@@ -138,7 +138,7 @@ describe('the command line of the sandbox', () => {
     ['{"1":{"apiToken":"t"},"2":{"apiToken":"t"}}', 'the shop "2": The shop 1 already has this apiToken'],
     ['{"a b":{"apiToken":"t"}}', 'the shop "a b": A shop id must be'],
     ['{"1":7}', 'the shop "1": Shop settings must be a JSON object'],
-  ])('with a file of %s in the place of shops says so', (content, text) => {
+  ])('the sandbox refuses a shops file of %s and says why', (content, text) => {
     expect(() => readArguments(['--shops', fileOf(content)], {})).toThrow(UsageError);
     expect(() => readArguments(['--shops', fileOf(content)], {})).toThrow(text);
     expect(() => readArguments(['--shops', fileOf(content)], {})).toThrow(join(folder, 'shops.json'));

@@ -15,24 +15,24 @@ describe('decimal', () => {
     ['1.0005E+02', 10_005n],
     ['10005e-2', 10_005n],
     ['0e999', 0n],
-  ])('%j is read', (text, minor) => {
+  ])('parseAmount of the sandbox reads %j', (text, minor) => {
     expect(parseAmount(text)).toBe(minor);
   });
 
   test.each(['', '.', 'e5', '1,5', '1.005', '1e-3', '0x1', '1 0', 'NaN', 'Infinity', '1e1000', '--1', '1'.repeat(65)])(
-    '%j is not',
+    'parseAmount of the sandbox refuses %j',
     (text) => {
       expect(parseAmount(text)).toBeUndefined();
     },
   );
 
-  test('what is written is read again as the same amount', () => {
+  test('a formatted amount is read back as the same amount', () => {
     fc.assert(fc.property(fc.bigInt(-(10n ** 12n), 10n ** 12n), (minor) => minorOf(formatMinor(minor)) === minor));
     expect([formatMinor(0n), formatMinor(5n), formatMinor(-105n)]).toEqual(['0.00', '0.05', '-1.05']);
     expect(() => minorOf('x')).toThrow(TypeError);
   });
 
-  test('halves are rounded up', () => {
+  test('divideHalfUp rounds halves up', () => {
     expect([divideHalfUp(1n, 2n), divideHalfUp(5n, 4n), divideHalfUp(7n, 4n)]).toEqual([1n, 1n, 2n]);
   });
 });

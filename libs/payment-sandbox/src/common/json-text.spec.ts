@@ -3,17 +3,17 @@ import fc from 'fast-check';
 import { jsonMembers, JsonNumber, jsonText } from './json-text.js';
 
 describe('JSON text', () => {
-  test('numbers are written as their own text', () => {
+  test('jsonText writes a JsonNumber with its own digits', () => {
     expect(jsonText({ a: new JsonNumber('100.00'), b: [new JsonNumber('0.10'), null, undefined, '"'] })).toBe(
       '{"a":100.00,"b":[0.10,null,null,"\\""]}',
     );
   });
 
-  test('it is what JSON.stringify writes of plain values', () => {
+  test('jsonText writes plain values like JSON.stringify', () => {
     fc.assert(fc.property(fc.jsonValue(), (value) => jsonText(value) === JSON.stringify(value)));
   });
 
-  test('members are read as they were written', () => {
+  test('jsonMembers returns the members as they were written', () => {
     const text =
       ' {"a": 1e+06, "b" : [-0.10, "7 \\" 8,}"], "c":100000000000000000000.1, "5": true, "b,": {"x": {}}, "":"\\u0031" } ';
     expect(jsonMembers(text)).toEqual([
@@ -27,7 +27,7 @@ describe('JSON text', () => {
     for (const none of ['{}', '[{"a":1}]', '"a"', '1']) expect(jsonMembers(none)).toEqual([]);
   });
 
-  test('members of any object, however it is written, mean what it means', () => {
+  test('jsonMembers returns members with the right values, however the object is formatted', () => {
     const objects = fc.dictionary(fc.string(), fc.jsonValue());
     fc.assert(
       fc.property(objects, fc.constantFrom(0, 1, '\t'), (object, indent) => {
@@ -39,7 +39,7 @@ describe('JSON text', () => {
     );
   });
 
-  test('what is not JSON is refused', () => {
+  test('jsonMembers refuses text that is not JSON', () => {
     for (const text of ['', '{', '01', '{"a":1,}']) expect(() => jsonMembers(text)).toThrow(SyntaxError);
   });
 });

@@ -7,7 +7,7 @@ const billed = fc.bigInt(1n, MAX_MINOR).map(formatMinor);
 const percent = fc.integer({ min: 0, max: 99_9999 }).map((units) => units / 10_000);
 
 describe('commission', () => {
-  test('borne by the payer, it comes on top: the shop receives what was billed', () => {
+  test('a commission borne by the payer is added: the shop receives the billed amount', () => {
     fc.assert(
       fc.property(billed, percent, (amount, commissionPercent) => {
         const due = amountDue({ amount, payerPaysCommission: true }, commissionPercent);
@@ -18,7 +18,7 @@ describe('commission', () => {
     );
   });
 
-  test('borne by the shop, it is taken off: the payer pays what was billed', () => {
+  test('a commission borne by the shop is deducted: the payer pays the billed amount', () => {
     fc.assert(
       fc.property(billed, percent, (amount, commissionPercent) => {
         expect(amountDue({ amount, payerPaysCommission: false }, commissionPercent)).toBe(minorOf(amount));
@@ -29,7 +29,7 @@ describe('commission', () => {
     );
   });
 
-  test('it is rounded half up', () => {
+  test('a commission is rounded half up', () => {
     expect(splitPaid('100.05', false, 3.5)).toEqual({ amountReceived: '96.55', commission: '3.50' });
     expect(splitPaid('0.50', false, 1)).toEqual({ amountReceived: '0.49', commission: '0.01' });
     expect(splitPaid('0.49', false, 1)).toEqual({ amountReceived: '0.49', commission: '0.00' });

@@ -10,7 +10,7 @@ test('a card number is 13 to 19 digits with the right check digit, spaced as one
   for (const { number } of TEST_CARDS) expect(cardDigits(spacedCard(number))).toBe(number);
 });
 
-test('a mask keeps six digits and four, with six asterisks between', () => {
+test('a masked card shows its first six and last four digits, with six asterisks between', () => {
   expect(maskCard('4111111111111111')).toBe('411111******1111');
   expect(maskCard('4222222222222')).toBe('422222******2222');
 });

@@ -13,7 +13,7 @@ describe('the journal', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  test('what was appended is in the file once it is durable, commit by commit, in order', async () => {
+  test('appended commits are in the journal file, in order, once they are durable', async () => {
     const journal = FileJournal.openCompacted(folder, path, [{ clockOffsetMs: 0 }]);
     const commits = Array.from({ length: 50 }, (_, index) => [{ clockOffsetMs: index }, { faults: { seed: index } }]);
     for (const [index, commit] of commits.entries()) {
@@ -25,12 +25,12 @@ describe('the journal', () => {
     await journal.close();
   });
 
-  test('no other user reads it: it holds the shops’ tokens', async () => {
+  test('the journal file, which holds the tokens of the shops, is readable only by its owner', async () => {
     await FileJournal.openCompacted(folder, path, []).close();
     expect(statSync(path).mode & 0o077).toBe(0);
   });
 
-  test('a torn last line is cut off at whatever byte', () => {
+  test('a torn last line of the journal is cut off, at whatever byte it ends', () => {
     const whole = '[{"clockOffsetMs":1}]\n';
     const last = Buffer.from('[{"faults":{}},{"shop":"ж"}]\n');
     for (let length = 0; length < last.length; length += 1) {
@@ -40,7 +40,7 @@ describe('the journal', () => {
     }
   });
 
-  test('nothing counts as durable once another sandbox, which the lock does not reach, has replaced the file', async () => {
+  test('no commit counts as durable once another sandbox has replaced the journal file', async () => {
     const first = FileJournal.openCompacted(folder, path, []);
     const second = FileJournal.openCompacted(folder, path, []);
     first.append([{ clockOffsetMs: 1 }]);
@@ -52,7 +52,7 @@ describe('the journal', () => {
     await Promise.all([first.close(), second.close()]);
   });
 
-  test('once a write failed, nothing counts as durable any more', async () => {
+  test('after a failed write no commit counts as durable any more', async () => {
     writeFileSync(path, '');
     const journal = new FileJournal(openSync(path, 'r'), path); // no write to it succeeds
     journal.append([{ clockOffsetMs: 1 }]);

@@ -32,8 +32,8 @@ describe('a database on PostgreSQL', () => {
       (s) => s.taken,
     );
 
-  describe('a transaction that conflicts with another', () => {
-    test('is done again after a deadlock: both end, each once', async () => {
+  describe('transactions that conflict with another', () => {
+    test('a transaction is repeated after a deadlock, so that both end, each once', async () => {
       let arrived = (): void => undefined;
       const both = new Promise<void>((resolve) => {
         let waiting = 2;
@@ -61,7 +61,7 @@ describe('a database on PostgreSQL', () => {
       expect(tries).toBeGreaterThanOrEqual(3); // they may well meet again
     });
 
-    test('of another kind of error is not', async () => {
+    test('a transaction that fails for another reason than a conflict is not repeated', async () => {
       let tries = 0;
       const failing = database.transaction(async (manager) => {
         tries += 1;
@@ -72,10 +72,10 @@ describe('a database on PostgreSQL', () => {
     });
   });
 
-  describe('a transaction that reads first', () => {
+  describe('transactions that read first', () => {
     const seats = sql`SELECT taken FROM seat ORDER BY id`;
 
-    test('sends its beginning and its first statements together', async () => {
+    test('a transaction that reads first sends its BEGIN and first statements together', async () => {
       const source = beside(dataSource);
       const calls: string[] = [];
       source.onOpened((connection) => recordCalls(connection, calls));
@@ -88,7 +88,7 @@ describe('a database on PostgreSQL', () => {
       await source.close();
     });
 
-    test('sends nothing more if it could not begin', async () => {
+    test('a transaction that cannot begin sends nothing more', async () => {
       class Unable extends PostgresDatabase {
         protected override bounds(): ReturnType<PostgresDatabase['bounds']> {
           return Promise.resolve({ begin: ['SELECT 1 / 0; START TRANSACTION'] });
@@ -105,8 +105,8 @@ describe('a database on PostgreSQL', () => {
     });
   });
 
-  describe('a statement outside any transaction', () => {
-    test('is repeated if it conflicts with another transaction', async () => {
+  describe('statements outside any transaction', () => {
+    test('a statement outside any transaction is repeated if it conflicts with another transaction', async () => {
       const options = '-c default_transaction_isolation=serializable';
       const strict = await new DataSource({ type: 'postgres', url: testDatabase.url, extra: { options } }).initialize();
       const other = dataSource.createQueryRunner();
@@ -125,8 +125,8 @@ describe('a database on PostgreSQL', () => {
     });
   });
 
-  describe('a claim', () => {
-    test('is at READ COMMITTED also where the database has another default', async () => {
+  describe('claims', () => {
+    test('a claim runs at READ COMMITTED even if the database has another default', async () => {
       await dataSource.query(`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_isolation = serializable',
       current_database()); END $$`);
       const strict = await new DataSource({ type: 'postgres', url: testDatabase.url }).initialize();

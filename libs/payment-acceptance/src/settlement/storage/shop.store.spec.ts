@@ -22,7 +22,7 @@ describe('shop.store on PostgreSQL', () => {
     await testDatabase.drop();
   });
 
-  test('two first starts whose shops come in another order do not block each other', async () => {
+  test('two first starts that register the same shops in another order do not block each other', async () => {
     const first = dataSource.createQueryRunner();
     const add = (shop: string) =>
       first.query(`INSERT INTO payment_acceptance.shop_state (shop, next_request_at) VALUES ($1, now())`, [shop]);

@@ -18,6 +18,6 @@ test.each<[string, string, Payment[], boolean?]>([
   ['overpaid: 1\u202f001.00', 'warn', [payment('SUCCESS', '1001.00')]],
   ['paid in EUR', 'warn', [payment('SUCCESS', '1000.00', { currency: 'EUR' })]],
   ['paid 2 times', 'warn', [payment('SUCCESS', '500.00'), payment('SUCCESS', '500.00')]],
-])('a bill reads %j, tone %j', (text, tone, payments, payerPaysCommission = false) => {
+])('a bill is shown as %j, with the tone %j', (text, tone, payments, payerPaysCommission = false) => {
   expect(billState(bill(payerPaysCommission), payments)).toEqual([text, tone]);
 });
