@@ -31,7 +31,7 @@ describe('first payment', () => {
   });
   afterAll(() => harness.close());
 
-  test('a payment goes all the way: bill, postback, check, event, effect', async () => {
+  test('a payment goes through bill, postback, check, event and effect', async () => {
     const bill = await harness.host.payments.createBill({ orderId: 'A-1', amount: '100.05' });
     expect(bill.linkPageUrl).toBe(`${harness.sandboxUrl}/transfer/${bill.billId}`);
     const { payment } = await harness.sandbox.pay(bill.billId);

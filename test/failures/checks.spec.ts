@@ -16,8 +16,8 @@ describe('checks', () => {
   const closeLater = closing();
   afterEach(() => harness.close());
 
-  describe('checks that fail', () => {
-    test('a paid bill is asked about no more often than when it works, and not beyond its time', async () => {
+  describe('failing checks', () => {
+    test('a paid bill whose checks fail is checked no more often than a healthy one, and not beyond its time', async () => {
       harness = await startHarness({ providers: [EffectWriter] });
       const { billId } = await harness.host.payments.createBill({ orderId: 'purged', amount: '10' });
       await harness.sandbox.pay(billId);
@@ -29,7 +29,7 @@ describe('checks', () => {
       expect((await harness.host.ledger()).bills).toMatchObject([{ state: 'PAID', nextCheckAt: null }]);
     });
 
-    test('an open bill that can never be checked becomes a review at the end of its life, and ends', async () => {
+    test('an open bill whose checks always fail becomes a review at the end of its lifetime, and checks stop', async () => {
       harness = await startHarness();
       const { billId } = await harness.host.payments.createBill({ orderId: 'banned', amount: '10' });
       await harness.sandbox.setFaults({ requests: { billNotFound: 1 } });
@@ -43,7 +43,7 @@ describe('checks', () => {
       expect((await harness.host.ledger()).reviews.length).toBe(1);
     });
 
-    test("an operator's decision about it is no answer of the service: its checks still fail in health", async () => {
+    test("an operator's decision on a bill whose checks fail does not clear the failing checks from health", async () => {
       harness = await startHarness();
       await harness.host.payments.createBill({ orderId: 'decided', amount: '10' });
       await harness.sandbox.setFaults({ requests: { billNotFound: 1 } });
@@ -59,7 +59,7 @@ describe('checks', () => {
     });
 
     test.each(['status500', 'unauthenticated', 'merchantBanned', 'html'] as const)(
-      'the postback of a payment long after the end is kept through trouble (%s), and settles when it is over',
+      'a postback for a bill that expired long ago is kept while the service fails (%s), and settles afterwards',
       async (fault) => {
         harness = await startHarness({ providers: [EffectWriter] });
         const { billId } = await harness.host.payments.createBill({ orderId: 'late', amount: '10' });
@@ -76,7 +76,7 @@ describe('checks', () => {
       },
     );
 
-    test('a bill that the service does not know after its end is let go with its hints, which stay notes', async () => {
+    test('an ended bill that the service no longer knows is not checked any more, and its postbacks stay as notes', async () => {
       harness = await startHarness();
       const { billId } = await harness.host.payments.createBill({ orderId: 'forgotten', amount: '10' });
       await pass(harness, 4 * DAY, DAY);
@@ -89,7 +89,7 @@ describe('checks', () => {
       expect(await pass(harness, 5 * DAY, DAY)).toBe(0);
     });
 
-    test('a service that is away just when a bill ends calls nobody: the bill expires a little later', async () => {
+    test('a bill that ends during an outage of the service expires a little later, without a review', async () => {
       harness = await startHarness();
       await harness.host.payments.createBill({ orderId: 'ending', amount: '10' });
       await pass(harness, 3 * DAY - 60 * MINUTE, 60 * MINUTE);
@@ -101,7 +101,7 @@ describe('checks', () => {
       expect([bills[0]!.state, reviews, events.map(({ name }) => name)]).toEqual(['EXPIRED', [], ['bill.expired']]);
     });
 
-    test('the service is down for hours: checks back off, and all settles when it returns', async () => {
+    test('checks back off while the service is down for hours, and payments settle soon after it returns', async () => {
       harness = await startHarness({ providers: [EffectWriter] });
       const { billId } = await harness.host.payments.createBill({ orderId: 'down', amount: '10' });
       await harness.sandbox.setFaults({ requests: { status500: 1 } });
@@ -112,7 +112,7 @@ describe('checks', () => {
       expect(await harness.effects()).toMatchObject([{ orderId: 'down' }]);
     });
 
-    test('the service is back: what it was asked for meanwhile waits no longer, however often it has failed', async () => {
+    test('bills that were checked in vain during an outage settle within seconds of its end', async () => {
       harness = await startHarness({ providers: [EffectWriter] });
       const paid = async (orderId: string): Promise<void> => {
         await harness.sandbox.pay((await harness.host.payments.createBill({ orderId, amount: '10' })).billId);
@@ -133,7 +133,7 @@ describe('checks', () => {
       expect(orders.sort()).toEqual(['a', 'b', 'c']);
     });
 
-    test('the service is back: a bill whose postback the outage has cost waits no longer, either', async () => {
+    test('a bill whose postback was lost in an outage settles within seconds of its end', async () => {
       harness = await startHarness({ providers: [EffectWriter], options: { schedule: { openMs: [MINUTE] } } });
       const paid = async (orderId: string): Promise<void> => {
         await harness.sandbox.pay((await harness.host.payments.createBill({ orderId, amount: '10' })).billId);
@@ -151,7 +151,7 @@ describe('checks', () => {
       expect((await harness.effects()).map(({ orderId }) => orderId).sort()).toEqual(['a', 'b']);
     });
 
-    test('Retry-After is kept', async () => {
+    test("the next check of a bill waits for as long as the service's Retry-After says", async () => {
       let asked = 0;
       const server = createServer((request, response) => {
         if (request.method === 'POST') {
@@ -172,7 +172,7 @@ describe('checks', () => {
       expect(asked).toBe(2);
     });
 
-    test('a payment that stays NEW keeps its bill open for long, seldom looked at, and ends as a review', async () => {
+    test('a payment that stays NEW keeps its bill open for weeks, rarely checked, and ends as a review', async () => {
       harness = await startHarness();
       const { billId } = await harness.host.payments.createBill({ orderId: 'abandoned', amount: '10' });
       await harness.sandbox.pay(billId, { card: '4000 0000 0000 0069' });
@@ -187,7 +187,7 @@ describe('checks', () => {
       expect((await harness.host.payments.createBill({ orderId: 'abandoned', amount: '10' })).billId).not.toBe(billId);
     });
 
-    test('a bill that is no longer checked is not handed out again', async () => {
+    test('an open bill that is no longer checked is not returned by createBill', async () => {
       harness = await startHarness();
       const bill = { orderId: 'refused', amount: '10' };
       const { billId } = await harness.host.payments.createBill(bill);
@@ -197,7 +197,7 @@ describe('checks', () => {
       expect((await harness.host.payments.createBill(bill)).billId).not.toBe(billId);
     });
 
-    test('where only one can go, neither a hinted bill nor a scheduled one waits for all of the others', async () => {
+    test('with one check at a time, neither hinted nor scheduled bills wait for all of the others', async () => {
       harness = await startHarness({ options: { checks: { concurrency: 1 } } });
       for (let bill = 0; bill < 40; bill += 1) {
         await harness.host.payments.createBill({ orderId: `due-${bill}`, amount: '1' });

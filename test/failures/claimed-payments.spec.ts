@@ -41,7 +41,7 @@ describe('checks', () => {
     };
     const states = async () => (await harness.host.ledger()).bills.map(({ state }) => state);
 
-    test('stays open while the list lags: the order is not billed again', async () => {
+    test('an ending bill whose postback says paid stays open while the list lags, and is not billed again', async () => {
       const { gate, confirmer, payments, billId } = await announced();
       gate.lag();
       await pay(billId);
@@ -55,7 +55,7 @@ describe('checks', () => {
       expect(await states()).toEqual(['PAID']);
     });
 
-    test('stays open if the postback comes while the last list is under way', async () => {
+    test('an ending bill stays open if a postback comes while its last list is being read', async () => {
       const { gate, confirmer, billId } = await announced();
       harness.clock.advance(3 * SECOND);
       gate.shut();
@@ -70,7 +70,7 @@ describe('checks', () => {
       expect(await states()).toEqual(['PAID']);
     });
 
-    test('stays open while the last pause runs, too', async () => {
+    test('an ending bill whose postback says paid stays open during the last pause before a repeated check', async () => {
       const { gate, confirmer, payments, billId } = await announced(30 * SECOND);
       gate.lag();
       await pay(billId);
@@ -86,7 +86,7 @@ describe('checks', () => {
       expect(await states()).toEqual(['PAID']);
     });
 
-    test('expires if the list does not show it after the last pause either', async () => {
+    test('an ending bill expires if the list does not show the claimed payment after the last pause either', async () => {
       const { gate, confirmer, billId } = await announced();
       gate.lag();
       await pay(billId);
@@ -117,7 +117,7 @@ describe('checks', () => {
       ['SUCCESS', {}, ['payment.succeeded', 'payment.succeeded']],
       ['FAIL', DECLINED, ['payment.failed', 'payment.succeeded']],
     ] as const)(
-      'is not taken for that of an older payment: a second one, %s, is asked for again',
+      'a postback of a second payment, %s, is not confirmed by an older payment: the list is read again',
       async (_, how, events) => {
         const { gate, confirmer } = await startBehindGate();
         const { billId } = await harness.host.payments.createBill({ orderId: 'twice', amount: '10' });
@@ -144,7 +144,7 @@ describe('checks', () => {
       },
     );
 
-    test('costs one check where the redirect had the payment shown before', async () => {
+    test('a postback costs one check if the payment was already found after the redirect', async () => {
       harness = await startHarness();
       const { billId } = await harness.host.payments.createBill({ orderId: 'redirected', amount: '10' });
       await harness.sandbox.setFaults({ postbacks: { delay: { p: 1, by: '20s' } } });
@@ -159,7 +159,7 @@ describe('checks', () => {
       expect(await outcomes()).toEqual(['confirmed', null]);
     });
 
-    test('repeated two hundred times, days later, costs no more than the pauses for a list that lags', async () => {
+    test('two hundred copies of a postback, days later, cost no more checks than one list that lags', async () => {
       harness = await startHarness();
       const billId = await paid('repeated');
       harness.clock.advance(2 * DAY);

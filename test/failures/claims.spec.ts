@@ -14,8 +14,8 @@ describe('claims', () => {
   const paidOf = async (orderId: string) =>
     (await harness.effects()).filter((effect) => effect.orderId === orderId).length;
 
-  onPostgres(describe)('a look for bills that fails half-way', () => {
-    test('goes on with those of the shops before: none waits for the end of its lease', async () => {
+  onPostgres(describe)('a claim that fails half-way', () => {
+    test('a claim that fails at one shop goes on with bills already claimed, without waiting for their leases', async () => {
       harness = await startHarness({ providers: [EffectWriter] });
       for (const shop of ['main', 'eu']) {
         const { billId } = await harness.host.payments.shop(shop).createBill({ orderId: `of-${shop}`, amount: '10' });
@@ -37,7 +37,7 @@ describe('claims', () => {
       expect(await paidOf('of-eu')).toBe(1);
     });
 
-    test('gives bills back whose callbacks it could not read', async () => {
+    test('bills whose callbacks a claim could not read are released, and settle afterwards', async () => {
       harness = await startHarness({ providers: [EffectWriter] });
       const { billId } = await harness.host.payments.createBill({ orderId: 'given-back', amount: '10' });
       await harness.sandbox.pay(billId);
@@ -50,7 +50,7 @@ describe('claims', () => {
     });
   });
 
-  onPostgres(test)('a look for bills passes over one that somebody has locked, and takes the others', async () => {
+  onPostgres(test)('a claim skips a bill that somebody has locked, and takes the others', async () => {
     // If it waits after all, it fails soon.
     harness = await startHarness({
       providers: [EffectWriter],
@@ -73,7 +73,7 @@ describe('claims', () => {
     expect(await paidOf('locked')).toBe(1);
   });
 
-  test('a check of one bill waits for a settlement of it, and is never in its way', async () => {
+  test("an operator's check of a bill waits for its settlement, and does not block it", async () => {
     harness = await startHarness({});
     const { intentId, billId } = await harness.host.payments.createBill({ orderId: 'one', amount: '10' });
     const settlement = harness.host.dataSource.createQueryRunner();

@@ -170,7 +170,7 @@ describe(`creations while the service closes connections (${FORM.creations} for 
   );
   afterAll(() => service?.disconnect());
 
-  test('nothing is sent twice, and every reported outcome is true', () => {
+  test('no creation is sent twice, and every reported outcome is true', () => {
     for (const { kept, fresh } of runs) {
       for (const { creations, truth } of [kept, fresh]) {
         expect(Object.values(truth.reads).filter((count) => count !== 1)).toEqual([]);
@@ -182,7 +182,7 @@ describe(`creations while the service closes connections (${FORM.creations} for 
     }
   });
 
-  test('connections are kept, unless the service closes them after each answer', () => {
+  test('creations reuse connections, unless the service closes them after each answer', () => {
     for (const { name, how, kept, fresh } of runs) {
       const used = (run: Run): number => [...run.creations.values()].filter((each) => each.kept).length;
       // The number depends on the machine; without any, the rest proves nothing.
@@ -192,7 +192,7 @@ describe(`creations while the service closes connections (${FORM.creations} for 
     }
   });
 
-  test('none was sent on a connection that the service had closed before', () => {
+  test('no creation is sent on a connection that the service has already closed', () => {
     for (const { kept } of runs) {
       const crossed = ({ port, begunAt }: Creation): boolean =>
         kept.truth.unread.some(
@@ -202,7 +202,7 @@ describe(`creations while the service closes connections (${FORM.creations} for 
     }
   });
 
-  test('few cross an end that is under way, as on new connections', () => {
+  test('hardly more creations meet a closing connection on kept connections than on new ones', () => {
     for (const { name, kept, fresh } of runs) {
       const more = kept.unread.filter((creation) => creation.kept).length - fresh.unread.length;
       expect([name, Math.max(0, more - FORM.most)]).toEqual([name, 0]);

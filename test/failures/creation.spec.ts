@@ -70,7 +70,7 @@ describe('creating a bill while things fail', () => {
     expect(await billsOf('ambiguous')).toMatchObject([{ state: 'OPEN', billId: bill.billId }]);
   });
 
-  test('an intent whose commit lost its reply blocks nobody: nothing was sent, and the next call makes the bill', async () => {
+  test('an intent whose commit lost its reply sends no request, and the next call creates the bill', async () => {
     const stored = ON_MARIADB ? 'after COMMIT' : 'after INSERT payment_acceptance.shop_order';
     let lost = false;
     const probe = harness.host.app.get(PaymentProbe);
@@ -90,7 +90,7 @@ describe('creating a bill while things fail', () => {
     expect((await create(harness.host, 'unsent')).attempt).toBe(2);
   });
 
-  test('an intent whose process was suspended until its lease had ended is not sent any more', async () => {
+  test('an intent whose process was suspended beyond its lease is not sent', async () => {
     const stored = ON_MARIADB ? 'after COMMIT' : 'after INSERT payment_acceptance.shop_order';
     let isSuspended = false;
     const probe = harness.host.app.get(PaymentProbe);
@@ -107,7 +107,7 @@ describe('creating a bill while things fail', () => {
     expect(await billsOf('suspended')).toMatchObject([{ state: 'REJECTED' }]);
   });
 
-  test('creations that a crash has left behind are all closed at once, however many they are', async () => {
+  test('250 creations that a crash left behind are all closed at once', async () => {
     const logged = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
     await harness.host.dataSource.query(
       `INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES ('main', 'crashed')`,
@@ -130,7 +130,7 @@ describe('creating a bill while things fail', () => {
     expect(Number(left.n)).toBe(0);
   });
 
-  test('an answer that comes after an operator has voided the intent opens its bill: it proves that there is one', async () => {
+  test('an answer that arrives after an operator has voided the intent opens the bill', async () => {
     const hold = harness.sandbox.holdAnswers('create');
     const creating = create(harness.host, 'voided');
     await hold.reached();
@@ -151,7 +151,7 @@ describe('creating a bill while things fail', () => {
     expect(Date.parse(bill!.nextCheckAt!) - Date.parse(bill!.createdAt)).toBeLessThan(1_900_000);
   });
 
-  test('a refusal that is stored after the lease is a refusal, and leaves nothing unknown', async () => {
+  test('a refusal that is stored after the lease has ended leaves no unknown outcome', async () => {
     const store = harness.host.app.get(BillStore, { strict: false });
     const hold = harness.sandbox.holdAnswers('create');
     await harness.sandbox.setFaults({ requests: { unauthenticated: 1 } });
@@ -165,7 +165,7 @@ describe('creating a bill while things fail', () => {
     expect(await billsOf('late-refusal')).toMatchObject([{ state: 'REJECTED' }]);
   });
 
-  test('an abandoned creation that the next call finds is said, and a late answer opens a bill that has not ended', async () => {
+  test('an abandoned creation is logged by the next call, and a late answer opens its bill without an end time', async () => {
     const logged = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
     const hold = harness.sandbox.holdAnswers('create');
     const abandoned = create(harness.host, 'abandoned');
@@ -190,7 +190,7 @@ describe('creating a bill while things fail', () => {
     ]);
   });
 
-  test('a bill_id that belongs to another bill is an unknown outcome which says so', async () => {
+  test('a bill_id that already belongs to another bill is an unknown outcome that names it', async () => {
     answer = { status: 200, body: JSON.stringify({ success: 'true', bill_id: 'twin', ...link }) };
     await create(odd, 'twin-1');
     const error = await failing(odd, 'twin-2');
@@ -199,7 +199,7 @@ describe('creating a bill while things fail', () => {
     expect(await billsOf('twin-2')).toMatchObject([{ state: 'UNKNOWN', failure: expect.stringContaining('twin') }]);
   });
 
-  test('a refusal whose message has a NUL and half a surrogate pair is a refusal all the same', async () => {
+  test('a refusal whose message has a NUL and half a surrogate pair is stored as a refusal', async () => {
     answer = { status: 400, body: JSON.stringify({ message: 'bad\u0000field \ud800' }) };
     const error = await failing(odd, 'nul');
     expect(error).toBeInstanceOf(PaymentRequestRefusedError);
@@ -216,7 +216,7 @@ describe('creating a bill while things fail', () => {
     expect(await create(harness.host, 'kept-open')).toEqual(first);
   });
 
-  test('shutting down: a creation under way ends and is stored, none begins any more', async () => {
+  test('on shutdown a creation under way ends and is stored, and no new one begins', async () => {
     const leaving = await harness.start();
     const hold = harness.sandbox.holdAnswers('create');
     const creating = create(leaving, 'leaving');

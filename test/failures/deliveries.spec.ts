@@ -39,10 +39,10 @@ class OnlySuccess {
   }
 }
 
-describe('deliveries while things change', () => {
+describe('deliveries during changes and failures', () => {
   afterEach(() => harness.close());
 
-  test('a handler that a release has removed holds the others back for an hour, not for ever', async () => {
+  test('a delivery for a handler removed by a release holds back the later ones for an hour, not for ever', async () => {
     harness = await startHarness({ providers: [Both] });
     const { billId } = await harness.host.payments.createBill({ orderId: 'removed', amount: '10' });
     await harness.sandbox.pay(billId, { outcome: 'fail' });
@@ -73,7 +73,7 @@ describe('deliveries while things change', () => {
     ]);
   });
 
-  test('a handler that swallows the failure of a statement has not done its work, and is called again', async () => {
+  test('a handler that swallows a failed statement is not done, and is called again', async () => {
     let failing = true;
     @Injectable()
     class Swallowing {
@@ -100,7 +100,7 @@ describe('deliveries while things change', () => {
     expect(await harness.effects()).toHaveLength(1);
   });
 
-  test('an instance that is frozen inside a last attempt does not stop the others', async () => {
+  test('an instance frozen in a last attempt does not stop the deliveries of the others', async () => {
     harness = await startHarness({ providers: [OnlySuccess], options: { deliveries: { maxAttempts: 1 } } });
     for (const orderId of ['frozen', 'free']) {
       const { billId } = await harness.host.payments.createBill({ orderId, amount: '10' });
@@ -194,7 +194,7 @@ describe('deliveries while things change', () => {
     expect(log).toEqual(['succeeded', 'failed, late: true']);
   });
 
-  test('a connection that was destroyed is not handed to anybody else', async () => {
+  test("a connection destroyed after a handler's time-out is not used again", async () => {
     @Injectable()
     class Slow {
       @OnPaymentSucceeded({ consumer: 'orders' })

@@ -58,7 +58,7 @@ describe('a transaction of a handler that is ended before the handler has return
   ];
 
   test.each(ENDS)(
-    'by %s is not marked done: the delivery comes again, and says why',
+    'a handler whose transaction is ended early by %s is not marked done, and is delivered again',
     async (_end, statements, stays) => {
       await run(send(...statements));
       expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: 1 });
@@ -73,16 +73,19 @@ describe('a transaction of a handler that is ended before the handler has return
     },
   );
 
-  test.each(ENDS)('by %s of a handler that then throws is not marked done either', async (_end, statements) => {
-    await run(send(...statements), true);
-    expect(await delivery()).toMatchObject({
-      state: 'PENDING',
-      attempts: 1,
-      lastError: 'Error: the handler has failed',
-    });
-  });
+  test.each(ENDS)(
+    'a handler whose transaction is ended early by %s and that then throws is not marked done',
+    async (_end, statements) => {
+      await run(send(...statements), true);
+      expect(await delivery()).toMatchObject({
+        state: 'PENDING',
+        attempts: 1,
+        lastError: 'Error: the handler has failed',
+      });
+    },
+  );
 
-  test('by the query runner, too', async () => {
+  test('a handler that commits through its query runner is not marked done, and is delivered again', async () => {
     await run((manager) => manager.queryRunner!.commitTransaction());
     expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: 1 });
     harness.clock.advance(60_000);
@@ -90,7 +93,7 @@ describe('a transaction of a handler that is ended before the handler has return
     expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 2 });
   });
 
-  test('is another thing than a savepoint, kept or rolled back', async () => {
+  test('a handler that keeps or rolls back savepoints of its own is marked done', async () => {
     await run(async (manager) => {
       await manager.transaction((nested) => nested.query('SELECT 1'));
       await manager.transaction(() => Promise.reject(new Error('alone'))).catch(() => undefined);

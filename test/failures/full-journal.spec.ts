@@ -29,7 +29,7 @@ describe('full journal', () => {
       .status;
   const delayed = async () => (await harness.host.app.get(PaymentOperations).stats()).dropped.delayedCallbacks;
 
-  test('postbacks for bills that nobody knows fill half of the queue, and leave the other to those of real bills', async () => {
+  test('postbacks for unknown bills fill at most half of the queue, and leave the rest to known bills', async () => {
     const { billId } = await harness.host.payments.createBill({ orderId: 'o-1', amount: '10' });
     const holder = harness.host.dataSource.createQueryRunner();
     await holder.query(`SELECT pg_advisory_lock(${LOCK})`);

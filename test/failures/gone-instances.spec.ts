@@ -12,7 +12,7 @@ import type { EntityManager } from 'typeorm';
 
 let harness: Harness;
 
-describe('gone instances', () => {
+describe('locks and time limits of an instance that is gone', () => {
   afterEach(() => harness.close());
 
   /** How long the server lets a transaction of this connection idle, in milliseconds. */
@@ -56,7 +56,7 @@ describe('gone instances', () => {
             await work(send);
           }),
     ],
-  ])('the locks of %s whose instance is gone without a word do not outlive it', async (_whose, run) => {
+  ])('locks held by %s of a vanished instance are released, and other instances go on', async (_whose, run) => {
     harness = await startHarness({ instances: 2 });
     const row = await harness.host.dataSource
       .getRepository(Effect)
@@ -83,7 +83,7 @@ describe('gone instances', () => {
     expect((await harness.host.ledger()).bills).toHaveLength(1);
   });
 
-  test('a transaction of the module has a minute, a handler as long as its lease, and the connection of the host what it had', async () => {
+  test("a module transaction has a minute idle, a handler its lease, and the host's connections keep their own limit", async () => {
     const seen: number[] = [];
     @Injectable()
     class Orders {

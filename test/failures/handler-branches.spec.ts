@@ -8,7 +8,7 @@ import { Effect, startHarness, type Harness } from '../support/harness.js';
 
 let harness: Harness;
 
-describe('handler branches', () => {
+describe('handlers with concurrent statements', () => {
   afterEach(() => harness.close());
 
   type Work = (manager: EntityManager, write: (what: string) => Promise<unknown>, run: number) => Promise<void>;
@@ -46,11 +46,11 @@ describe('handler branches', () => {
     throw new Error('the ERP is away');
   };
 
-  describe('a handler of two branches, one of which fails while a statement of the other runs', () => {
+  describe('a handler with two branches, one of which fails', () => {
     test.each<[string, Work]>([
       ['in the transaction', (manager, write) => afterSleep(manager, write)],
       ['in a nested one', (manager, write) => manager.transaction((nested) => afterSleep(nested, write))],
-    ])('%s: nothing of it is kept', async (_where, branch) => {
+    ])('nothing of a handler is kept if one branch fails while another writes %s', async (_where, branch) => {
       const branches: Promise<void>[] = [];
       const { effects, delivery } = await paidFor(async (manager, write, run) => {
         branches.push(branch(manager, () => write(`run ${run}`), run));
@@ -69,7 +69,7 @@ describe('handler branches', () => {
       expect(await effects()).toEqual(['run 2']);
     });
 
-    test('the other one is told that its statements are refused', async () => {
+    test('a branch that continues after its handler has failed is told that its statements are rejected', async () => {
       let branch: Promise<unknown> | undefined;
       const { effects } = await paidFor(async (manager, write) => {
         branch = manager
@@ -83,7 +83,7 @@ describe('handler branches', () => {
       expect(await effects()).toEqual([]);
     });
 
-    test('which has a nested transaction open: it is undone with the whole', async () => {
+    test('a nested transaction left open by a failed handler is undone with the rest', async () => {
       let letGo = (): void => undefined;
       const gate = new Promise<void>((resolve) => (letGo = resolve));
       let branch: Promise<unknown> | undefined;
@@ -111,8 +111,8 @@ describe('handler branches', () => {
     await write('');
   };
 
-  describe('a handler that returns before what it has begun', () => {
-    test('is waited for where that is a statement', async () => {
+  describe('a handler that returns before its statements have ended', () => {
+    test('a statement that a handler has not awaited is waited for, and kept', async () => {
       let branch: Promise<unknown> | undefined;
       const { effects, delivery } = await paidFor((_manager, write) => {
         branch = write('not awaited');
@@ -124,7 +124,7 @@ describe('handler branches', () => {
       expect(await effects()).toEqual(['not awaited']);
     });
 
-    test('is marked done after it: the rollback of a nested transaction does not take the mark along', async () => {
+    test('a handler is marked done after the rollback of a nested transaction it did not await', async () => {
       const rollback = { isSent: false };
       const slow: EntitySubscriberInterface = {
         async beforeQuery({ query }) {
@@ -152,7 +152,7 @@ describe('handler branches', () => {
       expect(await effects()).toEqual(['first']);
     });
 
-    test('has not done its work where another statement follows', async () => {
+    test('a handler that sends statements after it has returned has not done its work, and nothing of it is kept', async () => {
       let branch: Promise<unknown> | undefined;
       const { effects, delivery } = await paidFor(async (manager, write) => {
         await write('first');
@@ -167,7 +167,7 @@ describe('handler branches', () => {
     });
   });
 
-  test('without such subscribers no context is followed through the promises of the process', async () => {
+  test('without subscribers that need it, a handler starts no AsyncLocalStorage context', async () => {
     const followed = jest.spyOn(AsyncLocalStorage.prototype, 'run');
     const { effects } = await paidFor(async (_manager, write) => {
       await write('handler');
@@ -198,7 +198,7 @@ describe('handler branches', () => {
     }
   }
 
-  test('behind COMMIT every way to the database is refused, and subscribers of the host write before it', async () => {
+  test("after COMMIT a handler's manager rejects every statement, and the host's subscribers write before it", async () => {
     const effect = { event: 'e', paymentId: 'p', orderId: 'o' };
     const subscriber = new AtCommit((manager) => manager.insert(Effect, { ...effect, consumer: 'subscriber' }));
     let manager: EntityManager | undefined;

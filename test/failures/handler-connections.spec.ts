@@ -73,7 +73,7 @@ describe('the connection of a handler', () => {
     (await manager.queryRunner!.connect()) as Client & Promising;
 
   describe('the driver’s client of a handler’s connection', () => {
-    test('stays with it when it releases its runner, and serves no other request', async () => {
+    test('a handler that releases its query runner keeps its connection, which serves no other request', async () => {
       await paidFor(async (manager) => {
         await manager.queryRunner!.release();
         await harness.host.dataSource.query(`CREATE TABLE of_another (id int)`);
@@ -85,7 +85,7 @@ describe('the connection of a handler', () => {
       expect(await harness.host.dataSource.query('SELECT id FROM of_another')).toHaveLength(1);
     });
 
-    test('is as good as the manager while the handler runs', async () => {
+    test("a statement through the driver's client counts as the handler's work while it runs", async () => {
       await paidFor(async (manager) => {
         const client = await clientOf(manager);
         await new Promise<void>((resolve, reject) => {
@@ -108,7 +108,7 @@ describe('the connection of a handler', () => {
     const CHAINED: [string, Taken] = ['as its own methods return it', (client) => client.on('end', () => undefined)];
 
     test.each(ON_MARIADB ? [ITSELF, CHAINED, PROMISING] : [ITSELF, CHAINED])(
-      'is refused afterwards: %s',
+      "the driver's client of a handler rejects statements afterwards: %s",
       async (_name, taken) => {
         let late: ReturnType<Taken> | undefined;
         await paidFor(async (manager) => {
@@ -121,7 +121,7 @@ describe('the connection of a handler', () => {
       },
     );
 
-    test('cannot be had afterwards, so that none is taken from the pool for good', async () => {
+    test('a handler that has ended cannot take a connection from the pool', async () => {
       let manager: EntityManager | undefined;
       await paidFor((given) => Promise.resolve((manager = given)));
       await harness.host.deliveries.runOnce();
@@ -131,7 +131,7 @@ describe('the connection of a handler', () => {
     });
 
     test.each(['returns', 'throws'])(
-      'with a statement under way when the handler %s is not used again',
+      'a connection with a statement under way when its handler %s is not used again',
       async (how) => {
         let session = '';
         await paidFor(async (manager) => {
@@ -157,7 +157,7 @@ describe('the connection of a handler', () => {
       },
     );
 
-    test('is destroyed with the statement that runs when the handler throws', async () => {
+    test('a connection is destroyed with the statement that runs when its handler throws', async () => {
       let session = '';
       await paidFor(async (manager) => {
         session = await sessionOf(manager);
@@ -173,7 +173,7 @@ describe('the connection of a handler', () => {
   describe('a handler that exceeds its time limit', () => {
     const TOLD = 'The connection was idle in the transaction when the limit ran out';
 
-    test('while it waits for itself through another connection is told what to write', async () => {
+    test('a handler that times out waiting for its own lock is told to write through its manager', async () => {
       await paidFor(async (manager) => {
         const table = ON_MARIADB ? 'payment_acceptance_bill' : 'payment_acceptance.bill';
         await manager.query(`SELECT 1 FROM ${table} FOR UPDATE`);
@@ -192,7 +192,7 @@ describe('the connection of a handler', () => {
       });
     });
 
-    test('in a statement of its own is told nothing of the kind', async () => {
+    test('a handler that times out in a statement of its own is not told that it waits for its own lock', async () => {
       await paidFor((manager) => manager.query(SLEEP), 400);
       await harness.host.deliveries.runOnce();
       const { lastError } = await delivery();

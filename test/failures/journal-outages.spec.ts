@@ -4,12 +4,12 @@ import { Database } from '../../libs/payment-acceptance/src/database/database.js
 import { postJson } from '../support/http.js';
 import { bill, count, dropped, fields, harness, post, rows, start, together } from './support/journal.js';
 
-describe('the journal with a database that does not answer', () => {
+describe('storing callbacks while the database does not answer', () => {
   afterEach(() => harness.close());
 
   const LOCK = 'LOCK TABLE payment_acceptance.callback IN ACCESS EXCLUSIVE MODE';
 
-  test('makes callbacks fail when their time is over, and holds up none that come after it', async () => {
+  test('callbacks fail once their time is over if the table is locked, and do not hold up later ones', async () => {
     await start({ storeTimeoutMs: 300 });
     const billId = await bill('o');
     const runner = harness.host.dataSource.createQueryRunner();
@@ -23,7 +23,7 @@ describe('the journal with a database that does not answer', () => {
     expect((await rows()).length).toBeGreaterThanOrEqual(5);
   });
 
-  test('fills the queue: further ones are told when to come again, counted, and taken later', async () => {
+  test('callbacks beyond a full queue get 503 with Retry-After, are counted, and are taken later', async () => {
     await start({ maxQueued: 10 });
     const billId = await bill('o');
     const runner = harness.host.dataSource.createQueryRunner();
@@ -42,7 +42,7 @@ describe('the journal with a database that does not answer', () => {
     expect(await post(billId)).toBe(200);
   });
 
-  test('refuses at once: callers in this process who come again at once leave the event loop to others', async () => {
+  test('in-process callbacks that are refused and repeated at once do not block the event loop', async () => {
     await start();
     const { app } = await harness.start();
     const callbacks = app.get(PaymentCallbacks);
@@ -63,7 +63,7 @@ describe('the journal with a database that does not answer', () => {
     expect(turn).toBe(true);
   });
 
-  test('shutting down answers all that came before the data source goes', async () => {
+  test('a shutdown answers every callback that has arrived before the data source is closed', async () => {
     await start({ maxPerBill: 1_000 });
     const billId = await bill('o');
     const instance = await harness.start();
@@ -74,7 +74,7 @@ describe('the journal with a database that does not answer', () => {
     expect(await rows()).toHaveLength(300);
   });
 
-  test('shutting down ends while they go on coming, and each is answered', async () => {
+  test('a shutdown ends although callbacks keep coming, and answers each of them', async () => {
     await start({ maxUnmatched: 100_000 });
     const instance = await harness.start();
     const callbacks = instance.app.get(PaymentCallbacks);

@@ -12,7 +12,7 @@ import { firstWords } from '../support/first-words.js';
 import { postJson } from '../support/http.js';
 import { bill, count, dropped, fields, harness, post, rows, start, together } from './support/journal.js';
 
-describe('journal', () => {
+describe('storing callbacks', () => {
   afterEach(() => harness.close());
 
   const query = <T>(sql: string, parameters?: unknown[]) => harness.host.dataSource.query<T>(sql, parameters);
@@ -29,8 +29,8 @@ describe('journal', () => {
     return seen;
   }
 
-  describe('callbacks that come together', () => {
-    test('are stored together, each before its answer', async () => {
+  describe('concurrent callbacks', () => {
+    test('concurrent callbacks are stored together, each before its answer', async () => {
       await start();
       const ids = await together(10, (index) => bill(`o-${index}`));
       const stored = await together(50, async (index) => {
@@ -48,7 +48,7 @@ describe('journal', () => {
       expect(statements.length).toBeLessThanOrEqual(2);
     });
 
-    test('are not answered while their row is being written', async () => {
+    test('callbacks are not answered while their row is being written', async () => {
       await start();
       const billId = await bill('o');
       const held = await holdUp(harness.host.dataSource, 'callback');
@@ -62,7 +62,7 @@ describe('journal', () => {
       expect(await answer).toBe(200);
     });
 
-    test('fail alone: one that the database refuses takes no other with it', async () => {
+    test('a callback that the database refuses fails alone, among others stored with it', async () => {
       await start();
       const billId = await bill('o');
       await query(`ALTER TABLE payment_acceptance.callback ADD CHECK (order_id <> 'poison')`);
@@ -75,7 +75,7 @@ describe('journal', () => {
       expect(await rows()).toHaveLength(19);
     });
 
-    test('of one bill count each other: no more than maxPerBill, and those that repeat one are dropped', async () => {
+    test('concurrent callbacks of one bill are stored up to maxPerBill, and copies are dropped', async () => {
       await start({ maxPerBill: 3 });
       const billId = await bill('o');
       expect(await together(20, () => post(billId))).toEqual(Array(20).fill(200));
@@ -83,7 +83,7 @@ describe('journal', () => {
       expect(await dropped()).toMatchObject({ repeatedCallbacks: 17 });
     });
 
-    test('claim what no one that waits claims: kept beyond maxPerBill', async () => {
+    test('a callback with a claim that no pending one has is kept beyond maxPerBill', async () => {
       await start({ maxPerBill: 2 });
       const billId = await bill('o');
       await together(4, () => post(billId));
@@ -97,7 +97,7 @@ describe('journal', () => {
       expect(kept.length).toBeLessThanOrEqual(4);
     });
 
-    test('name bills that nobody knows: up to maxUnmatched, and those of real bills are taken', async () => {
+    test('callbacks for unknown bills are stored up to maxUnmatched, and those of known bills always', async () => {
       await start({ maxUnmatched: 5 });
       const billId = await bill('o');
       const statuses = await together(40, (index) => post(index % 2 === 0 ? billId : `unknown-${index}`));
@@ -112,7 +112,7 @@ describe('journal', () => {
       expect(count(unknown, 200)).toBeLessThanOrEqual(6);
     });
 
-    test('keep the order in which they came', async () => {
+    test('concurrent callbacks keep the order in which they came', async () => {
       await start();
       const billId = await bill('o');
       const callbacks = harness.host.app.get(PaymentCallbacks);
@@ -122,7 +122,7 @@ describe('journal', () => {
       );
     });
 
-    test('are all stored where the database is serializable by default', async () => {
+    test('concurrent callbacks are all stored where the database is serializable by default', async () => {
       await start();
       const billId = await bill('o');
       const [{ name }] = await query<[{ name: string }]>('SELECT current_database() AS name');
@@ -132,7 +132,7 @@ describe('journal', () => {
       expect(await rows()).toHaveLength(60);
     });
 
-    test('at two instances, for the same bills: none waits for another', async () => {
+    test('callbacks for the same bills at two instances are stored without a deadlock', async () => {
       await start({}, { instances: 2 });
       const ids = await together(6, (index) => bill(`o-${index}`));
       const statuses = await together(240, (index) => post(ids[index % 6]!, harness.instances[index % 2]));
@@ -143,7 +143,7 @@ describe('journal', () => {
       ]);
     });
 
-    test('are stored through a pooler that forgets the plans of its connections', async () => {
+    test('concurrent callbacks are stored through a pooler that drops prepared statements', async () => {
       await start();
       const billId = await bill('o');
       await together(4, () => post(billId));
@@ -166,7 +166,7 @@ describe('journal', () => {
       for (const child of children.splice(0)) child.kill('SIGKILL');
     });
 
-    test('each callback that was answered 200 is stored', async () => {
+    test('every callback that was answered 200 before kill -9 is stored', async () => {
       await start();
       const ids = await together(20, (index) => bill(`o-${index}`));
       const acknowledged = new Set<string>();

@@ -23,7 +23,7 @@ const leased = async (): Promise<number> => {
 describe('workers of an application', () => {
   afterEach(() => harness.close());
 
-  test('run by themselves from the start on, woken by what happens; the result page waits for them', async () => {
+  test('workers start with the application and are woken by callbacks, and the result page waits for them', async () => {
     harness = await startHarness({
       providers: [EffectWriter],
       options: {
@@ -44,7 +44,7 @@ describe('workers of an application', () => {
     );
   });
 
-  test('stopping ends a request in flight and gives its bill back', async () => {
+  test('stopping an application releases the bill whose request is in flight', async () => {
     harness = await startHarness({ providers: [EffectWriter] });
     const leaving = await harness.start({ options: { autoStart: true } });
     const hold = harness.sandbox.holdAnswers('payments');
@@ -61,7 +61,7 @@ describe('workers of an application', () => {
     expect((await harness.host.ledger()).callbacks).toMatchObject([{ pending: true }]);
   });
 
-  test('stopping is bounded in time: a handler that goes on is cut off, nothing of it commits, another takes over', async () => {
+  test('stopping cuts off a handler that runs on: nothing of it commits, and another instance takes over', async () => {
     let begun = (): void => undefined;
     const running = new Promise<void>((resolve) => (begun = resolve));
     @Injectable()
@@ -94,7 +94,7 @@ describe('workers of an application', () => {
     expect((await harness.effects()).map(({ consumer }) => consumer)).toEqual(['orders']);
   });
 
-  test('no event is given to listeners that are removed already', async () => {
+  test('an application that stops delivers no event to listeners that are already removed', async () => {
     const heard: string[] = [];
     @Injectable()
     class Listener {
@@ -116,7 +116,7 @@ describe('workers of an application', () => {
   });
 
   onPostgres(test)(
-    'a database that is restarted in the middle: 503 or stored, nothing in between, and all settles afterwards',
+    'callbacks during a restart of the database get 503 or are stored, and all settles afterwards',
     async () => {
       harness = await startHarness({ providers: [EffectWriter] });
       const { billId } = await harness.host.payments.createBill({ orderId: 'cut', amount: '10' });
@@ -144,7 +144,7 @@ describe('workers of an application', () => {
     },
   );
 
-  test('no connection is free: the postback is answered 503 within its time', async () => {
+  test('a postback is answered 503 within its time if no connection is free', async () => {
     harness = await startHarness({ options: { callbacks: { storeTimeoutMs: 200 } } });
     const { billId } = await harness.host.payments.createBill({ orderId: 'full', amount: '10' });
     const giveBack = await takeAll(harness.host.app);

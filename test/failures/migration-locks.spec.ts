@@ -5,14 +5,14 @@ import { migratePostgres } from '../../libs/payment-acceptance/src/database/post
 import { ON_MARIADB } from '../support/database.js';
 import { startHarness, type Harness } from '../support/harness.js';
 
-describe('a migration', () => {
+describe('locks of a migration', () => {
   let harness: Harness;
   beforeAll(async () => {
     harness = await startHarness();
   });
   afterAll(() => harness.close());
 
-  test('that a long query keeps from its lock fails after seconds, and payments do not wait behind it', async () => {
+  test('a migration kept from its lock by a long query fails within seconds, and does not block payments', async () => {
     const { dataSource, app } = harness.host;
     const report = dataSource.createQueryRunner();
     await report.startTransaction();

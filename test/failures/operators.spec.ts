@@ -61,7 +61,7 @@ describe('operators', () => {
   }
 
   describe('unknown outcomes', () => {
-    test('are visible, and attached by an operator: checked at once, with the postbacks that were waiting', async () => {
+    test('an unknown outcome is listed, attached by an operator, and checked at once with its waiting postbacks', async () => {
       const { intentId, billId } = await unknown('attached');
       await harness.sandbox.pay(billId);
       await harness.settle();
@@ -75,7 +75,7 @@ describe('operators', () => {
       expect(await actions()).toContainEqual({ operator: 'ann', action: 'attach-bill', target: intentId });
     });
 
-    test('are attached to a bill of which the service says only that it has too many payments', async () => {
+    test('an unknown outcome can be attached to a bill that the service refuses to list for too many payments', async () => {
       const { intentId, billId } = await unknown('often-tried');
       await harness.sandbox.setFaults({ requests: { tooManyPayments: 1 } });
       await operations.attachBill(intentId, billId, { operator: 'ann' });
@@ -83,7 +83,7 @@ describe('operators', () => {
       expect(await billOf('often-tried')).toMatchObject({ state: 'OPEN', billId });
     });
 
-    test('are not attached to a bill that the service does not show, or that is of another order', async () => {
+    test('an unknown outcome is not attached to a bill that the service does not show, or of another order', async () => {
       const { intentId } = await unknown('strict');
       await expect(operations.attachBill(intentId, 'no-such-bill', { operator: 'ann' })).rejects.toMatchObject({
         code: 'bill-not-found',
@@ -96,7 +96,7 @@ describe('operators', () => {
     });
 
     onPostgres(test)(
-      'are attached, and said to be, where the postbacks that wait cannot be tied to their bill at that moment',
+      'an unknown outcome is attached, with a warning, if its waiting postbacks cannot be linked yet',
       async () => {
         const { intentId, billId } = await unknown('unlinkable');
         await harness.sandbox.pay(billId);
@@ -117,7 +117,7 @@ describe('operators', () => {
       },
     );
 
-    test('take an address of a payment page as a browser reads it, and none that is no page; and an id that a bill can have', async () => {
+    test('attaching a bill normalises the address of its payment page, and refuses invalid addresses and ids', async () => {
       const { intentId, billId } = await unknown('paged');
       const attach = (page: string, id = billId) =>
         operations.attachBill(intentId, id, { operator: 'ann\0', linkPageUrl: page, note: 'note\0\ud800' });
@@ -133,7 +133,7 @@ describe('operators', () => {
       expect(linkPageUrl).toBe('https://pay.example/a%20b%22%3E%3Ci%3E');
     });
 
-    test('are voided once, by name; the order then takes a new attempt', async () => {
+    test('an unknown outcome is voided once, by a named operator, and its order then gets a new attempt', async () => {
       const { intentId } = await unknown('voided');
       await operations.voidBill(intentId, { operator: 'ben', note: 'the service shows no such bill' });
       await expect(operations.voidBill(intentId, { operator: 'ben' })).rejects.toBeInstanceOf(
@@ -149,7 +149,7 @@ describe('operators', () => {
   });
 
   describe('dead letters', () => {
-    test('a non-retryable error makes one at once; replayed, the event says that it is late, and how the bill is now', async () => {
+    test('a non-retryable error makes a dead letter at once, and its replay says that it is late', async () => {
       healthy = false;
       const { billId } = await harness.host.payments.createBill({ orderId: 'replayed', amount: '10' });
       await harness.sandbox.pay(billId, { outcome: 'fail' });
@@ -174,7 +174,7 @@ describe('operators', () => {
       expect(await operations.stats()).toMatchObject({ deadLetters: 0 });
     });
 
-    test('are replayed by a filter, or all; what does not fit stays', async () => {
+    test('dead letters are replayed by filter or all together, and others stay', async () => {
       healthy = false;
       for (const orderId of ['r-1', 'r-2', 'r-3']) {
         const { billId } = await harness.host.payments.createBill({ orderId, amount: '10' });

@@ -20,7 +20,7 @@ import { openBeside } from '../../libs/payment-acceptance/src/database/typeorm-s
 
 let harness: Harness;
 
-describe('kept plans', () => {
+describe('lost prepared statements', () => {
   afterEach(async () => {
     jest.restoreAllMocks();
     await harness.close();
@@ -53,8 +53,8 @@ describe('kept plans', () => {
     ({ one }) => sql`SELECT ${one}::int + count(*) AS sum FROM payment_acceptance.bill`,
   );
 
-  onPostgres(describe)('plans that connections keep', () => {
-    test('are lost with a whole server, or behind a pooler: payments go on, and no attempt is counted for it', async () => {
+  onPostgres(describe)('prepared statements that connections keep', () => {
+    test('payments go on when all prepared statements are lost, and no attempt is counted for it', async () => {
       harness = await startHarness({ providers: [EffectWriter] });
       await pay(harness, 'before');
       await harness.host.confirmer.runOnce();
@@ -71,7 +71,7 @@ describe('kept plans', () => {
       ]);
     });
 
-    test('a transaction that finds its own lost is done again, once, with nothing of it kept before', async () => {
+    test('a transaction that meets a lost prepared statement is repeated once, with nothing of the first run kept', async () => {
       harness = await startHarness({});
       const database = other(1);
       await database.execute(STATEMENT, { one: 1 }, { sum: integer });
@@ -86,7 +86,7 @@ describe('kept plans', () => {
       expect((await harness.effects()).map(({ consumer }) => consumer)).toEqual(['run 2']);
     });
 
-    test('so is that of a handler, whose work had not begun', async () => {
+    test("a handler's transaction that meets a lost prepared statement before the handler runs is repeated", async () => {
       harness = await startHarness({});
       const database = other();
       await database.execute(STATEMENT, { one: 1 }, { sum: integer });
@@ -107,7 +107,7 @@ describe('kept plans', () => {
       expect((await harness.effects()).map(({ consumer }) => consumer)).toEqual(['run 1']);
     });
 
-    test('are made anew now and then: one that was right for small tables does not stay when they have grown', async () => {
+    test('prepared statements are renewed at intervals that grow to 30 s, so that plans follow the growth of tables', async () => {
       harness = await startHarness({});
       const database = other(1);
       let now = Math.ceil(performance.now());

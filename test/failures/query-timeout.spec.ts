@@ -41,10 +41,10 @@ describe('query timeout', () => {
     };
   }
 
-  describe('a pool whose statements time out in the client, and ROLLBACK with them', () => {
+  describe('a pool whose client-side time-out also hits ROLLBACK', () => {
     const through = (url: string): string => `${url}?query_timeout=400`;
 
-    onPostgres(test)('has nothing left of a handler that has failed half-way', async () => {
+    onPostgres(test)('nothing is kept of a handler that times out in the client', async () => {
       let runs = 0;
       @Injectable()
       class Half {
@@ -76,7 +76,7 @@ describe('query timeout', () => {
       expect(await seen()).toMatchObject({ effects: ['run 2'] });
     });
 
-    onPostgres(test)('has nothing left of a transaction of the module that has failed half-way', async () => {
+    onPostgres(test)('nothing is kept of a transaction of the module that times out in the client', async () => {
       // The limits of the address are the host's.
       harness = await startHarness({ instances: 2, through, options: { statementTimeoutMs: 1_000 } });
       const letGo = await holdLock();
@@ -103,7 +103,7 @@ describe('query timeout', () => {
           .run(LIMITS, (within) => work(managerOf(within))),
     ],
     ['processOnce', (work) => processOnce(harness.host.dataSource.manager, { id: 'once' }, work)],
-  ])('the connection of %s whose ROLLBACK could not be sent never reaches the pool', async (_whose, run) => {
+  ])('a connection of %s whose ROLLBACK could not be sent never returns to the pool', async (_whose, run) => {
     harness = await startHarness({ instances: 2 });
     await createPaymentInbox(harness.host.dataSource.manager);
     harness.host.dataSource.subscribers.push({
@@ -121,7 +121,7 @@ describe('query timeout', () => {
     expect(await seen()).toEqual({ bills: ['next'], effects: ['next'] });
   });
 
-  test('a time limit ends the wait for a connection, which goes back should it come', async () => {
+  test("a handler's time limit ends its wait for a connection, which returns to the pool if it comes later", async () => {
     harness = await startHarness({ instances: 1 });
     const { dataSource, app } = harness.host;
     const takeAll = async () => {

@@ -42,7 +42,7 @@ describe('redaction by age', () => {
     await harness.settle();
   }
 
-  test('is off unless an age is set', async () => {
+  test('redaction is off unless an age is set', async () => {
     await open();
     await paidWithTraces(harness, 'A-1');
     await replayed();
@@ -53,7 +53,7 @@ describe('redaction by age', () => {
     expect(await places()).toEqual(before);
   });
 
-  test('removes every personal text of a bill that is over, and of operators’ notes', async () => {
+  test("redaction removes every personal text of an ended bill, and of operators' notes", async () => {
     await open({ redactBillsAfterMs: 60 * DAY });
     await paidWithTraces(harness, 'A-1');
     await replayed();
@@ -88,7 +88,7 @@ describe('redaction by age', () => {
     });
   });
 
-  test('keeps the id that the module itself sent as custom', async () => {
+  test('redaction keeps the id that the module itself sent as custom', async () => {
     await open({ redactBillsAfterMs: DAY });
     const { billId } = await harness.host.payments.createBill({ orderId: 'A-1', amount: '10', description: PERSON });
     await payByCard(harness, billId);
@@ -101,7 +101,7 @@ describe('redaction by age', () => {
     expect(rows).toMatchObject([{ custom: rows[0]!.intent_id }]);
   });
 
-  test('waits while the bill is followed, a dead letter or a review is open', async () => {
+  test('redaction waits while a bill is open or has an open review or a dead letter', async () => {
     await open({ redactBillsAfterMs: DAY });
     await billOf(harness, 'open');
     await paidWithTraces(harness, 'dead');
@@ -129,7 +129,7 @@ describe('redaction by age', () => {
     expect(await places()).toEqual([]);
   });
 
-  test('goes in batches of few bills, and passes over one that somebody has locked', async () => {
+  test('redaction goes in batches, and skips a bill that somebody has locked', async () => {
     await open({ redactBillsAfterMs: DAY, batchSize: 30 });
     for (const orderId of ['A-1', 'A-2', 'A-3', 'A-4', 'A-5']) await payByCard(harness, await billOf(harness, orderId));
     await harness.settle();
@@ -150,7 +150,7 @@ describe('redaction by age', () => {
     expect(await places()).toEqual([]);
   });
 
-  test('empties what a lost bill listed once somebody has dealt with it', async () => {
+  test('redaction empties the listed payments of a lost bill once it has been dealt with', async () => {
     await open({ redactBillsAfterMs: DAY });
     for (const [bill, state] of [
       ['b-1', 'DISMISSED'],
@@ -172,7 +172,7 @@ describe('redaction by age', () => {
     expect(left).toEqual([{ state: 'LOST' }]);
   });
 
-  onPostgres(test)('finds bills and notes by index, not by reading what is kept', async () => {
+  onPostgres(test)('redaction finds bills and notes through an index', async () => {
     await open();
     const { dataSource } = harness.host;
     await dataSource.query(

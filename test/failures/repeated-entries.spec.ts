@@ -15,13 +15,13 @@ class Alerts {
 let harness: Harness;
 let recorder: Recorder;
 
-describe('a list that shows an entry twice', () => {
+describe('a list of payments that repeats an entry', () => {
   afterEach(async () => {
     await harness.close();
     await recorder.close();
   });
 
-  test('settles the bill, and what the entry causes happens once', async () => {
+  test('a list that shows a payment twice settles its bill, and stores each event and review once', async () => {
     recorder = await new Recorder().open();
     const main = { shopId: 'shop-main', apiToken: MAIN_TOKEN, apiBaseUrl: recorder.url };
     // A delivery begins with the settlement only where the worker runs.

@@ -3,10 +3,10 @@ import { PaymentOrderAlreadyPaidError } from 'nestjs-payment-acceptance';
 import { PaymentOperations, PaymentReviews } from 'nestjs-payment-acceptance/operations';
 import { close, DAY, harness, open, paid, refused, removeAll, rows, seen } from './support/retention.js';
 
-describe('what retention keeps for accounting', () => {
+describe('records that retention keeps for accounting', () => {
   afterEach(close);
 
-  test('bills, payments, events, deliveries, reviews and actions stay, however old', async () => {
+  test('retention never removes bills, payments, events, deliveries, reviews or actions', async () => {
     await open({ batchSize: 1000 });
     await paid('paid');
     const { billId } = await harness.host.payments.createBill({ orderId: 'short', amount: '10' });
@@ -22,7 +22,7 @@ describe('what retention keeps for accounting', () => {
     expect(await Promise.all(tables.map((table) => rows(table)))).toEqual(before);
   });
 
-  test('so a paid order takes no second bill, and a second payment is found after years', async () => {
+  test('after retention a paid order takes no second bill, and a second payment is found after years', async () => {
     await open(undefined);
     const { orderId, billId } = await paid('A-1');
     harness.clock.advance(1000 * DAY);
@@ -38,7 +38,7 @@ describe('what retention keeps for accounting', () => {
     expect(seen.map(({ name }) => name)).toEqual(['payment.succeeded', 'payment.succeeded']);
   });
 
-  test('a dead letter that later events have overtaken still says that it is late when it is replayed', async () => {
+  test('a dead letter replayed after retention still says that later events came before it', async () => {
     await open({ batchSize: 1000 });
     refused.add('A-1');
     const { billId } = await harness.host.payments.createBill({ orderId: 'A-1', amount: '10' });

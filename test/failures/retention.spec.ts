@@ -21,7 +21,7 @@ describe('retention', () => {
     );
 
   describe('callbacks', () => {
-    test('lose their raw fields after 30 days and go after 90; what they were found to be stays until then', async () => {
+    test('callbacks lose their raw fields after 30 days and are deleted after 90, their outcome with them', async () => {
       await open(undefined);
       await paid('A-1');
       const [fresh] = await rows<{ fields: object; corroboration: object; outcome: string }>('callback');
@@ -38,7 +38,7 @@ describe('retention', () => {
       expect(await count('callback')).toBe(0);
     });
 
-    test('that are pending stay, raw, whatever their age: a hint, and one that waits for its bill', async () => {
+    test('pending callbacks stay raw at any age, with a known bill or without one', async () => {
       await open({ redactCallbacksAfterMs: 1, deleteCallbacksAfterMs: 1 });
       const { billId } = await harness.host.payments.createBill({ orderId: 'A-1', amount: '10' });
       for (const TrsId of [billId, 'unknown-bill']) {
@@ -52,7 +52,7 @@ describe('retention', () => {
       expect(await count('callback', `pending AND fields ->> 'InvId' = 'A-1'`)).toBe(2);
     });
 
-    onPostgres(test)('that cannot be deleted keep nothing else from being removed', async () => {
+    onPostgres(test)('callbacks that cannot be deleted do not keep others from being redacted', async () => {
       await open({ redactCallbacksAfterMs: 1, deleteCallbacksAfterMs: 30 * DAY });
       await paid('A-1');
       await seed(1, 40);
@@ -66,7 +66,7 @@ describe('retention', () => {
       expect((await rows<{ fields: object }>('callback')).map(({ fields }) => fields)).toEqual([{}, {}]);
     });
 
-    test('of a bill with an open review stay, raw, until somebody has decided', async () => {
+    test('callbacks of a bill with an open review stay raw until it is decided', async () => {
       await open(undefined);
       const { billId } = await harness.host.payments.createBill({ orderId: 'A-1', amount: '10' });
       await harness.sandbox.pay(billId, { amount: '9.00' });
@@ -80,7 +80,7 @@ describe('retention', () => {
       expect([await count('callback'), await count('review')]).toEqual([0, 1]);
     });
 
-    test('go in batches, oldest first, each a statement of its own', async () => {
+    test('callbacks are deleted in batches, oldest first', async () => {
       await open({ batchSize: 100, redactCallbacksAfterMs: null });
       await seed(200, 100);
       await seed(150, 120);
@@ -91,7 +91,7 @@ describe('retention', () => {
       expect(await count('callback')).toBe(40);
     });
 
-    test('that somebody has locked are passed over, and nobody waits', async () => {
+    test('callbacks that somebody has locked are skipped by retention', async () => {
       await open({ batchSize: 100, redactCallbacksAfterMs: null });
       await seed(3, 100);
       const other = harness.host.dataSource.createQueryRunner();
@@ -107,7 +107,7 @@ describe('retention', () => {
       expect(await removeAll()).toEqual([1]);
     });
 
-    onPostgres(test)('are one instance’s work at a time', async () => {
+    onPostgres(test)('callbacks are removed by one instance at a time', async () => {
       await open({ batchSize: 10, redactCallbacksAfterMs: null });
       await seed(20, 100);
       const other = harness.host.dataSource.createQueryRunner();
@@ -122,7 +122,7 @@ describe('retention', () => {
       expect(both.reduce((sum, size) => sum + size)).toBe(10);
     });
 
-    onPostgres(test)('are found by an index, not by reading what is kept', async () => {
+    onPostgres(test)('callbacks to remove are found through an index', async () => {
       await open(undefined);
       await seed(3_000, 1);
       await harness.host.dataSource.query('ANALYZE payment_acceptance.callback');
@@ -136,8 +136,8 @@ describe('retention', () => {
     });
   });
 
-  describe('the worker', () => {
-    test('runs by itself from the start on, batch after batch, and ends with the application', async () => {
+  describe('the retention worker', () => {
+    test('the retention worker starts by itself, works through its batches, and ends with the application', async () => {
       await open({ batchSize: 50, everyMs: 1, pauseMs: 1 }, { autoStart: true });
       await seed(500, 100);
       await until(
@@ -146,7 +146,7 @@ describe('retention', () => {
       );
     });
 
-    onPostgres(test)('goes on after a failure, and says it', async () => {
+    onPostgres(test)('the retention worker logs a failure, and goes on afterwards', async () => {
       const said = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
       await open({ everyMs: 1 }, { autoStart: true });
       await harness.host.dataSource.query('ALTER TABLE payment_acceptance.callback RENAME COLUMN pending TO elsewhere');
@@ -165,7 +165,7 @@ describe('retention', () => {
     test.each([
       ['switched off', false as const],
       ['with every age null', { redactCallbacksAfterMs: null, deleteCallbacksAfterMs: null }],
-    ])('removes nothing when %s', async (_name, retention) => {
+    ])('the retention worker removes nothing when %s', async (_name, retention) => {
       await open(retention, { autoStart: true });
       await seed(10, 5000);
       expect(await worker.runOnce()).toBe(0);
@@ -173,7 +173,7 @@ describe('retention', () => {
     });
   });
 
-  test('redirects of a bill that the service never made wait for a day, and then end as others do', async () => {
+  test('redirects of a bill that the service never made stay pending for a day, and are then redacted as others', async () => {
     await open({ redactCallbacksAfterMs: 2 * DAY, deleteCallbacksAfterMs: null });
     await harness.sandbox.setFaults({ requests: { loseAnswer: 1 } });
     await harness.host.payments.createBill({ orderId: 'nameless', amount: '10' }).catch(() => undefined);

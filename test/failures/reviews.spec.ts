@@ -50,7 +50,7 @@ describe('operators', () => {
       return reviewOf(orderId);
     };
 
-    test('accepted: payment.succeeded with the name of the operator, the bill is paid, once', async () => {
+    test("an accepted review makes one payment.succeeded with the operator's name, and a paid bill", async () => {
       const { id } = await underpaid('accepted');
       await reviews.accept(id, { operator: 'ann\0', note: 'a loyal customer' });
       await harness.settle();
@@ -64,7 +64,7 @@ describe('operators', () => {
       expect((await harness.host.ledger()).reviews.filter(({ orderId }) => orderId === 'accepted').length).toBe(1);
     });
 
-    test('accepted by ten operators at once: one event', async () => {
+    test('a review accepted by ten operators at once makes one event', async () => {
       const { id } = await underpaid('contested');
       const attempts = await Promise.allSettled(
         Array.from({ length: 10 }, (_, operator) => reviews.accept(id, { operator: `operator ${operator}` })),
@@ -74,7 +74,7 @@ describe('operators', () => {
       expect(eventsOf('contested').length).toBe(1);
     });
 
-    test('of two bills of one order, accepted at the same moment: one of the payments is the first', async () => {
+    test('two reviews of one order accepted at the same moment make one first payment', async () => {
       await underpaid('accepted-twice');
       const { billId } = await harness.host.payments.createBill(
         { orderId: 'accepted-twice', amount: '10' },
@@ -90,7 +90,7 @@ describe('operators', () => {
       expect(firsts.sort()).toEqual([false, true]);
     });
 
-    test('dismissed: nothing follows', async () => {
+    test('a dismissed review makes no event, and leaves the bill open', async () => {
       const { id } = await underpaid('dismissed');
       await reviews.dismiss(id, { operator: 'ben\0\ud800' });
       await harness.settle();
@@ -99,7 +99,7 @@ describe('operators', () => {
       expect(await reviewOf('dismissed')).toMatchObject({ state: 'DISMISSED' });
     });
 
-    test('of a payment in another currency: the operator says what counts', async () => {
+    test('a review of a payment in another currency needs the operator to state the amount', async () => {
       const { billId } = await harness.host.payments.createBill({ orderId: 'dollars', amount: '10' });
       await harness.sandbox.pay(billId, { currency: 'USD' });
       await harness.settle();
@@ -114,7 +114,7 @@ describe('operators', () => {
       expect(eventsOf('dollars')[0]).not.toHaveProperty('paymentCurrency');
     });
 
-    test('of a whole bill: a payment of another order is not accepted, and what was open stays open', async () => {
+    test('a review of a bill does not accept a payment of another order, which stays open', async () => {
       const other = await harness.host.payments.createBill({ orderId: 'owner', amount: '10' });
       const { payment } = await harness.sandbox.pay(other.billId, { card: '4000 0000 0000 0069' });
       harness.clock.advance(60_000);
@@ -136,7 +136,7 @@ describe('operators', () => {
       expect(eventsOf('thief')).toEqual([]);
     });
 
-    test('what contradicts an accepted payment later is a review of its own', async () => {
+    test('a payment that contradicts its accepted review is another review', async () => {
       const { billId } = await harness.host.payments.createBill({ orderId: 'hasty', amount: '10' });
       const { payment } = await harness.sandbox.pay(billId, { card: '4000 0000 0000 0069' });
       await harness.sandbox.setFaults({ requests: { tooManyPayments: 1 } });
@@ -152,7 +152,7 @@ describe('operators', () => {
       expect(eventsOf('hasty').length).toBe(1);
     });
 
-    test('of a bill that the service does not list any more (400 too_many_payments): the payment is named', async () => {
+    test('a review for 400 too_many_payments is accepted with the payment that the operator names', async () => {
       const { billId } = await harness.host.payments.createBill({ orderId: 'crowded', amount: '10' });
       await harness.sandbox.setFaults({ requests: { tooManyPayments: 1 } });
       harness.clock.advance(60_000);

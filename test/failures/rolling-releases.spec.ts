@@ -56,7 +56,7 @@ describe('rolling releases', () => {
       ['one more', ['main', 'eu']],
       ['all', undefined],
     ] as const) {
-      test(`loses none of its events while instances of the release before say that they are there: ${what}`, async () => {
+      test(`a release that adds a shop to a consumer loses none of its events while older instances run: ${what}`, async () => {
         harness = await startHarness({ providers: [release('before', ['main'])] });
         const next = await harness.start({ providers: [release('next', shops && [...shops])] });
         await beat(harness.host);
@@ -73,7 +73,7 @@ describe('rolling releases', () => {
   });
 
   describe('a release that takes a shop from a consumer', () => {
-    test('leaves its events to instances that name it, without an attempt, however long it takes', async () => {
+    test('a release that takes a shop from a consumer leaves its events to instances that still name it', async () => {
       harness = await startHarness({ providers: [release('next', ['main'])] });
       const before = await harness.start({ providers: [release('before', ['main', 'eu'])] });
       await before.app.close();
@@ -96,7 +96,7 @@ describe('rolling releases', () => {
       expect(await takenBy()).toEqual(['going-on by next', 'waiting by before']);
     });
 
-    test('makes no more of its deliveries once a person has said that none shall name it', async () => {
+    test("a consumer gets no deliveries of a shop once a person has removed it from the consumer's row", async () => {
       harness = await startHarness({ providers: [release('next', ['main'])] });
       await (await harness.start({ providers: [release('before', ['main', 'eu'])] })).app.close();
       const left = ON_MARIADB ? '["main"]' : '{main}';
@@ -111,7 +111,7 @@ describe('rolling releases', () => {
       expect(await takenBy()).toEqual(['going-on by next']);
     });
 
-    test('has them hold back its other events of the bill for an hour, not for ever', async () => {
+    test('deliveries of a removed shop hold back later ones of their bill for an hour, not for ever', async () => {
       @Injectable()
       class Before {
         @OnPaymentFailed({ consumer: 'orders' })
@@ -140,7 +140,7 @@ describe('rolling releases', () => {
     });
   });
 
-  test('an instance says that it is there also after its clock was set back', async () => {
+  test('an instance reports that it is there although its clock was set back', async () => {
     harness = await startHarness({ providers: [release('orders')] });
     const lastSeen = async () =>
       (

@@ -28,7 +28,7 @@ onPostgres(describe)('settings and states of a server', () => {
     await harness.settle();
   };
 
-  test('sequences that a replication left behind are said, and set by the statements of the documentation', async () => {
+  test('sequences left behind by a replication are reported, and repaired by the documented statements', async () => {
     harness = await startHarness({ providers: [EffectWriter] });
     const { dataSource } = harness.host;
     for (const orderId of ['A-1', 'A-2', 'A-3']) await paid(orderId);
@@ -49,7 +49,7 @@ onPostgres(describe)('settings and states of a server', () => {
     expect(await harness.effects()).toHaveLength(4);
   });
 
-  test('a limit of idle sessions does not end the listening one', async () => {
+  test('a limit on idle sessions does not end the listening session', async () => {
     const warned = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
     harness = await startHarness();
     const { dataSource } = harness.host;

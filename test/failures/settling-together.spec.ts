@@ -10,7 +10,7 @@ import { until } from '../support/until.js';
 
 let harness: Harness;
 
-describe('settling together', () => {
+describe('bills that are settled together', () => {
   const closeLater = closing();
   afterEach(() => harness.close());
 
@@ -67,7 +67,7 @@ describe('settling together', () => {
     return Object.fromEntries(bills.map(({ orderId, state }) => [orderId, state]));
   }
 
-  test('creating the bill of a new order takes 3 statements, of one that has a bill already 9', async () => {
+  test('createBill takes 3 statements for a new order, and 9 for one that has a bill', async () => {
     await start();
     const count = counting();
     const create = (newAttempt: boolean) =>
@@ -78,8 +78,8 @@ describe('settling together', () => {
     expect(count.take()).toEqual({ statements: 9, commits: 4 });
   });
 
-  describe('statements and commits of whole payments', () => {
-    test('one: 7 statements and 2 commits until it is settled, then 6 and 2 until its handler has run', async () => {
+  describe('statements and commits per payment', () => {
+    test('one payment is settled by 7 statements and 2 commits, and delivered by 6 and 2', async () => {
       await start();
       await pay('one');
       const count = counting();
@@ -90,7 +90,7 @@ describe('settling together', () => {
       expect(count.take()).toEqual({ statements: 6, commits: 2 });
     });
 
-    test('eight at once: the same 7 statements and 2 commits settle all of them; each handler has a transaction', async () => {
+    test('eight payments at once are settled by the same 7 statements and 2 commits, and delivered one by one', async () => {
       await start();
       await pay(...ORDERS);
       gather(8);
@@ -104,7 +104,7 @@ describe('settling together', () => {
   });
 
   describe('bills that are settled in one transaction', () => {
-    test('one whose settlement the database refuses fails alone', async () => {
+    test('a bill whose settlement the database refuses fails alone among those settled with it', async () => {
       await start();
       const [poison] = await pay(...ORDERS);
       await harness.host.dataSource.query(
@@ -123,7 +123,7 @@ describe('settling together', () => {
       expect(await harness.effects()).toHaveLength(1 + 8);
     });
 
-    test('one that the judge fails at fails alone', async () => {
+    test('a bill for which the judge throws fails alone among those settled with it', async () => {
       await start({
         judge: (bill, payments) => {
           if (bill.orderId === 'c') throw new Error('not this one');
@@ -139,7 +139,7 @@ describe('settling together', () => {
       expect(await states()).toMatchObject({ b: 'PAID', c: 'OPEN', d: 'PAID' });
     });
 
-    test('one whose order somebody else has locked keeps none of the others waiting', async () => {
+    test('a bill whose order somebody else has locked keeps none of the others waiting', async () => {
       await start();
       await pay('b', 'c', 'd');
       const other = harness.host.dataSource.createQueryRunner();
@@ -155,7 +155,7 @@ describe('settling together', () => {
       expect((await states())['c']).toBe('PAID');
     });
 
-    test('two of one order: one of them pays it first, the other is a second payment', async () => {
+    test('two bills of one order settled together make one first payment and one second-payment review', async () => {
       await start();
       await pay('twice', 'twice');
       gather(2);
@@ -169,7 +169,7 @@ describe('settling together', () => {
       expect(reviews.map(({ reason }) => reason)).toEqual(['second-payment']);
     });
 
-    test('two answers about one bill: only that of the claim which holds settles', async () => {
+    test('of two answers about one bill, only that of the current claim settles', async () => {
       await start();
       const { billId } = await harness.host.payments.createBill({ orderId: 'claimed-twice', amount: '10' });
       harness.clock.advance(60_000);
@@ -199,7 +199,7 @@ describe('settling together', () => {
       ]);
     });
 
-    test('one that does not end is left to its lease, and the others are settled', async () => {
+    test('a settlement that hangs is left to its lease, and the other bills are settled', async () => {
       await start({
         http: { totalTimeoutMs: 2_000, connectTimeoutMs: 500 },
         checks: { concurrency: 16 },

@@ -23,7 +23,7 @@ describe('shops', () => {
     (await harness.host.app.get(PaymentOperations).shopStates()).filter(({ refusedSince }) => refusedSince !== null);
 
   describe('the rate of a shop', () => {
-    test('holds across instances: no more checks a second than it allows, together', async () => {
+    test("two instances together make no more checks a second than their shop's rate allows", async () => {
       const { shops } = moduleOptions('http://unused');
       harness = await startHarness({ instances: 2 });
       const slow = { shops: { ...moduleOptions(harness.sandboxUrl).shops } };
@@ -42,7 +42,7 @@ describe('shops', () => {
       expect(checks()).toBeGreaterThanOrEqual(8);
     });
 
-    test('holds for bills that are claimed by their names, too, which says when it is used up', async () => {
+    test('the rate of a shop also limits claims of named bills, which report when it is used up', async () => {
       harness = await startHarness();
       const names: HintedBill[] = [];
       for (let bill = 0; bill < 5; bill += 1) {
@@ -69,7 +69,7 @@ describe('shops', () => {
     });
 
     onPostgres(test)(
-      'is spent by one instance at a time: while another one claims, there is nothing to claim',
+      'the rate of a shop is spent by one instance at a time, and others claim nothing meanwhile',
       async () => {
         // If the claim waits after all, it fails soon.
         harness = await startHarness({ through: (url) => `${url}?options=-c%20lock_timeout%3D3s` });
@@ -87,7 +87,7 @@ describe('shops', () => {
   });
 
   describe('a shop that the service refuses', () => {
-    test('each of its tokens is tried: a rotation loses nothing', async () => {
+    test('each token of a shop is tried, so that a rotation loses no payment', async () => {
       harness = await startHarness({ providers: [EffectWriter] });
       const shops = moduleOptions(harness.sandboxUrl).shops;
       const rotated = await harness.start({
@@ -103,7 +103,7 @@ describe('shops', () => {
       expect(await refused()).toEqual([]);
     });
 
-    test('is shown as refused and probed each minute; what waited settles when it is accepted again', async () => {
+    test('a refused shop is reported and probed each minute, and its payments settle once it is accepted', async () => {
       harness = await startHarness({ providers: [EffectWriter] });
       for (const orderId of ['w-1', 'w-2', 'w-3']) {
         const { billId } = await harness.host.payments.createBill({ orderId, amount: '10' });
@@ -127,7 +127,7 @@ describe('shops', () => {
       expect((await harness.effects()).length).toBe(3);
     });
 
-    test('is ended, if it is closed for good, by the statements of the documentation', async () => {
+    test('a shop that is closed for good is ended by the documented statements', async () => {
       harness = await startHarness({ providers: [EffectWriter] });
       const eu = harness.host.payments.shop('eu');
       const { billId, intentId } = await eu.createBill({ orderId: 'E-1', amount: '10' });
@@ -158,7 +158,7 @@ describe('shops', () => {
       });
     });
 
-    test('is accepted again by any answer that only a known shop gets, and its bills go on at once', async () => {
+    test('a refused shop is accepted again by any answer that only a known shop gets, and its bills go on at once', async () => {
       harness = await startHarness({ providers: [EffectWriter] });
       for (const orderId of ['paid-1', 'paid-2', 'paid-3']) {
         const { billId } = await harness.host.payments.createBill({ orderId, amount: '10' });
@@ -175,7 +175,7 @@ describe('shops', () => {
       expect(await refused()).toEqual([]);
     });
 
-    test('does not hold up the others', async () => {
+    test('a refused shop does not hold up other shops', async () => {
       harness = await startHarness({ providers: [EffectWriter] });
       await harness.sandbox.putShop('shop-main', { banned: true });
       const own = await harness.host.payments.shop('eu').createBill({ orderId: 'eu', amount: '10' });
@@ -185,7 +185,7 @@ describe('shops', () => {
       expect(EU_TOKEN).toBeTruthy();
     });
 
-    test('bill_not_found soon after creation is not the end', async () => {
+    test('bill_not_found soon after the creation of a bill does not end its checks', async () => {
       harness = await startHarness({ providers: [EffectWriter] });
       const { billId } = await harness.host.payments.createBill({ orderId: 'young', amount: '10' });
       await harness.sandbox.setFaults({ requests: { billNotFound: 1 } });
@@ -199,8 +199,8 @@ describe('shops', () => {
     });
   });
 
-  describe('an answer that lags behind a postback', () => {
-    test('is asked for again on a short schedule of its own, then the claim stays a note', async () => {
+  describe('a list that lags behind a postback', () => {
+    test('a list that does not show a claimed payment is read again on a short schedule, then left as a note', async () => {
       harness = await startHarness();
       const { billId } = await harness.host.payments.createBill({ orderId: 'lagging', amount: '10' });
       await harness.sandbox.forge(billId);
@@ -218,7 +218,7 @@ describe('shops', () => {
       expect([reviews, events]).toEqual([[], []]);
     });
 
-    test('settles as soon as the list shows it', async () => {
+    test('a claimed payment settles as soon as the list shows it', async () => {
       harness = await startHarness({ providers: [EffectWriter] });
       const { billId } = await harness.host.payments.createBill({ orderId: 'shown-late', amount: '10' });
       await harness.sandbox.forge(billId);

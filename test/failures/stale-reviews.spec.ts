@@ -13,7 +13,7 @@ let recorded: RecordedHarness;
 let reviews: PaymentReviews;
 let count = 0;
 
-describe('stale reviews', () => {
+describe('reviews of payments that have changed', () => {
   beforeAll(async () => {
     recorded = await startRecordedHarness();
     reviews = recorded.harness.host.app.get(PaymentReviews);
@@ -80,7 +80,7 @@ describe('stale reviews', () => {
     test.each([
       ['unfinished', 'PROCESS'],
       ['unknown-status', 'HELD'],
-    ])('of a review "%s" is not accepted: the review is dismissed', async (reason, status) => {
+    ])('a payment under review (%s) that then fails cannot be accepted, only dismissed', async (reason, status) => {
       const bill = await billed();
       await shows(bill, status, '100.00');
       recorded.harness.clock.advance(40 * DAY);
@@ -92,7 +92,7 @@ describe('stale reviews', () => {
       expect(await of(bill)).toMatchObject({ open: [], events: ['bill.expired', 'payment.failed', 'payment.review'] });
     });
 
-    test('is not accepted by the review of its bill either', async () => {
+    test('a payment listed as FAIL is not accepted by a too-many-payments review of its bill', async () => {
       const bill = await billed();
       await shows(bill, 'FAIL', '100.00');
       await refusesToList(bill);
@@ -102,7 +102,7 @@ describe('stale reviews', () => {
       expect(await of(bill)).toMatchObject({ state: 'PAID', events: expect.arrayContaining(['payment.succeeded']) });
     });
 
-    test('counts by the review of its bill where the operator says that it has succeeded since', async () => {
+    test('a payment listed as FAIL is accepted by a review of its bill if the operator states hadFailed', async () => {
       const bill = await billed();
       await shows(bill, 'FAIL', '100.00');
       await refusesToList(bill);
@@ -114,7 +114,7 @@ describe('stale reviews', () => {
       expect([events.filter((name) => name === 'payment.succeeded'), open]).toEqual([['payment.succeeded'], []]);
     });
 
-    test('is asked about again where the operator was wrong: a list still says FAIL', async () => {
+    test('a payment accepted with hadFailed is reviewed again if a list still says FAIL', async () => {
       const bill = await billed();
       await shows(bill, 'FAIL', '100.00');
       await refusesToList(bill);
@@ -129,7 +129,7 @@ describe('stale reviews', () => {
       expect(detail).toMatchObject({ paymentId: bill.paymentId, hadFailed: true });
     });
 
-    test('counts by the review of an undocumented status that follows, as long as the list does not say FAIL again', async () => {
+    test('a FAIL payment is accepted by a later unknown-status review, unless the list says FAIL again', async () => {
       const bill = await billed();
       await shows(bill, 'FAIL', '100.00');
       await shows(bill, 'CONFIRMED', '100.00');
@@ -151,7 +151,7 @@ describe('stale reviews', () => {
       expect(await of(bill)).toMatchObject({ state: 'PAID', open: ['payment-changed'] });
     });
 
-    test('a dismissed review keeps its bill open no longer', async () => {
+    test('a dismissed review no longer keeps its bill open', async () => {
       const bill = await billed();
       await shows(bill, 'SUCCESS', '1.00');
       recorded.harness.clock.advance(4 * DAY);
@@ -179,7 +179,7 @@ describe('stale reviews', () => {
       expect([state, new Set(events)]).toEqual(['PAID', new Set(['payment.failed', 'payment.succeeded'])]);
     });
 
-    test('does not count by a review of its own, whatever the operator says: its list is to be had', async () => {
+    test('a payment listed as FAIL is not accepted by its own review, even with hadFailed', async () => {
       const bill = await billed();
       await shows(bill, 'PROCESS', '100.00');
       recorded.harness.clock.advance(40 * DAY);
@@ -188,7 +188,7 @@ describe('stale reviews', () => {
       await refused(bill, 'unfinished', /the ledger says FAIL/, { hadFailed: true });
     });
 
-    test('and waited for a person is accepted by neither of its reviews, decided in whatever order', async () => {
+    test('a payment under review that then fails is accepted by neither of its reviews', async () => {
       const bill = await billed();
       await shows(bill, 'SUCCESS', '50.00');
       await shows(bill, 'FAIL', '50.00');
@@ -203,14 +203,14 @@ describe('stale reviews', () => {
       expect(await of(bill)).toMatchObject({ state: 'OPEN', open: [], events: ['payment.review', 'payment.review'] });
     });
 
-    test('and is listed in another case is accepted neither', async () => {
+    test('a payment under review that is then listed as "fail" in lower case is not accepted', async () => {
       const bill = await billed();
       await shows(bill, 'success', '50.00');
       await shows(bill, 'fail', '50.00');
       await refused(bill, 'payment-changed', /The service last listed payment \S+ as FAIL/);
     });
 
-    test('counts by its review where the service shows SUCCESS again', async () => {
+    test('a payment under review that failed is accepted once the service lists SUCCESS again', async () => {
       const bill = await billed();
       await shows(bill, 'SUCCESS', '50.00');
       await shows(bill, 'FAIL', '50.00');
@@ -222,7 +222,7 @@ describe('stale reviews', () => {
       expect(await of(bill)).toMatchObject({ state: 'PAID', events: expect.arrayContaining(['payment.succeeded']) });
     });
 
-    test('and has counted before stays counted: accepting the change only closes the review', async () => {
+    test('accepting a payment-changed review of a payment that had counted only closes the review', async () => {
       const bill = await billed();
       await shows(bill, 'SUCCESS', '100.00');
       await shows(bill, 'FAIL', '');
@@ -235,8 +235,8 @@ describe('stale reviews', () => {
     });
   });
 
-  describe('a payment that shows another amount since', () => {
-    test('is accepted by the review that says so, and that of before is then only closed', async () => {
+  describe('a payment under review whose amount changes', () => {
+    test('a changed amount is accepted by its payment-changed review, and the older review is then only closed', async () => {
       const bill = await billed();
       await shows(bill, 'PROCESS', '100.00');
       recorded.harness.clock.advance(40 * DAY);
@@ -257,7 +257,7 @@ describe('stale reviews', () => {
       expect(amount).toBe('50.00');
     });
 
-    test('corrected by the service, counts with what it shows now', async () => {
+    test('an amount corrected by the service counts as listed now, once its payment-changed review is accepted', async () => {
       const bill = await billed();
       await shows(bill, 'SUCCESS', '50.00');
       await shows(bill, 'SUCCESS', '100.00');
@@ -274,7 +274,7 @@ describe('stale reviews', () => {
     });
   });
 
-  test('a check names, and counts, only the events that it has stored', async () => {
+  test('a check reports only the events that it has stored', async () => {
     const bill = await billed();
     await shows(bill, 'PROCESS', '100.00');
     recorded.harness.clock.advance(40 * DAY);
@@ -283,7 +283,7 @@ describe('stale reviews', () => {
     expect(checks).toEqual([['payment.review', 'bill.expired'], [], []]);
   });
 
-  describe('a payment that counts, and is taken back again and again', () => {
+  describe('a payment that counted and changes again and again', () => {
     const changes = async (bill: Bill) => {
       const { events, reviews: all } = await recorded.harness.host.ledger();
       const own = all.filter(({ orderId, reason }) => orderId === bill.orderId && reason === 'payment-changed');
@@ -300,28 +300,31 @@ describe('stale reviews', () => {
       ['FAIL', '100.00'],
       ['SUCCESS', '90.00'],
       ['HELD', '100.00'],
-    ])('is a review each time that it becomes %s %s after the last one was dismissed', async (status, amount) => {
-      const bill = await billed();
-      await shows(bill, 'SUCCESS', '100.00');
-      await shows(bill, status, amount);
-      await shows(bill, 'SUCCESS', '100.00');
-      await shows(bill, status, amount);
-      expect(await changes(bill)).toEqual(['OPEN']);
-      await dismissAll();
-      await shows(bill, status, amount);
-      expect(await changes(bill)).toEqual(['DISMISSED']);
-      for (const before of [1, 2, 3]) {
+    ])(
+      'a payment that counted is reviewed each time that it becomes %s %s after a dismissal',
+      async (status, amount) => {
+        const bill = await billed();
         await shows(bill, 'SUCCESS', '100.00');
-        expect(await changes(bill)).toEqual(Array.from({ length: before }, () => 'DISMISSED'));
         await shows(bill, status, amount);
+        await shows(bill, 'SUCCESS', '100.00');
         await shows(bill, status, amount);
-        expect((await changes(bill)).sort()).toEqual([...Array.from({ length: before }, () => 'DISMISSED'), 'OPEN']);
+        expect(await changes(bill)).toEqual(['OPEN']);
         await dismissAll();
-      }
-      expect((await of(bill)).events.filter((name) => name === 'payment.succeeded')).toHaveLength(1);
-    });
+        await shows(bill, status, amount);
+        expect(await changes(bill)).toEqual(['DISMISSED']);
+        for (const before of [1, 2, 3]) {
+          await shows(bill, 'SUCCESS', '100.00');
+          expect(await changes(bill)).toEqual(Array.from({ length: before }, () => 'DISMISSED'));
+          await shows(bill, status, amount);
+          await shows(bill, status, amount);
+          expect((await changes(bill)).sort()).toEqual([...Array.from({ length: before }, () => 'DISMISSED'), 'OPEN']);
+          await dismissAll();
+        }
+        expect((await of(bill)).events.filter((name) => name === 'payment.succeeded')).toHaveLength(1);
+      },
+    );
 
-    test('is a review of each of the other bills that list it, too', async () => {
+    test('a payment that counted is reviewed on every other bill that lists it', async () => {
       const [owner, ...others] = [await billed(), await billed(), await billed(), await billed()];
       await shows(owner, 'SUCCESS', '100.00');
       const { paymentId } = owner;
@@ -330,8 +333,8 @@ describe('stale reviews', () => {
     });
   });
 
-  describe('a payment that the service lists for one bill, and says belongs to another', () => {
-    test.each(['OPEN', 'PAID', 'EXPIRED'])('of ours, %s: its money is not given away', async (state) => {
+  describe('a payment listed for one bill with the bill_id of another', () => {
+    test.each(['OPEN', 'PAID', 'EXPIRED'])('a payment listed with the bill_id of another %s bill of ours cannot be accepted for this one', async (state) => {
     const [bill, owner] = [await billed(), await billed()];
     if (state === 'PAID') await shows(owner, 'SUCCESS', '100.00');
     if (state === 'EXPIRED') recorded.harness.clock.advance(5 * DAY);
@@ -346,7 +349,7 @@ describe('stale reviews', () => {
     expect(await of(bill)).toMatchObject({ open: [] });
   }); // prettier-ignore
 
-    test('that is not ours, counts where a person says so', async () => {
+    test('a payment listed with the bill_id of no bill of ours can be accepted by a person', async () => {
       const bill = await billed();
       await shows(bill, 'SUCCESS', '100.00', { bill_id: 'of-another-system' });
       await accept(bill, 'foreign-bill');

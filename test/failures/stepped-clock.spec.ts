@@ -5,7 +5,7 @@ import { EffectWriter } from '../support/orders.js';
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-describe('the clock of the machine steps', () => {
+describe("steps of the machine's clock", () => {
   let harness: Harness;
   beforeEach(async () => {
     harness = await startHarness({ providers: [EffectWriter] });
@@ -29,7 +29,7 @@ describe('the clock of the machine steps', () => {
     ['an hour forward', HOUR],
     ['thirty days back', -30 * DAY],
     ['thirty days forward', 30 * DAY],
-  ])('%s, while the service fails: a sale is settled within a minute all the same', async (_name, stepMs) => {
+  ])('after a clock step of %s during an outage, sales settle within a minute', async (_name, stepMs) => {
     expect(await sell('before')).toBe('PAID');
     await harness.sandbox.setFaults({ requests: { status500: { p: 1, operation: 'payments' } } });
     const { billId } = await harness.host.payments.createBill({ orderId: 'under way', amount: '10' });

@@ -10,7 +10,7 @@ const byText: Judge = (bill, payments) =>
     return judgePayment(bill, payment);
   });
 
-describe('a payment under a status that the specification does not have', () => {
+describe('a payment with an undocumented status', () => {
   let recorded: RecordedHarness;
   afterEach(() => recorded.close());
 
@@ -37,7 +37,7 @@ describe('a payment under a status that the specification does not have', () => 
   }
 
   test.each(['OVERPAID', 'REFUNDED', 'Paid'])(
-    '%s is a review at its first listing, and health says so',
+    'a payment with the undocumented status %s is reviewed at its first listing, and degrades health',
     async (status) => {
       await start();
       const expected = { state: 'OPEN', failing: null, events: ['payment.review'], reviews: ['unknown-status'] };
@@ -54,12 +54,15 @@ describe('a payment under a status that the specification does not have', () => 
     },
   );
 
-  test.each(['success', ' Success '])('%j is none', async (status) => {
-    await start();
-    expect(await check(status)).toMatchObject({ state: 'PAID', events: ['payment.succeeded'], reviews: [] });
-  });
+  test.each(['success', ' Success '])(
+    'a payment with the status %j is a success, not an undocumented status',
+    async (status) => {
+      await start();
+      expect(await check(status)).toMatchObject({ state: 'PAID', events: ['payment.succeeded'], reviews: [] });
+    },
+  );
 
-  test('is decided by a judge that knows it, once', async () => {
+  test("an undocumented status that the host's judge knows is decided by it, once", async () => {
     await start(byText);
     expect(await check('HOLD')).toEqual({ state: 'OPEN', failing: null, events: [], reviews: [] });
     const paid = {

@@ -16,25 +16,28 @@ async function paid(orders: Host['orders'], id: string): Promise<void> {
 }
 
 describe.each(PLATFORMS)('%s', (platform) => {
-  test.each(Object.keys(SETTINGS))('a payment with %s', async (name) => {
-    host = await startHost(platform, SETTINGS[name] ?? {});
-    const { orders, sandbox, url } = host;
-    const { billId, orderId } = await orders.order('100.05');
-    const { redirect } = await sandbox.pay(billId);
-    if (!redirect) throw new Error('The sandbox does not redirect the payer.');
-    await paid(orders, orderId);
-    await sandbox.settled();
-    expect(sandbox.bill(billId).callbacks).toMatchObject([{ tries: [{ status: 200 }] }]);
+  test.each(Object.keys(SETTINGS))(
+    'a payment with %s settles, and its payer returns to the result page',
+    async (name) => {
+      host = await startHost(platform, SETTINGS[name] ?? {});
+      const { orders, sandbox, url } = host;
+      const { billId, orderId } = await orders.order('100.05');
+      const { redirect } = await sandbox.pay(billId);
+      if (!redirect) throw new Error('The sandbox does not redirect the payer.');
+      await paid(orders, orderId);
+      await sandbox.settled();
+      expect(sandbox.bill(billId).callbacks).toMatchObject([{ tries: [{ status: 200 }] }]);
 
-    const body = new URLSearchParams(Object.entries(redirect.fields));
-    const returned = await fetch(redirect.url, { method: 'POST', body, redirect: 'manual' });
-    expect(returned.status).toBe(303);
-    const page = await fetch(new URL(returned.headers.get('location') ?? '', redirect.url));
-    expect([page.status, page.url.startsWith(`${url}/redirect/payment/result/`)]).toEqual([200, true]);
-    expect(await page.text()).toContain(orderId);
-  });
+      const body = new URLSearchParams(Object.entries(redirect.fields));
+      const returned = await fetch(redirect.url, { method: 'POST', body, redirect: 'manual' });
+      expect(returned.status).toBe(303);
+      const page = await fetch(new URL(returned.headers.get('location') ?? '', redirect.url));
+      expect([page.status, page.url.startsWith(`${url}/redirect/payment/result/`)]).toEqual([200, true]);
+      expect(await page.text()).toContain(orderId);
+    },
+  );
 
-  test('a payment in another shop', async () => {
+  test('a payment in a second shop settles', async () => {
     host = await startHost(platform, {});
     const { billId, orderId, currency } = await host.orders.order('7.10', 'EUR');
     expect(currency).toBe('EUR');
@@ -42,7 +45,7 @@ describe.each(PLATFORMS)('%s', (platform) => {
     await paid(host.orders, orderId);
   });
 
-  test('synchronize does not touch the payment tables', async () => {
+  test("TypeORM's synchronize does not touch the payment tables", async () => {
     host = await startHost(platform, {});
     const { orderId, billId } = await host.orders.order('100.05');
     await host.close();
@@ -51,7 +54,7 @@ describe.each(PLATFORMS)('%s', (platform) => {
     expect(bill).toMatchObject({ billId, state: 'OPEN', amount: '100.05' });
   });
 
-  test('with bodyParser: false a payer comes back all the same', async () => {
+  test("with bodyParser: false a payer's redirect is answered as documented for the platform", async () => {
     host = await startHost(platform, { bodyParser: false });
     const { billId } = await host.orders.order('100.05');
     const { redirect } = await host.sandbox.pay(billId);

@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => payments.close());
 
-test('a payment in five lines with nestjs-payment-acceptance/testing', async () => {
+test('a payment settles in five lines with nestjs-payment-acceptance/testing', async () => {
   const databaseUrl = process.env['DATABASE_URL'] ?? '';
   const application = AppModule.with({ databaseUrl, sandboxUrl: 'https://api.pay.example' });
   const app = (

@@ -4,16 +4,16 @@ import { postbackFields } from '../support/http.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { BODY_FORMS } from './support/body-forms.js';
 
-test('more than seventy', () => expect(BODY_FORMS.length).toBeGreaterThan(70));
+test('there are more than seventy body forms', () => expect(BODY_FORMS.length).toBeGreaterThan(70));
 
-describe.each(['express', 'fastify'] as const)('forms of a postback, on %s', (adapter) => {
+describe.each(['express', 'fastify'] as const)('body forms of a postback on %s', (adapter) => {
   let harness: Harness;
   beforeAll(async () => {
     harness = await startHarness({ adapter });
   });
   afterAll(() => harness.close());
 
-  test.each(BODY_FORMS)('$name: $outcome', async ({ name, request, outcome }) => {
+  test.each(BODY_FORMS)('a postback with $name: $outcome', async ({ name, request, outcome }) => {
     const { host } = harness;
     const orderId = `order of ${name}`;
     const { billId } = await host.payments.createBill({ orderId, amount: '100.05', custom: 'Заказ' });

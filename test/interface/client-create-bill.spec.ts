@@ -25,7 +25,7 @@ describe('client create bill', () => {
   afterAll(() => recorded.close());
 
   describe('4.1 Create a bill', () => {
-    test('POST {base_url}/api/v1/bill/create, as a multipart form, with the bearer token', async () => {
+    test('a creation is a POST to {base_url}/api/v1/bill/create, a multipart form with the bearer token', async () => {
       recorded.recorder.answer(createdBill(fresh().billId));
       await create();
       const { method, path, query, headers } = recorded.recorder.request;
@@ -49,7 +49,7 @@ describe('client create bill', () => {
   });
 
   describe('2.1 Bill creation request fields', () => {
-    test('all of them, as they were given', async () => {
+    test('a creation sends all fields as they were given', async () => {
       recorded.recorder.answer(createdBill(fresh().billId));
       await create({
         orderId: 'заказ 7/№1',
@@ -74,7 +74,7 @@ describe('client create bill', () => {
       ]);
     });
 
-    test('only those that were given, with type normal, currency RUB and our intent as custom (assumed)', async () => {
+    test('a creation sends only given fields, and type normal, currency RUB and our intent as custom (assumed)', async () => {
       recorded.recorder.answer(createdBill(fresh().billId));
       const { orderId } = fresh();
       const { intentId } = await create({ orderId, amount: '100' });
@@ -88,7 +88,7 @@ describe('client create bill', () => {
       ]);
     });
 
-    test('fields are parts without a file name', async () => {
+    test('a creation sends its fields as parts without a file name', async () => {
       recorded.recorder.answer(createdBill(fresh().billId));
       await create();
       const body = recorded.recorder.request.body.toString('utf8');
@@ -98,7 +98,7 @@ describe('client create bill', () => {
   });
 
   describe('2.2 Bill creation response', () => {
-    test.each(['"true"', 'true', '"1"'])('success may be %s', async (success) => {
+    test.each(['"true"', 'true', '"1"'])('a creation is understood with success as %s', async (success) => {
       const { billId, orderId } = fresh();
       recorded.recorder.answer({ body: createdBill(billId).body.replace('"true"', success) });
       expect(await create({ orderId })).toMatchObject({
@@ -112,7 +112,7 @@ describe('client create bill', () => {
       });
     });
 
-    test('a bill_id that is a number keeps every digit; unknown fields are passed over', async () => {
+    test('a bill_id that is a number keeps every digit, and unknown fields are ignored', async () => {
       const body = createdBill('x', { ttl: 600, locale: null }).body.replace(
         '"bill_id":"x"',
         '"bill_id":12345678901234567890',
@@ -121,7 +121,7 @@ describe('client create bill', () => {
       expect((await create()).billId).toBe('12345678901234567890');
     });
 
-    test('without a link_url the payer still has a page to go to', async () => {
+    test('a bill without a link_url still has a page for the payer', async () => {
       recorded.recorder.answer(createdBill(fresh().billId, { link_url: null }));
       expect(await create()).toMatchObject({
         linkUrl: null,
@@ -129,12 +129,12 @@ describe('client create bill', () => {
       });
     });
 
-    test('no bills are found for what cannot be an order', async () => {
+    test('findBills finds none for an invalid order id', async () => {
       for (const orderId of ['a\0', '']) expect(await recorded.harness.host.payments.findBills(orderId)).toEqual([]);
     });
 
     test.each(['javascript:alert(1)', '/transfer/1', ''])(
-      'the payer is not sent to %j: the bill is kept and said',
+      'a payer is not sent to the invalid address %j, and its bill is kept',
       async (address) => {
         const { billId, orderId } = fresh();
         recorded.recorder.answer(createdBill(billId, { link_page_url: address }));
@@ -155,7 +155,7 @@ describe('client create bill', () => {
       [200, '{"success":"0","bill_id":""}'],
       [400, '{"success":false,"bill_id":null}'],
       [422, '{"message":"The amount is wrong.","bill_id":""}'],
-    ])('%d %s is a refusal: no bill was made', async (status, body) => {
+    ])('a creation answered %d %s is a refusal, without a bill', async (status, body) => {
       const { orderId } = fresh();
       recorded.recorder.answer({ status, body });
       await expect(create({ orderId })).rejects.toThrow(PaymentRequestRefusedError);
@@ -177,7 +177,7 @@ describe('client create bill', () => {
       [400, '{"success":false,"bill_id":"b"}'],
       [200, '{"success":false,"bill_id":7}'],
       [422, '{"success":false,"bill_id":{}}'],
-    ])('%d %s leaves the outcome unknown, and is sent once', async (status, body) => {
+    ])('a creation answered %d %s has an unknown outcome, and is sent once', async (status, body) => {
       const { orderId } = fresh();
       recorded.recorder.answer({ status, body, headers: { location: '/elsewhere' } });
       await expect(create({ orderId })).rejects.toThrow(PaymentUnknownOutcomeError);

@@ -53,7 +53,7 @@ describe('client errors', () => {
   ];
 
   describe.each(ROWS)('7 Errors: %d %s', (status, message, type, code) => {
-    test.each(SHAPES)('as %s', async (_shape, body) => {
+    test.each(SHAPES)('the error is recognised in an answer shaped as %s', async (_shape, body) => {
       recorded.recorder.answer({ status, body: body(message) });
       const error = await errorOf(list());
       expect(error).toBeInstanceOf(type);
@@ -71,7 +71,7 @@ describe('client errors', () => {
       PaymentMerchantBannedError,
     ],
     [403, '{"title":"Forbidden","type":"api:error.bill_not_found"}', PaymentBillNotFoundError],
-  ])('7 the key of an error %d is found beside a sentence for people: %s', async (status, body, type) => {
+  ])('7 the key of an error %d is found beside a human-readable message: %s', async (status, body, type) => {
     recorded.recorder.answer({ status, body });
     expect(await errorOf(list())).toBeInstanceOf(type);
   });
@@ -88,8 +88,8 @@ describe('client errors', () => {
     );
   });
 
-  describe('7 what is not shown (assumed)', () => {
-    test('a refused creation is logged, once a minute, with the shop_id and what the service says', async () => {
+  describe('7 errors that are not documented (assumed)', () => {
+    test("a refused creation is logged once a minute, with its shop_id and the service's message", async () => {
       recorded.harness.clock.advance(60_000);
       const warned: string[] = [];
       const spy = jest
@@ -106,13 +106,13 @@ describe('client errors', () => {
       expect(warned[0]).toContain('(422 The shop 411111******1111 is unknown.)');
     });
 
-    test.each([400, 403, 404, 409, 422])('any other %d is a refusal, and not repeated', async (status) => {
+    test.each([400, 403, 404, 409, 422])('any other %d is a refusal, and is not repeated', async (status) => {
       recorded.recorder.answer({ status, body: '{"message":"api:error.something_new"}' });
       expect(await errorOf(list())).toBeInstanceOf(PaymentRequestRefusedError);
       expect(recorded.recorder.requests).toHaveLength(1);
     });
 
-    test.each([408, 425, 429, 500, 502, 503, 504])('%d is no answer now: a read is repeated', async (status) => {
+    test.each([408, 425, 429, 500, 502, 503, 504])('a read answered %d is repeated', async (status) => {
       recorded.recorder.answer({ status, body: '<html>busy</html>' }, { body: '{"success":true,"data":[]}' });
       expect(await list()).toEqual([]);
       expect(recorded.recorder.requests).toHaveLength(2);
@@ -127,21 +127,24 @@ describe('client errors', () => {
       expect(recorded.recorder.requests).toHaveLength(1);
     });
 
-    test.each([301, 302, 303, 307, 308])('a %d is not followed: the token goes nowhere else', async (status) => {
-      const elsewhere = await new Recorder().open();
-      closeLater(() => elsewhere.close());
-      recorded.recorder.answer({ status, headers: { location: `${elsewhere.url}/api/v1/bill/payments?id=bill-1` } });
-      expect(await errorOf(list())).toBeInstanceOf(PaymentAnswerNotUnderstoodError);
-      expect([recorded.recorder.requests.length, elsewhere.requests.length]).toEqual([1, 0]);
-    });
+    test.each([301, 302, 303, 307, 308])(
+      'a redirect with %d is not followed, so that the token goes nowhere else',
+      async (status) => {
+        const elsewhere = await new Recorder().open();
+        closeLater(() => elsewhere.close());
+        recorded.recorder.answer({ status, headers: { location: `${elsewhere.url}/api/v1/bill/payments?id=bill-1` } });
+        expect(await errorOf(list())).toBeInstanceOf(PaymentAnswerNotUnderstoodError);
+        expect([recorded.recorder.requests.length, elsewhere.requests.length]).toEqual([1, 0]);
+      },
+    );
 
-    test('a success that says false is a refusal with its message', async () => {
+    test('an answer with success false is a refusal with its message', async () => {
       recorded.recorder.answer({ body: '{"success":false,"error":{"message":"api:error.maintenance"}}' });
       expect(await errorOf(list())).toMatchObject({ code: 'request-refused', messageKey: 'api:error.maintenance' });
     });
   });
 
-  test('8.2 a bill whose list is refused for its length waits for a person', async () => {
+  test('8.2 a bill whose list is refused for its length becomes a review', async () => {
     recorded.recorder.answer(createdBill('bill-82'));
     await recorded.harness.host.payments.createBill({ orderId: 'L-82', amount: '1' });
     recorded.recorder.answer({ status: 400, body: '{"message":"api:error.too_many_payments","success":false}' });

@@ -21,7 +21,7 @@ describe('client payments', () => {
     '"from_card":"411111******1111","currency_in":"RUB","created_at":"2026-07-01 12:00:00"}';
 
   describe('4.2 Payments of one bill', () => {
-    test('GET {base_url}/api/v1/bill/payments?id= with the bearer token, and no body', async () => {
+    test('a list of payments is a GET of {base_url}/api/v1/bill/payments?id= with the bearer token and no body', async () => {
       answer();
       expect(await list()).toEqual([]);
       const { method, path, query, headers, body } = recorded.recorder.request;
@@ -29,18 +29,18 @@ describe('client payments', () => {
       expect([headers.authorization, headers.accept]).toEqual([`Bearer ${MAIN_TOKEN}`, 'application/json']);
     });
 
-    test('an id goes out as one parameter, whatever is in it', async () => {
+    test('a bill id of any characters is sent as one query parameter', async () => {
       answer();
       await list('a&id=b#/ü +%');
       expect([...recorded.recorder.request.query]).toEqual([['id', 'a&id=b#/ü +%']]);
     });
 
-    test('ordering is not shown: the list is taken in any order (assumed)', async () => {
+    test('a list of payments may be in any order (assumed)', async () => {
       answer(PAYMENT.replace('pay-1', 'pay-2'), PAYMENT);
       expect((await list()).map(({ paymentId }) => paymentId)).toEqual(['pay-2', 'pay-1']);
     });
 
-    describe('pagination is not shown: a list that says that it goes on', () => {
+    describe('pagination is not documented: lists of several pages', () => {
       const page = (number: number, paging = '') =>
         `{"success":true,"data":[${PAYMENT.replace('pay-1', `pay-${number}`)}]${paging && `,${paging}`}}`;
       const here = () => `${recorded.recorder.url}/api/v1/bill/payments`;
@@ -54,7 +54,7 @@ describe('client payments', () => {
         ['links.next, an object', () => `"links":{"next":{"href":"?page=2&limit=1"}}`, { page: '2', limit: '1' }],
         ['next_page_url', () => `"current_page":1,"next_page_url":"/api/v1/bill/payments?page=2"`, { page: '2' }],
         ['an address of another bill', () => `"next":"${here()}?id=foreign&page=2"`, { page: '2' }],
-      ])('by %s is read to its end, and no payment twice', async (_name, paging, query) => {
+      ])('a list continued by %s is read to its end, each payment once', async (_name, paging, query) => {
         recorded.recorder.answer(
           { body: page(1, paging()) },
           { body: `{"success":true,"data":[${[1, 2].map((n) => PAYMENT.replace('pay-1', `pay-${n}`)).join()}]}` },
@@ -79,13 +79,13 @@ describe('client payments', () => {
         ['another address of the service', '"next_page_url":"/api/v1/bill/create?page=2"'],
         ['no address', '"next_page_url":"http://["'],
         ['the same page again', '"next":"?id=bill-1"'],
-      ])('by %s is not taken for whole, and nobody else is asked', async (_name, paging) => {
+      ])('a list that announces more pages by %s is not taken as complete', async (_name, paging) => {
         recorded.recorder.answer({ body: page(1, paging) });
         await expect(list()).rejects.toThrow(PaymentTooManyPaymentsError);
         expect(recorded.recorder.requests.map(({ query }) => query.get('id'))).toEqual(['bill-1']);
       });
 
-      test('without an end is given up after 20 pages', async () => {
+      test('a list that never ends is given up after 20 pages', async () => {
         const pages = Array.from({ length: 20 }, (_, index) => ({ body: page(index, `"next_cursor":"c${index}"`) }));
         recorded.recorder.answer(pages[0]!, ...pages.slice(1));
         await expect(list()).rejects.toThrow('more than 20 pages');
@@ -104,18 +104,18 @@ describe('client payments', () => {
         '"total":100.05,"per_page":50,"page":1',
         '"total":1,"page":1,"per_page":0.5',
         '"links":[{"url":null}],"next_page_url":null,"current_page":1,"last_page":1,"total":1',
-      ])('unless it does: %s', async (paging) => {
+      ])('a list of a single page is complete: %s', async (paging) => {
         recorded.recorder.answer({ body: page(1, paging) });
         expect(await list()).toHaveLength(1);
       });
     });
 
-    test.each(['true', '"true"'])('success may be %s', async (success) => {
+    test.each(['true', '"true"'])('a list of payments is understood with success as %s', async (success) => {
       recorded.recorder.answer({ body: `{"success":${success},"data":[]}` });
       expect(await list()).toEqual([]);
     });
 
-    test.each(['null', '{}'])('a list may be %s where it is empty', async (empty) => {
+    test.each(['null', '{}'])('an empty list of payments may be %s', async (empty) => {
       recorded.recorder.answer({ body: `{"data":${empty},"success":true}` });
       expect(await list()).toEqual([]);
     });
@@ -128,14 +128,14 @@ describe('client payments', () => {
       '[]',
       '',
       '<html>',
-    ])('%s is not understood, and proves nothing', async (body) => {
+    ])('the list %s is not understood', async (body) => {
       recorded.recorder.answer({ body });
       await expect(list()).rejects.toThrow(PaymentAnswerNotUnderstoodError);
     });
   });
 
   describe('2.3 Payment', () => {
-    test('every field; amounts keep both decimals and every digit, although they are JSON numbers', async () => {
+    test('every field of a payment is read, and amounts keep both decimals and every digit', async () => {
       answer(PAYMENT);
       expect(await list()).toEqual([
         {
@@ -154,17 +154,17 @@ describe('client payments', () => {
       ]);
     });
 
-    test.each(['NEW', 'PROCESS', 'SUCCESS', 'FAIL'])('status %s', async (status) => {
+    test.each(['NEW', 'PROCESS', 'SUCCESS', 'FAIL'])('the payment status %s is read', async (status) => {
       answer(PAYMENT.replace('SUCCESS', status));
       expect((await list())[0]!.status).toBe(status);
     });
 
-    test('a status that is not shown is UNKNOWN to us, neither a success nor a failure (assumed)', async () => {
+    test('an undocumented payment status is read as UNKNOWN (assumed)', async () => {
       answer(PAYMENT.replace('SUCCESS', 'OVERPAID'));
       expect((await list())[0]!.status).toBe('UNKNOWN');
     });
 
-    test('created_at has no time zone: it is read in that of the shop’s option, summer and winter (assumed)', async () => {
+    test("created_at is read in the time zone of the shop's option, in summer and winter (assumed)", async () => {
       answer(PAYMENT, PAYMENT.replace('2026-07', '2026-12'));
       expect((await list('bill-1', 'eu')).map(({ createdAt }) => createdAt?.toISOString())).toEqual([
         '2026-07-01T10:00:00.000Z',
@@ -177,7 +177,7 @@ describe('client payments', () => {
       expect((await list())[0]!.fromCard).toBe('411111******1111');
     });
 
-    test('further fields are passed over, but for a commission (assumed)', async () => {
+    test('unknown fields of a payment are ignored, except a commission (assumed)', async () => {
       answer(PAYMENT.replace('}', ',"commission":1.5,"account_amount":98.5,"account_currency_code":"RUB"}'));
       const [payment] = await list();
       expect(payment!.commission).toBe('1.50');
@@ -202,7 +202,7 @@ describe('client payments', () => {
     test.each([
       ['is read to its end', (next: string) => `"meta":{"next_cursor":"${next}"}`, 'PAID', []],
       ['that leads nowhere is a review, and settles nothing', () => '"has_more":true', 'OPEN', ['too-many-payments']],
-    ])('4.2 a list of failed tries that goes on %s (assumed)', async (_what, paging, state, reasons) => {
+    ])('4.2 a list of failed attempts that continues %s (assumed)', async (_what, paging, state, reasons) => {
       const orderId = `L-9-${state}`;
       recorded.recorder.answer(createdBill(`bill-${state}`));
       await recorded.harness.host.payments.createBill({ orderId, amount: '100' });
@@ -226,7 +226,7 @@ describe('client payments', () => {
       if (state === 'OPEN') expect(events).toEqual(['payment.review']);
     });
 
-    test('8.1 an amount that cannot be read settles nothing: a person decides (assumed)', async () => {
+    test('8.1 an amount that cannot be read settles nothing, and becomes a review (assumed)', async () => {
       recorded.recorder.answer(createdBill('bill-8'));
       await recorded.harness.host.payments.createBill({ orderId: 'L-8', amount: '100' });
       answer(PAYMENT.replaceAll('bill-1', 'bill-8').replace('100.00', '1.005'));

@@ -66,7 +66,7 @@ describe('the connections of creations', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  test('a creation goes out on the connection of an earlier one; each carries one at a time', async () => {
+  test('a creation reuses the connection of an earlier one, and a connection carries one creation at a time', async () => {
     await onKept();
     await Promise.all(Array.from({ length: 20 }, (_, index) => create(`crowd-${index}`)));
     const crowded = connections.filter(({ orders }) => orders.some((orderId) => orderId.startsWith('crowd-')));
@@ -74,7 +74,7 @@ describe('the connections of creations', () => {
     expect(together).toBe(1);
   });
 
-  test('reset after it was read, its outcome is unknown as on a fresh one, and it is not sent again', async () => {
+  test('a creation whose kept connection is reset after it was read is unknown, and is not sent again', async () => {
     await onKept();
     instead = (socket) => socket.resetAndDestroy();
     await expect(create('reset')).rejects.toBeInstanceOf(PaymentUnknownOutcomeError);
@@ -82,7 +82,7 @@ describe('the connections of creations', () => {
     expect(sent.filter((orderId, index) => sent.indexOf(orderId) !== index)).toEqual([]);
   });
 
-  test('ended by the service before its use, it costs no creation anything', async () => {
+  test('a kept connection that the service has closed costs no creation anything', async () => {
     await onKept();
     const ended = [...connections];
     const before = ended.map(({ orders }) => orders.length);
@@ -91,7 +91,7 @@ describe('the connections of creations', () => {
     expect(ended.map(({ orders }) => orders.length)).toEqual(before);
   });
 
-  test('an application that shuts down closes those that it has', async () => {
+  test('an application that shuts down closes its kept connections', async () => {
     await create('before-the-shutdown');
     await shop.app.close();
     await until(

@@ -22,7 +22,7 @@ describe('flow', () => {
     (await harness.host.ledger()).payments.filter((payment) => payment.orderId === orderId);
   const stateOf = async (orderId: string) => (await harness.host.payments.findBills(orderId))[0]!.state;
 
-  test('1 and 4.5 the minimum flow: create, send the payer, receive the redirect, update the order after the postback', async () => {
+  test('1 and 4.5 the minimum flow: create a bill, send the payer, take the redirect, update the order', async () => {
     const { orderId, billId, linkPageUrl, linkUrl } = await billed();
     expect([linkPageUrl, linkUrl]).toEqual([
       `${harness.sandboxUrl}/transfer/${billId}`,
@@ -53,7 +53,7 @@ describe('flow', () => {
       expect([await effectsOf(orderId), await stateOf(orderId)]).toEqual([['payment.succeeded'], 'PAID']);
     });
 
-    test('3.2 after a postback of FAIL the order is told so, and its bill can still be paid', async () => {
+    test('3.2 after a postback of FAIL the order is told of the failure, and its bill can still be paid', async () => {
       const { orderId, billId } = await billed();
       await harness.sandbox.pay(billId, { outcome: 'fail' });
       await harness.settle();
@@ -67,7 +67,7 @@ describe('flow', () => {
       ]);
     });
 
-    test('3.1 and 3.2 hold for what the service itself lists: a postback alone marks nothing', async () => {
+    test('3.1 and 3.2 a postback alone changes no order, only what the service lists', async () => {
       const { orderId, billId } = await billed();
       for (const Status of ['SUCCESS', 'FAIL']) {
         const fields = postbackFields({ InvId: orderId, OutSum: '100.05', TrsId: billId, Status });
@@ -78,7 +78,7 @@ describe('flow', () => {
       expect([await effectsOf(orderId), await stateOf(orderId)]).toEqual([[], 'OPEN']);
     });
 
-    test('transitions are not shown: a FAIL may still become a SUCCESS, which stays one (assumed)', async () => {
+    test('a FAIL may still become a SUCCESS, and a SUCCESS stays one (assumed: transitions are not documented)', async () => {
       const { orderId, billId } = await billed();
       const check = async () => {
         harness.clock.advance(20 * 60_000);
@@ -98,7 +98,7 @@ describe('flow', () => {
       ]);
     });
 
-    test('bill states are not shown: ours are OPEN until paid, then PAID, or EXPIRED after lifetimeMs (assumed)', async () => {
+    test('a bill is OPEN until paid, then PAID, or EXPIRED after lifetimeMs (assumed: states are not documented)', async () => {
       const { orderId } = await billed();
       expect(await stateOf(orderId)).toBe('OPEN');
       harness.clock.advance(3 * 86_400_000);
@@ -115,7 +115,7 @@ describe('flow', () => {
       ['success', 'redirect-success', 'SUCCESS'],
       ['fail', 'redirect-fail', 'FAIL'],
     ] as const)(
-      'a payment that ends in %s: one redirect and one postback, each recorded with its bill',
+      'a payment that ends in %s makes one redirect and one postback, each stored with its bill',
       async (outcome, kind, Status) => {
         const { orderId, billId } = await billed();
         const { redirect } = await harness.sandbox.pay(billId, { outcome });
@@ -131,7 +131,7 @@ describe('flow', () => {
       },
     );
 
-    test('delivery guarantees are not shown: a payment without any callback is found by the schedule (assumed)', async () => {
+    test('a payment without any callback is found by scheduled checks (assumed: delivery is not guaranteed)', async () => {
       const { orderId, billId } = await billed();
       await harness.sandbox.putShop('shop-main', { resultUrl: null });
       await harness.sandbox.pay(billId);
@@ -143,7 +143,7 @@ describe('flow', () => {
       await harness.sandbox.putShop('shop-main', { resultUrl: `${harness.host.url}/postback/payment` });
     });
 
-    test('retries are not shown: a postback that comes again and again is one event (assumed)', async () => {
+    test('a postback that is repeated makes one event (assumed: retries are not documented)', async () => {
       const { orderId, billId } = await billed();
       await harness.sandbox.pay(billId);
       await harness.settle();
@@ -163,7 +163,7 @@ describe('flow', () => {
     test.each([
       ['99.99', 'underpaid', [], 'OPEN'],
       ['100.06', 'overpaid', ['payment.succeeded'], 'PAID'],
-    ])('a payment of %s for a bill over 100.05 is a review: %s', async (amount, reason, effects, state) => {
+    ])('a payment of %s for a bill of 100.05 is a review: %s', async (amount, reason, effects, state) => {
       const { orderId, billId } = await billed();
       await harness.sandbox.pay(billId, { amount });
       await harness.settle();
@@ -173,7 +173,7 @@ describe('flow', () => {
       ]);
     });
 
-    test('the payer’s commission comes on top and is no overpayment; the shop’s is taken off amount_received', async () => {
+    test("the payer's commission is no overpayment, and the shop's is taken off amount_received", async () => {
       await harness.sandbox.putShop('shop-main', { commissionPercent: 2 });
       for (const payerPaysCommission of [true, false]) {
         const orderId = `F-commission-${payerPaysCommission}`;

@@ -6,7 +6,7 @@ import { postbackFields, postForm, postJson } from '../support/http.js';
 
 const nested = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as unknown;
 
-describe.each(ADAPTERS)('on %s', (adapter) => {
+describe.each(ADAPTERS)('postbacks on %s', (adapter) => {
   let harness: Harness;
   let count = 0;
   beforeAll(async () => {
@@ -61,14 +61,14 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
       expect(await harness.host.payments.findBills(orderId)).toMatchObject([{ state: 'OPEN' }]);
     });
 
-    test('every copy is stored and answered alike', async () => {
+    test('every copy of a postback is stored and answered alike', async () => {
       const { billId, fields } = await billed();
       const answers = await Promise.all(Array.from({ length: 5 }, () => postJson(target(), fields)));
       expect(answers.map(({ status }) => status)).toEqual(Array(5).fill(200));
       expect(await storedOf(billId)).toHaveLength(5);
     });
 
-    test('a shop that nobody knows is a 404', async () => {
+    test('a postback for an unknown shop is answered 404', async () => {
       const { fields } = await billed();
       expect((await postJson(target('/unknown'), fields)).status).toBe(404);
       expect((await postJson(target('/eu'), fields)).status).toBe(200);
@@ -76,7 +76,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
   });
 
   describe('2.5 Postback fields', () => {
-    test('all are kept as they were sent, further ones too, but for the SignatureValue', async () => {
+    test('every field of a postback is stored as sent, also unknown ones, except its SignatureValue', async () => {
       const { billId, fields } = await billed();
       const more = {
         Commission: '2.10',
@@ -90,14 +90,14 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
       expect(await rawOf(billId)).toEqual([{ ...kept, ...more }]);
     });
 
-    test('a card number that comes along is masked before it is stored', async () => {
+    test('a card number in a postback is masked before it is stored', async () => {
       const { billId, fields } = await billed();
       await postJson(target(), { ...fields, AccountNumber: '4111 1111 1111 1111' });
       expect(await rawOf(billId)).toMatchObject([{ AccountNumber: '411111******1111' }]);
     });
 
     test.each(['UNDERPAID', 'OVERPAID', 'success', 'Оплачен'])(
-      'a Status that is not shown, %s, is stored and is no error',
+      'a postback with the undocumented Status %s is stored',
       async (Status) => {
         const { billId, fields } = await billed();
         expect((await postJson(target(), { ...fields, Status })).status).toBe(200);
@@ -105,7 +105,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
       },
     );
 
-    test('what it does not state is recorded as absent, and is no error', async () => {
+    test('fields that a postback lacks are recorded as absent, and it is stored', async () => {
       const { billId } = await billed();
       expect((await postJson(target(), { TrsId: billId })).status).toBe(200);
       const absent = { order: 'absent', amount: 'absent', currency: 'absent', custom: 'absent' };
@@ -115,7 +115,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
       expect(await storedOf(billId)).toContainEqual(unreadable);
     });
 
-    test('what differs from the bill is recorded, and is no error', async () => {
+    test('fields of a postback that differ from the bill are recorded as mismatches, and it is stored', async () => {
       const { billId, fields } = await billed();
       const other = { ...fields, InvId: 'P-of-another', OutSum: '1.00', CurrencyIn: 'USD', custom: 'x' };
       expect((await postJson(target(), other)).status).toBe(200);
@@ -128,7 +128,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
       ['longer but for what no database takes', { custom: `cart 7${'\0'.repeat(5_000)}`, CurrencyIn: `RUB${'\0'.repeat(20)}` }],
       ['of other forms', { custom: { cart: 7 }, CurrencyIn: ['RUB'], Commission: { amount: '2.10', currency: 'RUB' } }],
       ['nested deeply', { custom: nested(500), CurrencyIn: nested(500), Commission: nested(500) }],
-    ])('what decides nothing turns no postback away, and is no match: fields that are %s', async (_name, told) => {
+    ])('a postback is stored, without a match, although its fields are %s', async (_name, told) => {
       const { billId, fields } = await billed();
       expect((await postJson(target(), { ...fields, ...told })).status).toBe(200);
       const corroboration = { order: 'match', amount: 'match', currency: 'mismatch', custom: 'mismatch' };
@@ -138,7 +138,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
       expect(Object.keys(raw!)).toEqual(expect.arrayContaining(['InvId', 'TrsId', 'custom']));
     }); // prettier-ignore
 
-    test('an InvId that could be a card number is masked where it is stored, and still compared as it was sent', async () => {
+    test('an InvId that could be a card number is masked where it is stored, but compared as sent', async () => {
       const orderId = '4111111111111111';
       const { billId } = await harness.host.payments.createBill({ orderId, amount: '100.05' });
       await postJson(target(), postbackFields({ InvId: orderId, OutSum: '100.05', TrsId: billId }));
@@ -158,13 +158,13 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
       ['two orders', { InvId: ['A-1', 'A-2'] }],
       ['no status', { Status: undefined }],
       ['a long status', { Status: 'x'.repeat(100) }],
-    ])('one that names its bill is stored and asks for a check, with %s (assumed)', async (_what, odd) => {
+    ])('a postback that names its bill is stored and causes a check, with %s (assumed)', async (_what, odd) => {
       const { fields, billId } = await billed();
       expect((await postJson(target(), { ...fields, ...odd })).status).toBe(200);
       expect(await storedOf(billId)).toMatchObject([{ kind: 'postback', billId, pending: true }]);
     });
 
-    test('one whose TrsId is no bill of ours asks for a check of the bill whose intent is in custom (assumed)', async () => {
+    test('a postback with an unknown TrsId causes a check of the bill whose intent id is its custom (assumed)', async () => {
       const { fields, billId, intentId } = await billed();
       const { fields: other, billId: foreign } = await billed();
       for (const TrsId of ['id-of-the-payment', undefined]) {
@@ -184,7 +184,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
       expect((await postJson(target(), { ...fields, TrsId: undefined, custom: unknown })).status).toBe(400);
     });
 
-    test('a host may ask whose anything is that came as a TrsId', async () => {
+    test('isOurs tells whether a TrsId of any form names a bill of ours', async () => {
       const { billId } = await billed();
       const callbacks = harness.host.app.get(PaymentCallbacks);
       const odd: unknown[] = [null, undefined, {}, { toString: 1 }, [billId], 'a\0', '', true, 17];
@@ -192,7 +192,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
       expect(await callbacks.isOurs(undefined, billId)).toBe(true);
     });
 
-    test('one that names no bill is a 400 that says so, and nothing is stored', async () => {
+    test('a postback that names no bill is answered 400 with the reason, and not stored', async () => {
       const { fields, billId } = await billed();
       for (const TrsId of [undefined, '', 'x'.repeat(129), [billId, 'other'], { id: billId }]) {
         const answer = await postJson(target(), { ...fields, TrsId });
@@ -202,24 +202,30 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
       expect(await storedOf(billId)).toEqual([]);
     });
 
-    test.each(['[]', '"text"', '7', '{"a":', ''])('a body that is no object, %j, is a 400', async (body) => {
-      const headers = { 'content-type': 'application/json' };
-      expect((await fetch(target(), { method: 'POST', headers, body })).status).toBe(400);
-    });
+    test.each(['[]', '"text"', '7', '{"a":', ''])(
+      'a postback whose body is no object, %j, is answered 400',
+      async (body) => {
+        const headers = { 'content-type': 'application/json' };
+        expect((await fetch(target(), { method: 'POST', headers, body })).status).toBe(400);
+      },
+    );
   });
 
   describe('5.6 the formula of the postback’s SignatureValue is not shown (assumed)', () => {
     test.each([
       ['absent', undefined, 'absent'],
       ['of another formula', 'A'.repeat(32), 'mismatch'],
-    ])('one that is %s is recorded, and the postback is taken', async (_name, SignatureValue, digest) => {
-      const { billId, fields } = await billed();
-      expect((await postJson(target(), { ...fields, SignatureValue })).status).toBe(200);
-      expect(await storedOf(billId)).toMatchObject([{ digest }]);
-    });
+    ])(
+      'a postback is stored although its SignatureValue is %s, which is recorded',
+      async (_name, SignatureValue, digest) => {
+        const { billId, fields } = await billed();
+        expect((await postJson(target(), { ...fields, SignatureValue })).status).toBe(200);
+        expect(await storedOf(billId)).toMatchObject([{ digest }]);
+      },
+    );
   });
 
-  test('4.4 a postback that cannot be stored is a 503, so that it is sent again; beyond the bound of unknown bills too', async () => {
+  test('4.4 a postback that cannot be stored, or is beyond the bound for unknown bills, is answered 503', async () => {
     const unknown = (number: number) =>
       postJson(target(), postbackFields({ InvId: 'X', OutSum: '1.00', TrsId: `nobodys-${number}` }));
     const before = (await harness.host.ledger()).callbacks.filter(
@@ -242,14 +248,14 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
   });
 });
 
-describe('what is not shown has an option', () => {
+describe('options for what is not documented', () => {
   let harness: Harness;
   beforeAll(async () => {
     harness = await startHarness({ options: { callbacks: { replyBody: 'YES', requirePostbackDigest: true } } });
   });
   afterAll(() => harness.close());
 
-  test('4.4 the body of the reply: replyBody; 5.6 postbacks of another formula: requirePostbackDigest', async () => {
+  test('4.4 and 5.6 replyBody sets the reply, and requirePostbackDigest refuses postbacks of another formula', async () => {
     const { billId, orderId } = await harness.host.payments.createBill({ orderId: 'O-1', amount: '1' });
     const fields = postbackFields({ InvId: orderId, OutSum: '1.00', TrsId: billId });
     const answer = await postJson(`${harness.host.url}/postback/payment`, fields);

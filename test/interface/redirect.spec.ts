@@ -4,7 +4,7 @@ import { ADAPTERS } from '../support/adapters.js';
 import { EU_TOKEN, MAIN_TOKEN, startHarness, type Harness } from '../support/harness.js';
 import { postForm, redirectFields } from '../support/http.js';
 
-describe.each(ADAPTERS)('on %s', (adapter) => {
+describe.each(ADAPTERS)('redirects on %s', (adapter) => {
   let harness: Harness;
   let count = 0;
   beforeAll(async () => {
@@ -32,7 +32,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
 
   describe('4.3 Redirect of the payer after payment', () => {
     test.each(['success', 'fail'])(
-      'a form-encoded POST to redirect/payment/%s: 303 to the page with result and InvId (3.3)',
+      'a form-encoded POST to redirect/payment/%s is a 303 to a page with the result and InvId (3.3)',
       async (path) => {
         const { billId, orderId } = await billed();
         const outcome = path === 'success' ? 'success' : 'fail';
@@ -54,7 +54,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
       ['none', undefined],
       ['of the reference shape', `Bearer ${MAIN_TOKEN}`],
       ['with another token', 'Bearer another-token-0123456789'],
-    ])('an Authorization header %s makes no difference, and is not kept', async (_name, authorization) => {
+    ])('an Authorization header (%s) does not affect a redirect, and is not stored', async (_name, authorization) => {
       const { orderId, signed } = await billed();
       const answer = await fetch(target('success'), {
         method: 'POST',
@@ -70,7 +70,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
       expect(JSON.stringify(rows)).not.toMatch(/Bearer|token-0123/);
     });
 
-    test('a shop of its own address: only its token counts there', async () => {
+    test("a redirect to the address of a shop is accepted only with that shop's token", async () => {
       const { signed } = await billed('eu');
       expect((await postForm(target('success/eu'), signed)).status).toBe(303);
       expect((await postForm(target('success'), signed)).status).toBe(403);
@@ -79,7 +79,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
   });
 
   describe('2.4 Redirect fields', () => {
-    test('InvId, OutSum and CurrencyIn are required: 400 names those that are missing or wrong', async () => {
+    test('a redirect needs InvId, OutSum and CurrencyIn, and its 400 names missing or invalid ones', async () => {
       const answer = await postForm(target('success'), { OutSum: 'a lot', CurrencyIn: 'rubles', SignatureValue: 'x' });
       expect(answer.status).toBe(400);
       const { errors } = (await answer.json()) as { errors: { field: string; errors: string[] }[] };
@@ -93,7 +93,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
       ['a currency in small letters', { CurrencyIn: 'rub' }],
       ['no currency', { CurrencyIn: '' }],
       ['a decimal comma', { OutSum: '100,05' }],
-    ])('a payer sees a page, whatever is wrong: %s', async (_what, wrong) => {
+    ])('a browser whose redirect is refused sees a page: %s', async (_what, wrong) => {
       const { signed } = await billed();
       const headers = { accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8' };
       const body = new URLSearchParams({ ...signed, ...wrong } as Record<string, string>);
@@ -103,7 +103,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
     });
 
     test.each(['success', 'fail', 'success/eu', 'fail/nobody'])(
-      'GET %s shows a page that says nothing of a payment: payers go back, and reload',
+      'a GET of redirect/payment/%s shows a page that does not mention a payment',
       async (path) => {
         const answer = await fetch(target(path));
         expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
@@ -111,19 +111,19 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
       },
     );
 
-    test.each(['USD', 'RUB', 'EUR', 'KZT'])('CurrencyIn may be %s', async (CurrencyIn) => {
+    test.each(['USD', 'RUB', 'EUR', 'KZT'])('a redirect may have the CurrencyIn %s', async (CurrencyIn) => {
       const { signed } = await billed();
       expect((await postForm(target('success'), { ...signed, CurrencyIn })).status).toBe(303);
     });
 
-    test('a field that is sent twice is refused', async () => {
+    test('a redirect with a field sent twice is refused', async () => {
       const { signed } = await billed();
       const twice = new URLSearchParams([...Object.entries(signed), ['InvId', 'R-other']]);
       const answer = await fetch(target('success'), { method: 'POST', body: twice, redirect: 'manual' });
       expect(answer.status).toBe(400);
     });
 
-    test('custom that comes back as our intent’s id names the attempt; unknown fields are no error', async () => {
+    test("a redirect's custom with an intent id names the attempt, and unknown fields are ignored", async () => {
       const first = await billed();
       await harness.host.payments.createBill({ orderId: first.orderId, amount: '7' }, { newAttempt: true });
       const answer = await postForm(target('success'), { ...first.signed, custom: first.intentId, Extra: '1' });
@@ -138,7 +138,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
   });
 
   describe('5.4 SignatureValue', () => {
-    test('is the published formula over the transmitted text, upper case, 32 characters', async () => {
+    test("a redirect's SignatureValue is the published formula over the sent text, upper case, 32 characters", async () => {
       expect(redirectSignature('100.05', 'order-1', 'secret-token')).toBe('D82A7541D92CE464621B3425EC74DF97');
       const { signed } = await billed();
       expect(signed.SignatureValue).toMatch(/^[0-9A-F]{32}$/);
@@ -155,7 +155,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
       ['of another token', () => redirectSignature('100.05', 'R-1', 'another-token')],
       ['cut short', (value: string) => value.slice(0, 31)],
       ['made of nothing', () => '0'.repeat(32)],
-    ])('a digest %s: 403, and nothing is stored', async (_name, change) => {
+    ])('a redirect with a digest %s is answered 403, and not stored', async (_name, change) => {
       const { orderId, signed } = await billed();
       const wrong = typeof change === 'function' ? { SignatureValue: change(signed.SignatureValue!) } : change;
       const answer = await postForm(target('success'), { ...signed, ...wrong });
@@ -166,7 +166,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
 
   describe('5.5 SignatureValue is checked when present', () => {
     test.each([{ SignatureValue: undefined }, { SignatureValue: '' }])(
-      'without one (%j): a neutral page, no look-up, no check',
+      'a redirect without a digest (%j) shows a neutral page, without a look-up or a check',
       async (change) => {
         const { orderId, signed } = await billed();
         const fields = Object.entries({ ...signed, ...change }).filter(
@@ -184,14 +184,14 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
       },
     );
 
-    test('a digest over an order that we do not have: the neutral page', async () => {
+    test('a redirect with a digest for an unknown order shows the neutral page', async () => {
       const answer = await postForm(target('success'), redirectFields({ InvId: 'R-of-nobody', OutSum: '1.00' }));
       expect([answer.status, answer.headers.get('location')]).toEqual([200, null]);
     });
   });
 
   describe('3.3 the message with the payment result and the InvId', () => {
-    test('shows stored state, not what the redirect says: Fail of an unpaid bill, and Success, are being checked', async () => {
+    test('the result page shows the stored state, not what the redirect says', async () => {
       for (const path of ['success', 'fail']) {
         const { orderId, signed } = await billed();
         const page = await pageAfter(await postForm(target(path), signed));
@@ -202,7 +202,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
       }
     });
 
-    test('a failure that is known already is shown at once, one that a success may follow is not', async () => {
+    test('the result page shows a known failure at once, but not where a success may follow', async () => {
       const { billId } = await billed();
       const { redirect } = await harness.sandbox.pay(billId, { outcome: 'fail' });
       await harness.settle();
@@ -213,7 +213,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
       await harness.settle();
     });
 
-    test('is for those who hold its address: no store, no referrer, no frame, no script', async () => {
+    test('the result page forbids storing, referrers, frames and scripts', async () => {
       const { signed } = await billed();
       const { headers } = await pageAfter(await postForm(target('success'), signed));
       expect(Object.fromEntries(headers)).toMatchObject({
@@ -227,7 +227,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
       expect((await fetch(target('result/R-1'))).status).toBe(404);
     });
 
-    test('its address ends after an hour', async () => {
+    test('the result page is gone after an hour', async () => {
       const { signed } = await billed();
       const answer = await postForm(target('success'), signed);
       expect((await pageAfter(answer)).status).toBe(200);

@@ -23,7 +23,7 @@ describe.each(['express', 'fastify'] as const)('callbacks that are refused, on %
     return payments.degraded;
   };
 
-  test('leave a line with names and sizes and no value, a count, and a reason of health until one is taken', async () => {
+  test('refused callbacks are logged without values, counted, and degrade health until one is taken', async () => {
     const to = (path: string) => `${harness.host.url}/${path}`;
     const body = { OutSum: '4111 1111', BillId: 'secret-bill', Status: 'SUCCESS', 'evil\u202e\nname': ['x'] };
     expect((await postJson(to('postback/payment'), body)).status).toBe(400);

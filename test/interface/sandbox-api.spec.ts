@@ -11,7 +11,7 @@ describe('the interface of the sandbox', () => {
   afterAll(() => fixture.close());
 
   describe('2.1, 2.2, 4.1: bill creation', () => {
-    test('a multipart form makes a bill, answered with a text success, both addresses and the id', async () => {
+    test('a multipart form makes a bill, and the answer has success as text, both addresses and the id', async () => {
       const { status, headers, json } = await fixture.create({
         description: 'Tea',
         type: 'normal',
@@ -44,7 +44,7 @@ describe('the interface of the sandbox', () => {
       });
     });
 
-    test('every creation makes another bill', async () => {
+    test('each creation makes another bill, also for the same order', async () => {
       const ids = [await fixture.bill(), await fixture.bill()];
       expect(new Set(ids).size).toBe(2);
     });
@@ -56,7 +56,7 @@ describe('the interface of the sandbox', () => {
       expect([status, text]).toEqual([200, '{"data":[],"success":true}']);
     });
 
-    test('a payment has every field, amounts as numbers with both decimals, and a masked card', async () => {
+    test('a listed payment has every field, amounts with both decimals, and a masked card', async () => {
       const billId = await fixture.bill({ amount: '100' });
       const { payment } = await fixture.sandbox.pay(billId);
       const { text, headers } = await fixture.payments(billId);
@@ -104,7 +104,7 @@ describe('the interface of the sandbox', () => {
       expect(redirect!.fields['SignatureValue']).toMatch(/^[0-9A-F]{32}$/);
     });
 
-    test('it carries no custom where the bill has none', async () => {
+    test('the redirect has no custom if the bill has none', async () => {
       const { redirect } = await fixture.sandbox.pay(await fixture.bill());
       expect(Object.keys(redirect!.fields)).toEqual(['InvId', 'OutSum', 'CurrencyIn', 'SignatureValue']);
     });
@@ -114,7 +114,7 @@ describe('the interface of the sandbox', () => {
     test.each([
       ['success', 'SUCCESS'],
       ['fail', 'FAIL'],
-    ] as const)('a %s is told with every field of 2.5, as JSON texts', async (outcome, status) => {
+    ] as const)('the postback of a %s has every field of 2.5, as JSON strings', async (outcome, status) => {
       const billId = await fixture.bill({ amount: '7.5', order_id: '42', currency_in: 'EUR', custom: 'c' });
       await fixture.sandbox.settled();
       fixture.shopServer.requests.length = 0;
@@ -141,7 +141,7 @@ describe('the interface of the sandbox', () => {
     const refusal = (message: string) => ({ message, success: false });
 
     test.each(['', 'Bearer', 'Bearer wrong', 'Basic token-of-main', 'token-of-main', 'Bearer token-of-main x'])(
-      '401 for the Authorization %j, on both operations',
+      'the Authorization %j is answered 401 on both operations',
       async (authorization) => {
         for (const [path, method] of [
           ['/api/v1/bill/create', 'POST'],
@@ -154,14 +154,14 @@ describe('the interface of the sandbox', () => {
       },
     );
 
-    test('403 bill_not_found for an unknown bill, and for one of another shop', async () => {
+    test('an unknown bill, or one of another shop, is answered 403 bill_not_found', async () => {
       const billId = await fixture.bill();
       for (const answer of [await fixture.payments('unknown'), await fixture.payments(billId, OTHER_TOKEN)]) {
         expect([answer.status, answer.json]).toEqual([403, refusal('api:error.bill_not_found')]);
       }
     });
 
-    test('403 merchant_not_found where shop_id is not the shop of the token', async () => {
+    test('a shop_id other than that of the token is answered 403 merchant_not_found', async () => {
       const billId = await fixture.bill();
       const answers = [
         await fixture.create({ shop_id: 'other' }),
@@ -173,7 +173,7 @@ describe('the interface of the sandbox', () => {
       }
     });
 
-    test('403 merchant_banned while the shop is banned', async () => {
+    test('a banned shop is answered 403 merchant_banned', async () => {
       const billId = await fixture.bill();
       await fixture.sandbox.putShop('main', { banned: true });
       for (const { status, json } of [await fixture.payments(billId), await fixture.create()]) {
@@ -183,7 +183,7 @@ describe('the interface of the sandbox', () => {
       expect((await fixture.payments(billId)).status).toBe(200);
     });
 
-    test('400 too_many_payments above the threshold of the shop', async () => {
+    test('a list above the threshold of the shop is answered 400 too_many_payments', async () => {
       const billId = await fixture.bill();
       await fixture.sandbox.putShop('main', { maxPayments: 1 });
       await fixture.sandbox.pay(billId);
@@ -201,12 +201,12 @@ describe('the interface of the sandbox', () => {
   });
 
   describe('8: amounts are decimal(10,2)', () => {
-    test.each(['0.01', '99999999.99'])('%s is billed', async (amount) => {
+    test.each(['0.01', '99999999.99'])('a bill can have the amount %s', async (amount) => {
       expect((await fixture.create({ amount })).status).toBe(200);
     });
 
     test.each(['', '0', '0.00', '-1', '100000000', '1.005', 'abc', '1,50', '1e400', 'NaN', '0x10'])(
-      '%j is refused with 400, naming the field',
+      'the amount %j is refused with 400, naming the field',
       async (amount) => {
         const { status, json } = await fixture.create({ amount });
         expect(status).toBe(400);
@@ -218,7 +218,7 @@ describe('the interface of the sandbox', () => {
       },
     );
 
-    test('so is an amount that the payer’s commission takes beyond the bound', async () => {
+    test("an amount beyond the bound only with the payer's commission is refused", async () => {
       await fixture.sandbox.putShop('main', { commissionPercent: 5 });
       const fields = { amount: '99999999.99', payer_pays_commission: '1' };
       expect((await fixture.create(fields)).status).toBe(400);

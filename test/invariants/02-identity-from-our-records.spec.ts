@@ -30,7 +30,7 @@ describe('invariant 2: identity comes from our own records', () => {
     ]);
   });
 
-  test('another amount, currency and custom are recorded as mismatches, and choose nothing', async () => {
+  test("a postback's other amount, currency and custom are recorded as mismatches, and choose no bill", async () => {
     const bill = await create('corroborated', '20.00');
     const fields = postbackFields({ InvId: 'corroborated', OutSum: '19.99', TrsId: bill.billId });
     await postJson(`${harness.host.url}/postback/payment`, { ...fields, CurrencyIn: 'USD', custom: 'other' });
@@ -52,7 +52,7 @@ describe('invariant 2: identity comes from our own records', () => {
     expect(harness.sandbox.requests.slice(before).filter(({ billId }) => billId === bill.billId)).toEqual([]);
   });
 
-  test('a redirect is tied to its own attempt by the random id that came back in custom', async () => {
+  test('a redirect is linked to its own attempt by the intent id in custom', async () => {
     const first = await create('twice', '9.00');
     const second = await harness.host.payments.createBill({ orderId: 'twice', amount: '9.00' }, { newAttempt: true });
     expect([first.attempt, second.attempt]).toEqual([1, 2]);
@@ -67,7 +67,7 @@ describe('invariant 2: identity comes from our own records', () => {
     expect((await newestCallback()).billId).toBe(second.billId);
   });
 
-  test("a custom that is another order's intent id chooses nothing", async () => {
+  test("a redirect whose custom is another order's intent id is not linked to that order", async () => {
     const mine = await create('mine', '8.00');
     const yours = await create('yours', '8.00');
     await postForm(

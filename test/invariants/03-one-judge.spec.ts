@@ -21,7 +21,7 @@ describe('invariant 3: one judge, and statuses only advance', () => {
     ['equal', '100.00', 'PAID', ['payment.succeeded'], []],
     ['underpaid', '99.99', 'OPEN', ['payment.review'], [['underpaid', 'OPEN']]],
     ['overpaid', '100.01', 'PAID', ['payment.succeeded', 'payment.review'], [['overpaid', 'OPEN']]],
-  ])('%s: a payment of %s for a bill of 100.00', async (_name, amount, state, events, reviews) => {
+  ])('a payment is judged %s: %s paid for a bill of 100.00', async (_name, amount, state, events, reviews) => {
     harness = await startHarness({ providers: [EffectWriter] });
     const { billId } = await harness.host.payments.createBill({ orderId: 'judged', amount: '100' });
     await harness.sandbox.pay(billId, { amount });
@@ -30,7 +30,7 @@ describe('invariant 3: one judge, and statuses only advance', () => {
     expect((await harness.effects()).length).toBe(state === 'PAID' ? 1 : 0);
   });
 
-  test('another currency is a review', async () => {
+  test('a payment in another currency is a review', async () => {
     harness = await startHarness();
     const { billId } = await harness.host.payments.createBill({ orderId: 'currency', amount: '100' });
     await harness.sandbox.pay(billId, { currency: 'USD' });
@@ -38,7 +38,7 @@ describe('invariant 3: one judge, and statuses only advance', () => {
     expect(await summary()).toMatchObject({ bills: ['OPEN'], reviews: [['wrong-currency', 'OPEN']] });
   });
 
-  test('a payer who pays the commission pays more than billed: succeeded, with the surplus', async () => {
+  test("a payment with the payer's commission on top succeeds, and reports the surplus", async () => {
     harness = await startHarness({ providers: [EffectWriter] });
     await harness.sandbox.putShop('shop-main', { commissionPercent: 3 });
     const { billId } = await harness.host.payments.createBill({
@@ -52,7 +52,7 @@ describe('invariant 3: one judge, and statuses only advance', () => {
     expect((await harness.host.ledger()).payments).toMatchObject([{ amount: '103.00', amountReceived: '100.00' }]);
   });
 
-  test('FAIL advances to SUCCESS; SUCCESS that turns into FAIL is a review, and the bill stays paid', async () => {
+  test('FAIL advances to SUCCESS, and a SUCCESS that becomes FAIL is a review of a bill that stays paid', async () => {
     harness = await startHarness({ providers: [EffectWriter] });
     const { billId } = await harness.host.payments.createBill({ orderId: 'late', amount: '10' });
     const { payment } = await harness.sandbox.pay(billId, { outcome: 'fail' });
@@ -71,7 +71,7 @@ describe('invariant 3: one judge, and statuses only advance', () => {
     expect((await harness.host.ledger()).payments).toMatchObject([{ status: 'SUCCESS' }]);
   });
 
-  test('a second payment on the same bill: an event that says so, and a review', async () => {
+  test('a second payment on the same bill is an event marked as such, and a review', async () => {
     harness = await startHarness({ providers: [EffectWriter] });
     const { billId } = await harness.host.payments.createBill({ orderId: 'second', amount: '10' });
     await harness.sandbox.pay(billId);
@@ -84,7 +84,7 @@ describe('invariant 3: one judge, and statuses only advance', () => {
     });
   });
 
-  test('a judge of the host replaces the default; one that breaks its contract settles nothing', async () => {
+  test("the host's judge replaces the default, and settles nothing if it breaks its contract", async () => {
     const lenient: Judge = (bill, payments) =>
       payments.map((payment) => (payment.status === 'SUCCESS' ? { kind: 'succeeded' } : judgePayment(bill, payment)));
     harness = await startHarness({ options: { judge: lenient } });

@@ -24,7 +24,7 @@ describe('invariant 4: no stale answer settles', () => {
     await gate.close();
   });
 
-  test('a confirmer held up beyond its lease comes back after another has settled: nothing changes', async () => {
+  test('a check held up beyond its lease changes nothing after another has settled the bill', async () => {
     const { billId } = await harness.host.payments.createBill({ orderId: 'stale', amount: '10' });
     harness.clock.advance(LEASE_MS);
     gate.shut();
@@ -66,7 +66,7 @@ describe('invariant 4: no stale answer settles', () => {
     expect((await harness.host.ledger()).callbacks[0]).toMatchObject({ billId, pending: false });
   });
 
-  test('no more bills are claimed than requests can start at once', async () => {
+  test('a claim takes no more bills than requests can start at once', async () => {
     // With two shops, each gets half.
     const narrow = await harness.start({ options: { checks: { concurrency: 4 } } });
     for (const orderId of ['n-1', 'n-2', 'n-3']) await harness.host.payments.createBill({ orderId, amount: '1' });
@@ -75,7 +75,7 @@ describe('invariant 4: no stale answer settles', () => {
     expect(await narrow.confirmer.runOnce()).toBe(1);
   });
 
-  test('a check that fails late frees no lease of the check that replaced it either', async () => {
+  test('a check that fails late frees no lease of the check that replaced it', async () => {
     const { billId } = await harness.host.payments.createBill({ orderId: 'failed-late', amount: '10' });
     await harness.sandbox.pay(billId);
     await harness.sandbox.settled();

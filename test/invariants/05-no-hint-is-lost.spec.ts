@@ -49,7 +49,7 @@ describe('invariant 5: no hint is lost', () => {
     expect((await harness.host.ledger()).callbacks.map(({ outcome }) => outcome)).toEqual(['confirmed', 'confirmed']);
   });
 
-  test('a postback that came early is linked to its bill, though the instance that opened it has ended in between', async () => {
+  test('a postback that came early is linked to its bill after the instance that opened it has ended', async () => {
     const { billId } = await harness.host.payments.createBill({ orderId: 'early', amount: '10' });
     await harness.sandbox.pay(billId);
     await harness.sandbox.settled();
@@ -66,7 +66,7 @@ describe('invariant 5: no hint is lost', () => {
     expect((await harness.effects()).map(({ orderId }) => orderId)).toContain('early');
   });
 
-  test('recording does not wait for a bill that is locked', async () => {
+  test('recording a postback does not wait for its locked bill', async () => {
     const { billId } = await harness.host.payments.createBill({ orderId: 'locked', amount: '10' });
     const runner = harness.host.dataSource.createQueryRunner();
     await runner.startTransaction();
@@ -122,7 +122,7 @@ describe('invariant 5: no hint is lost', () => {
     expect((await harness.host.ledger()).callbacks[0]).toMatchObject({ billId: known.id, pending: true });
   });
 
-  test('postbacks for unknown bills are kept up to a bound; beyond it the answer is 503, also at once', async () => {
+  test('postbacks for unknown bills are kept up to a bound, and get 503 beyond it', async () => {
     const send = (TrsId: string) =>
       postJson(`${harness.host.url}/postback/payment`, postbackFields({ InvId: 'x', OutSum: '1.00', TrsId }));
     const statuses = [];

@@ -27,7 +27,7 @@ describe('invariant 6: one event per fact', () => {
     return rows.map(({ first }) => first);
   };
 
-  test('two hundred copies of one postback at once, to two instances: one event, one effect', async () => {
+  test('two hundred copies of a postback at two instances at once make one event and one effect', async () => {
     const { billId } = await harness.host.payments.createBill({ orderId: 'copies', amount: '10' });
     await harness.sandbox.setFaults({ postbacks: { drop: 1 } });
     const { payment } = await harness.sandbox.pay(billId);
@@ -51,7 +51,7 @@ describe('invariant 6: one event per fact', () => {
     expect(await harness.effects()).toMatchObject([{ paymentId: payment.id }]);
   });
 
-  test('two attempts of one order, both paid and settled at the same moment: only one is the first', async () => {
+  test('of two attempts of one order paid and settled at the same moment, only one is the first payment', async () => {
     const first = await harness.host.payments.createBill({ orderId: 'both', amount: '10' });
     const second = await harness.host.payments.createBill({ orderId: 'both', amount: '10' }, { newAttempt: true });
     await harness.sandbox.pay(first.billId);
@@ -67,25 +67,28 @@ describe('invariant 6: one event per fact', () => {
     expect(await firstsOf('both')).toEqual([false, true]);
   });
 
-  onPostgres(test)('two attempts that two instances settle, one of them held up: only one is the first', async () => {
-    const { payments, dataSource } = harness.host;
-    const order = { orderId: 'held-up', amount: '10' };
-    const bills = [await payments.createBill(order), await payments.createBill(order, { newAttempt: true })];
-    const held = await holdUp(dataSource, 'event');
-    const settling: Promise<number>[] = [];
-    for (const [index, { billId }] of bills.entries()) {
-      await harness.sandbox.pay(billId);
-      await harness.sandbox.settled();
-      settling.push(harness.instances[index]!.confirmer.runOnce());
-      await held.reached(settling.length);
-    }
-    await held.letGo();
-    expect(await Promise.all(settling)).toEqual([1, 1]);
-    expect(await firstsOf('held-up')).toEqual([false, true]);
-    await harness.settle();
-  });
+  onPostgres(test)(
+    'of two attempts settled by two instances, one of them held up, only one is the first payment',
+    async () => {
+      const { payments, dataSource } = harness.host;
+      const order = { orderId: 'held-up', amount: '10' };
+      const bills = [await payments.createBill(order), await payments.createBill(order, { newAttempt: true })];
+      const held = await holdUp(dataSource, 'event');
+      const settling: Promise<number>[] = [];
+      for (const [index, { billId }] of bills.entries()) {
+        await harness.sandbox.pay(billId);
+        await harness.sandbox.settled();
+        settling.push(harness.instances[index]!.confirmer.runOnce());
+        await held.reached(settling.length);
+      }
+      await held.letGo();
+      expect(await Promise.all(settling)).toEqual([1, 1]);
+      expect(await firstsOf('held-up')).toEqual([false, true]);
+      await harness.settle();
+    },
+  );
 
-  test('checking again and again emits nothing more, and the id follows from the fact', async () => {
+  test('repeated checks of a settled bill emit no event', async () => {
     const before = (await harness.host.ledger()).events;
     harness.clock.advance(6 * 3_600_000 + 60_000);
     await harness.settle();

@@ -98,7 +98,7 @@ describe('invariant 7: events commit with the settlement, one delivery for each 
     ]);
   });
 
-  test('a plain @OnEvent listener that throws is found, not lost: the others ran, and all run again', async () => {
+  test('an @OnEvent listener that throws is retried, with all listeners of its event', async () => {
     const heard: string[] = [];
     @Injectable()
     class Listeners {

@@ -63,7 +63,7 @@ describe('invariant 8: an attempt is counted before it runs', () => {
     expect(await harness.effects()).toEqual([]);
   });
 
-  test('a handler that begins right after the settlement is counted, too, and taken over after a kill -9', async () => {
+  test('a handler begun right after the settlement is counted, and taken over after a kill -9', async () => {
     harness = await startHarness({ providers: [EffectWriter] });
     const { billId } = await harness.host.payments.createBill({ orderId: 'killed', amount: '10' });
     await harness.sandbox.pay(billId);
@@ -77,7 +77,7 @@ describe('invariant 8: an attempt is counted before it runs', () => {
     expect(await harness.effects()).toHaveLength(1);
   });
 
-  test('an instance that was killed is taken over after its lease, with one effect', async () => {
+  test('the delivery of a killed instance is taken over after its lease, with one effect', async () => {
     harness = await startHarness({ providers: [EffectWriter] });
     await pay('taken-over');
     expect(await crash()).toBe('SIGKILL');
@@ -89,7 +89,7 @@ describe('invariant 8: an attempt is counted before it runs', () => {
     expect(await harness.effects()).toMatchObject([{ orderId: 'taken-over' }]);
   });
 
-  test('a handler that outlives its time limit inside a query: nothing of it commits, its retry has one effect', async () => {
+  test('nothing commits of a handler that outlives its time limit inside a query, and its retry has one effect', async () => {
     const seen: string[] = [];
     @Injectable()
     class Slow {
@@ -128,7 +128,7 @@ describe('invariant 8: an attempt is counted before it runs', () => {
     expect(running).toEqual([]);
   });
 
-  describe('an attempt that holds no lock, as that of a listener,', () => {
+  describe('an attempt that holds no lock, as of a listener', () => {
     const calls: (() => Promise<void>)[] = [];
     @Injectable()
     class Listener {
@@ -142,25 +142,28 @@ describe('invariant 8: an attempt is counted before it runs', () => {
       await pay(orderId);
     };
 
-    test.each([1, 8])('is nobody else’s while it runs, the last one neither (%d in all)', async (maxAttempts) => {
-      let letGo = (): void => undefined;
-      calls.push(() => new Promise<void>((resolve) => (letGo = resolve)));
-      await start('running', maxAttempts);
-      const running = harness.host.deliveries.runOnce();
-      await until(
-        () => delivery(),
-        (now) => calls.length === 0 && now?.attempts === 1,
-      );
-      // From then on dead letters are looked for, too.
-      harness.clock.advance(30_000);
-      expect(await harness.instances[1]!.deliveries.runOnce()).toBe(0);
-      expect(await delivery()).toMatchObject({ state: 'PENDING' });
-      letGo();
-      await running;
-      expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 1 });
-    });
+    test.each([1, 8])(
+      'a delivery without a lock is not taken by another instance while it runs, attempt 1 of %d',
+      async (maxAttempts) => {
+        let letGo = (): void => undefined;
+        calls.push(() => new Promise<void>((resolve) => (letGo = resolve)));
+        await start('running', maxAttempts);
+        const running = harness.host.deliveries.runOnce();
+        await until(
+          () => delivery(),
+          (now) => calls.length === 0 && now?.attempts === 1,
+        );
+        // From then on dead letters are looked for, too.
+        harness.clock.advance(30_000);
+        expect(await harness.instances[1]!.deliveries.runOnce()).toBe(0);
+        expect(await delivery()).toMatchObject({ state: 'PENDING' });
+        letGo();
+        await running;
+        expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 1 });
+      },
+    );
 
-    test('and fails late takes no lease from the one that has taken it over', async () => {
+    test('an attempt without a lock that fails late takes no lease from its successor', async () => {
       await start('late');
       const claims = [];
       for (const { deliveries } of harness.instances) {
@@ -195,7 +198,7 @@ describe('invariant 8: an attempt is counted before it runs', () => {
     expect(await harness.effects()).toHaveLength(1);
   });
 
-  test('a handler that never ends and uses no connection is given up all the same', async () => {
+  test('a handler that never ends and uses no connection is given up at its time limit', async () => {
     let calls = 0;
     @Injectable()
     class Stuck {

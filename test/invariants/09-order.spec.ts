@@ -41,14 +41,14 @@ const states = async () =>
 describe('invariant 9: within a bill and consumer, deliveries go in settlement order', () => {
   afterEach(() => harness.close());
 
-  test('FAIL before SUCCESS within one answer', async () => {
+  test('a FAIL is delivered before a SUCCESS of the same answer', async () => {
     const { calls, Recorder } = recorder(0);
     harness = await startHarness({ providers: [Recorder] });
     await failThenPay();
     expect(calls).toEqual(['payment.failed', 'payment.succeeded']);
   });
 
-  test('a retry holds the later ones back', async () => {
+  test('a delivery that is retried holds back the later ones of its bill', async () => {
     const { calls, Recorder } = recorder(1);
     harness = await startHarness({ providers: [Recorder] });
     await failThenPay();
@@ -58,7 +58,7 @@ describe('invariant 9: within a bill and consumer, deliveries go in settlement o
     expect(calls).toEqual(['payment.failed', 'payment.failed', 'payment.succeeded']);
   });
 
-  test('a dead letter releases them', async () => {
+  test('a dead letter releases the later deliveries of its bill', async () => {
     const { calls, Recorder } = recorder(2);
     harness = await startHarness({ providers: [Recorder], options: { deliveries: { maxAttempts: 2 } } });
     await failThenPay();
@@ -71,7 +71,7 @@ describe('invariant 9: within a bill and consumer, deliveries go in settlement o
     ]);
   });
 
-  onPostgres(test)('of two that were claimed at the same moment one gives way', async () => {
+  onPostgres(test)('of two deliveries of a bill claimed at the same moment, one gives way', async () => {
     const { calls, Recorder } = recorder(0);
     harness = await startHarness({ providers: [Recorder] });
     const { billId } = await harness.host.payments.createBill({ orderId: 'rivals', amount: '10' });
@@ -96,7 +96,7 @@ describe('invariant 9: within a bill and consumer, deliveries go in settlement o
     expect(failed).toMatchObject({ state: 'PENDING', lastError: expect.stringContaining('is under way') });
   });
 
-  test('a FAIL that comes after a SUCCESS says that the order is paid', async () => {
+  test('the event of a FAIL after a SUCCESS says that the order is paid', async () => {
     const seen: [string, boolean][] = [];
     @Injectable()
     class Reader {

@@ -9,7 +9,7 @@ let harness: Harness;
 describe('invariant 10: nothing ends silently, and nothing forged wakes a person', () => {
   afterEach(() => harness.close());
 
-  test('used-up attempts are a dead letter with the last error', async () => {
+  test('a delivery without attempts left is a dead letter with the last error', async () => {
     @Injectable()
     class Broken {
       @OnPaymentSucceeded({ consumer: 'broken' })
@@ -29,7 +29,7 @@ describe('invariant 10: nothing ends silently, and nothing forged wakes a person
     ]);
   });
 
-  test('an underpaid bill: an open review, an event about it, and no success', async () => {
+  test('an underpaid bill has an open review and a payment.review event, but no payment.succeeded', async () => {
     const reviews: PaymentReviewEvent[] = [];
     @Injectable()
     class Desk {
@@ -72,7 +72,7 @@ describe('invariant 10: nothing ends silently, and nothing forged wakes a person
     ]);
   });
 
-  test("forged claims, however many, open no review and emit no event: a note on the bill's timeline", async () => {
+  test("forged postbacks open no review and emit no event, only notes in the bill's history", async () => {
     harness = await startHarness();
     const { billId } = await harness.host.payments.createBill({ orderId: 'target', amount: '10' });
     for (const Status of ['SUCCESS', 'FAIL', 'OVERPAID']) {

@@ -39,7 +39,7 @@ describe('invariant 11: creation', () => {
   });
 
   test.each(['loseAnswer', 'status500', 'html', 'malformed', 'empty'] as const)(
-    'after %s nobody knows: one request, UNKNOWN, PaymentUnknownOutcomeError; the next call makes a new attempt',
+    'after %s a creation is UNKNOWN and not repeated, and the next call makes a new attempt',
     async (fault) => {
       await harness.sandbox.setFaults({ requests: { [fault]: 1 } });
       const error = await failing(fault);
@@ -54,7 +54,7 @@ describe('invariant 11: creation', () => {
     },
   );
 
-  test('a time-out: unknown, and never sent again', async () => {
+  test('a creation that times out is UNKNOWN, and never sent again', async () => {
     const hold = harness.sandbox.holdAnswers('create');
     const error = await failing('timed-out');
     hold.release();
@@ -63,7 +63,7 @@ describe('invariant 11: creation', () => {
     expect(creations('timed-out')).toBe(1);
   });
 
-  test('a request that provably never left is sent again, then ends as REJECTED', async () => {
+  test('a creation that provably never left is sent again, and is REJECTED in the end', async () => {
     const nowhere = await harness.start({ options: { shops: moduleOptions('http://127.0.0.1:1').shops } });
     const error = await nowhere.payments.createBill({ orderId: 'refused-port', amount: '1' }).catch((e: unknown) => e);
     expect(error).toBeInstanceOf(PaymentServiceNetworkError);
@@ -72,7 +72,7 @@ describe('invariant 11: creation', () => {
     expect((await create('refused-port')).attempt).toBe(2);
   });
 
-  test('an understood refusal: REJECTED, and the next call makes a new attempt', async () => {
+  test('a creation that the service refuses is REJECTED, and the next call makes a new attempt', async () => {
     await harness.sandbox.setFaults({ requests: { unauthenticated: 1 } });
     expect(await failing('refused')).toMatchObject({ code: 'unauthenticated', status: 401 });
     await harness.sandbox.clearFaults();
@@ -81,7 +81,7 @@ describe('invariant 11: creation', () => {
     expect(PaymentRequestRefusedError).toBeDefined();
   });
 
-  test('twenty calls at once, to two instances: one request, one bill for all', async () => {
+  test('twenty calls at once at two instances send one request, and all return its bill', async () => {
     // On a slow machine the short wait may end first: then the error says to call again.
     const persistent = async (call: number): Promise<PaymentBill> => {
       try {
@@ -97,7 +97,7 @@ describe('invariant 11: creation', () => {
     expect(creations('crowd')).toBe(1);
   });
 
-  test('an open bill is returned again; for another amount it is an error unless a new attempt is asked for', async () => {
+  test('createBill returns the open bill again, and refuses another amount without newAttempt', async () => {
     const first = await create('again');
     expect(await create('again', '10.00')).toEqual(first);
     await expect(create('again', '11')).rejects.toBeInstanceOf(PaymentBillMismatchError);
@@ -118,7 +118,7 @@ describe('invariant 11: creation', () => {
     await expect(again).rejects.toBeInstanceOf(PaymentOrderAlreadyPaidError);
   });
 
-  test('while another call is creating: a short wait, then PaymentCreationInProgressError', async () => {
+  test('a call while another call is creating waits briefly, then throws PaymentCreationInProgressError', async () => {
     const hold = harness.sandbox.holdAnswers('create');
     const begun = jest.spyOn(harness.host.app.get(BillStore), 'insertFirst');
     const creating = create('busy');

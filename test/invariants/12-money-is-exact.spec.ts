@@ -28,17 +28,20 @@ describe('invariant 12: money is an exact decimal string with its currency, neve
     pg.types.setTypeParser(pg.types.builtins.NUMERIC, (text: string) => text);
   });
 
-  test.each(['99999999.99', '12345678.90', '0.01', '100.00', '70368744.17'])('%s goes all the way', async (amount) => {
-    const bill = await harness.host.payments.createBill({ orderId: `exact ${amount}`, amount });
-    await harness.sandbox.pay(bill.billId);
-    await harness.settle();
-    expect(bill.amount).toBe(amount);
-    expect((await harness.host.payments.listPayments(bill.billId))[0]).toMatchObject({ amount, currency: 'RUB' });
-    expect(events.at(-1)).toMatchObject({ amount, billedAmount: amount, amountReceived: amount, currency: 'RUB' });
-    expect((await harness.host.ledger()).payments[0]).toMatchObject({ amount });
-  });
+  test.each(['99999999.99', '12345678.90', '0.01', '100.00', '70368744.17'])(
+    'the amount %s stays exact from bill to event',
+    async (amount) => {
+      const bill = await harness.host.payments.createBill({ orderId: `exact ${amount}`, amount });
+      await harness.sandbox.pay(bill.billId);
+      await harness.settle();
+      expect(bill.amount).toBe(amount);
+      expect((await harness.host.payments.listPayments(bill.billId))[0]).toMatchObject({ amount, currency: 'RUB' });
+      expect(events.at(-1)).toMatchObject({ amount, billedAmount: amount, amountReceived: amount, currency: 'RUB' });
+      expect((await harness.host.ledger()).payments[0]).toMatchObject({ amount });
+    },
+  );
 
-  test('a number is refused where an amount is asked for', async () => {
+  test('an amount given as a number is refused', async () => {
     const request = { orderId: 'number', amount: 100.05 as unknown as string };
     await expect(harness.host.payments.createBill(request)).rejects.toMatchObject({ code: 'invalid-bill-request' });
   });

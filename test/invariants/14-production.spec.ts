@@ -42,13 +42,13 @@ describe('invariant 14: in production nothing unsafe is a default', () => {
     ['an http address', { apiBaseUrl: 'http://api.pay.example' }, /shops\.main\.apiBaseUrl: is not https/],
     ["the sandbox's address", { apiBaseUrl: 'https://127.0.0.1:4010' }, /apiBaseUrl: is the address of this machine/],
     ["the sandbox's token", { apiToken: 'sandbox-main-token-0123456789abcdef' }, /apiToken: is a sandbox token/],
-  ])('%s is refused', async (_name, shop, message) => {
+  ])('in production %s is refused', async (_name, shop, message) => {
     const starting = start(shop);
     await expect(starting).rejects.toBeInstanceOf(PaymentConfigurationError);
     await expect(starting).rejects.toThrow(message);
   });
 
-  test('the schema is not changed by the start: behind, it fails; migrated by hand, it starts', async () => {
+  test('in production a start never changes the schema, and fails until it is migrated', async () => {
     await expect(start({})).rejects.toBeInstanceOf(PaymentSchemaBehindError);
     const dataSource = await new DataSource({ ...connectionOf(database.url) }).initialize();
     await Promise.all([migratePaymentAcceptance(dataSource), migratePaymentAcceptance(dataSource)]);

@@ -14,7 +14,7 @@ const checks = (billId: string) =>
 describe('invariant 15: time, randomness and the network are injected', () => {
   afterEach(() => harness.close());
 
-  test('without any callback a bill is checked after 1, 2, 5, 15 minutes, an hour, and so on, and settles by that alone', async () => {
+  test('a bill without callbacks is checked after 1, 2, 5, 15 minutes and so on, and settles', async () => {
     harness = await startHarness({ providers: [EffectWriter] });
     await harness.sandbox.setFaults({ postbacks: { drop: 1 } });
     const { billId } = await harness.host.payments.createBill({ orderId: 'silent', amount: '10' });
@@ -32,7 +32,7 @@ describe('invariant 15: time, randomness and the network are injected', () => {
     expect(await harness.effects()).toMatchObject([{ orderId: 'silent', event: 'payment.succeeded' }]);
   });
 
-  test('an unpaid bill expires after its lifetime, unless a payment of it is in progress or under review; a late payment is still found', async () => {
+  test('an unpaid bill expires, unless a payment of it is in progress or under review; a late one is found', async () => {
     harness = await startHarness({ providers: [EffectWriter] });
     await harness.sandbox.setFaults({ postbacks: { drop: 1 } });
     const idle = await harness.host.payments.createBill({ orderId: 'idle', amount: '10' });
@@ -59,7 +59,7 @@ describe('invariant 15: time, randomness and the network are injected', () => {
     expect(await stateOf('idle')).toBe('PAID');
   });
 
-  test('hints, however many, keep the minimum gap and leave the schedule where it was', async () => {
+  test('any number of hints keep the minimum gap between checks, and do not move the schedule', async () => {
     harness = await startHarness();
     const { billId } = await harness.host.payments.createBill({ orderId: 'hinted', amount: '10' });
     const { nextCheckAt } = (await harness.host.ledger()).bills[0]!;
@@ -74,7 +74,7 @@ describe('invariant 15: time, randomness and the network are injected', () => {
     expect((await harness.host.ledger()).bills[0]!.nextCheckAt).toBe(nextCheckAt);
   });
 
-  test('pauses are spread by the injected randomness, up to the percentage', async () => {
+  test('pauses between checks are spread by the injected randomness, up to jitterPercent', async () => {
     const fractions = [0, 0.5];
     harness = await startHarness({
       options: { schedule: { jitterPercent: 20 } },
@@ -87,7 +87,7 @@ describe('invariant 15: time, randomness and the network are injected', () => {
     expect(await harness.host.confirmer.runOnce()).toBe(1);
   });
 
-  test('ids come from the injected randomness', async () => {
+  test('ids of intents come from the injected randomness', async () => {
     let next = 0;
     const random = {
       uuid: () => `00000000-0000-4000-8000-${String((next += 1)).padStart(12, '0')}`,

@@ -46,7 +46,7 @@ describe('invariant 16: personal data that was removed stays removed, and the pr
   }
 
   test.each(['erased', 'redacted by age'])(
-    'a bill that was %s and is paid late: one event, which says so',
+    'a late payment of a bill that was %s makes one event, marked as redacted',
     async (how) => {
       const orderId = `late-${how.slice(0, 6)}`;
       const billId = await billOf(harness, orderId);
@@ -87,7 +87,7 @@ describe('invariant 16: personal data that was removed stays removed, and the pr
     expect(Clerk.of('second')).toMatchObject([{ firstForOrder: false, redacted: true, custom: null, fromCard: null }]);
   });
 
-  test('a failed payment of an erased bill, then a successful one: both are told, in order', async () => {
+  test('a failed and then a successful payment of an erased bill are both delivered, in order', async () => {
     const billId = await billOf(harness, 'failed');
     await erase('failed');
     await payByCard(harness, billId, 'fail');
@@ -109,7 +109,7 @@ describe('invariant 16: personal data that was removed stays removed, and the pr
     expect((await harness.effects()).filter(({ orderId }) => orderId === 'dead')).toHaveLength(1);
   });
 
-  test('a handler that fails with the words of an order that was erased under its hands', async () => {
+  test('an error of a handler is stored without personal text if its order was erased meanwhile', async () => {
     const billId = await billOf(harness, 'under way');
     await payByCard(harness, billId);
     const free = `SELECT intent_id FROM payment_acceptance.bill WHERE order_id = 'under way' FOR UPDATE SKIP LOCKED`;
@@ -132,7 +132,7 @@ describe('invariant 16: personal data that was removed stays removed, and the pr
     expect(await placesOf(harness.host.dataSource, PERSON)).toEqual([]);
   });
 
-  test('a check that fails after the erasure with what the service says', async () => {
+  test("an error of a check after the erasure is stored without the service's text", async () => {
     const billId = await billOf(harness, 'unchecked');
     await erase('unchecked');
     await harness.sandbox.setFaults({ requests: { status500: 1 } });
@@ -145,30 +145,30 @@ describe('invariant 16: personal data that was removed stays removed, and the pr
     await settleLater();
   });
 
-  test.each(['replay', 'deliverPastEvents'] as const)('the note of a %s of one order goes with it', async (action) => {
-    const orderId = `note of ${action}`;
-    await billOf(harness, orderId);
-    const filter = { orderId, consumer: 'clerk' };
-    await operations()[action](filter, { operator: 'ann', note: `as ${PERSON} asked` });
-    await operations()
-      .forShop('main')
-      [action](filter, { operator: 'ann', note: `as ${PERSON} asked` });
-    expect(await placesOf(harness.host.dataSource, PERSON)).toContain('operator_action.detail');
-    expect((await erase(orderId)).removed).toMatchObject({ notes: 2 });
-  });
-
-  onPostgres(test)(
-    'a callback that is being stored while its bill is erased loses its fields with the next check',
-    async () => {
-      const billId = await billOf(harness, 'racing');
-      const held = await holdUp(harness.host.dataSource, 'callback');
-      const told = tell(harness, 'racing', billId);
-      await held.reached(1);
-      await erase('racing');
-      await held.letGo();
-      expect(await told).toBe(200);
-      expect(await placesOf(harness.host.dataSource, PERSON)).toEqual(['callback.fields']);
-      await harness.settle();
+  test.each(['replay', 'deliverPastEvents'] as const)(
+    "the operator's note on a %s of one order is removed with the order",
+    async (action) => {
+      const orderId = `note of ${action}`;
+      await billOf(harness, orderId);
+      const filter = { orderId, consumer: 'clerk' };
+      await operations()[action](filter, { operator: 'ann', note: `as ${PERSON} asked` });
+      await operations()
+        .forShop('main')
+        [action](filter, { operator: 'ann', note: `as ${PERSON} asked` });
+      expect(await placesOf(harness.host.dataSource, PERSON)).toContain('operator_action.detail');
+      expect((await erase(orderId)).removed).toMatchObject({ notes: 2 });
     },
   );
+
+  onPostgres(test)('a callback stored while its bill is being erased loses its fields at the next check', async () => {
+    const billId = await billOf(harness, 'racing');
+    const held = await holdUp(harness.host.dataSource, 'callback');
+    const told = tell(harness, 'racing', billId);
+    await held.reached(1);
+    await erase('racing');
+    await held.letGo();
+    expect(await told).toBe(200);
+    expect(await placesOf(harness.host.dataSource, PERSON)).toEqual(['callback.fields']);
+    await harness.settle();
+  });
 });

@@ -49,7 +49,7 @@ describe('a pool that the host keeps busy', () => {
     return (await harness.host.ledger()).events.flatMap((event) => event.deliveries);
   }
 
-  test('costs a delivery no attempt: it goes back for a pause, and is taken when there is a connection', async () => {
+  test('a delivery without a free connection loses no attempt, and is taken once there is one', async () => {
     const attempts: number[] = [];
     @Injectable()
     class Orders {
@@ -80,7 +80,7 @@ describe('a pool that the host keeps busy', () => {
     expect([attempts, await deliveries()]).toMatchObject([[1], [{ state: 'DONE', attempts: 1, lastError: null }]]);
   });
 
-  test('takes nothing from the time limit of an attempt, which begins with the handler', async () => {
+  test('the time limit of an attempt begins with the handler, not with the wait for a connection', async () => {
     let began = (): void => undefined;
     let end = (): void => undefined;
     const running = new Promise<void>((resolve) => (began = resolve));
@@ -111,7 +111,7 @@ describe('a pool that the host keeps busy', () => {
     { inUse: 0, atOnce: 5, why: 'half of it' },
     { inUse: 7, atOnce: 2, why: 'what it has left but for one' },
     { inUse: 9, atOnce: 1, why: 'one, that all may go on' },
-  ])('of which the host uses $inUse connections gives handlers $atOnce: $why', async ({ inUse, atOnce }) => {
+  ])('a pool of which the host uses $inUse runs $atOnce handlers at once: $why', async ({ inUse, atOnce }) => {
     const running: string[] = [];
     let end = (): void => undefined;
     const ended = new Promise<void>((resolve) => (end = resolve));

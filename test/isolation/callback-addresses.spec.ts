@@ -7,7 +7,7 @@ import { ADAPTERS } from '../support/adapters.js';
 import { moduleOptions, startHarness, type Harness, type HarnessOptions } from '../support/harness.js';
 import { postbackFields, postJson } from '../support/http.js';
 
-describe('where the callbacks are', () => {
+describe('addresses of the callbacks', () => {
   let harness: Harness | undefined;
   let logged: string[];
   beforeEach(() => {
@@ -31,7 +31,7 @@ describe('where the callbacks are', () => {
   const fields = postbackFields({ InvId: 'A-1', OutSum: '10.00', TrsId: 'b-1' });
 
   describe.each(ADAPTERS)('on %s', (adapter) => {
-    test('is said at the start as the host serves them, and they are there', async () => {
+    test('the start logs the callback addresses as the host serves them', async () => {
       harness = await startHarness({
         adapter,
         prepare: prefixed,
@@ -47,7 +47,7 @@ describe('where the callbacks are', () => {
       expect((await postJson(`${harness.host.url}/api/shop/postback/payment`, fields)).status).toBe(200);
     });
 
-    test('is said of one that comes without the prefix, once, and of nothing else', async () => {
+    test('a callback sent without the global prefix is logged once, with the right address', async () => {
       harness = await startHarness({ adapter, prepare: prefixed });
       const { url } = harness.host;
       for (const path of [
@@ -66,7 +66,7 @@ describe('where the callbacks are', () => {
       ]);
     });
 
-    test('a prefix that excludes them moves nothing', async () => {
+    test('a global prefix that excludes the callbacks does not change their logged addresses', async () => {
       const prepare: HarnessOptions['prepare'] = (app) =>
         void app.setGlobalPrefix('api', { exclude: ['redirect/*path', 'postback/*path'] });
       harness = await startHarness({ adapter, prepare });
@@ -94,11 +94,11 @@ describe('publicUrl', () => {
     ' https://a',
     '',
     7,
-  ])('%p is refused', (publicUrl) => {
+  ])('publicUrl %p is refused', (publicUrl) => {
     expect(problemOf(publicUrl)).toMatch(/Set it to the base address at which the service reaches the application/);
   });
 
-  test('is https in production', () => {
+  test('publicUrl must be https in production', () => {
     expect(problemOf('http://shop.example')).toBe('');
     expect(problemOf('http://shop.example', 'production')).toMatch(/is not https, but NODE_ENV is production/);
   });

@@ -28,7 +28,7 @@ describe('a review of a bill that the service refuses to list', () => {
     for (const { id } of await open()) await reviews.dismiss(id, { operator: 'ann' });
   }
 
-  test('that was dismissed does not silence the bill: a later postback opens another one, with its event', async () => {
+  test('after a dismissed review of an unlisted bill, a later postback opens another one with its event', async () => {
     await passes(DAY / 2);
     expect([(await open()).length, await events()]).toEqual([1, 1]);
     await dismissAll();
@@ -40,7 +40,7 @@ describe('a review of a bill that the service refuses to list', () => {
     expect([(await open()).length, await events()]).toEqual([1, 2]);
   });
 
-  test('nor where no postback comes: a day later it is open again, once', async () => {
+  test('after a dismissed review of an unlisted bill, another one opens a day later, once', async () => {
     await passes(3_600_000);
     await dismissAll();
     await passes(2 * DAY);

@@ -46,7 +46,7 @@ describe('connections to a server that has become read-only', () => {
   let harness: Harness;
   afterEach(() => harness.close());
 
-  test('are given up by the first statement and the first transaction, which then go through', async () => {
+  test('a read-only connection is given up at its first statement or transaction, which is then repeated', async () => {
     harness = await startHarness();
     const { host, sandbox } = harness;
     await demote(host);
@@ -61,7 +61,7 @@ describe('connections to a server that has become read-only', () => {
     expect(await readOnlyConnections(host)).toBe(0);
   });
 
-  onPostgres(test)('are given up by handlers that meet them', async () => {
+  onPostgres(test)('a read-only connection is given up by a handler that meets it', async () => {
     @Injectable()
     class Orders {
       static demoted = true;
@@ -91,7 +91,7 @@ describe('connections to a server that has become read-only', () => {
   });
 
   onPostgres(test)(
-    'are no better when they are new: callers are told, health is down, and all goes on after',
+    'while new connections are read-only too, callers are told, health is down, and all recovers afterwards',
     async () => {
       harness = await startHarness();
       const { host } = harness;
@@ -179,7 +179,7 @@ class Silence {
   }
 }
 
-describe('a server that is gone without a word', () => {
+describe('a server that is gone without closing its connections', () => {
   let harness: Harness;
   let silences: Silence[];
 
@@ -199,7 +199,7 @@ describe('a server that is gone without a word', () => {
     for (const silence of silences) await silence.close();
   });
 
-  test('keeps no place of the pool, neither by statements nor by connections that were being opened', async () => {
+  test('a server that is gone keeps no place of the pool, used or being opened', async () => {
     const { host } = harness;
     await host.payments.createBill({ orderId: 'before', amount: '10' });
     silences[0]!.fall();
@@ -218,7 +218,7 @@ describe('a server that is gone without a word', () => {
     );
   });
 
-  test('holds up no shutdown', async () => {
+  test('a server that is gone does not hold up a shutdown', async () => {
     const leaving = await harness.start({ options: { statementTimeoutMs: 600_000 } });
     const database = leaving.app.get(Database, { strict: false });
     silences[1]!.fall();
@@ -230,8 +230,8 @@ describe('a server that is gone without a word', () => {
   });
 });
 
-describe('a statement that is cancelled', () => {
-  onPostgres(test)('is that of its session, which a server of another secret does not have', async () => {
+describe('cancelling a statement', () => {
+  onPostgres(test)("only the session's own secret key cancels its statement", async () => {
     const harness = await startHarness();
     try {
       const { dataSource } = harness.host;

@@ -17,7 +17,7 @@ describe('a database in another encoding than UTF8', () => {
   });
   afterEach(() => starting.close('drop'));
 
-  onPostgres(test)('is refused at the start, and by the migration', async () => {
+  onPostgres(test)('a database in LATIN1 is refused by the start and by the migration', async () => {
     await dataSource.query(`CREATE DATABASE ${name} ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0`);
     const url = new URL(await starting.url());
     url.pathname = name;
@@ -35,7 +35,7 @@ describe('a database in another encoding than UTF8', () => {
     }
   });
 
-  onPostgres(test)('is refused where only the connections of a pool have it', async () => {
+  onPostgres(test)('a pool with client_encoding LATIN1 is refused', async () => {
     const pool = new pg.Pool({ connectionString: await starting.url(), max: 1 });
     try {
       await pool.query(`SET client_encoding TO 'LATIN1'`);

@@ -47,7 +47,7 @@ describe('a handler that fails again and again', () => {
     return row!;
   }
 
-  test('is tried for a day at least: at first soon, later hourly', async () => {
+  test('a failing delivery is retried for at least a day, at first soon and later hourly', async () => {
     const pauses: number[] = [];
     for (let now = await delivery(); now.state === 'PENDING'; now = await delivery()) {
       const pauseMs = now.dueAt.getTime() - harness.clock.now().getTime() + 10;
@@ -62,7 +62,7 @@ describe('a handler that fails again and again', () => {
     expect(await delivery()).toMatchObject({ state: 'DEAD', attempts: pauses.length + 1 });
   });
 
-  test('is named by health, with its age, from ten minutes on', async () => {
+  test('a delivery that has failed for ten minutes appears in health, with its age', async () => {
     const health = async () => (await harness.host.app.get(PaymentHealthIndicator).isHealthy('p')).p;
     harness.clock.advance(9 * MINUTE);
     const before = await health();

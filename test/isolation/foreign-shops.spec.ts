@@ -52,7 +52,7 @@ describe('two applications with different shops on the same tables', () => {
     await tea.confirmer.runOnce();
   }
 
-  test('take no events of each other, and count no attempt of them', async () => {
+  test("an application takes no events of another's shops, and counts no attempts for them", async () => {
     await paidForTea('1001');
     await harness.host.deliveries.runOnce();
     expect(taken).toEqual({ first: [], tea: [] });
@@ -72,13 +72,13 @@ describe('two applications with different shops on the same tables', () => {
     expect(taken).toEqual({ first: [], tea: ['1001 of tea'] });
   });
 
-  test('cannot call two shops by one name: the second one does not start', async () => {
+  test('an application does not start with a shop name that another application uses for another shop', async () => {
     const start = harness.start({ options: shopOf('tea', 'shop-eu', EU_TOKEN) });
     await expect(start).rejects.toThrow(PaymentConfigurationError);
     await expect(start).rejects.toThrow(/shops\.tea\.shopId: .*"shop-main", not "shop-eu".*option "schema"/);
   });
 
-  test('are warned where a shop has another address than before, and start', async () => {
+  test("an application warns once where a shop's address has changed, and starts", async () => {
     const moved = shopOf('tea', 'shop-main', MAIN_TOKEN);
     moved.shops.tea!.apiBaseUrl = harness.sandboxUrl.replace('127.0.0.1', 'localhost');
     await harness.start({ options: moved });

@@ -9,7 +9,7 @@ import { until } from '../support/until.js';
 /** More than all places at once. */
 const MANY = 24;
 
-describe('others go on beside', () => {
+describe('a hanging neighbour', () => {
   let harness: Harness;
   afterEach(() => harness.close());
 
@@ -21,7 +21,7 @@ describe('others go on beside', () => {
   const paidOf = async (shop: string): Promise<number> =>
     (await harness.host.ledger()).bills.filter((bill) => bill.shop === shop && bill.state === 'PAID').length;
 
-  test('a consumer whose handlers hang', async () => {
+  test('a consumer whose handlers hang does not hold up other consumers', async () => {
     let begun = 0;
     let letGo = (): void => undefined;
     const hung = new Promise<void>((resolve) => (letGo = resolve));
@@ -52,7 +52,7 @@ describe('others go on beside', () => {
     await deliveries.stop();
   });
 
-  test('a shop whose service hangs', async () => {
+  test('a shop whose service hangs does not hold up other shops', async () => {
     harness = await startHarness({ providers: [EffectWriter] });
     const gate = await startGate(harness.sandboxUrl);
     const settings = { currency: 'RUB', requestsPerSecond: 1000 };

@@ -15,7 +15,7 @@ const FORM = WHOLE_FORM
 /** Whatever else the machine does slows everybody for once; what the sick one does, it does each time. */
 const ATTEMPTS = 3;
 
-describe('healthy ones', () => {
+describe('payments beside a failing neighbour', () => {
   let world: World;
   afterEach(() => world.close());
 
@@ -52,7 +52,7 @@ describe('healthy ones', () => {
   const chosen = members.filter(({ onlyWhole }) => WHOLE_FORM || !onlyWhole);
 
   test.each(chosen.map((member) => [`a ${member.dimension} ${member.name}`, member] as const))(
-    'go on beside %s, which is named, and leaves nothing behind',
+    'payments settle in time beside %s, which health names, and nothing is left behind',
     async (_name, member) => {
       world = await startWorld(member.neighbours?.());
       await world.traffic.lags({ orders: Math.ceil(10 / (member.eventsPerOrder ?? 1)), everyMs: 25 });

@@ -35,7 +35,7 @@ async function createOrder2({ host }: Harness): Promise<void> {
   await host.payments.createBill({ orderId: 'order-2', amount: '10' });
 }
 
-describe('a transaction that a host has opened around a call of ours', () => {
+describe("a host's transaction around a call of the module", () => {
   let harness: Harness;
   afterEach(() => harness.close());
 
@@ -43,7 +43,7 @@ describe('a transaction that a host has opened around a call of ours', () => {
     ['typeorm-transactional 0.5', byPackage(newest)],
     ['typeorm-transactional 0.4', byPackage(older as unknown as typeof newest)],
     ['a manager that follows the call', byHand],
-  ])('takes nothing of ours with it when it is rolled back: %s', async (_how, join) => {
+  ])("a host's transaction that is rolled back keeps the module's bill: %s", async (_how, join) => {
     harness = await startHarness({});
     const dataSource = harness.host.app.get(DataSource);
     const warned = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);

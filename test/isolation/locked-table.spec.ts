@@ -58,7 +58,7 @@ describe('a lock that somebody else holds on the table of callbacks', () => {
     return rows.length;
   }
 
-  test('takes two connections of the pool, not more: further callbacks get 503 at once, and all goes on after it', async () => {
+  test('a locked callback table takes at most two connections, and further callbacks get 503 at once', async () => {
     for (let sent = 0; sent < 12; sent += 1) expect(await post()).toBe(503);
     expect(await waiting()).toBeLessThanOrEqual(2);
     expect(await harness.host.dataSource.query('SELECT 1 AS one')).toHaveLength(1);
@@ -66,7 +66,7 @@ describe('a lock that somebody else holds on the table of callbacks', () => {
     expect(await until(post, (status) => status === 200)).toBe(200);
   });
 
-  test('delays no payer: bills are created meanwhile, and take two connections of the pool, not more', async () => {
+  test('a locked callback table does not delay createBill, and takes at most two connections', async () => {
     const orders = ['a', 'b', 'c', 'd', 'e', 'f'];
     const bills = await Promise.all(
       orders.map((orderId) => harness.host.payments.createBill({ orderId, amount: '10' })),
@@ -76,7 +76,7 @@ describe('a lock that somebody else holds on the table of callbacks', () => {
     await letGo();
   });
 
-  test('costs the statements behind it their connections: none of them is left, and the pool is whole', async () => {
+  test('statements that time out behind a locked table are ended, and the pool is whole again', async () => {
     expect(await Promise.all([post(), post()])).toEqual([503, 503]);
     expect(await waiting()).toBeGreaterThan(0);
     await until(waiting, (sessions) => sessions === 0);

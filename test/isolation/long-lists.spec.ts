@@ -19,7 +19,7 @@ describe('a long list of payments', () => {
     return Number(row!.count);
   }
 
-  test('of five thousand failures is settled by one check, in order, within the limits of a statement', async () => {
+  test('a list of five thousand failures is settled by one check, in order', async () => {
     recorded = await startWithOneBill(RAISED);
     const { harness, recorder } = recorded;
     await harness.host.dataSource.query(
@@ -61,33 +61,36 @@ describe('a long list of payments', () => {
   test.each([
     [10_500, 'of the default limit', {}],
     [50_000, 'of a higher limit', RAISED],
-  ])('of %d payments, with an answer %s, opens a review; one that fits again is settled', async (payments, _, http) => {
-    recorded = await startWithOneBill(http);
-    const { harness, recorder } = recorded;
-    const check = async (length: number): Promise<void> => {
-      const data = Array.from({ length }, (_, index) => ({
-        ...{ id: `a-payment-of-the-service-${index}`, bill_id: 'bill-1', amount: '10.00', amount_received: '9.70' },
-        ...{ status: index === 7 ? 'SUCCESS' : 'FAIL', from_card: '411111******1111', currency_in: 'RUB' },
-        created_at: '2026-11-25 10:00:00',
-      }));
-      recorder.answer({ body: JSON.stringify({ success: true, data }) });
-      harness.clock.advance(3_600_000);
-      await harness.host.confirmer.runOnce();
-    };
-    await check(payments);
-    await check(payments);
-    expect(await count(`bill WHERE state = 'OPEN' AND failed_checks = 0`)).toBe(1);
-    expect(await count(`review WHERE reason = 'too-many-payments' AND state = 'OPEN'`)).toBe(1);
-    expect(await harness.host.app.get(PaymentHealthIndicator).isHealthy('payments')).toMatchObject({
-      payments: { status: 'up' },
-    });
-    await check(2_500);
-    expect(await count(`bill WHERE state = 'PAID' AND failed_checks = 0`)).toBe(1);
-    expect(await count('payment')).toBe(2_500);
-  });
+  ])(
+    'a list of %d payments beyond an answer %s opens a review, and a shorter one is settled',
+    async (payments, _, http) => {
+      recorded = await startWithOneBill(http);
+      const { harness, recorder } = recorded;
+      const check = async (length: number): Promise<void> => {
+        const data = Array.from({ length }, (_, index) => ({
+          ...{ id: `a-payment-of-the-service-${index}`, bill_id: 'bill-1', amount: '10.00', amount_received: '9.70' },
+          ...{ status: index === 7 ? 'SUCCESS' : 'FAIL', from_card: '411111******1111', currency_in: 'RUB' },
+          created_at: '2026-11-25 10:00:00',
+        }));
+        recorder.answer({ body: JSON.stringify({ success: true, data }) });
+        harness.clock.advance(3_600_000);
+        await harness.host.confirmer.runOnce();
+      };
+      await check(payments);
+      await check(payments);
+      expect(await count(`bill WHERE state = 'OPEN' AND failed_checks = 0`)).toBe(1);
+      expect(await count(`review WHERE reason = 'too-many-payments' AND state = 'OPEN'`)).toBe(1);
+      expect(await harness.host.app.get(PaymentHealthIndicator).isHealthy('payments')).toMatchObject({
+        payments: { status: 'up' },
+      });
+      await check(2_500);
+      expect(await count(`bill WHERE state = 'PAID' AND failed_checks = 0`)).toBe(1);
+      expect(await count('payment')).toBe(2_500);
+    },
+  );
 
   test.each([1, 3, 4])(
-    'whose check ends after part %d of it is settled by the next one, each payment once',
+    'a check that ends after part %d of a long list is completed by the next one, each payment once',
     async (ended) => {
       recorded = await startWithOneBill();
       const { harness, recorder } = recorded;
@@ -120,7 +123,7 @@ describe('a long list of payments', () => {
     },
   );
 
-  test('in which a payment that succeeded is listed as failed keeps it, and opens a review', async () => {
+  test('a payment that succeeded and that a long list says has failed stays, and opens a review', async () => {
     recorded = await startWithOneBill();
     const { harness, recorder } = recorded;
     const check = async (status: string): Promise<void> => {

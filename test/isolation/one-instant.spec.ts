@@ -5,14 +5,14 @@ import { startHarness, type Harness } from '../support/harness.js';
 import { postbackFields, postJson } from '../support/http.js';
 import { pay } from '../support/pay.js';
 
-describe('records of one instant', () => {
+describe('records with the same timestamp', () => {
   let harness: Harness;
   beforeEach(async () => {
     harness = await startHarness({});
   });
   afterEach(() => harness.close());
 
-  test('what one settlement writes has one instant: by it nothing changes places on a page', async () => {
+  test('the records of one settlement have one timestamp', async () => {
     await pay(harness, 'order-1');
     expect(await harness.host.confirmer.runOnce()).toBe(1);
     const settled: unknown = await harness.host.dataSource.query(
@@ -24,7 +24,7 @@ describe('records of one instant', () => {
     expect(settled).toEqual([{ together: true }]);
   });
 
-  test('callbacks of one instant come in one order, whatever way the database takes', async () => {
+  test('callbacks with the same timestamp are always listed in the same order', async () => {
     const { app, dataSource, payments, url } = harness.host;
     const { billId, intentId } = await payments.createBill({ orderId: 'order-1', amount: '10' });
     for (const Status of ['NEW', 'PROCESS', 'SUCCESS', 'FAIL', 'OTHER', 'ANOTHER']) {

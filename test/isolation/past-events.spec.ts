@@ -26,7 +26,7 @@ class Mails {
   }
 }
 
-describe('events that were settled while a consumer was not there', () => {
+describe('events settled before a consumer was registered', () => {
   let harness: Harness;
   beforeEach(async () => {
     taken.length = 0;
@@ -48,7 +48,7 @@ describe('events that were settled while a consumer was not there', () => {
   const deliver = (more: object = {}) =>
     operations().deliverPastEvents({ consumer: 'mails', ...more }, { operator: 'ann' });
 
-  test('go out when an operator says so, once, in the order of each bill', async () => {
+  test("past events are delivered on an operator's call, once, in the order of each bill", async () => {
     const { billId } = await harness.host.payments.createBill({ orderId: 'order-1', amount: '10' });
     await harness.sandbox.pay(billId, { outcome: 'fail' });
     await harness.sandbox.pay(billId);
@@ -75,7 +75,7 @@ describe('events that were settled while a consumer was not there', () => {
     expect(rows.map(({ target }) => target)).toEqual(Array(4).fill('mails'));
   });
 
-  test('are chosen by time and shop', async () => {
+  test('past events can be chosen by time and shop', async () => {
     for (const orderId of ['first', 'second', 'third']) await paid(orderId);
     await withMails();
     const [first, second] = (await harness.host.ledger()).events
@@ -89,7 +89,7 @@ describe('events that were settled while a consumer was not there', () => {
     expect(taken).toEqual(['first: succeeded']);
   });
 
-  test('are never those that it has had, after years of retention and where it is registered anew', async () => {
+  test('past events that a consumer has had are not delivered again, even after retention and registration anew', async () => {
     await paid('before');
     const host = await withMails();
     await paid('had');
@@ -106,7 +106,7 @@ describe('events that were settled while a consumer was not there', () => {
     expect(taken).toEqual(['had: succeeded', 'before: succeeded']);
   });
 
-  test('are all of them for a consumer of another name, which is another consumer', async () => {
+  test('past events are all delivered to a consumer registered under another name', async () => {
     await withMails();
     await paid('had');
     @Injectable()
@@ -122,7 +122,7 @@ describe('events that were settled while a consumer was not there', () => {
     expect(taken).toEqual(['had: succeeded', 'letter about had']);
   });
 
-  test('may be of a shop that the consumer has begun to take only now', async () => {
+  test('past events of a shop that a consumer has just begun to take can be delivered', async () => {
     @Injectable()
     class OfEu {
       @OnPaymentSucceeded({ consumer: 'counts', shops: ['eu'] })

@@ -6,7 +6,7 @@ describe('one payment that the service lists under two bills', () => {
   let recorded: RecordedHarness;
   afterEach(() => recorded.close());
 
-  test('pays one of them, also where two instances settle them at the same moment; the other one is reviewed', async () => {
+  test('a payment listed under two bills pays one of them, also when settled at once, and the other is reviewed', async () => {
     recorded = await startRecordedHarness({}, {}, { checks: { concurrency: 1 } });
     const { harness, recorder } = recorded;
     const other = await harness.start();

@@ -74,27 +74,30 @@ describe('the deliveries of one bill to one consumer', () => {
     `${orderId}: succeeded`,
   ];
 
-  onPostgres(test)('are freed by the sweep if they come between the mark of another one and its commit', async () => {
-    const billId = await billOf('between');
-    await harness.sandbox.pay(billId, { outcome: 'fail' });
-    await check();
-    const store = harness.host.app.get<DeliveryStore>(DeliveryStore, { strict: false });
-    const complete = store.completeLocked.bind(store);
-    jest.spyOn(store, 'completeLocked').mockImplementationOnce(async (...given) => {
-      const completed = await complete(...given);
-      harness.clock.advance(2_000);
-      await harness.sandbox.pay(billId);
+  onPostgres(test)(
+    "a delivery inserted between another's done-mark and its commit is released by the next sweep",
+    async () => {
+      const billId = await billOf('between');
+      await harness.sandbox.pay(billId, { outcome: 'fail' });
       await check();
-      return completed;
-    });
-    expect(await harness.host.deliveries.runOnce()).toBe(1);
-    expect(await harness.host.deliveries.runOnce()).toBe(0);
-    harness.clock.advance(30_000);
-    expect(await harness.host.deliveries.runOnce()).toBe(1);
-    expect(calls).toEqual(expected('between', 1));
-  });
+      const store = harness.host.app.get<DeliveryStore>(DeliveryStore, { strict: false });
+      const complete = store.completeLocked.bind(store);
+      jest.spyOn(store, 'completeLocked').mockImplementationOnce(async (...given) => {
+        const completed = await complete(...given);
+        harness.clock.advance(2_000);
+        await harness.sandbox.pay(billId);
+        await check();
+        return completed;
+      });
+      expect(await harness.host.deliveries.runOnce()).toBe(1);
+      expect(await harness.host.deliveries.runOnce()).toBe(0);
+      harness.clock.advance(30_000);
+      expect(await harness.host.deliveries.runOnce()).toBe(1);
+      expect(calls).toEqual(expected('between', 1));
+    },
+  );
 
-  test('are met by a claim one after the other, however many wait', async () => {
+  test('deliveries of one bill to one consumer are claimed one after the other, however many wait', async () => {
     await cardTested('tested', 40);
     await pay(harness, 'healthy');
     await check();
@@ -107,7 +110,7 @@ describe('the deliveries of one bill to one consumer', () => {
     expect(await eligible()).toEqual([]);
   });
 
-  test('wait for each other where a later one is settled while an earlier one waits, or is handed over', async () => {
+  test('a delivery waits for an earlier one of its bill that waits or is being handled', async () => {
     const billId = await billOf('one');
     await harness.sandbox.pay(billId, { outcome: 'fail' });
     await check();
@@ -121,7 +124,7 @@ describe('the deliveries of one bill to one consumer', () => {
     expect(calls).toEqual(expected('one', 1));
   });
 
-  test('go on where a previous release has inserted them, or has ended the first one', async () => {
+  test('deliveries go on where a previous release has inserted them, or has ended the first one', async () => {
     await cardTested('inserted', 5);
     await query('UPDATE payment_acceptance.delivery SET behind = FALSE');
     await harness.settle();
@@ -139,7 +142,7 @@ describe('the deliveries of one bill to one consumer', () => {
     expect(calls).toEqual(expected('ended', 2));
   });
 
-  test('are held back for 27 minutes by one whose handler fails, and no longer', async () => {
+  test('deliveries are held back for 27 minutes by an earlier one whose handler fails, and no longer', async () => {
     fails = (call) => call.endsWith('failed') || call.endsWith('failed, late');
     const billId = await billOf('held');
     await harness.sandbox.pay(billId, { outcome: 'fail' });
@@ -167,7 +170,7 @@ describe('the deliveries of one bill to one consumer', () => {
     ).toEqual(['DONE', 'DONE', 'DONE']);
   });
 
-  test('go in their order when dead letters are sent again, one beside what others wait for', async () => {
+  test('replayed dead letters of a bill go out in order, beside deliveries of other bills', async () => {
     await harness.close();
     harness = await startHarness({ providers: [Orders], options: { deliveries: { maxAttempts: 1, concurrency: 4 } } });
     fails = () => true;
@@ -184,7 +187,7 @@ describe('the deliveries of one bill to one consumer', () => {
     expect(calls.filter((call) => call.startsWith('again'))).toEqual(expected('again', 6));
   });
 
-  test('whose earlier one holds back the later no longer are claimed one after the other all the same', async () => {
+  test('deliveries no longer held back by an earlier one are claimed one after the other all the same', async () => {
     await cardTested('both', 1);
     await query(`UPDATE payment_acceptance.delivery SET attempts = 12, behind = FALSE`);
     const { items } = await harness.host.deliveries.claim(4);
@@ -200,7 +203,7 @@ class Mail {
   }
 }
 
-describe('consumers of which one has a long backlog', () => {
+describe('consumers with backlogs', () => {
   let harness: Harness;
   beforeEach(async () => {
     fails = () => false;
@@ -208,7 +211,7 @@ describe('consumers of which one has a long backlog', () => {
   });
   afterEach(() => harness.close());
 
-  test('take turns: the newest delivery of another waits for none of it', async () => {
+  test("consumers take turns: a new delivery does not wait for another consumer's backlog", async () => {
     for (let index = 0; index < 6; index += 1) await pay(harness, `order-${index}`);
     await harness.sandbox.settled();
     while ((await harness.host.confirmer.runOnce()) > 0);

@@ -21,7 +21,7 @@ const CALLERS = 12;
 const SAYS_SO = new Set(['statement-timeout', 'pool-exhausted', 'bill-not-stored']);
 const POOL = 10;
 
-describe('while something is gone that all need', () => {
+describe('a shared resource that is gone', () => {
   let world: World;
   beforeEach(async () => {
     world = await startWorld({
@@ -86,7 +86,7 @@ describe('while something is gone that all need', () => {
   const tables = ['bill', ...(WHOLE_FORM ? ['callback', 'shop_order', 'payment', 'event', 'delivery'] : [])];
 
   test.each(tables)(
-    'because the table %s is locked, callers are told in time, the host keeps connections, and all is caught up after',
+    'while the table %s is locked, callers are told in time, and all is caught up afterwards',
     async (table) => {
       const paid = await bills();
       await payUnheard(paid);
@@ -118,7 +118,7 @@ describe('while something is gone that all need', () => {
     },
   );
 
-  test('because the host keeps the whole pool of an instance, only its handlers wait, and the other instance runs them', async () => {
+  test("while the host holds an instance's whole pool, only its handlers wait, and another instance runs them", async () => {
     await world.startAnother();
     const paid = await bills();
     await payUnheard(paid);
@@ -137,7 +137,7 @@ describe('while something is gone that all need', () => {
     expect(await create(world.host, 'after')).toEqual([]);
   });
 
-  test('because the event loop of an instance is blocked, the other instance goes on, and what was sent to it comes again', async () => {
+  test("while an instance's event loop is blocked, another one goes on, and late callbacks are stored", async () => {
     const child = spawn(process.execPath, ['test/isolation/support/blocked-host.mjs'], {
       stdio: ['pipe', 'pipe', 'inherit'],
       env: {
@@ -170,11 +170,11 @@ describe('while something is gone that all need', () => {
   });
 });
 
-describe('while the database does not answer statements of the module', () => {
+describe('a database that does not answer the module', () => {
   let world: World;
   afterEach(() => world.close());
 
-  test('the whole pool of the host is free, its callers are told in time, and it takes no further session', async () => {
+  test("while the database does not answer the module, the host's pool stays free and callers are told in time", async () => {
     world = await startWorld({ options: { statementTimeoutMs: 2_000 } });
     await Promise.all([world.host.confirmer.stop(), world.host.deliveries.stop()]);
     const holder = world.outside.createQueryRunner();

@@ -6,11 +6,11 @@ import { startHarness, type Harness } from '../support/harness.js';
 import { EffectWriter } from '../support/orders.js';
 import { until } from '../support/until.js';
 
-describe('a shutdown while none of the connections is free', () => {
+describe('a shutdown with every connection in use', () => {
   let harness: Harness;
   afterEach(() => harness.close());
 
-  test('waits for no worker longer than shutdownTimeoutMs', async () => {
+  test('a shutdown with every connection in use waits no longer than shutdownTimeoutMs', async () => {
     harness = await startHarness({});
     const leaving = await harness.start({
       providers: [EffectWriter],

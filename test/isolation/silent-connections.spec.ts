@@ -6,7 +6,7 @@ import { DatabaseProxy } from './history/database-proxy.js';
 
 const STATEMENT_MS = 200;
 
-describe('a connection that falls silent in the middle of a transaction', () => {
+describe('a connection that falls silent in a transaction', () => {
   let harness: Harness;
   let proxy: DatabaseProxy;
 
@@ -33,16 +33,19 @@ describe('a connection that falls silent in the middle of a transaction', () => 
     ['START TRANSACTION', 'swallow answer', 0],
     ['COMMIT', 'swallow request', 0],
     ['COMMIT', 'swallow answer', 1],
-  ] as const)('at its %s (%s) is given up within the limit of a statement', async (begins, fault, stored) => {
-    await act();
-    const before = await records();
-    proxy.arm(fault, ({ text }) => text.startsWith(begins));
-    await expect(act()).rejects.toThrow(PaymentStatementTimeoutError);
-    expect((await records()) - before).toBe(stored);
-    // Its place in the pool is free again. One by one: ten that open at once may each take longer than a statement may.
-    const runners = Array.from({ length: 10 }, () => harness.host.dataSource.createQueryRunner());
-    for (const runner of runners) await runner.connect();
-    await Promise.all(runners.map((runner) => runner.release()));
-    await act();
-  });
+  ] as const)(
+    'a connection silent at its %s (%s) is given up within the limit of a statement',
+    async (begins, fault, stored) => {
+      await act();
+      const before = await records();
+      proxy.arm(fault, ({ text }) => text.startsWith(begins));
+      await expect(act()).rejects.toThrow(PaymentStatementTimeoutError);
+      expect((await records()) - before).toBe(stored);
+      // Its place in the pool is free again. One by one: ten that open at once may each take longer than a statement may.
+      const runners = Array.from({ length: 10 }, () => harness.host.dataSource.createQueryRunner());
+      for (const runner of runners) await runner.connect();
+      await Promise.all(runners.map((runner) => runner.release()));
+      await act();
+    },
+  );
 });

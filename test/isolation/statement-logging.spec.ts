@@ -55,7 +55,7 @@ describe("a host's TypeORM logging", () => {
     await harness.host.app.get(PaymentOperations).stats();
   }
 
-  test("shows the host's statements, also those of a handler, and none of the module's", async () => {
+  test("TypeORM's logging shows the host's statements, also in handlers, and none of the module's", async () => {
     const logger = new Collector();
     harness = await startHarness({ logger, providers: [EffectWriter] });
     expect(logger.take().filter((line) => line.includes('payment_acceptance'))).toEqual([]);
@@ -82,7 +82,7 @@ describe("a host's TypeORM logging", () => {
     );
   });
 
-  test("shows the begin and end of the host's own transactions, and of those within a handler's", async () => {
+  test("TypeORM's logging shows begin and end of the host's own transactions, also within handlers", async () => {
     const logger = new Collector();
     harness = await startHarness({ logger, providers: [NestedWriter] });
     const shown = () => logger.take().filter((line) => !line.startsWith('slow: '));

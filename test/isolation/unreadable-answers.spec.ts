@@ -24,7 +24,7 @@ describe('an answer of the service that cannot be read as a whole', () => {
   test.each<[string, unknown]>([
     ['without an id', { ...PAID, id: undefined }],
     ['that is no object', 'SUCCESS'],
-  ])('settles what can be read beside an entry %s, and has the rest reviewed, once', async (_what, entry) => {
+  ])('an answer with an entry %s settles the other entries, and makes one review', async (_what, entry) => {
     await lists({ data: [entry, PAID] });
     await lists({ data: [entry, PAID] });
     const { bills, events, reviews } = await recorded.harness.host.ledger();
@@ -33,7 +33,7 @@ describe('an answer of the service that cannot be read as a whole', () => {
     expect(reviews).toMatchObject([{ reason: 'unreadable-payment', state: 'OPEN', orderId: 'order-1' }]);
   });
 
-  test('keeps its bill open while that review is open, so that the order is not billed again', async () => {
+  test('an unreadable answer keeps its bill open while its review is open', async () => {
     const { host, clock } = recorded.harness;
     await lists({ data: ['SUCCESS'] });
     clock.advance(3 * 24 * 60 * MINUTE);
@@ -47,7 +47,7 @@ describe('an answer of the service that cannot be read as a whole', () => {
     expect((await host.ledger()).bills).toMatchObject([{ state: 'EXPIRED' }]);
   });
 
-  test('shows in health as a service that does not answer, though it answers 200', async () => {
+  test('unreadable answers with status 200 degrade health as a service that does not answer', async () => {
     for (let time = 0; time < 3; time += 1) await lists({ payments: [PAID] });
     const { payments } = await recorded.harness.host.app.get(PaymentHealthIndicator).isHealthy('payments');
     expect(payments.degraded).toContain('service-not-answering');
@@ -56,7 +56,7 @@ describe('an answer of the service that cannot be read as a whole', () => {
     expect(after.payments.degraded).not.toContain('service-not-answering');
   });
 
-  test('shows in health where a postback of a bill that is no longer scheduled waits for it', async () => {
+  test('a postback that waits for an unreadable answer of an unscheduled bill degrades health', async () => {
     await lists({ data: [PAID] });
     for (let day = 0; day < 9; day += 1) {
       recorded.harness.clock.advance(24 * 60 * MINUTE);
@@ -107,7 +107,7 @@ describe('an answer of the service that cannot be read as a whole', () => {
     expect(Number(waiting.n)).toBe(3);
   });
 
-  test('shows in health where a gateway redirects every request', async () => {
+  test('a gateway that redirects every request degrades health', async () => {
     for (let time = 0; time < 3; time += 1) {
       recorded.recorder.answer({ status: 302, headers: { location: '/login' } });
       recorded.harness.clock.advance(MINUTE);
@@ -117,7 +117,7 @@ describe('an answer of the service that cannot be read as a whole', () => {
     expect(payments.degraded).toContain('service-not-answering');
   });
 
-  test('whose pages take longer than a check has is a failed check, and never one that is repeated in vain', async () => {
+  test('a list whose pages take longer than a check is a failed check, without further requests', async () => {
     const page = JSON.stringify({ success: true, data: [PAID], next_cursor: 'more' });
     recorded.recorder.answer((_request, response) => {
       recorded.harness.clock.advance(11_000);
@@ -130,7 +130,7 @@ describe('an answer of the service that cannot be read as a whole', () => {
     expect(bills).toMatchObject([{ lastCheckError: expect.stringContaining('the list continues after page 1') }]);
   });
 
-  test('of one bill again and again shows in health within ten minutes, and no longer than that', async () => {
+  test('one bill whose checks keep failing degrades health within ten minutes, until a check succeeds', async () => {
     const health = async () => (await recorded.harness.host.app.get(PaymentHealthIndicator).isHealthy('p')).p;
     for (let minute = 0; minute < 10; minute += 1) await lists({ payments: [PAID] });
     const failing = await until(health, ({ degraded }) => degraded.includes('checks-failing'));

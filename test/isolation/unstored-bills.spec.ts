@@ -30,7 +30,7 @@ describe("the service's answer to a creation, while the database takes nothing",
   const create = ({ payments }: Instance, orderId = 'order-1') => payments.createBill({ orderId, amount: '10' });
   const failureOf = (work: Promise<unknown>) => work.then(() => undefined).catch((error: unknown) => error);
 
-  test('is an error that names the bill; the next call returns that bill, and asks the service for no other', async () => {
+  test('createBill names a bill that cannot be stored, and the next call returns it without a request', async () => {
     const restore = cutOff(harness.host);
     const error = await failureOf(create(harness.host));
     expect(error).toBeInstanceOf(PaymentBillNotStoredError);
@@ -47,7 +47,7 @@ describe("the service's answer to a creation, while the database takes nothing",
     expect((await harness.host.ledger()).bills).toMatchObject([{ state: 'OPEN', billId: made!.id, failure: null }]);
   });
 
-  test('is stored although the lease has run out meanwhile, and the next call makes no other bill', async () => {
+  test('a bill that could not be stored is stored later although its lease has ended, and no other is made', async () => {
     const restore = cutOff(harness.host);
     await failureOf(create(harness.host));
     harness.clock.advance(3_600_000);
@@ -63,7 +63,7 @@ describe("the service's answer to a creation, while the database takes nothing",
     expect(harness.sandbox.bills()).toHaveLength(1);
   });
 
-  test('is tried once more at the shutdown, and what is needed to attach the bill by hand is said where that fails', async () => {
+  test('an unstored bill is tried again at the shutdown, and logged with what attaching it by hand needs', async () => {
     const [lucky, unlucky] = [await harness.start(), await harness.start()];
     const [restore] = [cutOff(lucky), cutOff(unlucky)];
     const [, error] = await Promise.all(
@@ -96,7 +96,7 @@ describe("the service's answer to a creation, while the database takes nothing",
     await dataSource.query(`DELETE FROM payment_acceptance.shop_order WHERE order_id = '${orderId}'`);
   }
 
-  test('opens the bill although the database has lost the intent, which is stored once more', async () => {
+  test('an unstored bill is opened although the database has lost the intent, which is stored again', async () => {
     const restore = cutOff(harness.host);
     await failureOf(create(harness.host));
     await lose('order-1');
@@ -111,7 +111,7 @@ describe("the service's answer to a creation, while the database takes nothing",
     expect(events).toHaveLength(1);
   });
 
-  test('opens the bill beside another one that the order has got since the intent was lost', async () => {
+  test('an unstored bill is opened beside one that the order got after its intent was lost', async () => {
     const restore = cutOff(harness.host);
     await failureOf(create(harness.host));
     await lose('order-1');
@@ -127,7 +127,7 @@ describe("the service's answer to a creation, while the database takes nothing",
     expect(bills.map(({ billId }) => billId).sort()).toEqual(billIds.sort());
   });
 
-  test('leaves an unknown outcome where the database has lost an intent of which nobody knows how it ended', async () => {
+  test('a creation of unknown outcome stays unknown after the database has lost its intent', async () => {
     await harness.sandbox.setFaults({ requests: { loseAnswer: 1 } });
     const restore = cutOff(harness.host);
     await failureOf(create(harness.host));

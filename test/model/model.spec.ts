@@ -67,7 +67,7 @@ describe('model', () => {
   );
 
   test(
-    `whatever happens, in whatever order, every payment comes out right (seed ${MODEL_SEED})`,
+    `any sequence of events and faults leaves every payment right (seed ${MODEL_SEED})`,
     async () => {
       let run = 0;
       const sequence = async (steps: Iterable<Step>): Promise<void> => {

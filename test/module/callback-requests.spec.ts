@@ -67,7 +67,7 @@ describe('requests to callbacks', () => {
     return answers.map(({ status }) => status);
   }
 
-  describe('callbacks are read', () => {
+  describe('reading the body of a callback', () => {
     test.each<[string, HarnessOptions]>([
       ['from the bytes of express.raw', { adapter: expressWith(express.raw({ type: '*/*' })) }],
       ['from the text of express.text', { adapter: expressWith(express.text({ type: '*/*' })) }],
@@ -84,29 +84,32 @@ describe('requests to callbacks', () => {
       ['after something that has set an encoding', { adapter: behind(inText) }],
       ['beside a parser of Fastify to bytes', { adapter: fastifyParsingTo('buffer') }],
       ['beside a parser of Fastify to text', { adapter: fastifyParsingTo('string') }],
-    ])('%s', async (_where, options) => {
+    ])('a callback is read %s', async (_where, options) => {
       expect(await answersOf(options)).toEqual([200, 200, 303]);
     });
 
-    test.each(['express', 'fastify'] as const)('for guards of the host, too, on %s', async (adapter) => {
-      const seen: unknown[] = [];
-      const guard = {
-        canActivate: (context: { switchToHttp(): { getRequest(): { body: unknown; rawBody: unknown } } }) => {
-          const { body, rawBody } = context.switchToHttp().getRequest();
-          seen.push([(body as { InvId: string }).InvId, Buffer.isBuffer(rawBody)]);
-          return true;
-        },
-      };
-      await answersOf({ adapter, prepare: (app) => app.useGlobalGuards(guard) });
-      expect(seen).toEqual([
-        ['A-1', true],
-        ['A-1', true],
-        ['A-1', true],
-      ]);
-    });
+    test.each(['express', 'fastify'] as const)(
+      "a callback is read before the host's guards, on %s",
+      async (adapter) => {
+        const seen: unknown[] = [];
+        const guard = {
+          canActivate: (context: { switchToHttp(): { getRequest(): { body: unknown; rawBody: unknown } } }) => {
+            const { body, rawBody } = context.switchToHttp().getRequest();
+            seen.push([(body as { InvId: string }).InvId, Buffer.isBuffer(rawBody)]);
+            return true;
+          },
+        };
+        await answersOf({ adapter, prepare: (app) => app.useGlobalGuards(guard) });
+        expect(seen).toEqual([
+          ['A-1', true],
+          ['A-1', true],
+          ['A-1', true],
+        ]);
+      },
+    );
 
     test.each(['express', 'fastify'] as const)(
-      'where RouterModule has moved them, on %s; the start names the address',
+      'a callback is read where RouterModule has moved its route, on %s, and the start logs the address',
       async (adapter) => {
         const imports = [RouterModule.register([{ path: 'shop', module: PaymentAcceptanceModule }])];
         const prepare = (app: INestApplication) => void app.setGlobalPrefix('api');
@@ -125,7 +128,7 @@ describe('requests to callbacks', () => {
     );
 
     test.each(['express', 'fastify'] as const)(
-      'where CORS allows the sites of a list alone, on %s',
+      'a callback is read although CORS does not allow its origin, on %s',
       async (adapter) => {
         type Allow = (origin: string | undefined, done: (error: Error | null, allowed?: boolean) => void) => void;
         const origin: Allow = (from, done) => (from === undefined ? done(null, true) : done(new Error('Not allowed.')));
@@ -143,7 +146,7 @@ describe('requests to callbacks', () => {
       },
     );
 
-    test('below a prefix with a parameter, and in another case', async () => {
+    test('a callback is read below a prefix with a parameter, and in another letter case', async () => {
       const prepare = (app: INestApplication) => void app.setGlobalPrefix('api/:tenant');
       expect(await answersOf({ prepare }, '/api/one')).toEqual([200, 200, 303]);
       const text = { method: 'POST', body: 'TrsId=b-1' };
@@ -151,17 +154,17 @@ describe('requests to callbacks', () => {
       expect((await fetch(`${harness!.host.url}/API/two/Postback/payment`, text)).status).toBe(200);
     });
 
-    test('or answered 500, where what stands before has a body that throws', async () => {
+    test("a callback is answered 500 if the host's middleware has a body that throws", async () => {
       expect(await answersOf({ adapter: behind(throwingBodies) })).toEqual([500, 500, 500]);
     });
 
-    test('but not with a slash at the end on Fastify, and the log says so', async () => {
+    test('a callback with a trailing slash is answered 404 on Fastify, with a log line', async () => {
       harness = await startHarness({ adapter: 'fastify' });
       expect((await postForm(`${harness.host.url}/postback/payment/`, { TrsId: 'b-1' })).status).toBe(404);
       expect(log.join()).toContain('A callback to an address with a trailing slash got 404');
     });
 
-    test('or answered 503, with a line, where something has read them and left nothing', async () => {
+    test('a callback whose body something has read and not kept is answered 503, with a log line', async () => {
       expect(await answersOf({ adapter: behind(losingBodies) })).toEqual([503, 503, 503]);
       expect(log.filter((line) => line.includes('body-parser-off'))).toEqual([
         expect.stringContaining("left it in neither the request's body nor its rawBody"),
@@ -169,11 +172,11 @@ describe('requests to callbacks', () => {
     });
   });
 
-  describe.each(['express', 'fastify'] as const)('what the application answers in our place, on %s', (adapter) => {
+  describe.each(['express', 'fastify'] as const)('callbacks that the application answers itself, on %s', (adapter) => {
     const guard = { canActivate: () => false };
     const unseen = async () => (await harness!.host.app.get(PaymentOperations).stats()).dropped.unseenCallbacks;
 
-    test('leaves a line, a count and a reason of health, until a callback is taken', async () => {
+    test('callbacks that a guard refuses are logged, counted and degrade health until one is taken', async () => {
       const closed = { is: true };
       const prepare = (app: INestApplication) => app.useGlobalGuards({ canActivate: () => !closed.is });
       expect(await answersOf({ adapter, prepare })).toEqual([403, 403, 403]);
@@ -195,13 +198,13 @@ describe('requests to callbacks', () => {
       [400, refusingWith(new BadRequestException('x-tenant-id is missing'))],
       [404, refusingWith(new NotFoundException())],
       [200, (app) => app.use((_request: unknown, response: ServerResponse) => response.end('index'))],
-    ])('leaves them with %d, too', async (status, prepare) => {
+    ])('callbacks that the application answers with %d are logged and counted', async (status, prepare) => {
       expect(await answersOf({ adapter, prepare })).toEqual([status, status, status]);
       const lines = log.filter((line) => line.includes('callback-refused') && line.includes(` with ${status} `));
       expect([lines.length, await unseen()]).toEqual([2, 3]);
     });
 
-    test('of an address in another case is its own, or says what the address is', async () => {
+    test('a callback to an address in another letter case is taken, or logged as misaddressed', async () => {
       await answersOf({ adapter });
       const { status } = await postForm(`${harness!.host.url}/Postback/Payment`, { TrsId: 'b-1' });
       const misaddressed = log.filter((line) => line.includes('callback-misaddressed'));
@@ -209,7 +212,7 @@ describe('requests to callbacks', () => {
       expect(await unseen()).toBe(0);
     });
 
-    test('of other addresses leaves none', async () => {
+    test('refused requests to other addresses are not counted as callbacks', async () => {
       await answersOf({ adapter, prepare: (app) => app.useGlobalGuards(guard) });
       await postForm(`${harness!.host.url}/elsewhere`, {});
       await fetch(`${harness!.host.url}/postback/payment`);

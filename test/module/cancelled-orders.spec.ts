@@ -34,7 +34,7 @@ describe('a cancelled order', () => {
   const reviewsOf = async (orderId: string) =>
     (await harness.host.app.get(PaymentReviews).list()).filter((review) => review.orderId === orderId);
 
-  test('gets no further bill, and its open one is not given out again', async () => {
+  test('a cancelled order gets no further bill, and its open one is not returned', async () => {
     const orderId = randomUUID();
     await bill(orderId);
     await payments().cancelOrder(orderId);
@@ -45,20 +45,20 @@ describe('a cancelled order', () => {
     expect(await payments().findBills(orderId)).toHaveLength(1);
   });
 
-  test('may never have had one', async () => {
+  test('an order without a bill can be cancelled', async () => {
     const orderId = randomUUID();
     await payments().cancelOrder(orderId);
     await expect(bill(orderId)).rejects.toThrow(PaymentOrderCancelledError);
   });
 
   test.each(['', 'two\nlines', 'x'.repeat(256), 7 as unknown as string])(
-    'has an id that an order may have: %j',
+    'cancelOrder refuses the invalid order id %j',
     async (id) => {
       await expect(payments().cancelOrder(id)).rejects.toThrow(PaymentInvalidBillRequestError);
     },
   );
 
-  test('is one of its shop alone', async () => {
+  test('cancelling an order in one shop does not affect the same id in another', async () => {
     const orderId = randomUUID();
     await payments().shop('eu').cancelOrder(orderId);
     expect(await bill(orderId)).toMatchObject({ orderId, attempt: 1 });
@@ -67,7 +67,7 @@ describe('a cancelled order', () => {
   test.each([
     ['as it was billed', {}],
     ['with more than was billed', { amount: '120.00' }],
-  ])('that is paid all the same, %s, is a review and no payment.succeeded', async (_how, paid) => {
+  ])('a payment of a cancelled order %s is a review, and no payment.succeeded', async (_how, paid) => {
     const orderId = randomUUID();
     const { billId } = await bill(orderId);
     await payments().cancelOrder(orderId);
@@ -78,7 +78,7 @@ describe('a cancelled order', () => {
     await expect(bill(orderId)).rejects.toThrow(PaymentOrderCancelledError);
   });
 
-  test('that was paid with another amount has the review that says so', async () => {
+  test('a payment of a cancelled order with too little is a review of the amount', async () => {
     const orderId = randomUUID();
     const { billId } = await bill(orderId);
     await payments().cancelOrder(orderId);
@@ -87,7 +87,7 @@ describe('a cancelled order', () => {
     expect(await reviewsOf(orderId)).toMatchObject([{ reason: 'underpaid' }]);
   });
 
-  test('whose payment a person accepts is paid', async () => {
+  test('a payment of a cancelled order that a person accepts makes the order paid', async () => {
     const orderId = randomUUID();
     const { billId } = await bill(orderId);
     await payments().cancelOrder(orderId);
@@ -104,7 +104,7 @@ describe('a cancelled order', () => {
     await expect(payments().cancelOrder(orderId)).rejects.toThrow(PaymentOrderAlreadyPaidError);
   });
 
-  test('can no longer be one once it is paid', async () => {
+  test('a paid order cannot be cancelled', async () => {
     const orderId = randomUUID();
     const { billId } = await bill(orderId);
     await harness.sandbox.pay(billId);
@@ -113,7 +113,7 @@ describe('a cancelled order', () => {
     expect(await namesOf(orderId)).toEqual(['payment.succeeded']);
   });
 
-  test('is either paid or cancelled, when both happen at the same moment', async () => {
+  test('an order paid and cancelled at the same moment is one or the other', async () => {
     const orders = Array.from({ length: 30 }, () => randomUUID());
     const bills = await Promise.all(orders.map(bill));
     for (const { billId } of bills) await harness.sandbox.pay(billId);
@@ -138,7 +138,7 @@ describe('a cancelled order', () => {
   });
 });
 
-describe('an order of a shop that the resolver does not have', () => {
+describe('cancelling an order of an unknown shop', () => {
   let harness: Harness;
   beforeAll(async () => {
     harness = await startHarness({
@@ -147,12 +147,12 @@ describe('an order of a shop that the resolver does not have', () => {
   });
   afterAll(() => harness.close());
 
-  test('is not cancelled', async () => {
+  test('cancelOrder refuses a shop that the resolver does not have', async () => {
     await expect(harness.host.payments.shop('mian').cancelOrder('A-1')).rejects.toThrow(PaymentUnknownShopError);
   });
 });
 
-describe('an order id that comes again', () => {
+describe('an order id that is used again', () => {
   let harness: Harness;
   beforeAll(async () => {
     harness = await startHarness();
@@ -167,7 +167,7 @@ describe('an order id that comes again', () => {
   const bill = (orderId: string, orderedAt: Date) =>
     harness.host.payments.createBill({ orderId, amount: '100.00', orderedAt });
 
-  test('does not get the link of the order that had it before', async () => {
+  test("a new order under a used id does not get the older order's link", async () => {
     const orderId = randomUUID();
     const { billId } = await bill(orderId, harness.clock.now());
     expect(await bill(orderId, new Date(Date.now() - 3_600_000))).toMatchObject({ billId });
@@ -175,7 +175,7 @@ describe('an order id that comes again', () => {
     await expect(bill(orderId, later())).rejects.toThrow('Order ids must never be reused');
   });
 
-  test('is not taken as paid', async () => {
+  test("a new order under a paid order's id is refused as a reused id", async () => {
     const orderId = randomUUID();
     const orderedAt = harness.clock.now();
     const { billId } = await bill(orderId, orderedAt);
@@ -185,7 +185,7 @@ describe('an order id that comes again', () => {
     await expect(bill(orderId, orderedAt)).rejects.toThrow(PaymentOrderAlreadyPaidError);
   });
 
-  test('is not taken as cancelled', async () => {
+  test("a new order under a cancelled order's id is refused as a reused id", async () => {
     const orderId = randomUUID();
     const orderedAt = harness.clock.now();
     await harness.host.payments.cancelOrder(orderId);
@@ -193,7 +193,7 @@ describe('an order id that comes again', () => {
     await expect(bill(orderId, orderedAt)).rejects.toThrow(PaymentOrderCancelledError);
   });
 
-  test('is a new order once the ledger is empty', async () => {
+  test('an order id can be used again once the ledger is empty', async () => {
     const orderId = randomUUID();
     const { billId } = await bill(orderId, harness.clock.now());
     await harness.sandbox.pay(billId);
@@ -203,14 +203,17 @@ describe('an order id that comes again', () => {
     expect(await harness.host.payments.findBills(orderId)).toHaveLength(1);
   });
 
-  test('needs a time that is not in the future', async () => {
+  test('createBill refuses an orderedAt in the future', async () => {
     const orderId = randomUUID();
     const tomorrow = new Date(harness.clock.now().getTime() + 86_400_000);
     await expect(bill(orderId, tomorrow)).rejects.toThrow('orderedAt is in the future');
     expect(await harness.host.payments.findBills(orderId)).toEqual([]);
   });
 
-  test.each([new Date(NaN), '2026-01-01' as unknown as Date])('needs a time that is one: %s', async (orderedAt) => {
-    await expect(bill(randomUUID(), orderedAt)).rejects.toThrow('orderedAt must be a Date.');
-  });
+  test.each([new Date(NaN), '2026-01-01' as unknown as Date])(
+    'createBill refuses an orderedAt that is no date: %s',
+    async (orderedAt) => {
+      await expect(bill(randomUUID(), orderedAt)).rejects.toThrow('orderedAt must be a Date.');
+    },
+  );
 });

@@ -37,7 +37,7 @@ class BareCheckout extends Checkout {}
 @Module({ controllers: [FilteredCheckout, CheckoutWithFilterMadeByHand, BareCheckout] })
 class Checkouts {}
 
-describe.each(['express', 'fastify'] as const)('a checkout with the exception filter, on %s', (adapter) => {
+describe.each(['express', 'fastify'] as const)('a checkout with PaymentExceptionFilter on %s', (adapter) => {
   let harness: Harness;
   let logged: jest.SpiedFunction<Logger['error']>;
   const pay = async (order: string, body: object = {}) => {
@@ -64,18 +64,21 @@ describe.each(['express', 'fastify'] as const)('a checkout with the exception fi
     ['is ill', { status500: 1 }],
     ['loses its answer', { loseAnswer: 1 }],
     ['answers with a page', { html: 1 }],
-  ])('says 503 while the service %s, and the same order is paid afterwards', async (name, requests) => {
-    const order = `order-${name.replaceAll(' ', '-')}`;
-    await harness.sandbox.setFaults({ requests });
-    const refused = await pay(order);
-    expect(refused).toMatchObject({ status: 503, retryAfter: '5', answer: { statusCode: 503 } });
-    expect(refused.answer['message']).toContain('The order is kept');
-    expect(logged).toHaveBeenCalledTimes(1);
-    await harness.sandbox.setFaults({});
-    expect(await pay(order)).toMatchObject({ status: 201, answer: { payUrl: expect.stringContaining('http') } });
-  });
+  ])(
+    'a checkout is answered 503 while the service %s, and a later one for the order succeeds',
+    async (name, requests) => {
+      const order = `order-${name.replaceAll(' ', '-')}`;
+      await harness.sandbox.setFaults({ requests });
+      const refused = await pay(order);
+      expect(refused).toMatchObject({ status: 503, retryAfter: '5', answer: { statusCode: 503 } });
+      expect(refused.answer['message']).toContain('The order is kept');
+      expect(logged).toHaveBeenCalledTimes(1);
+      await harness.sandbox.setFaults({});
+      expect(await pay(order)).toMatchObject({ status: 201, answer: { payUrl: expect.stringContaining('http') } });
+    },
+  );
 
-  test('says 503 while the database does not answer, and the same order is paid afterwards', async () => {
+  test('a checkout is answered 503 while the database does not answer, and a later one for the order succeeds', async () => {
     const probe = harness.host.app.get(PaymentProbe);
     probe.reached = () => {
       throw new Error('connect ECONNREFUSED');
@@ -86,7 +89,7 @@ describe.each(['express', 'fastify'] as const)('a checkout with the exception fi
     expect(await pay('order-database')).toMatchObject({ status: 201 });
   });
 
-  test('says 503 without a time to come back where somebody has to act, and tells the payer no reason', async () => {
+  test('a checkout is answered 503 without Retry-After or a reason if the service refuses the token', async () => {
     await harness.sandbox.setFaults({ requests: { unauthenticated: 1 } });
     const { status, retryAfter, answer } = await pay('order-token');
     expect({ status, retryAfter }).toEqual({ status: 503, retryAfter: null });
@@ -101,19 +104,19 @@ describe.each(['express', 'fastify'] as const)('a checkout with the exception fi
   test.each([
     [400, 'invalid-bill-request', { amount: '10.001.2' }],
     [404, 'unknown-shop', { shop: 'nobody' }],
-  ])('says %i for %s, and logs nothing', async (status, code, body) => {
+  ])('a checkout is answered %i for %s, without a log line', async (status, code, body) => {
     expect(await pay('order-bad', body)).toMatchObject({ status, answer: { statusCode: status, code } });
     expect(logged).not.toHaveBeenCalled();
   });
 
-  test('says the same by a filter that was made with new', async () => {
+  test('a filter created with new answers the same', async () => {
     await harness.sandbox.setFaults({ requests: { status500: 1 } });
     const response = await postJson(`${harness.host.url}/by-hand/by-hand`, {});
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
     expect(await response.json()).toMatchObject({ statusCode: 503, code: 'unknown-outcome' });
   });
 
-  test('says 409 for another amount, and for an order that is paid', async () => {
+  test('a checkout is answered 409 for another amount and for a paid order', async () => {
     await pay('order-twice');
     expect(await pay('order-twice', { amount: '11' })).toMatchObject({
       status: 409,
@@ -128,17 +131,17 @@ describe.each(['express', 'fastify'] as const)('a checkout with the exception fi
     expect(await pay('order-twice')).toMatchObject({ status: 409, answer: { code: 'order-already-paid' } });
   });
 
-  test('leaves the exceptions of others alone', async () => {
+  test('the filter does not touch exceptions of the host', async () => {
     expect(await pay('order/sold-out')).toMatchObject({ status: 410, answer: { message: 'Sold out' } });
   });
 
-  test('without it the answer is a bare 500', async () => {
+  test('a checkout without the filter is answered with a bare 500', async () => {
     await harness.sandbox.setFaults({ requests: { resetBefore: 1 } });
     expect((await postJson(`${harness.host.url}/bare/order-bare`, {})).status).toBe(500);
   });
 });
 
-test('a message of a transport is answered with the error itself, which is thrown at nobody', async () => {
+test('a microservice message is answered with the error itself', async () => {
   @Controller()
   class Messages {
     @Inject() private readonly payments!: PaymentAcceptanceService;

@@ -9,7 +9,7 @@ describe('dynamic shops', () => {
   const shops = useDynamicShops();
 
   describe('shops from the host’s own table', () => {
-    test('are billed, receive callbacks and are settled like those in the options', async () => {
+    test('resolved shops are billed, receive callbacks and are settled like those in the options', async () => {
       await shops.start();
       const [main, eu] = [shops.payments.shop(), shops.harness.host.app.get(Checkout).eu];
       expect([main.name, eu.name]).toEqual(['main', 'eu']);
@@ -28,7 +28,7 @@ describe('dynamic shops', () => {
       expect(await page.text()).toContain('Payment received');
     });
 
-    test('can be combined with those in the options, for which the resolver is not called', async () => {
+    test('resolved shops can be combined with those in the options, which are not looked up', async () => {
       const { main } = { main: { shopId: 'shop-main', apiToken: MAIN_TOKEN, apiBaseUrl: 'http://127.0.0.1:1' } };
       await shops.start({ shops: { main } });
       expect((await shops.payments.shop().settings()).apiBaseUrl).toBe('http://127.0.0.1:1');
@@ -36,7 +36,7 @@ describe('dynamic shops', () => {
       expect(shops.table.asked).toEqual(['eu']);
     });
 
-    test('are looked up once while their settings are cached, even by concurrent calls', async () => {
+    test('resolved shops are looked up once while their settings are cached, even by concurrent calls', async () => {
       await shops.start();
       const names = ['A-1', 'A-2', 'A-3'];
       await Promise.all(names.map((orderId) => shops.payments.createBill({ orderId, amount: '1' })));
@@ -47,7 +47,7 @@ describe('dynamic shops', () => {
       expect(shops.table.count('main')).toBe(1);
     });
 
-    test('are checked from their first bill on: a new one need not wait for the next listing', async () => {
+    test('a new resolved shop is checked from its first bill on, before it is next listed', async () => {
       await shops.start();
       const apiToken = 'tenant-new-0123456789abcdef';
       await shops.harness.settle();
@@ -62,7 +62,7 @@ describe('dynamic shops', () => {
       expect(await shops.orders()).toEqual(['N-1']);
     });
 
-    test('are checked, however many there are', async () => {
+    test('resolved shops are all checked, however many there are', async () => {
       await shops.start();
       for (let number = 1; number <= 12; number += 1) {
         const apiToken = `tenant-${number}-0123456789abcdef`;
@@ -79,7 +79,7 @@ describe('dynamic shops', () => {
       expect(await shops.orders()).toHaveLength(12);
     });
 
-    test('show their settings without a token, and their currency once they have been looked up', async () => {
+    test('a resolved shop shows its settings without a token, and its currency once it was looked up', async () => {
       await shops.start();
       const eu = shops.payments.shop('eu');
       expect(() => eu.currency).toThrow(PaymentShopNotReadError);
@@ -88,7 +88,7 @@ describe('dynamic shops', () => {
       expect(inspect(await eu.settings(), { showHidden: true })).not.toContain(EU_TOKEN);
     });
 
-    test('that do not exist: no bill, 404 for callbacks, without a look-up of their name', async () => {
+    test('an unknown shop gets no bill, and 404 for callbacks, without a look-up of its name', async () => {
       await shops.start();
       await expect(shops.payments.shop('us').createBill({ orderId: 'A-1', amount: '1' })).rejects.toThrow(
         PaymentUnknownShopError,
@@ -107,12 +107,12 @@ describe('dynamic shops', () => {
     });
   });
 
-  describe('invented shop names', () => {
+  describe('callbacks for unknown shops', () => {
     const fields = postbackFields({ InvId: 'A-1', OutSum: '1.00', TrsId: 'b-1' });
     const post = async (name: string) =>
       (await postJson(`${shops.harness.host.url}/postback/payment/${name}`, fields)).status;
 
-    test('are not in the list, which is asked for again after five seconds; the host’s own calls see a new shop at once', async () => {
+    test('callbacks for a new shop get 404 until it is listed, at most five seconds, unless the host uses it', async () => {
       await shops.start();
       expect([await post('new'), await post('new')]).toEqual([404, 404]);
       shops.table.rows.set('new', { apiToken: 'tenant-new-0123456789abcdef' });
@@ -125,7 +125,7 @@ describe('dynamic shops', () => {
       expect(await post('newer')).toBe(200);
     });
 
-    test('are never looked up, ask for the list once, and never block callbacks of existing shops', async () => {
+    test('callbacks for unknown shops cause no look-up and one listing, and block no others', async () => {
       shops.table.rows.set('quiet', { apiToken: 'tenant-quiet-0123456789abcdef' });
       await shops.start();
       const statuses = await Promise.all(Array.from({ length: 100 }, (_, index) => post(`made-up-${index}`)));
@@ -136,14 +136,14 @@ describe('dynamic shops', () => {
       expect(shops.logged).toEqual([]);
     });
 
-    test('that a look-up without regard to case takes for a shop are none', async () => {
+    test('callbacks for a shop spelt in another letter case get 404, whatever the look-up finds', async () => {
       shops.table.spelling = (name) => name.toLowerCase();
       await shops.start();
       expect([await post('eu'), await post('Eu'), await post('eU'), await post('EU')]).toEqual([200, 404, 404, 404]);
       expect((await shops.harness.host.ledger()).callbacks).toMatchObject([{ shop: 'eu' }]);
     });
 
-    test('that are in the list, but cannot be found, are not looked up again for five seconds', async () => {
+    test('callbacks for a shop that is listed but not found cause one look-up in five seconds', async () => {
       shops.table.rows.set('gone', { apiToken: 'tenant-gone-0123456789abcdef' });
       await shops.start();
       shops.table.spelling = (name) => (name === 'gone' ? 'nobody' : name);
@@ -151,7 +151,7 @@ describe('dynamic shops', () => {
       expect(shops.table.count('gone')).toBe(1);
     });
 
-    test('get 503, so that the callback comes again, if the list cannot be read', async () => {
+    test('callbacks for unlisted shops get 503 if the list cannot be read', async () => {
       await shops.start();
       shops.table.trouble = () => Promise.reject(new Error('down'));
       shops.harness.clock.advance(MINUTE);

@@ -94,7 +94,7 @@ const ALL: Host = [
 
 let harness: Harness | undefined;
 
-describe.each(ADAPTERS)('on %s', (adapter) => {
+describe.each(ADAPTERS)('hosts on %s', (adapter) => {
   afterEach(() => harness?.close());
 
   test.each(adapter === 'express' ? [...HOSTS, ALL] : [ALL])(
@@ -132,7 +132,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
     },
   );
 
-  test('a global guard blocks callbacks to routes that are not public', async () => {
+  test('a global guard blocks callbacks to routes that are not marked public', async () => {
     harness = await startHarness({
       adapter,
       prepare: (app) => app.useGlobalGuards(new TokenGuard(app.get(Reflector))),

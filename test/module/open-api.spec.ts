@@ -24,7 +24,7 @@ describe('open api', () => {
     harness = undefined;
   });
 
-  test('the OpenAPI document of a host has nothing but what is its own', async () => {
+  test("the OpenAPI document of a host contains only the host's own routes", async () => {
     harness = await startHarness({
       imports: [
         { module: OrdersModule, controllers: [OrdersController] },

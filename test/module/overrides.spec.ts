@@ -52,7 +52,7 @@ const payments = { createBill: () => Promise.resolve({ linkPageUrl: 'https://pay
 const starting = new Starting();
 const open: TestingModule[] = [];
 
-describe('in the tests of a host', () => {
+describe("overriding in a host's tests", () => {
   afterEach(async () => {
     for (const module of open.splice(0)) await module.close();
     await starting.close('keep');

@@ -43,8 +43,8 @@ const STATEMENTS = [
   'if (!affected) requireOrder(event, await manager.update(Order, order, { note: `Payment ${paymentId}` }));',
 ];
 
-describe('the handler that documents, examples and init print', () => {
-  test.each(PRINTED)('is the same in %s', (file) => {
+describe('the documented handler', () => {
+  test.each(PRINTED)('the documented handler is the same in %s', (file) => {
     const printed = fs
       .readFileSync(path.join(root, file), 'utf8')
       .replaceAll('payment.require', 'require')
@@ -52,7 +52,7 @@ describe('the handler that documents, examples and init print', () => {
     for (const statement of STATEMENTS) expect(printed.replaceAll("'Order'", 'Order')).toContain(statement);
   });
 
-  test('and no other looks for the amount that was paid', () => {
+  test('only the documented handlers read the amount that was paid', () => {
     const taking = [
       '-nE',
       String.raw`\{[^}]*\bamount\b[^}]*\} = event`,
@@ -70,7 +70,7 @@ describe('the handler that documents, examples and init print', () => {
   });
 });
 
-describe('it marks an order as paid', () => {
+describe('effects of the documented handler', () => {
   let harness: Harness;
   beforeAll(async () => {
     harness = await startHarness({ providers: [OrderPayments], entities: [Order] });
@@ -98,11 +98,11 @@ describe('it marks an order as paid', () => {
     ['with the commission of the payer on top', { amount: '100.00', payerPaysCommission: true }],
     ['more than was billed', { amount: '100.05', paid: '120.00' }],
     ['in the currency of another shop', { amount: '50.00', currency: 'EUR' }],
-  ])('for which was paid %s', async (_what, order) => {
+  ])('the documented handler marks an order as paid after a payment: %s', async (_what, order) => {
     expect(await statusOf(await buy(order))).toBe('paid');
   });
 
-  test('for which was paid less, once a person has accepted it', async () => {
+  test('the documented handler marks an order as paid for less, once a person has accepted the payment', async () => {
     const id = await buy({ amount: '100.00', paid: '60.00' });
     expect(await statusOf(id)).toBe('pending');
     const [review] = (await reviews().list()).filter(({ orderId }) => orderId === id);
@@ -111,7 +111,7 @@ describe('it marks an order as paid', () => {
     expect(await statusOf(id)).toBe('paid');
   });
 
-  test('but not one that was cancelled: it keeps its state, and a note for a person', async () => {
+  test('the documented handler leaves a cancelled order cancelled, with a note for a person', async () => {
     const { id } = await orders().save({ amount: '100.00', currency: 'RUB' });
     const { billId } = await harness.host.payments.createBill({ orderId: id, amount: '100.00' });
     await orders().update({ id }, { status: 'cancelled' });
@@ -123,7 +123,7 @@ describe('it marks an order as paid', () => {
     });
   });
 
-  test('as events.md has it cancelled, which may be done again', async () => {
+  test('the cancellation in events.md cancels an order, and can be repeated', async () => {
     const page = fs.readFileSync(path.join(root, 'docs/events.md'), 'utf8');
     const [, printed = ''] = /export (async function cancel[^`]*)/.exec(page) ?? [];
     const { outputText } = typescript.transpileModule(printed, {
@@ -143,7 +143,7 @@ describe('it marks an order as paid', () => {
     expect(await orders().findOneByOrFail({ id })).toMatchObject({ status: 'cancelled', note: null });
   });
 
-  test('nor one that was paid before: the second payment is in the note', async () => {
+  test('the documented handler leaves a paid order paid, and notes the second payment', async () => {
     const { id } = await orders().save({ amount: '100.00', currency: 'RUB' });
     const { billId } = await harness.host.payments.createBill({ orderId: id, amount: '100.00' });
     const another = await harness.host.payments.createBill({ orderId: id, amount: '100.00' }, { newAttempt: true });
@@ -154,7 +154,7 @@ describe('it marks an order as paid', () => {
     expect(await orders().findOneByOrFail({ id })).toMatchObject({ status: 'paid', note: `Payment ${payment.id}` });
   });
 
-  test('and is not called for one that the module knows to be cancelled', async () => {
+  test('the documented handler is not called for an order that the module knows to be cancelled', async () => {
     const { id } = await orders().save({ amount: '100.00', currency: 'RUB' });
     const { billId } = await harness.host.payments.createBill({ orderId: id, amount: '100.00' });
     await harness.host.payments.cancelOrder(id);
@@ -164,7 +164,7 @@ describe('it marks an order as paid', () => {
     expect((await reviews().list()).find(({ orderId }) => orderId === id)).toMatchObject({ reason: 'order-cancelled' });
   });
 
-  test('and says what it looked for where the price has changed since', async () => {
+  test('the documented handler names what it looked for if the price has changed since', async () => {
     const { id } = await orders().save({ amount: '100.00', currency: 'RUB' });
     const { billId } = await harness.host.payments.createBill({ orderId: id, amount: '100.00' });
     await orders().update({ id }, { amount: '110.00' });
@@ -183,7 +183,7 @@ describe('it marks an order as paid', () => {
   });
 });
 
-test('the sample shop has an order paid that cost less than was accepted for it', async () => {
+test('the sample shop marks an order as paid whose payment was accepted for less', async () => {
   const harness = await startHarness({ providers: [ShopPayments], entities: [ShopOrder, OrderEvent] });
   try {
     await harness.host.dataSource.synchronize();

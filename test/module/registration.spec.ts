@@ -44,14 +44,14 @@ describe('registration', () => {
   @Module({ providers: [OptionsFactory], exports: [OptionsFactory] })
   class OptionsModule {}
 
-  test('of the class itself is refused by a sentence, alone and beside forRoot', async () => {
+  test('importing the class itself is refused with an explanation, alone and beside forRoot', async () => {
     const bare = { module: PaymentAcceptanceModule };
     const sentence = 'Import PaymentAcceptanceModule.forRoot()';
     await expect(start(bare)).rejects.toThrow(sentence);
     await expect(start(PaymentAcceptanceModule.forRoot(moduleOptions(SERVICE)), bare)).rejects.toThrow(sentence);
   });
 
-  describe('registration', () => {
+  describe('ways of registration', () => {
     const address = { address: SERVICE };
     const addressConfig = registerAs('address', () => address);
     test.each<[string, () => DynamicModule]>([
@@ -74,7 +74,7 @@ describe('registration', () => {
         'forRootAsync with useExisting',
         () => PaymentAcceptanceModule.forRootAsync({ imports: [OptionsModule], useExisting: OptionsFactory }),
       ],
-    ])('by %s', async (_name, register) => {
+    ])('the module can be registered by %s', async (_name, register) => {
       expect(namesIn(await start(register()))).toEqual(['main', 'eu']);
     });
 
@@ -85,7 +85,7 @@ describe('registration', () => {
       await expect(start(register())).rejects.toThrow(PaymentConfigurationError);
     });
 
-    describe('with options that depend on a request', () => {
+    describe('options that depend on a request', () => {
       @Injectable({ scope: Scope.REQUEST })
       class TenantShops implements PaymentShopResolver {
         find = () => Promise.resolve(undefined);
@@ -108,7 +108,7 @@ describe('registration', () => {
       test.each([
         ['PaymentAcceptanceModule', () => [resolved()]],
         ['PaymentMicroservicesModule', () => [PaymentAcceptanceModule.forRoot(moduleOptions(SERVICE)), broker()]],
-      ])('fails the start, as nothing of it would run: %s', async (name, modules) => {
+      ])('options that depend on a request fail the start of %s', async (name, modules) => {
         const failing = start(...modules());
         await expect(failing).rejects.toThrow(PaymentConfigurationError);
         await expect(failing).rejects.toThrow(
@@ -117,7 +117,7 @@ describe('registration', () => {
       });
     });
 
-    describe('twice', () => {
+    describe('registering twice', () => {
       const one = () => PaymentAcceptanceModule.forRoot(moduleOptions(SERVICE));
       const other = () => PaymentAcceptanceModule.forRootAsync({ useFactory: () => moduleOptions(SERVICE) });
       const nested = (inner: DynamicModule): DynamicModule => {
@@ -131,7 +131,7 @@ describe('registration', () => {
         ['forRootAsync and forRootAsync', () => [other(), other()]],
         ['one in a nested module', () => [one(), nested(nested(other()))]],
         ['both in nested modules', () => [nested(one()), nested(nested(one()))]],
-      ])('fails the start: %s', async (_name, modules) => {
+      ])('registering twice fails the start: %s', async (_name, modules) => {
         const failing = start(...modules());
         await expect(failing).rejects.toThrow(PaymentConfigurationError);
         await expect(failing).rejects.toThrow(
@@ -139,7 +139,7 @@ describe('registration', () => {
         );
       });
 
-      test('fails the start, too, where Nest compares what modules are made of', async () => {
+      test("registering twice fails the start even with Nest's deep-hash module ids", async () => {
         const dataSource = await starting.dataSource();
         const useFactory = () => ({ type: 'postgres' }) as const;
         const database = TypeOrmModule.forRootAsync({
@@ -152,7 +152,7 @@ describe('registration', () => {
         await expect(NestFactory.createApplicationContext(AppModule, options)).rejects.toThrow('is registered 2 times');
       });
 
-      test('is once, if several modules import the same one; so it is in two applications of one process', async () => {
+      test('a registration may be imported by several modules, and each application has its own', async () => {
         const shared = one();
         const first = await start(shared, nested(shared));
         const second = await start(other());
@@ -160,7 +160,7 @@ describe('registration', () => {
       });
     });
 
-    test('extras are not part of the options, and work with both methods', async () => {
+    test('extras are accepted beside the options by both methods', async () => {
       const extras = { routes: { path: 'pay' }, role: 'callbacks', dataSource: 'default' } as const;
       expect(
         namesIn(await start(PaymentAcceptanceModule.forRoot({ ...moduleOptions(SERVICE), ...extras }))),
@@ -173,7 +173,7 @@ describe('registration', () => {
   describe('forFeature', () => {
     const root = () => PaymentAcceptanceModule.forRoot(moduleOptions(SERVICE));
 
-    test('makes one or several named shops injectable', async () => {
+    test('forFeature makes one or several shops injectable by name', async () => {
       @Injectable()
       class Checkout {
         constructor(
@@ -188,20 +188,20 @@ describe('registration', () => {
       expect(main).toBeInstanceOf(PaymentShop);
     });
 
-    test('with an unknown shop fails the start, and says which shops there are', async () => {
+    test('forFeature with an unknown shop fails the start, and names the configured shops', async () => {
       const failing = start(root(), PaymentAcceptanceModule.forFeature('us'));
       await expect(failing).rejects.toThrow(PaymentUnknownShopError);
       await expect(failing).rejects.toThrow('There is no shop "us". The configured shops are: main, eu.');
     });
 
-    test('has one token per shop, the same in every loaded build', () => {
+    test('forFeature has one token per shop, the same in every loaded build', () => {
       expect(getPaymentShopToken('eu')).toBe(Symbol.for('nestjs-payment-acceptance/shop/eu'));
       expect(getPaymentShopToken('eu')).not.toBe(getPaymentShopToken('main'));
     });
   });
 
   describe('the services', () => {
-    test('are injectable by class and by a token that survives two builds', async () => {
+    test('the services are injectable by class, and by a token that all builds share', async () => {
       const module = await start(PaymentAcceptanceModule.forRoot(moduleOptions(SERVICE)));
       for (const service of [PaymentAcceptanceService, PaymentOperations]) {
         const token = Symbol.for(`nestjs-payment-acceptance/${service.name}`);
@@ -209,7 +209,7 @@ describe('registration', () => {
       }
     });
 
-    test('know the default shop: the one named main, or defaultShop', async () => {
+    test('the default shop is main, or the one in defaultShop', async () => {
       const options = { ...moduleOptions(SERVICE), defaultShop: 'eu' };
       const service = (await start(PaymentAcceptanceModule.forRoot(options))).get(PaymentAcceptanceService, {
         strict: false,
@@ -227,7 +227,7 @@ describe('registration', () => {
     });
     const P = 'PAYMENT_ACCEPTANCE_';
 
-    test('one shop', async () => {
+    test('@nestjs/config configures one shop', async () => {
       Object.assign(process.env, {
         [`${P}API_BASE_URL`]: SERVICE,
         [`${P}API_TOKEN`]: 'one-token-0123456789',
@@ -244,7 +244,7 @@ describe('registration', () => {
       expect(module.get(PaymentAcceptanceService, { strict: false }).shop().name).toBe('main');
     });
 
-    test('several shops, by asProvider()', async () => {
+    test('@nestjs/config configures several shops by asProvider()', async () => {
       Object.assign(process.env, {
         [`${P}SHOPS`]: 'main,eu',
         [`${P}API_BASE_URL`]: SERVICE,
@@ -259,7 +259,7 @@ describe('registration', () => {
       expect([service.shop().name, service.shop('eu').currency]).toEqual(['main', 'EUR']);
     });
 
-    test('a missing variable fails the start, which names it', async () => {
+    test('@nestjs/config with a missing variable fails the start, and names the variable', async () => {
       const failing = start(PaymentAcceptanceModule.forRootAsync(paymentAcceptanceConfig.asProvider()));
       await expect(failing).rejects.toThrow('PAYMENT_ACCEPTANCE_API_TOKEN (shop "main"): is not set.');
     });

@@ -21,7 +21,7 @@ describe('roles', () => {
   const open = async (options: HarnessOptions): Promise<Harness> => (harness = await startHarness(options));
 
   describe('role', () => {
-    test('"callbacks" receives callbacks and runs no worker: another instance settles', async () => {
+    test('the role "callbacks" receives callbacks and runs no worker', async () => {
       const { host, sandbox, ...rest } = await open({
         extras: { role: 'callbacks' },
         options: { autoStart: true },
@@ -35,7 +35,7 @@ describe('roles', () => {
       expect(await rest.effects()).toEqual([]);
     });
 
-    test('"workers" has no routes, and settles what is due', async () => {
+    test('the role "workers" has no routes, and settles what is due', async () => {
       const { host, sandbox, clock, settle, effects } = await open({
         extras: { role: 'workers' },
         providers: [EffectWriter],
@@ -53,7 +53,7 @@ describe('roles', () => {
       expect(await effects()).toMatchObject([{ event: 'payment.succeeded', orderId: 'A-1' }]);
     });
 
-    test('"all" with autoStart does both, and stops with the application', async () => {
+    test('the role "all" with autoStart does both, and stops with the application', async () => {
       let taken = (): void => undefined;
       const done = new Promise<void>((resolve) => (taken = resolve));
       @Injectable()
@@ -71,7 +71,7 @@ describe('roles', () => {
   });
 
   describe('several shops', () => {
-    test('have orders, bills, routes and events of their own', async () => {
+    test('several shops have orders, bills, routes and events of their own', async () => {
       @Injectable()
       class EuOrders {
         @OnPaymentSucceeded({ consumer: 'eu-orders', shops: ['eu'] })
@@ -105,7 +105,7 @@ describe('roles', () => {
     });
   });
 
-  describe('unreliable handlers fail the start of a host with workers', () => {
+  describe('unreliable handlers', () => {
     @Injectable()
     class Twins {
       @OnPaymentSucceeded({ consumer: 'orders' })
@@ -114,29 +114,32 @@ describe('roles', () => {
       other(): void {}
     }
 
-    test('a consumer that exists twice', async () => {
+    test('two handlers with the same consumer and event fail the start', async () => {
       const root = PaymentAcceptanceModule.forRoot(moduleOptions('https://api.example'));
       await expect(starting.start([root], { providers: [Twins] })).rejects.toThrow(PaymentHandlerError);
     });
   });
 
-  describe('a host with its body parser off', () => {
+  describe('a host without its body parser', () => {
     const parserOff: HarnessOptions['prepare'] = (app) => {
       // Like NestFactory.create(AppModule, { bodyParser: false }): init registers no parsers.
       Object.assign((app as unknown as { appOptions: object }).appOptions, { bodyParser: false });
     };
 
-    test.each(['express', 'fastify'] as const)('takes callbacks all the same, on %s', async (adapter) => {
-      const { host } = await open({ adapter, prepare: parserOff });
-      const { billId } = await host.payments.createBill({ orderId: `A-${adapter}`, amount: '1' });
-      const fields = postbackFields({ InvId: `A-${adapter}`, OutSum: '1.00', TrsId: billId });
-      const answers = [
-        await postJson(`${host.url}/postback/payment`, fields),
-        await postForm(`${host.url}/postback/payment`, fields),
-        await postForm(`${host.url}/redirect/payment/success`, fields),
-      ];
-      expect(answers.map(({ status }) => status)).toEqual([200, 200, 303]);
-    });
+    test.each(['express', 'fastify'] as const)(
+      'a host with its body parser off takes callbacks on %s',
+      async (adapter) => {
+        const { host } = await open({ adapter, prepare: parserOff });
+        const { billId } = await host.payments.createBill({ orderId: `A-${adapter}`, amount: '1' });
+        const fields = postbackFields({ InvId: `A-${adapter}`, OutSum: '1.00', TrsId: billId });
+        const answers = [
+          await postJson(`${host.url}/postback/payment`, fields),
+          await postForm(`${host.url}/postback/payment`, fields),
+          await postForm(`${host.url}/redirect/payment/success`, fields),
+        ];
+        expect(answers.map(({ status }) => status)).toEqual([200, 200, 303]);
+      },
+    );
   });
 
   test('a host without EventEmitterModule and without handlers starts', async () => {

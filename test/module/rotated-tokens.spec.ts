@@ -8,7 +8,7 @@ describe('dynamic shops', () => {
   const shops = useDynamicShops();
 
   describe('a rotated token', () => {
-    test('is used once the cached settings expire', async () => {
+    test('a rotated token is used once the cached settings expire', async () => {
       await shops.start();
       await shops.payments.createBill({ orderId: 'A-1', amount: '1' });
       await shops.rotate('main');
@@ -17,7 +17,7 @@ describe('dynamic shops', () => {
       expect(shops.harness.sandbox.requests.map(({ status }) => status)).toEqual([200, 200]);
     });
 
-    test('is used at once when the service refuses the old one, for bills and checks', async () => {
+    test('a rotated token is used at once when the service refuses the old one', async () => {
       await shops.start();
       const { billId } = await shops.payments.createBill({ orderId: 'A-1', amount: '1' });
       await shops.rotate('main');
@@ -28,7 +28,7 @@ describe('dynamic shops', () => {
       expect(await shops.orders()).toEqual(['A-1']);
     });
 
-    test('is used at once by a check that the service refuses', async () => {
+    test('a rotated token is used at once by a check that the service refuses', async () => {
       await shops.start();
       const { billId } = await shops.payments.createBill({ orderId: 'A-1', amount: '1' });
       await shops.rotate('main');
@@ -39,7 +39,7 @@ describe('dynamic shops', () => {
       expect([shops.table.count('main'), shops.logged]).toEqual([1, []]);
     });
 
-    test('is used at once for a redirect signed with it; the previous one is accepted while it is listed', async () => {
+    test('a rotated token is used at once for a redirect signed with it, and a listed previous one stays accepted', async () => {
       await shops.start();
       const { orderId } = await shops.payments.createBill({ orderId: 'A-1', amount: '1' });
       await shops.rotate('main', { previousApiTokens: [MAIN_TOKEN] });
@@ -54,7 +54,7 @@ describe('dynamic shops', () => {
       expect((await take(MAIN_TOKEN)).status).toBe(403);
     });
 
-    test('is used at once for a postback, and for a result page of another instance', async () => {
+    test('a rotated token is used at once for a postback, and for a result page of another instance', async () => {
       await shops.start({ callbacks: { requirePostbackDigest: true } });
       const other = await shops.harness.start();
       const { orderId, billId } = await shops.payments.createBill({ orderId: 'A-1', amount: '1' });
@@ -68,7 +68,7 @@ describe('dynamic shops', () => {
       expect((await fetch(page)).status).toBe(200);
     });
 
-    test('is used by all that come while it is looked up, and a failed look-up is no verdict about any of them', async () => {
+    test('requests during the look-up of a rotated token wait for it, and a failed look-up refuses none of them', async () => {
       await shops.start();
       await shops.payments.createBill({ orderId: 'A-1', amount: '1' });
       await shops.rotate('main');
@@ -98,7 +98,7 @@ describe('dynamic shops', () => {
       expect(await Promise.all(created)).toHaveLength(4);
     });
 
-    test('signs the link to the result page once it is known', async () => {
+    test('a rotated token signs the link to the result page once it is known', async () => {
       await shops.start();
       const other = await shops.harness.start();
       const { orderId } = await shops.payments.createBill({ orderId: 'A-1', amount: '1' });
@@ -110,7 +110,7 @@ describe('dynamic shops', () => {
       expect((await fetch(page)).status).toBe(200);
     });
 
-    test('is looked up at most every five seconds, whatever is forged', async () => {
+    test('a rotated token is looked up at most every five seconds, whatever is forged', async () => {
       await shops.start();
       await shops.payments.createBill({ orderId: 'A-1', amount: '1' });
       const forge = () =>

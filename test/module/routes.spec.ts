@@ -150,8 +150,8 @@ describe('routes', () => {
     );
   });
 
-  describe('routes that are disabled', () => {
-    test('do not affect the others', async () => {
+  describe('disabled routes', () => {
+    test('a disabled redirect does not affect the postback route', async () => {
       const { host } = await open({ extras: { routes: { redirect: false } } });
       const { orderId, billId } = await billOf(harness!);
       const fields = postbackFields({ InvId: orderId, OutSum: '1.00', TrsId: billId });
@@ -187,7 +187,7 @@ describe('routes', () => {
     @Module({ controllers: [BillingController] })
     class BillingModule {}
 
-    test('can be replaced by a controller of the host', async () => {
+    test('disabled routes can be replaced by a controller of the host', async () => {
       const { host, settle, effects } = await open({
         extras: { routes: { redirect: false, postback: false } },
         imports: [{ module: BillingModule }],
@@ -216,7 +216,7 @@ describe('routes', () => {
     }); // prettier-ignore
     });
 
-    test('answer 503 without throwing if the database does not answer', async () => {
+    test('PaymentCallbacks return status 503 without throwing if the database does not answer', async () => {
       const { host } = await open({ extras: { routes: { redirect: false, postback: false } } });
       const { orderId, billId } = await billOf(harness!);
       const callbacks = host.app.get(PaymentCallbacks);

@@ -48,7 +48,7 @@ const SESSIONS: readonly (readonly [string, HarnessOptions])[] = [
   ],
 ];
 
-describe.each(SESSIONS)('with %s', (_name, options) => {
+describe.each(SESSIONS)('sessions with %s', (_name, options) => {
   let harness: Harness | undefined;
   afterEach(() => harness?.close());
 
@@ -84,11 +84,11 @@ describe.each(SESSIONS)('with %s', (_name, options) => {
   });
 });
 
-describe('with cookies that are written with the head of an answer', () => {
+describe('cookies written with the head of an answer', () => {
   let harness: Harness | undefined;
   afterEach(() => harness?.close());
 
-  test("they are left out of the module's answers, however they are spelt", async () => {
+  test("cookies of the host are left out of the module's answers, however they are spelt", async () => {
     harness = await startHarness({
       prepare: (app) =>
         app.use(
@@ -104,11 +104,11 @@ describe('with cookies that are written with the head of an answer', () => {
   });
 });
 
-describe('with a protection against forged forms', () => {
+describe('protection against CSRF', () => {
   let harness: Harness | undefined;
   afterEach(() => harness?.close());
 
-  test('callbacks are exempt by their paths', async () => {
+  test('callbacks can be exempted from CSRF protection by their paths', async () => {
     const protect = (
       request: { headers: object },
       response: { writeHead(status: number): { end(): void } },

@@ -33,7 +33,7 @@ describe('the name of a shop', () => {
   let harness: Harness;
   afterEach(() => harness.close());
 
-  test('stays once it has bills: the start, and the program, refuse another', async () => {
+  test('the name of a shop cannot change once it has bills, in the application or the CLI', async () => {
     harness = await startHarness();
     const { main } = moduleOptions(harness.sandboxUrl).shops;
     const startAs = (name: string) => harness.start({ options: { shops: { [name]: main! } }, only: name as 'main' });
@@ -57,7 +57,7 @@ describe('the name of a shop', () => {
     await startAs('store');
   });
 
-  test('keeps the events of two installations of the service apart that use the same numbers', async () => {
+  test('two shops with the same numbers at two installations of the service keep their events apart', async () => {
     const services = [await startNumberingService(), await startNumberingService()];
     const shopOf = (place: number) => ({
       shopId: '1',
@@ -79,7 +79,7 @@ describe('the name of a shop', () => {
     expect((await harness.effects()).map(({ orderId }) => orderId).sort()).toEqual(['K-1', 'M-1']);
   });
 
-  test('is one of two for a bill: under the other, the same shop cannot take it in', async () => {
+  test('a bill of one shop name cannot be imported under another name of the same shop', async () => {
     const { main } = moduleOptions('http://unused').shops;
     harness = await startHarness({ providers: [EffectWriter] });
     const twins = { ...main!, apiBaseUrl: harness.sandboxUrl };
@@ -92,7 +92,7 @@ describe('the name of a shop', () => {
     }
   });
 
-  test('signs result pages so that instances show them on both sides of a rotation', async () => {
+  test('result pages are signed so that instances show them on both sides of a token rotation', async () => {
     harness = await startHarness();
     const { main } = moduleOptions(harness.sandboxUrl).shops;
     const rotated = { ...main!, apiToken: 'the-next-token-0123456789', previousApiTokens: [MAIN_TOKEN] };

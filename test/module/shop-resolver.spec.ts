@@ -15,7 +15,7 @@ describe('dynamic shops', () => {
       ['does not answer', () => new Promise(() => undefined)],
     ];
     test.each(failures)(
-      'that %s never means "no such shop": callbacks come again, checks wait',
+      'a resolver that %s does not make a shop unknown: callbacks come again, and checks wait',
       async (_name, trouble) => {
         await shops.start({ shopLookup: { timeoutMs: 50 } });
         const { orderId, billId } = await shops.payments.createBill({ orderId: 'A-1', amount: '1' });
@@ -41,7 +41,7 @@ describe('dynamic shops', () => {
       },
     );
 
-    test.each(failures)('that %s does not delay the shops in the options', async (_name, trouble) => {
+    test.each(failures)('a resolver that %s does not delay the shops in the options', async (_name, trouble) => {
       await shops.start();
       const local = { shopId: 'shop-main', apiToken: MAIN_TOKEN, apiBaseUrl: shops.harness.sandboxUrl };
       const shopLookup = { timeoutMs: 600_000 };
@@ -55,7 +55,7 @@ describe('dynamic shops', () => {
       expect((await shops.billStates()).sort()).toEqual(['OPEN', 'PAID']);
     });
 
-    test.each(failures)('that %s for one shop delays that shop alone', async (_name, trouble) => {
+    test.each(failures)('a resolver that %s for one shop delays only that shop', async (_name, trouble) => {
       await shops.start();
       for (const name of ['main', 'eu']) {
         const { billId } = await shops.payments.shop(name).createBill({ orderId: `${name}-1`, amount: '1' });
@@ -72,7 +72,7 @@ describe('dynamic shops', () => {
       expect((await shops.orders()).sort()).toEqual(['main-1', 'main-2']);
     });
 
-    test('which lists a shop that it then does not find is asked for it once in five seconds, and that is said', async () => {
+    test('a shop that a resolver lists but does not find is looked up once in five seconds, with a log line', async () => {
       await shops.start();
       const { orderId } = await shops.payments.shop('eu').createBill({ orderId: 'E-1', amount: '1' });
       const find = shops.table.find.bind(shops.table);
@@ -88,7 +88,7 @@ describe('dynamic shops', () => {
       expect(shops.logged).toContainEqual(expect.stringContaining('Bills of shop "eu" are waiting'));
     });
 
-    test('does not stop the host from starting; its shops are checked once it answers', async () => {
+    test('a resolver that fails does not stop the start, and its shops are checked once it answers', async () => {
       shops.table.trouble = () => Promise.reject(new Error('not yet'));
       await shops.start();
       shops.table.trouble = undefined;
@@ -98,7 +98,7 @@ describe('dynamic shops', () => {
       expect(await shops.orders()).toEqual(['A-1']);
     });
 
-    test('that returns unusable settings causes an error of its own, which shows no token', async () => {
+    test("a resolver's unusable settings cause an error of their own, without a token", async () => {
       await shops.start();
       shops.table.rows.set('eu', { apiToken: 'bad token', apiBaseUrl: 'ftp://x', currency: 'euro' });
       const failing = shops.payments.shop('eu').createBill({ orderId: 'A-1', amount: '1' });
@@ -115,8 +115,8 @@ describe('dynamic shops', () => {
     });
   });
 
-  describe('a name that the service has given to another shop', () => {
-    test('gets bills of its own: the open one is of the former', async () => {
+  describe('a shop name that is given to another shop', () => {
+    test('a shop name that is given to another shop gets new bills', async () => {
       await shops.start();
       const { billId } = await shops.payments.shop('eu').createBill({ orderId: 'E-1', amount: '1' });
       shops.table.rows.set('eu', { ...shops.table.rows.get('eu'), shopId: 'shop-main', apiToken: MAIN_TOKEN });
@@ -127,7 +127,7 @@ describe('dynamic shops', () => {
   });
 
   describe('a removed shop', () => {
-    test('gets no callbacks; its bills are kept and logged, and settle once it is back', async () => {
+    test('a removed shop gets no callbacks, and its bills are kept and settle once it is back', async () => {
       await shops.start();
       const { orderId, billId } = await shops.payments.shop('eu').createBill({ orderId: 'E-1', amount: '1' });
       await shops.harness.settle();

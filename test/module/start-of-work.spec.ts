@@ -19,7 +19,7 @@ import { until } from '../support/until.js';
 let harness: Harness;
 const AUTO = { autoStart: true, pollMs: 10 };
 
-describe('work', () => {
+describe('start of the workers', () => {
   afterEach(() => harness.close());
 
   /** Leaves a delivery and a check that are due. */
@@ -49,7 +49,7 @@ describe('work', () => {
     providers: [EffectWriter],
   });
 
-  test('begins when every bootstrap hook of the application has ended, in modules imported before and after', async () => {
+  test('workers start after every bootstrap hook of the application, in modules imported before and after', async () => {
     await leaveWork();
     const ended: string[] = [];
     const seen: string[][] = [];
@@ -85,7 +85,7 @@ describe('work', () => {
     expect(seen).toEqual([['before', 'after']]);
   });
 
-  test('does not begin in an application that is only initialised, and health says so, until it is started by hand', async () => {
+  test('workers of an application that is only initialised do not start, as health says, until started by hand', async () => {
     await leaveWork();
     const module = await Test.createTestingModule({ imports: [rootOf({})] }).compile();
     const app = module.createNestApplication({ logger: false });
@@ -105,7 +105,7 @@ describe('work', () => {
     }
   });
 
-  test('begins in an application context with the role "workers", and in none with another', async () => {
+  test('workers start in an application context with the role "workers", and with no other role', async () => {
     await leaveWork();
     const script = await NestFactory.createApplicationContext(rootOf({}), { logger: false });
     expect((await script.get(PaymentHealthIndicator).isHealthy('p')).p.workers.checks).toBe('not-started');

@@ -48,14 +48,14 @@ describe('start', () => {
       expect((await readLedger(module)).bills).toEqual([]);
     });
 
-    test('several hosts that start at once on an empty database take turns', async () => {
+    test('several hosts that start at once on an empty database migrate in turns', async () => {
       const modules = await Promise.all([1, 2, 3].map(() => starting.start([root()])));
       for (const module of modules) {
         expect((await readLedger(module)).bills).toEqual([]);
       }
     });
 
-    test('migrations: "verify" does not touch the database', async () => {
+    test('with migrations: "verify" a start does not change the database', async () => {
       await expect(starting.start([root({ migrations: 'verify' })])).rejects.toThrow(PaymentSchemaBehindError);
       expect(await tablesIn(await starting.dataSource())).toEqual([]);
     });
@@ -66,7 +66,7 @@ describe('start', () => {
       process.env.NODE_ENV = 'production';
     });
 
-    test('missing tables fail the start; migratePaymentAcceptance creates them, and can be repeated', async () => {
+    test('in production missing tables fail the start, and migratePaymentAcceptance creates them', async () => {
       const failing = starting.start([root()]);
       await expect(failing).rejects.toThrow(PaymentSchemaBehindError);
       await expect(failing).rejects.toThrow(
@@ -88,7 +88,7 @@ describe('start', () => {
         'apiBaseUrl: is the address of this machine',
       ],
       ['a token of the sandbox', { apiToken: 'sandbox-token-0123456789' }, 'apiToken: is a sandbox token'],
-    ])('%s fails the start', async (_name, shop, problem) => {
+    ])('in production %s fails the start', async (_name, shop, problem) => {
       const { main } = moduleOptions(SAFE).shops;
       const failing = starting.start([root({ shops: { main: { ...main!, ...shop } }, migrations: 'run' })]);
       await expect(failing).rejects.toThrow(PaymentConfigurationError);
@@ -97,27 +97,27 @@ describe('start', () => {
     });
   });
 
-  test('an unknown role is refused where the module is named', () => {
+  test('an unknown role is refused when the module is registered', () => {
     expect(() => root({}, { role: 'worker' as 'workers' })).toThrow(
       'role: must be "all" or "callbacks" or "workers" (given: string).',
     );
   });
 
   describe('the data source', () => {
-    test('is the one named in the option', async () => {
+    test('the module uses the data source named in its options', async () => {
       const module = await starting.start([root({}, { dataSource: 'orders' })], { name: 'orders' });
       const tables = await tablesIn(module.get<DataSource>(getDataSourceToken('orders'), { strict: false }));
       expect(tables).toContain('payment_acceptance.bill');
     });
 
-    test('fails the start if the named one does not exist', async () => {
+    test('a data source that does not exist fails the start', async () => {
       await expect(starting.start([root({}, { dataSource: 'orders' })])).rejects.toThrow(
         /TypeORM data source "orders"/,
       );
     });
 
     test.each([{ poolSize: 1 }, { extra: { max: 1 } }, { poolSize: 20, extra: { max: 1 } }])(
-      'with a pool of %j is too small for a handler and what ends it',
+      'a data source with a pool of %j is too small, and fails the start',
       async (dataSource) => {
         const failing = starting.start([root()], { dataSource });
         await expect(failing).rejects.toThrow(PaymentConfigurationError);
@@ -125,7 +125,7 @@ describe('start', () => {
       },
     );
 
-    test('that has taken the last connection of the server is named, with what to raise', async () => {
+    test('a start without a free connection on the server fails with what to raise', async () => {
       const own = await starting.dataSource();
       const role = `one_connection_${process.pid}`;
       await own.query(`CREATE ROLE ${role} LOGIN PASSWORD 'one' CONNECTION LIMIT 1`);
@@ -143,12 +143,12 @@ describe('start', () => {
       }
     });
 
-    test('may have a pool of two, or of one in a host that runs no handlers', async () => {
+    test('a pool of two suffices, or of one in a host that runs no handlers', async () => {
       await starting.start([root()], { dataSource: { poolSize: 2 } });
       await starting.start([root({}, { role: 'callbacks' })], { dataSource: { poolSize: 1 } });
     });
 
-    test('may have type parsers of its own: no value of the module passes through them', async () => {
+    test("type parsers of the host's data source do not affect the module", async () => {
       const own = new Set<number>([
         pg.types.builtins.INT8,
         pg.types.builtins.NUMERIC,

@@ -55,7 +55,7 @@ describe('wake ups', () => {
     );
 
   describe('an instance that only receives callbacks', () => {
-    test('wakes the working one at once, even after the connection between them was lost', async () => {
+    test('a callbacks-only instance wakes the workers at once, even after its connection was lost', async () => {
       harness = await startHarness({ extras: { role: 'callbacks' }, options: running(NEVER_MS) });
       await harness.start({ providers: [EffectWriter], extras: { role: 'workers' }, options: running(NEVER_MS) });
       await setCallbacks(harness.sandbox, harness.host.url);
@@ -70,7 +70,7 @@ describe('wake ups', () => {
       await paid('told-again');
     });
 
-    test('leaves the work to the next poll if instances only poll', async () => {
+    test('a callbacks-only instance leaves work to the next poll with wakeUps: "poll"', async () => {
       const options = { ...running(NEVER_MS), wakeUps: 'poll' as const };
       harness = await startHarness({ extras: { role: 'callbacks' }, options });
       const works = await harness.start({ providers: [EffectWriter], extras: { role: 'workers' }, options });
@@ -111,7 +111,7 @@ describe('wake ups', () => {
     const bill = async (orderId: string): Promise<string> =>
       (await harness.host.payments.createBill({ orderId, amount: '10' })).billId;
 
-    test('retries a failed handler after its pause', async () => {
+    test('a failed handler is retried after its pause, without a poll', async () => {
       await start();
       handler.fails = 2;
       await pay(harness, 'retried');
@@ -119,7 +119,7 @@ describe('wake ups', () => {
       expect(handler.fails).toBe(0);
     });
 
-    test('delivers an event that was settled during the handler of the one before it, as soon as that ends', async () => {
+    test('an event settled during the handler of an earlier one is delivered as soon as that ends', async () => {
       await start();
       const [reached, release] = hold();
       const billId = await bill('behind');
@@ -132,7 +132,7 @@ describe('wake ups', () => {
       expect(handler.calls).toEqual(['behind: failed', 'behind: succeeded']);
     });
 
-    test('checks a bill again for a callback that came during its check, as soon as that ends', async () => {
+    test('a bill whose callback comes during its check is checked again as soon as that ends', async () => {
       await start();
       const billId = await bill('hinted');
       const runner = harness.host.dataSource.createQueryRunner();
@@ -163,17 +163,17 @@ describe('wake ups', () => {
       return order[0];
     };
 
-    test('checks a bill whose callback it has stored without looking for what else is due', async () => {
+    test('a bill whose callback was just stored is checked without a look for other due work', async () => {
       await start();
       expect(await firstOf('named')).toBe('claim');
     });
 
-    test('looks for what else is due where no other place would be left', async () => {
+    test('a stored callback causes a look for all due work where only one check can run', async () => {
       await start({ checks: { concurrency: 1 } });
       expect(await firstOf('last place')).toBe('look');
     });
 
-    test('leaves a delivery without a free place to a claim, and claims it as soon as there is one', async () => {
+    test('a delivery without a free place is left to a claim, which comes as soon as there is one', async () => {
       await start({ deliveries: { concurrency: 1 } });
       const [reached, release] = hold();
       await pay(harness, 'first');
@@ -185,7 +185,7 @@ describe('wake ups', () => {
       expect(handler.calls).toEqual(['first: succeeded', 'second: succeeded']);
     });
 
-    test('reserves no place for a new delivery while a claim is under way, whose places are not taken yet', async () => {
+    test('no place is reserved for a new delivery while a claim is under way', async () => {
       await start();
       const { app } = harness.host;
       const [deliveries, store] = [
@@ -221,7 +221,7 @@ describe('wake ups', () => {
       );
     });
 
-    test('leases a new delivery from its creation on, however long the settlement has waited for a lock', async () => {
+    test("a new delivery's lease begins with its creation, however long the settlement waited for a lock", async () => {
       await start();
       const [reached, release] = hold();
       const billId = await bill('late');
@@ -243,7 +243,7 @@ describe('wake ups', () => {
       expect(Number(lease.at)).toBeGreaterThan(Number(least.at));
     });
 
-    test('begins a handler right after the settlement, without a claim, and asks for nothing more after it', async () => {
+    test('a handler begins right after the settlement, without a claim before or after it', async () => {
       await start();
       await pay(harness, 'first');
       await taken('first: succeeded');
@@ -259,7 +259,7 @@ describe('wake ups', () => {
   });
 
   describe('an idle instance', () => {
-    test('with two shops polls with less than one statement a second', async () => {
+    test('an idle instance with two shops sends less than one statement a second', async () => {
       harness = await startHarness({ providers: [EffectWriter] });
       await harness.settle();
       const count = new Statements();

@@ -9,10 +9,10 @@ import { ALERTS, DASHBOARD, DOCUMENTED_QUERIES, RECORDED, RULES_FILE, TESTS_FILE
 const PROMTOOL = process.env.PROMTOOL_PATH ?? 'promtool';
 const isThere = spawnSync(PROMTOOL, ['--version']).status === 0;
 
-describe('the rules', () => {
+describe('alerting rules', () => {
   const scenarios = fs.readFileSync(TESTS_FILE, 'utf8');
 
-  test.each(ALERTS)('have a scenario in which $name fires', ({ name }) => {
+  test.each(ALERTS)('the alert $name has a scenario in which it fires', ({ name }) => {
     expect(scenarios).toMatch(new RegExp(`alertname="${name}"`));
   });
 });
@@ -41,7 +41,7 @@ const reason = isThere ? '' : ` (skipped: no ${PROMTOOL}; it comes with Promethe
     return promtool('check', 'rules', file);
   }
 
-  test('understands the rules', async () => {
+  test('promtool understands the rules', async () => {
     const rules = ALERTS.length + RECORDED.length;
     expect(await promtool('check', 'rules', RULES_FILE)).toMatchObject({
       code: 0,
@@ -49,21 +49,21 @@ const reason = isThere ? '' : ` (skipped: no ${PROMTOOL}; it comes with Promethe
     });
   });
 
-  test('sees each alert fire where it should, and nowhere else', async () => {
+  test('promtool sees each alert fire in its scenarios, and nowhere else', async () => {
     expect(await promtool('test', 'rules', TESTS_FILE)).toEqual({
       code: 0,
       output: expect.stringContaining('SUCCESS'),
     });
   }, 300_000);
 
-  test('understands every query of the dashboard', async () => {
+  test('promtool understands every query of the dashboard', async () => {
     const queries = DASHBOARD.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
     const filled = queries.map((query) => query.replaceAll('$__rate_interval', '5m').replaceAll(/\$(job|shop)/g, '.*'));
     expect(filled.join('')).not.toContain('$');
     expect(await checkQueries(filled)).toMatchObject({ code: 0 });
   });
 
-  test('understands every query of docs/monitoring.md', async () => {
+  test('promtool understands every query of docs/monitoring.md', async () => {
     expect(await checkQueries(DOCUMENTED_QUERIES)).toMatchObject({
       code: 0,
       output: expect.stringContaining(`SUCCESS: ${DOCUMENTED_QUERIES.length} rules found`),

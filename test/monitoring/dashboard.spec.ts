@@ -7,13 +7,13 @@ describe('the dashboard', () => {
   const rows = panels.filter(({ type }) => type === 'row');
   const graphs = panels.filter(({ type }) => type !== 'row');
 
-  test('has an id of its own, a version of the model, and no number of the Grafana that it came from', () => {
+  test('the dashboard has a uid and a schema version, and no id of the Grafana it came from', () => {
     expect(DASHBOARD).toMatchObject({ uid: 'payment-acceptance', title: expect.any(String) });
     expect(DASHBOARD.schemaVersion).toBeGreaterThanOrEqual(36);
     expect(DASHBOARD).not.toHaveProperty('id');
   });
 
-  test('asks the data source that is chosen, and the jobs and shops', () => {
+  test('the dashboard queries the selected data source, jobs and shops', () => {
     const names = DASHBOARD.templating.list.map(({ name, type }) => `${name}: ${type}`);
     expect(names).toEqual(['datasource: datasource', 'job: query', 'shop: query']);
     const source = { type: 'prometheus', uid: '${datasource}' };
@@ -23,7 +23,7 @@ describe('the dashboard', () => {
     }
   });
 
-  test('has panels of known kinds, each with its queries', () => {
+  test('the dashboard has panels of known types, each with its queries', () => {
     expect(graphs.length).toBeGreaterThan(20);
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
     for (const { title, type, targets, fieldConfig } of graphs) {
@@ -35,7 +35,7 @@ describe('the dashboard', () => {
     }
   });
 
-  test('has its panels side by side, below the title of their row', () => {
+  test('the panels of the dashboard do not overlap, and are below the title of their row', () => {
     const overlaps = (a: Panel, b: Panel): boolean =>
       a.gridPos.x < b.gridPos.x + b.gridPos.w &&
       b.gridPos.x < a.gridPos.x + a.gridPos.w &&

@@ -49,7 +49,7 @@ describe('metrics in Prometheus', () => {
   const seriesOf = ({ name, type }: Scraped): string[] =>
     type === 'histogram' ? ['bucket', 'sum', 'count'].map((part) => `${name}_${part}`) : [name];
 
-  test('have the names, kinds and labels that docs/monitoring.md says', () => {
+  test('the metrics have the names, kinds and labels that docs/monitoring.md lists', () => {
     expect(documentedMetrics()).toEqual([...scraped].sort((a, b) => a.instrument.localeCompare(b.instrument)));
   });
 
@@ -57,7 +57,7 @@ describe('metrics in Prometheus', () => {
     ['dashboard', DASHBOARD_QUERIES.join('\n')],
     ['rules', RULES],
     ['queries of docs/monitoring.md', DOCUMENTED_QUERIES.join('\n')],
-  ])('are the only ones that the %s ask for, and so are their labels', (_, text) => {
+  ])('the %s use only existing metrics and labels', (_, text) => {
     const names = [...text.matchAll(/[\w:]*payment_acceptance_[\w:]+/g)].map(([name]) => name);
     expect(names.length).toBeGreaterThan(3);
     const known = [...scraped.flatMap(seriesOf), ...RECORDED];
@@ -66,7 +66,7 @@ describe('metrics in Prometheus', () => {
     expect(labels.filter((label) => !scraped.some((metric) => metric.labels.includes(label)))).toEqual([]);
   });
 
-  test('each alert says how bad it is and links to its heading in the runbook', () => {
+  test('each alert has a severity and a link to its heading in the runbook', () => {
     const headings = anchors(readDocument('operations.md'));
     expect(ALERTS.length).toBeGreaterThan(20);
     for (const { name, severity, summary, description, runbook } of ALERTS) {

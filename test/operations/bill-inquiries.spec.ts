@@ -7,7 +7,7 @@ describe('inquiries about bills that only postbacks name', () => {
   const world = useLostBills();
 
   describe('a forged postback', () => {
-    test('alerts nobody, and its bill is queried a few times, at growing intervals', async () => {
+    test('a forged postback alerts nobody, and its bill is queried a few times, at growing intervals', async () => {
       await world.post('made-up');
       await world.inquireFor(HOUR, 2 * MINUTE);
       expect(world.asked).toHaveLength(2);
@@ -20,13 +20,13 @@ describe('inquiries about bills that only postbacks name', () => {
       expect(await world.query('SELECT 1 FROM payment_acceptance.lost_bill')).toEqual([]);
     });
 
-    test('with an id that no bill of the service has is asked about, too, or its place would be taken for good', async () => {
+    test('a postback with an id that no bill can have is queried too, so that it does not keep its place', async () => {
       for (const id of ['with a space', 'ümlaut', "'; --", '../1?id=2&x']) await world.post(id);
       await world.inquireFor(3 * HOUR, 2 * MINUTE);
       expect(new Set(world.asked)).toEqual(new Set(['with a space', 'ümlaut', "'; --", '../1?id=2&x']));
     });
 
-    test('that names the bill of another shop finds nothing', async () => {
+    test('a postback that names the bill of another shop finds no lost bill', async () => {
       const billId = await world.lose('of eu', {}, 'eu');
       await world.query('TRUNCATE payment_acceptance.callback');
       await world.post(billId);
@@ -35,7 +35,7 @@ describe('inquiries about bills that only postbacks name', () => {
       expect(await world.operations.lostBills()).toEqual([]);
     });
 
-    test('a thousand of them: all instances together stay within the limit, and a lost bill is still found', async () => {
+    test('a thousand forged postbacks stay within the limit of inquiries, and a lost bill is still found', async () => {
       for (let index = 0; index < 1_000; index += 50) {
         await Promise.all(Array.from({ length: 50 }, (_, next) => world.post(`flood-${index + next}`)));
       }
@@ -87,7 +87,7 @@ describe('inquiries about bills that only postbacks name', () => {
     expect(await world.inquire()).toBe(1);
   });
 
-  test('a service that does not answer is asked again; one that refuses the shop is not', async () => {
+  test('an inquiry is repeated if the service does not answer, but not if it refuses the shop', async () => {
     const billId = await world.lose('while it was away');
     world.harness.clock.advance(CREATION);
     await world.harness.sandbox.setFaults({ requests: { status500: 1 } });
@@ -123,7 +123,7 @@ describe('inquiries about bills that only postbacks name', () => {
     await world.harness.sandbox.clearFaults();
   }
 
-  test('what the service answers badly for one bill alone uses up its requests', async () => {
+  test('bad answers about one bill alone use up its requests', async () => {
     await world.post('answered-badly');
     await answerBadly();
     const before = world.asked.length;
@@ -142,7 +142,7 @@ describe('inquiries about bills that only postbacks name', () => {
     expect(await world.operations.lostBills()).toMatchObject([{ billId }]);
   });
 
-  test('postbacks wait for thirty days, and no longer', async () => {
+  test('postbacks for unknown bills wait for thirty days, and no longer', async () => {
     await world.post('old');
     world.harness.clock.advance(29 * DAY);
     await world.harness.settle();

@@ -22,7 +22,7 @@ describe('cli configuration', () => {
   const command = (line: string, more: NodeJS.ProcessEnv = {}): Promise<Ran> =>
     runCommand(line.split(' '), { ...environmentOf(harness), ...more });
 
-  test('is read from a file that exports the data source, and one that exports the options or a function', async () => {
+  test('the CLI reads a file that exports the data source, and one that exports the options or a function', async () => {
     const typeorm = JSON.stringify(createRequire(join(process.cwd(), 'package.json')).resolve('typeorm'));
     const source = commands.file(
       'data-source.cjs',
@@ -57,7 +57,7 @@ describe('cli configuration', () => {
     ['a function', 'exports.default = make', 2, /exports no DataSource/],
     ['a promise that is rejected', 'exports.default = Promise.reject(new Error("no vault"))', 2, /Error: no vault/],
     ['an error', 'throw new Error("at import")', 2, /--data-source: Error: at import/],
-  ])('is read from a file that exports the data source as %s', async (name, exports, code, said) => {
+  ])('the CLI reads a file that exports the data source as %s', async (name, exports, code, said) => {
     const typeorm = JSON.stringify(createRequire(join(process.cwd(), 'package.json')).resolve('typeorm'));
     const { type } = connectionOf(harness.databaseUrl);
     const file = commands.file(
@@ -86,13 +86,13 @@ describe('cli configuration', () => {
     ['status -d /nowhere.cjs', {}, '--data-source: '],
     ['status -c /nowhere.cjs', {}, '--config: '],
     ['status', { PAYMENT_ACCEPTANCE_MAIN_API_TOKEN: 'changeme' }, 'shops.main.apiToken: is a placeholder'],
-  ])('%s without it exits with 2 and says what to do', async (line, more, sentence) => {
+  ])('the CLI command %s without its configuration exits with 2 and says what to do', async (line, more, sentence) => {
     const { code, err, out } = await command(line, more);
     expect([code, out]).toEqual([2, '']);
     expect(err).toContain(sentence);
   });
 
-  test('an unreachable database exits with 1 and shows no password', async () => {
+  test('the CLI exits with 1 for an unreachable database, and shows no password', async () => {
     const { code, err } = await command('status', { DATABASE_URL: 'postgres://me:my-password@127.0.0.1:9/none' });
     expect(code).toBe(1);
     expect(err).toContain('ECONNREFUSED');

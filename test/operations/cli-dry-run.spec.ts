@@ -66,7 +66,7 @@ describe('cli --dry-run', () => {
     ['import @bills.json', { dryRun: true, imported: 1, present: 0, refused: [] }],
     ['replay --order orderless', { dryRun: true, replayed: 1 }],
     ['recover --since 2026-01-01T00:00:00Z', expect.objectContaining({ dryRun: true })],
-  ])('%s says what would happen and changes nothing', async (line, document) => {
+  ])('%s --dry-run says what would happen, and changes nothing', async (line, document) => {
     const args = line.split(' ').map((word) => (word.startsWith('@') ? commands.file(word.slice(1)) : word));
     const before = await tables();
     expect(Object.values(before).flat().length).toBeGreaterThan(10);
@@ -81,7 +81,7 @@ describe('cli --dry-run', () => {
       '"database": "reachable"',
     ],
     ["a shopId other than the application's", { MAIN_SHOP_ID: 'typo' }, 'shops.main.shopId: the tables have'],
-  ])('and every command leaves %s out of the tables', async (_what, settings, said) => {
+  ])('no CLI command writes %s into the tables', async (_what, settings, said) => {
     const typo = { TYPO_SHOP_ID: 'typo', TYPO_API_TOKEN: 'typo', ...settings };
     const env = environmentOf(harness);
     for (const [name, value] of Object.entries(typo)) env[`PAYMENT_ACCEPTANCE_${name}`] = value;
@@ -91,11 +91,11 @@ describe('cli --dry-run', () => {
     expect(await tables()).toEqual(before);
   });
 
-  test('says of replay what it then does', async () => {
+  test('replay does what its --dry-run has said', async () => {
     expect(await commands.json('replay', '--all')).toEqual({ code: 0, document: { dryRun: false, replayed: 2 } });
   });
 
-  test('of migrate lists the pending migrations, and makes no table', async () => {
+  test('migrate --dry-run lists the pending migrations, and creates no table', async () => {
     const database = await createTestDatabase();
     try {
       const env = { DATABASE_URL: database.url };

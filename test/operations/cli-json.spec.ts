@@ -52,7 +52,7 @@ describe('cli --json', () => {
     '--help',
   ];
 
-  test('is the only thing on standard output when a command succeeds or finds something', async () => {
+  test('with --json a command that succeeds writes nothing but JSON to standard output', async () => {
     const { bills } = await harness.host.ledger();
     for (const line of LINES) {
       const ran = await run(line.replace('BILL', bills[0]!.billId!));
@@ -82,7 +82,7 @@ describe('cli --json', () => {
     ['import @missing.log --from-log', {}, 'usage'],
   ];
 
-  test('is the error, with its code and the next step, when a command fails', async () => {
+  test('with --json a command that fails writes its error, code and next step as JSON', async () => {
     for (const [line, more, code] of FAILURES) {
       const ran = await run(line, more);
       expect({ line, document: documentOf(ran), err: ran.err }).toEqual({
@@ -95,7 +95,7 @@ describe('cli --json', () => {
     }
   });
 
-  test('is the error alone when a reconciliation breaks off among its rows', async () => {
+  test('with --json a reconciliation that breaks off among its rows writes only its error', async () => {
     // Nine bills without an answer are rows; the tenth ends it.
     for (let at = 0; at < 10; at += 1) await harness.host.payments.createBill({ orderId: `many-${at}`, amount: '10' });
     const ran = await run(`reconcile --day ${today} -s main`, {

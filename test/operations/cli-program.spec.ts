@@ -40,7 +40,7 @@ describe('cli program', () => {
     });
   }
 
-  test('helps with every command where no package is installed and no database is named', async () => {
+  test('--help works for every command without installed packages and without a database', async () => {
     const bare = mkdtempSync(join(tmpdir(), 'payment-acceptance-bare-'));
     cpSync(resolve('libs/payment-acceptance/dist/esm'), bare, { recursive: true });
     const run = (...args: string[]) =>
@@ -80,7 +80,7 @@ describe('cli program', () => {
     expect(await program()).toMatchObject({ code: 2, err: expect.stringContaining('Missing command.') });
   }, 60_000);
 
-  test('the built program reads the .env of its folder, and prints nothing of the host among its result', async () => {
+  test("the built program reads .env in its folder, and keeps the host's output out of its result", async () => {
     writeFileSync(join(folder, '.env'), `MY_DATABASE=nothing\nDATABASE_URL=${database.url}\nNODE_ENV=production\n`);
     // DATABASE_URL is in the file alone.
     expect(await program('migrate')).toMatchObject({ code: 0, err: '' });
@@ -95,7 +95,7 @@ describe('cli program', () => {
     rmSync(join(folder, '.env'));
   }, 60_000);
 
-  test('the built program ends although what its options have opened is still open', async () => {
+  test('the built program exits although its options have opened something', async () => {
     writeFileSync(
       join(folder, 'open.config.js'),
       `setInterval(() => undefined, 60_000);
@@ -105,14 +105,14 @@ describe('cli program', () => {
     expect([code, out]).toEqual([0, expect.stringMatching(/^status +up\n/)]);
   }, 60_000);
 
-  test('the built program needs no database to examine the service', async () => {
+  test('the built program examines the service without a database', async () => {
     const { code, out, err } = await program('doctor', '-c', 'payments.config.js');
     expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('No database is configured') });
     expect(out).toContain('callbacks      POST /postback/payment[/SHOP]\n');
     expect(out).toMatch(/different +main: reachable/);
   }, 60_000);
 
-  test('the built program says what TypeScript needs where nothing reads it', async () => {
+  test('the built program explains how to load a TypeScript file', async () => {
     writeFileSync(join(folder, 'data-source.ts'), 'export default 1 as number;');
     const { code, out, err } = await program('migrate', '--data-source', 'data-source.ts');
     expect([code, out]).toEqual([2, '']);

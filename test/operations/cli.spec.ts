@@ -69,7 +69,7 @@ describe('cli', () => {
       await database.drop();
     });
 
-    test('check settles a bill, whose event the application handles', async () => {
+    test('check settles a bill, and the application handles its event', async () => {
       const billId = await paidUnseen('checked');
       const { code, out } = await command(`check ${billId}`);
       expect(code).toBe(0);
@@ -89,7 +89,7 @@ describe('cli', () => {
       expect(await command(`check ${billId} --shop nobody`)).toMatchObject({ code: 2 });
     });
 
-    test('status says what is wrong, also by its exit code; replay retries dead letters', async () => {
+    test('status shows what is wrong, also by its exit code, and replay retries dead letters', async () => {
       expect(await json('status')).toMatchObject({ code: 0, document: { status: 'up', degraded: [], deadLetters: 0 } });
       healthy = false;
       await command(`check ${await paidUnseen('dead')}`);
@@ -175,7 +175,7 @@ describe('cli', () => {
       expect(found.out).toContain('The service rejects the token of shop "main": check its option apiToken.');
     });
 
-    test('doctor examines the service alone where no database is named', async () => {
+    test('doctor examines the service alone if no database is configured', async () => {
       const { code, out, err } = await command('doctor --shop main', { DATABASE_URL: undefined });
       expect({ code, out }).toMatchObject({ code: 0, out: expect.stringContaining('/postback/payment[/SHOP]') });
       expect(out).toMatch(/confirmed +main: unknown-bill/);

@@ -54,12 +54,12 @@ describe('the controller of docs/migrating.md', () => {
   const stored = async (billId: string) =>
     (await harness.host.ledger()).callbacks.filter(({ trsId }) => trsId === billId);
 
-  test('is the one that runs here', () => {
+  test('the controller of docs/migrating.md is the one tested here', () => {
     const printed = /cut-over\.controller\.ts\n([^]*?)```/.exec(fs.readFileSync('docs/migrating.md', 'utf8'))![1];
     expect(fs.readFileSync('test/operations/support/cut-over.controller.ts', 'utf8')).toBe(printed);
   });
 
-  test('hands the postback of an older bill on with all its fields, and keeps nothing of it', async () => {
+  test('the migration controller hands on postbacks of older bills with all fields, and stores nothing', async () => {
     const fields = { ...postback('old-1'), PayerEmail: 'payer@example.org' };
     const answers = [await postForm(url(), fields), await postJson(url(), fields)];
     expect(await Promise.all(answers.map(async (answer) => [answer.status, await answer.text()]))).toEqual(
@@ -69,7 +69,7 @@ describe('the controller of docs/migrating.md', () => {
     expect(await stored('old-1')).toEqual([]);
   });
 
-  test('a paid bill of another system is not lost; one that was lost here is found', async () => {
+  test('a paid bill of another system is not taken for a lost bill, and a lost one of ours is found', async () => {
     const sandboxBill = async (orderId: string) => {
       const { billId, intentId } = await harness.host.payments.createBill({ orderId, amount: '10' });
       const { dataSource } = harness.host;
@@ -90,7 +90,7 @@ describe('the controller of docs/migrating.md', () => {
     expect((await operations.lostBills()).map(({ billId }) => billId)).toEqual([lost]);
   });
 
-  test('the postback of our own bill goes to nobody else, and settles', async () => {
+  test('the migration controller keeps postbacks of our own bills, which settle', async () => {
     const { billId } = await harness.host.payments.createBill({ orderId: 'ours', amount: '10' });
     await harness.sandbox.pay(billId);
     await harness.settle();
@@ -98,7 +98,7 @@ describe('the controller of docs/migrating.md', () => {
     expect(await harness.effects()).toMatchObject([{ orderId: 'ours' }]);
   });
 
-  test('one that comes before the answer to its creation waits for the bill, if the older handler declines it', async () => {
+  test("a postback before its creation's answer waits for the bill, if the older handler declines it", async () => {
     status = 404;
     const hold = harness.sandbox.holdAnswers('create');
     const creating = harness.host.payments.createBill({ orderId: 'early', amount: '10' });
@@ -113,7 +113,7 @@ describe('the controller of docs/migrating.md', () => {
     expect(await stored(id)).toMatchObject([{ pending: false, outcome: 'confirmed' }]);
   });
 
-  test('while the older handler fails, the postback is asked for again; made-up ids ask for nothing that breaks', async () => {
+  test('a postback is sent again while the older handler fails, and invalid ids cause no error', async () => {
     status = 503;
     expect((await postForm(url(), postback('old-2'))).status).toBe(500);
     status = 404;

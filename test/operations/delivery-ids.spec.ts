@@ -95,7 +95,7 @@ describe('the id of a delivery', () => {
     }
   }
 
-  test('is never that of another payment after a restore, and that of the same one after an import', async () => {
+  test("the id of a delivery is never another payment's after a restore, and the same after an import", async () => {
     const first = await pay('X');
     await restore();
     await pay('Y');
@@ -108,7 +108,7 @@ describe('the id of a delivery', () => {
     expect(mails.sent).toEqual(['X', 'Y']);
   });
 
-  test('is that of before where a restored database is recovered and completed by an import', async () => {
+  test('the id of a delivery is the same after a restored database is recovered and imported', async () => {
     const commands = commandsOf(harness);
     try {
       const known = await harness.host.payments.createBill({ orderId: 'known', amount: '10.00' });
@@ -140,7 +140,7 @@ describe('the id of a delivery', () => {
     }
   });
 
-  test('stays over attempts and replays, and names a dead letter; the number of a row is refused', async () => {
+  test('the id of a delivery stays over attempts and replays, and identifies a dead letter', async () => {
     mails.fails = true;
     await pay('lost');
     const operations = harness.host.app.get(PaymentOperations);

@@ -16,7 +16,7 @@ import { EffectWriter } from '../support/orders.js';
 let harness: Harness;
 let checks: PaymentChecks;
 
-describe('desk', () => {
+describe('actions of operators', () => {
   beforeAll(async () => {
     harness = await startHarness({ instances: 2, providers: [EffectWriter], options: { http: { attempts: 1 } } });
     checks = harness.host.app.get(PaymentChecks);
@@ -33,7 +33,7 @@ describe('desk', () => {
   }
 
   describe('a check by an operator', () => {
-    test('asks at once, settles, and its event is delivered as usual', async () => {
+    test("an operator's check asks the service at once and settles, and the event is delivered as usual", async () => {
       const billId = await paidUnseen('unseen');
       const { intentId, ...checked } = await checks.check(billId);
       expect(checked).toMatchObject({
@@ -50,7 +50,7 @@ describe('desk', () => {
       expect(await checks.check(intentId)).toMatchObject({ stateBefore: 'PAID', events: [] });
     });
 
-    test('accepts only a bill of the shop that is not being checked already', async () => {
+    test("an operator's check needs a bill of the shop that is not being checked already", async () => {
       const { billId } = await harness.host.payments.createBill({ orderId: 'strict', amount: '10' });
       await expect(checks.check(billId, 'eu')).rejects.toThrow(/Shop "eu" has no bill/);
       await expect(checks.check("'; --")).rejects.toBeInstanceOf(PaymentOperatorActionError);
@@ -63,7 +63,7 @@ describe('desk', () => {
       await harness.host.dataSource.query(`UPDATE payment_acceptance.bill SET lease_until = NULL`);
     });
 
-    test('is one like those of the schedule: it has their lease, and takes a place among the requests of the shop', async () => {
+    test("an operator's check takes the lease, and counts among the requests of the shop", async () => {
       const billId = await paidUnseen('held');
       const hold = harness.sandbox.holdAnswers('payments');
       const checking = checks.check(billId);
@@ -80,7 +80,7 @@ describe('desk', () => {
       expect(operations.workload().checks).toContainEqual(expect.objectContaining({ shop: 'main', running: 0 }));
     });
 
-    test('accepts a shop again whose error proves it', async () => {
+    test("an operator's check accepts a refused shop again if the service's error proves it known", async () => {
       const billId = await paidUnseen('accepted again');
       const { dataSource } = harness.host;
       await dataSource.query(`UPDATE payment_acceptance.shop_state SET refused_since = now() WHERE shop = 'main'`);
@@ -92,7 +92,7 @@ describe('desk', () => {
       expect((await checks.check(billId)).stateAfter).toBe('PAID');
     });
 
-    test("without an answer leaves the bill's place in the schedule", async () => {
+    test("an operator's check without an answer leaves the bill's schedule unchanged", async () => {
       const billId = await paidUnseen('unanswered');
       await harness.sandbox.setFaults({ requests: { status500: 1 } });
       await expect(checks.check(billId)).rejects.toMatchObject({ code: 'service-unavailable' });
@@ -102,7 +102,7 @@ describe('desk', () => {
       expect((await checks.check(billId)).stateAfter).toBe('PAID');
     });
 
-    test('that cannot be settled now releases the bill at once', async () => {
+    test("an operator's check that cannot be settled releases the bill at once", async () => {
       const billId = await paidUnseen('unsettled');
       const rename = (from: string, to: string) =>
         harness.host.dataSource.query(`ALTER TABLE payment_acceptance.${from} RENAME TO ${to}`);
@@ -113,7 +113,7 @@ describe('desk', () => {
       await harness.settle();
     });
 
-    test('with too many payments to list opens a review, like any check', async () => {
+    test("an operator's check with too many payments to list opens a review", async () => {
       const { billId } = await harness.host.payments.createBill({ orderId: 'crowded', amount: '10' });
       await harness.sandbox.setFaults({ requests: { tooManyPayments: 1 } });
       await expect(checks.check(billId)).rejects.toMatchObject({ code: 'too-many-payments' });
@@ -135,7 +135,7 @@ describe('desk', () => {
     }
     const of = (rows: readonly ReconciledPayment[], orderId: string) => rows.filter((row) => row.orderId === orderId);
 
-    test('agrees on settled payments, and shows those that the ledger does not have yet', async () => {
+    test('reconciliation agrees on settled payments, and shows those missing in the ledger', async () => {
       const billId = await paidUnseen('lost-postback');
       const rows = await reconcile();
       expect(of(rows, 'unseen')).toMatchObject([
@@ -156,7 +156,7 @@ describe('desk', () => {
       expect(of(await reconcile(), 'lost-postback')).toMatchObject([{ differences: [] }]);
     });
 
-    test('shows every difference by its name', async () => {
+    test('reconciliation names every difference', async () => {
       await checks.check(await paidUnseen('altered'));
       const alter = (change: string) =>
         harness.host.dataSource.query(
@@ -180,7 +180,7 @@ describe('desk', () => {
       );
     });
 
-    test('shows a payment of a bill that was attached days after its creation', async () => {
+    test('reconciliation covers a bill that was attached days after its creation', async () => {
       const open = (change: string) =>
         harness.host.dataSource.query(
           `UPDATE payment_acceptance.bill SET opened_at = opened_at ${change} WHERE order_id = 'unseen'`,
@@ -190,7 +190,7 @@ describe('desk', () => {
       await open(`- interval '2 days'`);
     });
 
-    test('leaves out payments of other days, and bills that were not active', async () => {
+    test('reconciliation leaves out payments of other days, and bills that were not active', async () => {
       expect(await reconcile({ day: '2020-02-29' })).toEqual([]);
       const [row] = of(await reconcile(), 'unseen');
       await harness.host.dataSource.query(
@@ -206,7 +206,7 @@ describe('desk', () => {
       expect(of(await reconcile({ followed: true }), 'unseen')).toMatchObject([{ differences: [] }]);
     });
 
-    test('continues after a bill without an answer, and stops when the service is down', async () => {
+    test('reconciliation continues after a bill without an answer, and stops if the service is down', async () => {
       await harness.sandbox.setFaults({ requests: { billNotFound: 1 } });
       const rows = await reconcile();
       expect(rows.length).toBeGreaterThan(3);
@@ -222,8 +222,11 @@ describe('desk', () => {
       await harness.sandbox.clearFaults();
     });
 
-    test.each(['yesterday', '2026-2-1', '2026-02-30', ''])('refuses %j, which is not a date', async (day) => {
-      await expect(reconcile({ day })).rejects.toBeInstanceOf(PaymentOperatorActionError);
-    });
+    test.each(['yesterday', '2026-2-1', '2026-02-30', ''])(
+      'reconciliation refuses %j, which is not a date',
+      async (day) => {
+        await expect(reconcile({ day })).rejects.toBeInstanceOf(PaymentOperatorActionError);
+      },
+    );
   });
 });

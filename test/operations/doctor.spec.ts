@@ -29,14 +29,14 @@ describe('doctor', () => {
     Object.keys(findings).filter((name) => findings[name]!.verdict === verdict);
 
   describe('against the sandbox', () => {
-    test('before any payment: what needs one is not probeable, everything else is confirmed', async () => {
+    test('doctor confirms everything that it can probe before any payment', async () => {
       const findings = await examine();
       expect(named(findings, 'different')).toEqual([]);
       expect(named(findings, 'not-probeable')).toEqual(['tls', 'list', 'limits', 'postback-digest', 'postbacks']);
       expect(findings.tls!.detail).toBe('apiBaseUrl is an http address');
     });
 
-    test('with payments and postbacks: everything is confirmed, and a list is shown without personal data', async () => {
+    test('doctor confirms everything after payments and postbacks, without personal data', async () => {
       const { billId } = await harness.host.payments.createBill({ orderId: 'paid', amount: '10', custom: 'cart 7' });
       await harness.sandbox.pay(billId, { outcome: 'fail' });
       await harness.sandbox.pay(billId);
@@ -56,7 +56,7 @@ describe('doctor', () => {
       expect(findings.postbacks!.detail).toBe('latest payments within a day: 1; with a postback: 1');
     });
 
-    test('payments of a shop whose postbacks do not arrive are seen', async () => {
+    test('doctor notices a shop whose postbacks do not arrive', async () => {
       const { billId } = await harness.host.payments.shop('eu').createBill({ orderId: 'silent', amount: '10' });
       await harness.sandbox.setFaults({ postbacks: { drop: 1 } });
       await harness.sandbox.pay(billId);
@@ -68,7 +68,7 @@ describe('doctor', () => {
       expect(postbacks!.detail).toContain('1; none came with a postback');
     });
 
-    test("a user without a right on the module's tables is named", async () => {
+    test("doctor names a missing right on the module's tables", async () => {
       if (ON_MARIADB) return;
       const { dataSource } = harness.host;
       await dataSource.query('CREATE ROLE reader; GRANT reader TO CURRENT_USER');
@@ -99,7 +99,7 @@ describe('doctor', () => {
       }
     });
 
-    onPostgres(test)('tables that cannot be read leave what was found out about the service', async () => {
+    onPostgres(test)('doctor keeps its findings about the service if the tables cannot be read', async () => {
       const rename = (from: string, to: string): Promise<unknown> =>
         harness.host.dataSource.query(`ALTER TABLE payment_acceptance.${from} RENAME TO ${to}`);
       await rename('callback', 'gone');
@@ -115,7 +115,7 @@ describe('doctor', () => {
       }
     });
 
-    test('creates nothing, changes nothing, and uses each token for its own shop only', async () => {
+    test('doctor creates and changes nothing, and uses each token for its own shop only', async () => {
       const before = [harness.sandbox.bills().length, JSON.stringify(await harness.host.ledger())];
       const asked = harness.sandbox.requests.length;
       const all = await harness.host.app.get(PaymentDoctor).examine();
@@ -129,7 +129,7 @@ describe('doctor', () => {
   });
 
   describe('a service that behaves differently', () => {
-    test('is detected by its answers, its list and its clock', async () => {
+    test("doctor detects deviations in the service's answers, list and clock", async () => {
       const recorder = await new Recorder().open();
       closeLater(() => recorder.close());
       const other = await harness.start({ options: { shops: { main: moduleOptions(recorder.url).shops.main! } } });
@@ -159,7 +159,7 @@ describe('doctor', () => {
       );
     });
 
-    test('and a gateway before it, whose answer does not tell whether the token is accepted', async () => {
+    test('doctor cannot tell whether the token is accepted if a gateway answers', async () => {
       const recorder = await new Recorder().open();
       closeLater(() => recorder.close());
       const other = await harness.start({ options: { shops: { main: moduleOptions(recorder.url).shops.main! } } });
@@ -177,7 +177,7 @@ describe('doctor', () => {
         'that goes on where the module does not follow',
         { success: true, data: [], next_page_url: 'https://other.example/x' },
       ],
-    ])('and a list %s, of which the module settles nothing', async (_name, body) => {
+    ])('doctor reports a list %s, of which the module settles nothing', async (_name, body) => {
       const recorder = await new Recorder().open();
       closeLater(() => recorder.close());
       const other = await harness.start({ options: { shops: { main: moduleOptions(recorder.url).shops.main! } } });
@@ -185,7 +185,7 @@ describe('doctor', () => {
       expect((await examine(other.app.get(PaymentDoctor))).list!.verdict).toBe('different');
     });
 
-    test('and cannot answer now shows nothing: neither about tokens nor about bills', async () => {
+    test('doctor reports nothing about tokens and bills if the service cannot answer now', async () => {
       const recorder = await new Recorder().open();
       closeLater(() => recorder.close());
       const other = await harness.start({ options: { shops: { main: moduleOptions(recorder.url).shops.main! } } });
@@ -193,7 +193,7 @@ describe('doctor', () => {
       expect(named(await examine(other.app.get(PaymentDoctor)), 'different')).toEqual([]);
     });
 
-    test('and is unreachable is the only finding; the rest is not probeable', async () => {
+    test('doctor reports only that the service is unreachable, and the rest as not probeable', async () => {
       const gone = await harness.start({
         options: {
           shops: { main: { ...moduleOptions('http://127.0.0.1:9').shops.main!, apiBaseUrl: 'http://127.0.0.1:9' } },

@@ -38,7 +38,7 @@ describe('erase', () => {
       `SELECT operator FROM payment_acceptance.operator_action WHERE action = 'erase'`,
     );
 
-  test('removes every personal text of the order, and only of this order', async () => {
+  test('erase removes every personal text of the order, and only of this order', async () => {
     await paidWithTraces(harness, 'A-1');
     expect(await places()).toEqual(
       expect.arrayContaining([
@@ -59,7 +59,7 @@ describe('erase', () => {
     expect(bill).toMatchObject({ orderId: 'A-1', state: 'PAID', amount: '10.00' });
   });
 
-  test('does nothing more when it is repeated', async () => {
+  test('erase does nothing more when it is repeated', async () => {
     await paidWithTraces(harness, 'A-1');
     const done = await commands.json('erase', '--order', 'A-1');
     expect(done).toMatchObject({ code: 0, document: { removed: { bills: 1, notes: 1, payments: 1 } } });
@@ -67,7 +67,7 @@ describe('erase', () => {
     expect(await actions()).toHaveLength(1);
   });
 
-  test('covers all bills of the order, and a postback that names it before its bill is known', async () => {
+  test('erase covers all bills of the order, and a waiting postback that names it', async () => {
     await billOf(harness, 'A-1');
     const custom = `${PERSON} again`;
     await harness.host.payments.createBill({ orderId: 'A-1', amount: '11', custom }, { newAttempt: true });
@@ -80,7 +80,7 @@ describe('erase', () => {
     expect(await places()).toEqual([]);
   });
 
-  test('finds such a postback by an order id that is stored masked, since it could be a card number', async () => {
+  test('erase finds a waiting postback by an order id that is stored masked', async () => {
     await billOf(harness, '4111111111111111');
     expect(await tell(harness, '4111111111111111', 'unknown-bill')).toBe(200);
     const { document } = await commands.json('erase', '--order', '4111111111111111');
@@ -88,7 +88,7 @@ describe('erase', () => {
     expect(await places()).toEqual([]);
   });
 
-  test('refuses an order that it does not know, by exit code and sentence', async () => {
+  test('erase refuses an unknown order with an exit code and a message', async () => {
     await billOf(harness, 'A-1');
     const unknown = /^Shop "(main|eu)" has no bill of order "\S+", so nothing was removed\. If it is another shop's/;
     for (const line of [
@@ -116,7 +116,7 @@ describe('erase', () => {
   test.each([
     ['CREATING', 'has a bill being created. Try again'],
     ['UNKNOWN', 'Attach or void it first'],
-  ])('waits for the end of a creation that is %s', async (state, sentence) => {
+  ])('erase refuses an order with a bill that is %s', async (state, sentence) => {
     await billOf(harness, 'A-1');
     await harness.host.dataSource.query(`UPDATE payment_acceptance.bill SET state = '${state}'`);
     expect(await commands.command('erase', '--order', 'A-1')).toMatchObject({
@@ -126,7 +126,7 @@ describe('erase', () => {
     expect(await places()).toContain('bill.custom');
   });
 
-  test('waits for the decision of an open review, whose evidence it would remove', async () => {
+  test('erase waits for the decision of an open review', async () => {
     const billId = await billOf(harness, 'A-1');
     await harness.sandbox.pay(billId, { amount: '9.00' });
     await harness.settle();
@@ -139,7 +139,7 @@ describe('erase', () => {
     expect(await places()).toEqual([]);
   });
 
-  test('takes what was a lost bill of the order, and leaves one that only its postback ties to it', async () => {
+  test('erase covers a lost bill imported for the order, and not one that only its postback names', async () => {
     const billId = await billOf(harness, 'A-1');
     const lost = (bill: string, order: string) =>
       harness.host.dataSource.query(
@@ -164,7 +164,7 @@ describe('erase', () => {
     expect(await places()).toEqual([]);
   });
 
-  test('of a bill that is still open lets it be paid', async () => {
+  test('an open bill can still be paid after an erasure', async () => {
     const billId = await billOf(harness, 'A-1');
     await commands.command('erase', '--order', 'A-1');
     expect((await harness.host.payments.createBill({ orderId: 'A-1', amount: '10' })).billId).toBe(billId);

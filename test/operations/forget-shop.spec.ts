@@ -20,13 +20,13 @@ describe('a shop that was started with the wrong id at first', () => {
   };
   const forget = (...more: string[]) => commands.command('forget-shop', '--shop', 'main', ...more);
 
-  test('is refused with the right one, and told the command that lets it be replaced', async () => {
+  test('a shop with a corrected id is refused, with the command that lets it be replaced', async () => {
     const refused = startWith('shop-main-2');
     await expect(refused).rejects.toThrow('the tables have a shop "main" with the id "shop-main", not "shop-main-2"');
     await expect(refused).rejects.toThrow('payment-acceptance forget-shop --shop main');
   });
 
-  test('starts with it after the command; another application with the old one is refused, before any sale', async () => {
+  test('a shop with a corrected id starts after forget-shop, and the old id is then refused', async () => {
     const document = { shop: 'main', dryRun: true, forgotten: true };
     expect(await commands.json('forget-shop', '--shop', 'main', '--dry-run')).toEqual({ code: 0, document });
     await expect(startWith('shop-main-2')).rejects.toThrow('the tables have a shop "main"');
@@ -37,7 +37,7 @@ describe('a shop that was started with the wrong id at first', () => {
     await startWith('shop-main');
   });
 
-  test('keeps its id once it has a bill, or may have one; a refused creation is none', async () => {
+  test('forget-shop refuses a shop that has a bill, or may have one', async () => {
     await harness.host.payments.createBill({ orderId: 'order-1', amount: '10' });
     for (const more of [['--dry-run'], []]) {
       const { code, err } = await forget(...more);
@@ -51,7 +51,7 @@ describe('a shop that was started with the wrong id at first', () => {
     expect((await forget('--dry-run')).code).toBe(0);
   });
 
-  test('has to be named, and known', async () => {
+  test('forget-shop needs the name of a known shop', async () => {
     const { code, err } = await commands.command('forget-shop');
     expect([code, err]).toEqual([2, expect.stringContaining('--shop NAME')]);
     const unknown = await commands.command('forget-shop', '--shop', 'us');

@@ -75,7 +75,7 @@ describe('health', () => {
     until(async () => (await payments.isHealthy('payments')).payments, fits);
 
   describe('through @nestjs/terminus', () => {
-    test('a threshold that is undefined is the default, and one that is no number is refused', async () => {
+    test('an undefined health threshold is the default, and one that is no number is refused', async () => {
       const limits = { deadLetters: undefined, timeoutMs: undefined } as object;
       expect((await payments.isHealthy('payments', limits)).payments).toMatchObject({ status: 'up', degraded: [] });
       await expect(payments.isHealthy('payments', { deadLetters: NaN })).rejects.toThrow(
@@ -84,7 +84,7 @@ describe('health', () => {
       await expect(payments.isHealthy('payments', { timeoutMs: -1 })).rejects.toThrow(PaymentConfigurationError);
     });
 
-    test('all is well: 200, up, nothing degraded, no secret', async () => {
+    test('health is 200 and up, without a secret, when all is well', async () => {
       const { http, status, payments: details } = await get();
       expect([http, status]).toEqual([200, 'ok']);
       expect(details).toMatchObject({
@@ -97,7 +97,7 @@ describe('health', () => {
       expect(JSON.stringify(details)).not.toContain('token');
     });
 
-    test('a dead letter: degraded, but 200; Terminus 12 reports it for the application', async () => {
+    test('health is 200 but degraded by a dead letter, also with Terminus 12', async () => {
       healthy = false;
       const { billId } = await harness.host.payments.createBill({ orderId: 'dead', amount: '10' });
       await harness.sandbox.pay(billId);
@@ -120,7 +120,7 @@ describe('health', () => {
       await reading(({ degraded }) => degraded.length === 0);
     });
 
-    test('a database that does not answer: 503, down, within the timeout; then healthy again', async () => {
+    test('health is 503 and down within its timeout if the database does not answer, and recovers', async () => {
       const silent = proxy!;
       silent.onStatement = () => silent.arm('swallow request', () => true);
       try {
@@ -140,7 +140,7 @@ describe('health', () => {
       expect(await reading(({ status }) => status === 'up')).toMatchObject({ database: { reachable: true } });
     });
 
-    test('connections that are closed in between have a code, too', async () => {
+    test('health has an error code for connections closed meanwhile', async () => {
       const cutting = proxy!;
       cutting.onStatement = () => cutting.arm('cut before', () => true);
       try {
@@ -157,7 +157,7 @@ describe('health', () => {
       await reading(({ status }) => status === 'up');
     });
 
-    test('figures that are not read in time: degraded, but 200, since payments can be taken', async () => {
+    test('health is 200 but degraded if its figures cannot be read in time', async () => {
       const other = await new DataSource(connectionOf(harness.databaseUrl)).initialize();
       const blocker = other.createQueryRunner();
       await blocker.query(
@@ -187,8 +187,8 @@ describe('health', () => {
     });
   });
 
-  describe('degraded by', () => {
-    test('a service that does not answer, from the third request until it answers again', async () => {
+  describe('reasons of degraded health', () => {
+    test('health is degraded by a service that does not answer three requests, until it answers again', async () => {
       const degradations = async () => (await payments.isHealthy('payments')).payments.degraded;
       const { billId } = await harness.host.payments.createBill({ orderId: 'silent', amount: '10' });
       // A kept connection may just be closed by the server, whose limit of idleness is as long as the test before.
@@ -217,7 +217,7 @@ describe('health', () => {
       });
     });
 
-    test('not a service that nothing has asked since it failed an hour ago', async () => {
+    test('health is not degraded by a service that nothing has asked since it failed an hour ago', async () => {
       const { billId } = await harness.host.payments.createBill({ orderId: 'moved', amount: '10' });
       await harness.sandbox.setFaults({ requests: { status500: 1 } });
       for (const _time of [1, 2, 3]) await harness.host.payments.listPayments(billId).catch(() => undefined);
@@ -228,7 +228,7 @@ describe('health', () => {
       expect(await degradations()).not.toContain('service-not-answering');
     });
 
-    test('bills whose checks are overdue, and a shop that the service refuses', async () => {
+    test('health is degraded by overdue checks, and by a shop that the service refuses', async () => {
       for (const orderId of ['refused-1', 'refused-2', 'refused-3']) {
         await harness.host.payments.createBill({ orderId, amount: '10' });
       }
@@ -258,7 +258,7 @@ describe('health', () => {
     expect(reads).toBeLessThan(20);
   });
 
-  test('running workers are monitored', async () => {
+  test('health reports running workers', async () => {
     const running = await harness.start({ options: { autoStart: true } });
     const indicator = running.app.get(PaymentHealthIndicator);
     expect((await indicator.isHealthy('p')).p.workers).toEqual({ checks: 'running', deliveries: 'running' });
@@ -272,7 +272,7 @@ describe('a shop whose payments no consumer takes', () => {
     take(): void {}
   }
 
-  test('is a reason of health for an hour after each successful payment', async () => {
+  test('a payment that no consumer takes degrades health for an hour', async () => {
     const { host, sandbox, clock, settle, close } = await startHarness({ providers: [MainOrders] });
     try {
       const degraded = async () =>

@@ -28,7 +28,7 @@ describe('importing open bills of an older integration', () => {
   });
   afterAll(() => harness.close());
 
-  test('a later payment settles, also one whose postback came before the import', async () => {
+  test('an imported bill settles by a later payment, or by one whose postback came before', async () => {
     const [early, late] = [await olderBill('early'), await olderBill('late')];
     await harness.sandbox.pay(early.billId);
     await harness.settle();
@@ -48,7 +48,7 @@ describe('importing open bills of an older integration', () => {
     ]);
   });
 
-  test('createBill returns the imported bill, and a new one for another amount only on request', async () => {
+  test('createBill returns an imported bill, and refuses another amount', async () => {
     const older = await olderBill('same');
     await run([older]);
     const bill = await harness.host.payments.createBill({ orderId: 'same', amount: '10' });
@@ -58,7 +58,7 @@ describe('importing open bills of an older integration', () => {
     });
   });
 
-  test('importing again changes nothing, even concurrently; the operator is recorded', async () => {
+  test('importing again changes nothing, even concurrently, and the operator is recorded', async () => {
     const bills = await Promise.all(Array.from({ length: 5 }, (_, index) => olderBill(`twice-${index}`)));
     const other = harness.instances[1]!.app.get(PaymentImport);
     const reports = await Promise.all([run(bills), other.importBills(bills, { operator: 'ben' })]);
@@ -120,7 +120,7 @@ describe('importing open bills of an older integration', () => {
     ]);
   });
 
-  test('addresses are stored as a browser reads them', async () => {
+  test('imported addresses of pages are stored normalised, as a browser reads them', async () => {
     const older = await olderBill('addressed');
     const linkPageUrl = ' HTTPS://Pay.Example/a b\r\n"><i>';
     expect(await run([{ ...older, linkPageUrl, linkUrl: 'http://pay.example' }])).toMatchObject({ imported: 1 });
@@ -130,11 +130,11 @@ describe('importing open bills of an older integration', () => {
     });
   });
 
-  test('needs an operator', async () => {
+  test('an import needs an operator', async () => {
     await expect(imports.importBills([], { operator: ' ' })).rejects.toBeInstanceOf(PaymentOperatorActionError);
   });
 
-  test('an unpaid bill expires by its age, like any other', async () => {
+  test('an unpaid imported bill expires by its age, like any other', async () => {
     const old = { ...(await olderBill('old')), createdAt: new Date(Date.now() - 4 * 86_400_000) };
     await run([old]);
     await harness.settle();

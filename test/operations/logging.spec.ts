@@ -38,7 +38,7 @@ async function trouble(orderId: string): Promise<{ billId: string; intentId: str
   return bill;
 }
 
-describe('a log line has machine-readable parameters', () => {
+describe('parameters of a log line', () => {
   beforeAll(async () => {
     harness = await startHarness({
       providers: [Orders],
@@ -52,7 +52,7 @@ describe('a log line has machine-readable parameters', () => {
     Logger.overrideLogger(false);
   });
 
-  test('in JSON, as properties of the message', async () => {
+  test('a log line in JSON has its parameters as properties of the message', async () => {
     let bill = { billId: '', intentId: '' };
     const lines = await written(new ConsoleLogger({ json: true }), async () => {
       bill = await trouble('json');
@@ -90,7 +90,7 @@ describe('a log line has machine-readable parameters', () => {
     expect(lines.join('\n')).not.toContain(MAIN_TOKEN);
   });
 
-  test('as text, after the message, on the same line', async () => {
+  test('a log line in text has its parameters after the message, on the same line', async () => {
     const [created, ...lines] = await written(new ConsoleLogger({ colors: false }), () => trouble('text'));
     expect(created).toMatch(
       /LOG \[PaymentBills\] payment-acceptance bill created: bill \S+ of order text of shop main: \S+$/,

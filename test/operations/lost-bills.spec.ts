@@ -50,7 +50,7 @@ describe('lost bills', () => {
     expect([bills, events].flat().filter((row) => row.billId === billId)).toEqual([]);
   });
 
-  test('is imported for the order that a person confirms, and settles like any other', async () => {
+  test('a lost bill is imported for the order that a person confirms, and settles like any other', async () => {
     const lost = await world.find('told by nobody');
     const told = { amount: '10.00', operator: 'ann', note: 'found in the order book' };
     await expect(world.operations.takeInLostBill(lost.id, { ...told, orderId: '' })).rejects.toBeInstanceOf(
@@ -70,7 +70,7 @@ describe('lost bills', () => {
     );
   });
 
-  test('is dismissed with a note, and then neither counts nor causes another inquiry', async () => {
+  test('a lost bill is dismissed with a note, and then neither counts nor causes another inquiry', async () => {
     const lost = await world.find('of the till');
     await expect(world.operations.dismissLostBill(lost.id, { operator: 'ann', note: ' ' })).rejects.toThrow(/note/);
     await world.operations.dismissLostBill(lost.id, { operator: 'ann', note: 'made by the till' });
@@ -88,7 +88,7 @@ describe('lost bills', () => {
     expect(world.asked).toEqual([]);
   });
 
-  test('keeps nothing of what is still answered once it is dismissed', async () => {
+  test('a lost bill dismissed during an inquiry keeps nothing of its answer', async () => {
     const lost = await world.find('asked meanwhile');
     await world.operations.dismissLostBill(lost.id, { operator: 'ann', note: 'made by the till' });
     const inquiries = world.harness.host.app.get(InquiryStore, { strict: false });
@@ -100,7 +100,7 @@ describe('lost bills', () => {
     expect(row).toEqual({ payments: null, again: null });
   });
 
-  test('is imported as itself, whatever else a caller in JavaScript names', async () => {
+  test('a lost bill is imported with its own shop, id and time, whatever a caller passes', async () => {
     const lost = await world.find('named otherwise');
     const more = { shop: 'eu', billId: 'chosen', createdAt: '2020-01-01T00:00:00Z' };
     const known = { orderId: 'as told', amount: '10.00', operator: 'ann' };
@@ -110,7 +110,7 @@ describe('lost bills', () => {
     await world.harness.settle();
   });
 
-  test('does not exist for an operator of another shop', async () => {
+  test('a lost bill is not visible to an operator of another shop', async () => {
     const lost = await world.find('of main');
     const eu = world.operations.forShop('eu');
     expect(await eu.lostBills()).toEqual([]);
@@ -123,7 +123,7 @@ describe('lost bills', () => {
     expect(await world.operations.lostBills(1, lost.id)).toEqual([]);
   });
 
-  test('no longer counts once it is attached to its unknown outcome', async () => {
+  test('a lost bill no longer counts once it is attached to its unknown outcome', async () => {
     await world.harness.sandbox.setFaults({ requests: { loseAnswer: 1 } });
     const unknown = await world.harness.host.payments
       .createBill({ orderId: 'unheard', amount: '10' })
@@ -141,7 +141,7 @@ describe('lost bills', () => {
     await world.harness.settle();
   });
 
-  test('shows how many orders its postbacks name', async () => {
+  test('a lost bill shows how many orders its postbacks name', async () => {
     const billId = await world.lose('genuine');
     await world.post(billId, 'somebody else’s');
     world.harness.clock.advance(CREATION);
@@ -149,7 +149,7 @@ describe('lost bills', () => {
     expect(await world.operations.lostBills()).toMatchObject([{ billId, namedOrderId: 'genuine', namedOrderCount: 2 }]);
   });
 
-  test('follows the payments that the service lists', async () => {
+  test('a lost bill is updated with the payments that the service lists', async () => {
     const billId = await world.lose('twice', { outcome: 'fail' });
     world.harness.clock.advance(CREATION);
     await world.inquire();

@@ -43,7 +43,7 @@ describe('postbacks of made-up bills whose digests look valid', () => {
     ['in the middle', 0.5],
     ['the last', 1],
   ] as const)(
-    `${MADE_UP} of them: a genuine one, %s, is found within ten minutes, over a restart`,
+    `among ${MADE_UP} forged postbacks a genuine one, %s, is found within ten minutes, over a restart`,
     async (_, share) => {
       await flood(MADE_UP * share, 'before');
       world.harness.clock.advance(SECOND);
@@ -66,7 +66,7 @@ describe('postbacks of made-up bills whose digests look valid', () => {
     },
   );
 
-  test('no more of them are stored than there are places, and those that the service does not know leave theirs', async () => {
+  test('forged postbacks are stored up to a bound, and those that the service does not know free their places', async () => {
     await flood(PLACES, 'full');
     expect(await world.send('one-more')).toBe(503);
     world.harness.clock.advance(CREATION);

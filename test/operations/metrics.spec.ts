@@ -72,14 +72,14 @@ describe('metrics', () => {
   }
 
   describe('counters', () => {
-    test('of creations', async () => {
+    test('the counter of creations has their outcomes', async () => {
       expect(await sdk.values('payment_acceptance.creations')).toEqual({
         'outcome=ok shop=main': 1,
         'outcome=bill-mismatch shop=main': 1,
       });
     });
 
-    test('of callbacks', async () => {
+    test('the counter of callbacks has their kinds, digests and outcomes', async () => {
       expect(await sdk.values('payment_acceptance.callbacks')).toEqual({
         'callback.digest=match callback.kind=postback outcome=matched shop=main': 2,
         'callback.digest=match callback.kind=postback outcome=unmatched shop=main': 1,
@@ -90,7 +90,7 @@ describe('metrics', () => {
       });
     });
 
-    test('of checks', async () => {
+    test('the counter of checks has their outcomes', async () => {
       expect(await sdk.values('payment_acceptance.checks')).toEqual({
         'outcome=unchanged shop=main': 1,
         'outcome=settled shop=main': 1,
@@ -98,7 +98,7 @@ describe('metrics', () => {
       });
     });
 
-    test('of settlements and deliveries', async () => {
+    test('the counters of settlements and deliveries have their events and outcomes', async () => {
       expect(await sdk.values('payment_acceptance.settlements')).toEqual({
         'event=payment.failed shop=main': 1,
         'event=payment.succeeded shop=main': 1,
@@ -111,7 +111,7 @@ describe('metrics', () => {
     });
   });
 
-  test('lags, in seconds', async () => {
+  test('the lags of callbacks, deliveries and settlements are histograms in seconds', async () => {
     const lag = async (name: string) => {
       const metric = (await sdk.metrics()).find(({ descriptor }) => descriptor.name === name)!;
       expect(metric.descriptor.unit).toBe('s');
@@ -130,7 +130,7 @@ describe('metrics', () => {
     expect(settlement!.min).toBeGreaterThanOrEqual(callback!.min! + delivery!.min! - 1);
   });
 
-  test('how long the service takes, by operation and outcome', async () => {
+  test('the duration of requests to the service is measured by operation and outcome', async () => {
     const metric = (await sdk.metrics()).find(({ descriptor }) => descriptor.name.endsWith('requests.duration'))!;
     const points = metric.dataPoints as DataPoint<Histogram>[];
     expect(points.map(({ attributes, value }) => [...Object.values(attributes), value.count])).toEqual([
@@ -140,7 +140,7 @@ describe('metrics', () => {
     ]);
   });
 
-  test('gauges show the state of the tables', async () => {
+  test('the gauges show the state of the tables', async () => {
     const read = async () => ({
       ...(await sdk.values('payment_acceptance.dead_letters')),
       waiting: (await sdk.values('payment_acceptance.callbacks.waiting'))[''],
@@ -157,7 +157,7 @@ describe('metrics', () => {
     expect(await until(age, (seconds) => seconds > 0)).toBeGreaterThan(600);
   });
 
-  test('each reason of health is 1 or 0, also while the figures, or the database, cannot be reached', async () => {
+  test('each reason of health is a gauge of 1 or 0, also while the database cannot be reached', async () => {
     const reasons = () => sdk.values('payment_acceptance.degraded');
     const all = await until(reasons, (values) => values['reason=dead-letters'] === 1);
     expect(Object.keys(all).length).toBe(16);
@@ -182,7 +182,7 @@ describe('metrics', () => {
     await until(reasons, (values) => values['reason=database'] === 0);
   });
 
-  test('what an operator delivers later counts as a delivery, not as a settlement that was late', async () => {
+  test('a later delivery by an operator counts as a delivery, not as a late settlement', async () => {
     const countOf = async (name: string) =>
       ((await sdk.metrics()).find(({ descriptor }) => descriptor.name === name)!.dataPoints as DataPoint<Histogram>[])
         .map(({ value }) => value.count)

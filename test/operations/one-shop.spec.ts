@@ -17,7 +17,7 @@ let harness: Harness;
 const billOf = async (shop: string) =>
   (await harness.host.ledger()).bills.find((bill) => bill.orderId === `of-${shop}`)!;
 
-describe('for an operator who may act for one shop', () => {
+describe('operators of one shop', () => {
   beforeAll(async () => {
     harness = await startHarness({ options: { http: { attempts: 1 } } });
     for (const shop of ['main', 'eu']) {
@@ -28,7 +28,7 @@ describe('for an operator who may act for one shop', () => {
   });
   afterAll(() => harness.close());
 
-  test.each(SERVICES)('%p returns a view that cannot be widened, and none for an unknown shop', (service) => {
+  test.each(SERVICES)('%p.forShop() returns a view of that shop alone, and none for an unknown shop', (service) => {
     const whole: { forShop(name: string): object } = harness.host.app.get(service);
     const view = whole.forShop('eu');
     expect('forShop' in view).toBe(false);
@@ -37,7 +37,7 @@ describe('for an operator who may act for one shop', () => {
       expect(() => whole.forShop(name)).toThrow(PaymentUnknownShopError);
   });
 
-  test("a check finds only the shop's bills, by either id, and sends no request about others", async () => {
+  test('a check for one shop finds only its bills, by either id, and sends no request about others', async () => {
     const checks = harness.host.app.get(PaymentChecks).forShop('eu');
     const [own, other] = [await billOf('eu'), await billOf('main')];
     expect(await checks.check(own.billId!)).toMatchObject({ shop: 'eu', orderId: 'of-eu' });
@@ -52,7 +52,7 @@ describe('for an operator who may act for one shop', () => {
     expect(harness.sandbox.requests).toHaveLength(asked);
   });
 
-  test("a reconciliation has only the shop's payments, whatever it is asked for", async () => {
+  test('a reconciliation for one shop has only its payments, whatever it is asked for', async () => {
     const reconciliation = harness.host.app.get(PaymentReconciliation).forShop('eu');
     const shops = [];
     const options = { day: today(), shop: 'main' };
@@ -60,14 +60,14 @@ describe('for an operator who may act for one shop', () => {
     expect(shops).toEqual(['eu']);
   });
 
-  test('an examination covers only the shop', async () => {
+  test('an examination for one shop covers only that shop', async () => {
     const doctor = harness.host.app.get(PaymentDoctor);
     const all = new Set((await doctor.examine()).map(({ shop }) => shop));
     const own = new Set((await doctor.forShop('eu').examine()).map(({ shop }) => shop));
     expect([[...all].filter((shop) => ['main', 'eu'].includes(shop)), [...own]]).toEqual([['main', 'eu'], ['eu']]);
   });
 
-  test('an import accepts bills of the shop or without one, and refuses those of others', async () => {
+  test('an import for one shop accepts its bills or those without a shop, and refuses others', async () => {
     const imports = harness.host.app.get(PaymentImport).forShop('eu');
     const bill = (orderId: string, shop?: string): BillToImport => ({
       orderId,

@@ -70,7 +70,7 @@ async function expectEachPaidOnce(bills: BillToImport[]): Promise<void> {
   expect(paid).toEqual(bills.map(({ orderId }) => `${orderId} payment.succeeded`).sort());
 }
 
-describe('bills that come back before their orders', () => {
+describe('bills restored before their orders', () => {
   beforeEach(async () => {
     [orders, calls, broken] = [new Set(), 0, false];
     // The fewest attempts that a host may configure.
@@ -86,7 +86,7 @@ describe('bills that come back before their orders', () => {
     await harness.close();
   });
 
-  test('deliveries that find no order are retried for long: no dead letter, and each is paid once', async () => {
+  test('deliveries that find no order are retried for hours, and each order is then paid once', async () => {
     const bills = await lostBills(BILLS);
     await importAll(bills);
     await harness.settle();
@@ -118,7 +118,7 @@ describe('bills that come back before their orders', () => {
     await expectEachPaidOnce(bills);
   });
 
-  test('an attempt that ends with its process, or by another error, is not their end either', async () => {
+  test('a delivery that waits for its order outlives a killed process and another error', async () => {
     const bills = await lostBills(2);
     await importAll(bills);
     const later = async (): Promise<void> => {
@@ -140,7 +140,7 @@ describe('bills that come back before their orders', () => {
     await expectEachPaidOnce(bills);
   });
 
-  test('a replay gives what waits for its order all its attempts, in the order of its bill, and leaves other failures alone', async () => {
+  test('a replay gives deliveries that wait for their order all attempts, in order, and leaves other failures', async () => {
     const { billId } = await commands.foreignBill('order-0');
     await importAll([{ orderId: 'order-0', billId, amount: '10.00', createdAt: new Date() }]);
     for (const outcome of ['fail', 'success'] as const) {
@@ -164,7 +164,7 @@ describe('bills that come back before their orders', () => {
     expect((await harness.effects()).map(({ event }) => event)).toEqual(['payment.failed', 'payment.succeeded']);
   });
 
-  test('an order that never comes back is a dead letter after a day, and can be replayed by order', async () => {
+  test('a delivery whose order never comes back is a dead letter after a day, and can be replayed by order', async () => {
     await importAll(await lostBills(1));
     let hours = 0;
     for (; (await operations.stats()).deadLetters === 0 && hours < 60; hours += 1) {

@@ -69,7 +69,7 @@ describe('an action on many deliveries of one bill', () => {
     }));
   };
 
-  test('past events: what a failure leaves undone is done by the next call, in order', async () => {
+  test('past events that a failed call left undone are delivered by the next call, in order', async () => {
     const deliver = () => operations.deliverPastEvents({ consumer: 'orders' }, { operator: 'ann' });
     expect(await operations.countPastEvents({ consumer: 'orders' })).toBe(COUNT);
     const error = await interrupted(deliver);
@@ -86,7 +86,7 @@ describe('an action on many deliveries of one bill', () => {
     await expectOrder();
   });
 
-  test('dead letters: the same', async () => {
+  test('dead letters that a failed call left undone are replayed by the next call, in order', async () => {
     await query(`UPDATE payment_acceptance.delivery SET state = 'DEAD', ended_at = due_at, behind = TRUE WHERE event_id IN
       (SELECT id FROM payment_acceptance.event WHERE ${MADE})`);
     expect(await operations.countReplayable({})).toBe(COUNT);

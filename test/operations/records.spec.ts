@@ -48,7 +48,7 @@ describe('records that operators read and act on', () => {
     await harness.close();
   });
 
-  test('pages of dead letters go on after a dead letter that has been replayed meanwhile', async () => {
+  test('pages of dead letters continue after a dead letter that has been replayed meanwhile', async () => {
     for (let index = 0; index < 5; index += 1) await paid(`dead-${index}`, { outcome: 'fail' });
     await harness.settle();
     const replayed: string[] = [];
@@ -66,7 +66,7 @@ describe('records that operators read and act on', () => {
     expect(await operations.forShop('eu').deadLetters({}, 10, first?.deliveryId)).toEqual([]);
   });
 
-  test('a later page of the console that has become empty does not say that there is nothing', async () => {
+  test('an empty later page of the console does not say that there are no open reviews', async () => {
     const after = (await reviewOf((await paid('short', { amount: '50.00' })).orderId)).id;
     const { text } = await operator.open(`reviews?after=${after}`);
     expect(text).toContain('Nothing further. Show the first page');
@@ -89,7 +89,7 @@ describe('records that operators read and act on', () => {
     expect((await records.history(over.intentId))!.actions[0]?.detail).not.toHaveProperty('amount');
   });
 
-  test('of a bill with hundreds of payments, the newest are shown', async () => {
+  test('the history of a bill with hundreds of payments shows the newest', async () => {
     await harness.sandbox.putShop('shop-main', { maxPayments: 1_000 });
     const { billId, intentId } = await harness.host.payments.createBill({ orderId: 'tried', amount: '100' });
     await harness.sandbox.setFaults({ postbacks: { drop: 1 } });
@@ -104,7 +104,7 @@ describe('records that operators read and act on', () => {
     expect([events.at(-1)?.name, truncated]).toEqual(['payment.succeeded', true]);
   });
 
-  test('an order is found by its id, letter by letter, and also without the spaces around what was pasted', async () => {
+  test('an order is found by its exact id, and also without the spaces around a pasted one', async () => {
     await harness.host.payments.createBill({ orderId: ' spaced', amount: '1' });
     await harness.host.payments.createBill({ orderId: 'plain', amount: '1' });
     const found = async (text: string) => (await records.searchBills(text)).map(({ orderId }) => orderId);

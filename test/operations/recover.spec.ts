@@ -73,7 +73,7 @@ describe('recovering what a database has lost', () => {
     await harness.close();
   });
 
-  test('known bills are checked again, even paid and expired ones, at half of the rate limit; others keep their schedule', async () => {
+  test('recovery checks known bills again, even paid and expired ones, at half of the rate limit', async () => {
     const made = [];
     for (const orderId of ['open', 'paid', 'expired', 'long-ago']) {
       made.push(await harness.host.payments.createBill({ orderId, amount: '10' }));
@@ -105,7 +105,7 @@ describe('recovering what a database has lost', () => {
     expect(Number(checked)).toBe(0);
   });
 
-  test('one that breaks off half-way is on record, with what it has done', async () => {
+  test('a recovery that breaks off half-way is recorded, with what it has done', async () => {
     await harness.host.payments.createBill({ orderId: 'one', amount: '10' });
     const store = harness.host.app.get(RecoveryStore, { strict: false });
     store.recheck = () => Promise.reject(new Error('the connection was lost'));
@@ -116,7 +116,7 @@ describe('recovering what a database has lost', () => {
     ]);
   });
 
-  test('the checks of a shop are spread out, to leave room for those of new bills', async () => {
+  test('a recovery spreads its checks, to leave room for those of new bills', async () => {
     await harness.host.payments.createBill({ orderId: 'one', amount: '10' });
     await sql(`INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES ('main', 'many')`);
     const now = harness.clock.now().toISOString().slice(0, 23).replace('T', ' ');
@@ -135,7 +135,7 @@ describe('recovering what a database has lost', () => {
     expect(seconds[2]! - seconds[0]!).toBeGreaterThanOrEqual(2_000);
   });
 
-  test('bills in the log can be imported and settle with the callbacks that wait for them; an unknown outcome is attached', async () => {
+  test('a recovery exports logged bills, which are imported and settle, and attaches an unknown outcome', async () => {
     const [gone, half] = [await lost('gone'), await lost('half', 'last')];
     await harness.host.payments.createBill({ orderId: 'kept', amount: '10' });
     await harness.host.confirmer.runOnce();
@@ -184,7 +184,7 @@ describe('recovering what a database has lost', () => {
       { refused: [{ problems: [expect.stringContaining('no longer has one')] }] },
     ],
   ])(
-    'an unknown outcome that is %s is not said to be imported, and the bills after it are',
+    'an unknown outcome %s is not reported as imported, and the bills after it are imported',
     async (_how, change, said) => {
       const half = await lost('half', 'last');
       const after = await lost('after');
@@ -201,7 +201,7 @@ describe('recovering what a database has lost', () => {
     },
   );
 
-  test('a bill that another unknown outcome gets meanwhile is refused, and the bills after it are imported', async () => {
+  test('a bill attached to another unknown outcome meanwhile is refused, and later ones are imported', async () => {
     const half = await lost('half', 'last');
     const after = await lost('after');
     await lost('rival', 'last');
@@ -215,7 +215,7 @@ describe('recovering what a database has lost', () => {
     });
   });
 
-  test('a bill that only a postback names is refused until a person has confirmed it; a file is never overwritten', async () => {
+  test('a bill that only a postback names is refused until a person has confirmed it', async () => {
     const billId = await lost('unlogged');
     await harness.sandbox.pay(billId);
     await harness.settle();
@@ -244,7 +244,7 @@ describe('recovering what a database has lost', () => {
     expect(await paidOrders()).toEqual(['unlogged']);
   });
 
-  test('a forged line in the log is refused, and one whose creation is under way comes later', async () => {
+  test('a recovery refuses a forged log line, and takes one whose creation is under way later', async () => {
     const [billId] = [await lost('A-1'), await lost('under way', 'last')];
     const [line = '', other = ''] = log.filter((each) => each.includes('bill created'));
     const forged = line.replace(/ [\w-]+\./, (text) => text.replace(/.{8}(?=\.)/, 'AAAAAAAA'));
@@ -268,7 +268,7 @@ describe('recovering what a database has lost', () => {
     });
   });
 
-  test('reports what it did, what it cannot know, and the next steps', async () => {
+  test('a recovery reports what it did, what it cannot know, and the next steps', async () => {
     await harness.sandbox.pay(await lost('gone'));
     await harness.settle();
     const { code, out } = await commands.command('recover', '--since', ago(HOUR), '--shop', 'main', '--dry-run');

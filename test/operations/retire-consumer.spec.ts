@@ -38,13 +38,13 @@ describe('a consumer that a release has removed', () => {
     await harness.close();
   });
 
-  test('keeps its deliveries, which health shows, until it is given up', async () => {
+  test('a removed consumer keeps its deliveries, which health shows', async () => {
     expect((await ofGone()).sort()).toEqual(['DEAD', 'PENDING', 'PENDING']);
     const { payments } = await harness.host.app.get(PaymentHealthIndicator).isHealthy('payments');
     expect(payments.backlog?.pendingDeliveries).toBe(2);
   });
 
-  test('is not given up while an instance may host it, nor without a name', async () => {
+  test('a consumer is not retired while an instance may host it, nor without a name', async () => {
     await hostedAt('2100-01-01');
     expect(await retire()).toMatchObject({ code: 1, err: expect.stringContaining('within the last hour') });
     await hostedAt('2020-01-01');
@@ -57,7 +57,7 @@ describe('a consumer that a release has removed', () => {
     expect(await ofGone()).toHaveLength(3);
   });
 
-  test('is given up event by event: what an instance hosts is left alone', async () => {
+  test('a consumer is retired event by event, except those that an instance hosts', async () => {
     await sql(
       `INSERT INTO payment_acceptance.consumer (name, event_name, shops, last_seen_at)
        VALUES ('gone', 'payment.failed', NULL, '2020-01-01')`,
@@ -71,7 +71,7 @@ describe('a consumer that a release has removed', () => {
     await hostedAt('2020-01-01');
   });
 
-  test('leaves a delivery that is being taken alone', async () => {
+  test('retiring a consumer leaves a delivery that is being handled alone', async () => {
     const lease = (until: string) =>
       sql(
         `UPDATE payment_acceptance.delivery SET lease_until = ${until} WHERE consumer = 'gone' AND state = 'PENDING'`,
@@ -83,7 +83,7 @@ describe('a consumer that a release has removed', () => {
     await lease('NULL');
   });
 
-  test('is given up with what it has not taken, on record, and gets nothing from then on', async () => {
+  test('retiring a consumer ends its open deliveries, on record, and it gets no more', async () => {
     expect(await commands.json('retire-consumer', '--consumer', 'gone', '--operator', 'ann')).toEqual({
       code: 0,
       document: { consumer: 'gone', removed: 2 },

@@ -8,7 +8,7 @@ describe('a shop that is refused, or whose settings cannot be read', () => {
   let harness: Harness;
   afterEach(() => harness.close());
 
-  test('keeps no other shop from being reconciled; the error comes last', async () => {
+  test('a refused or unreadable shop does not keep others from being reconciled, and its error comes last', async () => {
     harness = await startHarness();
     const { payments } = harness.host;
     for (let order = 0; order < 11; order += 1)
@@ -35,7 +35,7 @@ describe('a shop that is refused, or whose settings cannot be read', () => {
     expect((document as { rows: unknown[] }).rows).toHaveLength(rows.length);
   });
 
-  test('keeps no other shop from being recovered, and is named in the report', async () => {
+  test('a refused or unreadable shop does not keep others from being recovered, and is named in the report', async () => {
     harness = await startHarness();
     await harness.host.payments.createBill({ orderId: 'known', amount: '10' });
     const shopResolver = {

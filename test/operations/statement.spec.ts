@@ -64,7 +64,7 @@ describe('a statement of the account against the ledger', () => {
     await harness.close();
   });
 
-  test('finds payments that one side lacks, an unknown bill, and differences', async () => {
+  test('a statement shows missing payments on either side, unknown bills, and differences', async () => {
     const first = await paid('agreed');
     const left = await paid('left-out');
     const other = await paid('other-amount');
@@ -123,7 +123,7 @@ describe('a statement of the account against the ledger', () => {
     expect(text.err).toContain('SUCCESS in RUB: statement 47.06 (payments: 5), ledger 50.00 (payments: 5)\n');
   });
 
-  test('agrees with a complete one; failures count only if it lists failures', async () => {
+  test('a complete statement agrees with the ledger, and failures count only if it lists any', async () => {
     const { billId } = await harness.host.payments.createBill({ orderId: 'fails', amount: '10' });
     await harness.sandbox.pay(billId, { outcome: 'fail' });
     await harness.settle();
@@ -143,7 +143,7 @@ describe('a statement of the account against the ledger', () => {
     ]);
   });
 
-  test('lacks a payment that an operator accepted under an id that the service does not have', async () => {
+  test('a statement lacks a payment that an operator accepted under an id unknown to the service', async () => {
     const bounds = [await paid('before')];
     const { billId } = await harness.host.payments.createBill({ orderId: 'mistyped', amount: '10' });
     await harness.sandbox.setFaults({ requests: { tooManyPayments: 1 } });
@@ -164,7 +164,7 @@ describe('a statement of the account against the ledger', () => {
     expect(document.totals).toMatchObject([{ servicePayments: 2, ledgerPayments: succeeded.length }]);
   });
 
-  test('reports an empty file, another shop and options of other commands', async () => {
+  test('a statement that is empty or of another shop, or with options of other commands, is reported', async () => {
     const file = commands.file('one.csv', csv([await paid('of-main')]));
     expect((await against(file, '--shop', 'eu')).document).toMatchObject({
       unknownBills: 1,
@@ -185,13 +185,13 @@ describe('a statement of the account against the ledger', () => {
     expect(plain.err).toMatch(/Payments of unknown bills are found only in a statement .* --against FILE\.\n$/);
   });
 
-  test('sums a statement without currencies in those of the ledger', async () => {
+  test('a statement without currencies is summed in those of the ledger', async () => {
     const payment = { ...(await paid('no-currency', '7.00')), currency_in: '' };
     const { document } = await against(commands.file('plain.csv', csv([payment])));
     expect(document.totals).toMatchObject([{ currency: 'RUB', serviceAmount: '7.00' }]);
   });
 
-  test('a day has each payment that was made then, also one that became known after it', async () => {
+  test("a day's reconciliation has each payment made that day, also one that became known later", async () => {
     const { billId } = await harness.host.payments.createBill({ orderId: 'twice', amount: '10' });
     await harness.sandbox.pay(billId);
     await harness.settle();

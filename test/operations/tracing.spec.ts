@@ -54,7 +54,7 @@ describe('tracing', () => {
     );
 
   describe('one trace', () => {
-    test("from the host's request over createBill, check, settlement and delivery to what the handler does", async () => {
+    test("a trace leads from the host's request over createBill, check, settlement and delivery to the handler", async () => {
       const { billId } = await buy('traced');
       await harness.sandbox.pay(billId);
       await harness.settle();
@@ -80,7 +80,7 @@ describe('tracing', () => {
       expect(delivered.attributes).toMatchObject({ 'payment.consumer': 'orders', 'payment.outcome': 'done' });
     });
 
-    test('a later check continues it; the check of an untraced bill starts a new one', async () => {
+    test('a later check continues the trace of its bill, and that of an untraced bill starts a new one', async () => {
       const { billId } = await buy('later');
       await harness.host.dataSource.query(
         `UPDATE payment_acceptance.bill SET traceparent = NULL WHERE order_id <> 'later'`,
@@ -114,7 +114,7 @@ describe('tracing', () => {
   });
 
   describe('callbacks', () => {
-    test("have spans of their own with links to the bill's trace", async () => {
+    test("callbacks have spans of their own with links to the bill's trace", async () => {
       const { billId } = await buy('linked');
       const created = one('payment.create_bill');
       const fields = { InvId: 'linked', OutSum: '10.00' };
@@ -139,7 +139,7 @@ describe('tracing', () => {
   });
 
   describe('failures', () => {
-    test("set the error's type on the span, but not its message", async () => {
+    test("a failed span has the error's type, but not its message", async () => {
       const { billId } = await buy('failing');
       await harness.sandbox.pay(billId);
       await harness.sandbox.settled();
@@ -166,7 +166,7 @@ describe('tracing', () => {
       expect(everything).not.toContain(MAIN_TOKEN);
     });
 
-    test("an operator's settlement is part of the trace of their request", async () => {
+    test("an operator's settlement is part of the trace of the operator's request", async () => {
       const { billId } = await buy('reviewed');
       await harness.sandbox.pay(billId, { amount: '9.00' });
       harness.clock.advance(60_000);

@@ -52,11 +52,11 @@ describe('the workload of an instance', () => {
     return billId;
   }
 
-  test('is empty at first, with half of the pool for handlers', () => {
+  test('the workload is empty at first, with half of the pool for handlers', () => {
     expect(workload()).toEqual({ checks: [], deliveries: { running: 0, inTransactions: 0, limit: 5 } });
   });
 
-  test("includes each shop's running checks: in the metrics, on the console, and in the shop's own view", async () => {
+  test("the workload includes running checks, in the metrics, on the console and in the shop's view", async () => {
     await paidBill('asked');
     service.shut();
     const checks = host.confirmer.runOnce();
@@ -78,7 +78,7 @@ describe('the workload of an instance', () => {
       expect(await sdk.values(`payment_acceptance.checks.${gauge}`)).toEqual({ 'shop=main': 0 });
   });
 
-  test('says until when the service asks for a pause', async () => {
+  test('the workload shows until when the service asks for a pause', async () => {
     const billId = await paidBill('paused');
     service.answer(billId, { status: 429, headers: { 'retry-after': '30' }, body: '{"message":"slow down"}' });
     await host.confirmer.runOnce();
@@ -93,7 +93,7 @@ describe('the workload of an instance', () => {
     expect(workload().checks).toMatchObject([{ pausedUntil: null }]);
   });
 
-  test('includes running handlers', async () => {
+  test('the workload includes running handlers', async () => {
     await paidBill('told');
     await host.confirmer.runOnce();
     let end = (): void => undefined;

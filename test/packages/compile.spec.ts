@@ -84,7 +84,7 @@ const PACKAGES: Record<string, string> = {
   'nestjs-payment-acceptance/operations.cjs': `exports.Operations = 'required';`,
 };
 
-describe('what is published', () => {
+describe('compiled packages', () => {
   let folder: string;
   beforeEach(() => {
     folder = realpathSync(mkdtempSync(join(tmpdir(), 'compile-')));
@@ -122,8 +122,8 @@ describe('what is published', () => {
     return (file) => readFileSync(join(target, 'dist', file), 'utf8');
   }
 
-  describe('a package', () => {
-    test('keeps comments, names and lines, also where two files of a folder have a constant of the same name', () => {
+  describe('a compiled package', () => {
+    test('a compiled package keeps comments, names and lines, even where two files have the same constant', () => {
       const published = compile();
       expect(published('code/payment-shops.cjs')).toContain(`/** A shop. */
 class Shop {
@@ -139,7 +139,7 @@ const limit = () => LIMIT$1;
       ['import', 'imported', 'await import(name)'],
       ['require', 'required', `createRequire(process.cwd() + '/x.cjs')(name)`],
     ])(
-      'takes by %s what can only be had so, for each entry, and gives the same through both doors',
+      'a compiled package loaded by %s loads Nest the same way, and has the same objects either way',
       (_, nest, load) => {
         compile();
         const found = node(
@@ -155,14 +155,14 @@ const limit = () => LIMIT$1;
       },
     );
 
-    test('has programs', () => {
+    test('a compiled package has executable programs', () => {
       compile();
       const program = join(folder, 'host/node_modules/a-library/dist/esm/cli/main.js');
       expect(readFileSync(program, 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/);
       expect(execFileSync(process.execPath, [program], { encoding: 'utf8' })).toBe('1\n');
     });
 
-    test('declares only what entries export, with its comments, and each package that Nest 12 hosts can only import as such', () => {
+    test('a compiled package declares only what its entries export, with the comments', () => {
       const published = compile();
       const [shared, main, testing] = ['shop.d.ts', 'index.d.ts', 'testing/index.d.ts'].map((name) =>
         published(`cjs/${name}`),
@@ -178,21 +178,21 @@ const limit = () => LIMIT$1;
       expect(published('esm/testing/index.d.ts')).toBe(`export * from '../../cjs/testing/index.js';\n`);
     });
 
-    test('brings all that it needs: what its manifest does not name is refused', () => {
+    test("compiling refuses an import that the package's manifest does not name", () => {
       write('library', { 'dist/esm/shops/path.js': `import pg from 'pg';\nexport const PATH = pg;\n` });
       expect(compile).toThrow(/a-library: .*"pg"/);
     });
 
-    test('imports Nest before it runs, so that a door can hand it over', () => {
+    test('compiling refuses a dynamic import of Nest', () => {
       write('library', { 'dist/esm/shops/path.js': `export const PATH = () => import('@nestjs/common');\n` });
       expect(compile).toThrow('import @nestjs/common statically, so that a door can hand it over');
     });
   });
 
-  describe('the report of what is exported', () => {
+  describe('the API report', () => {
     const report = () => evaluate('api-report.mjs', `it.apiReport('${folder}/library')`) as string;
 
-    test('names it all, and nothing that is not for users', () => {
+    test('the API report lists all that is exported, and nothing internal', () => {
       expect(report()).toContain('## a-library\n');
       expect(report()).toMatch(/export interface Amount \{\s+text: string;\s+\}/);
       expect(report()).toMatch(
@@ -201,7 +201,7 @@ const limit = () => LIMIT$1;
       expect(report()).not.toMatch(/store|unused|Kept/);
     });
 
-    test('refuses a type that the public interface names and no entry exports, and names it', () => {
+    test('the API report refuses a public type that no entry exports, and names it', () => {
       const text = LIBRARY['dist/esm/shops/shop.d.ts']!.replace('price(', 'constructor(kept: Kept);\n    price(');
       write('library', { 'dist/esm/shops/shop.d.ts': text });
       expect(report).toThrow('none of its entries export: Kept.');

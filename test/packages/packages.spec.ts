@@ -84,13 +84,13 @@ describe('packages', () => {
     run(process.execPath, [...options, '--input-type=module', '-e', program], folder);
 
   describe.each(names)('%s', (name) => {
-    test('is what a package should be, and its types fit its code in every way of looking for them', async () => {
+    test('the package passes publint, and its types resolve in every module mode', async () => {
       const file = join(folder, packed.get(name)!.filename);
       await run(process.execPath, ['node_modules/publint/src/cli.js', 'run', file, '--strict']);
       await run(process.execPath, ['node_modules/@arethetypeswrong/cli/dist/index.js', file]);
     });
 
-    test('holds code, declarations and what people read', () => {
+    test('the package holds code, declarations and documents only', () => {
       const paths = packed.get(name)!.files.map(({ path }) => path);
       expect(paths).toEqual(expect.arrayContaining(['README.md', 'LICENSE', 'CHANGELOG.md', 'package.json']));
       const monitoring = readdirSync(join(root, 'libs/payment-acceptance/monitoring')).map(
@@ -106,7 +106,7 @@ describe('packages', () => {
       expect(rest.filter((path) => /spec|tsbuildinfo|[^d]\.ts$/.test(path))).toEqual([]);
     });
 
-    test('can be published without a warning', async () => {
+    test('the package can be published without a warning', async () => {
       // A registry that does not answer, so that nothing can be published by mistake.
       const settings = ['--registry=http://127.0.0.1:9', '--//127.0.0.1:9/:_authToken=none', '--fetch-retries=0'];
       const args = ['publish', '--dry-run', '--userconfig=/dev/null', ...settings];
@@ -116,7 +116,7 @@ describe('packages', () => {
       expect(stderr).not.toMatch(/npm (warn|error)/);
     });
 
-    test('can be read: its code has the comments, the names and the lines of its sources, which come with it', () => {
+    test("the package's code has the comments, names and lines of its sources, which are included", () => {
       const code = codeOf(name);
       const sources = sourcesOf(name);
       expect(sources.length).toBeGreaterThan(10);
@@ -135,7 +135,7 @@ describe('packages', () => {
       }
     });
 
-    test('gives the same by import and by require: what its sources export', async () => {
+    test('the package exports the same by import and by require, as its sources do', async () => {
       const output = await evaluate(`
       import { createRequire } from 'node:module';
       const [imported, required] = [await import('${name}'), createRequire('${folder}/x.cjs')('${name}')];
@@ -147,7 +147,7 @@ describe('packages', () => {
       expect(required!.sort()).toEqual(names);
     });
 
-    test('needs, to be imported, only what it says that everybody needs', () => {
+    test('the package imports only required dependencies and peers', () => {
       const { dependencies, peerDependencies, peerDependenciesMeta } = manifestOf(name);
       const everybody = Object.keys({ ...dependencies, ...peerDependencies }).filter(
         (each) => peerDependenciesMeta?.[each]?.optional !== true,
@@ -165,12 +165,12 @@ describe('packages', () => {
       expect([...wanted].filter((each) => ![...everybody, ...builtins].includes(each))).toEqual([]);
     });
 
-    test('has the version of the other', () => {
+    test('both packages have the same version', () => {
       expect([manifestOf(name).version, SANDBOX_VERSION]).toEqual([VERSION, VERSION]);
     });
   });
 
-  test('has the schemas of the events, where other languages and their tools find them', async () => {
+  test('the package has the schemas of the events where other languages and tools find them', async () => {
     const output = await evaluate(`
       import { createRequire } from 'node:module';
       const found = createRequire('${folder}/x.cjs')('nestjs-payment-acceptance/schemas/payment.succeeded.json');
@@ -179,7 +179,7 @@ describe('packages', () => {
     expect(JSON.parse(output)).toEqual(['payment.succeeded', 'nestjs-payment-acceptance/schemas/asyncapi.json']);
   });
 
-  test.each(['import', 'require'])('take payments where TypeORM is not installed, by %s', async (door) => {
+  test.each(['import', 'require'])('the packages take payments without TypeORM installed, by %s', async (door) => {
     const without = mkdtempSync(join(tmpdir(), 'packages-without-typeorm-'));
     const database = await createTestDatabase();
     try {
@@ -205,7 +205,7 @@ describe('packages', () => {
     }
   });
 
-  test('takes and refuses the same databases as its sources', async () => {
+  test('the package accepts and refuses the same databases as its sources', async () => {
     const server = { version: '8.0.36', mode: 'STRICT_TRANS_TABLES' };
     for (const [type, refused] of [
       ['mariadb', 'Its server is "8.0.36"'],
@@ -246,11 +246,11 @@ describe('packages', () => {
     await run(process.execPath, [join(root, 'test/hosts/checks/stack.mjs')], folder);
   });
 
-  test('importing it adds little to what its peers take', async () => {
+  test('importing the package takes little more time than importing its peers', async () => {
     await run(process.execPath, [join(root, 'test/hosts/checks/import-time.mjs')], folder);
   });
 
-  test('a second copy of a shared package is a sentence, for import and for require', async () => {
+  test('a second copy of a shared package is refused with an explanation, for import and require', async () => {
     const [linked, app] = ['linked', 'linking'].map((name) => join(folder, name)) as [string, string];
     cpSync(installed('nestjs-payment-acceptance'), linked, { recursive: true });
     for (const home of [linked, app]) mkdirSync(join(home, 'node_modules/@nestjs'), { recursive: true });
@@ -274,7 +274,7 @@ describe('packages', () => {
     }
   });
 
-  test('the sandbox is a program', async () => {
+  test('the sandbox package has a program', async () => {
     const file = join(installed('nestjs-payment-sandbox'), 'dist/esm/cli/main.js');
     expect(await run(process.execPath, [file, '--help'], folder)).toContain('Usage: nestjs-payment-sandbox');
     expect(packed.get('nestjs-payment-sandbox')!.files.map(({ path }) => path)).toContain('Dockerfile');

@@ -5,7 +5,7 @@ import { until } from '../support/until.js';
 import { answer, behindPrefix, type Shop, TOKEN, Trial } from './trial.js';
 
 /** Shops as they occur in the field, and what the sandbox says about them. */
-describe('the sandbox says what is wrong with a shop', () => {
+describe("advice of the sandbox about a shop's answers to postbacks", () => {
   let trial: Trial;
   let lines: LogLine[];
   let bodies: string[];
@@ -42,7 +42,7 @@ describe('the sandbox says what is wrong with a shop', () => {
     return response.writeHead(SignatureValue === expected ? 200 : 400).end('bad sign');
   };
 
-  test('that has a global prefix', async () => {
+  test('the advice about a 404 names a missing global prefix', async () => {
     const callback = await paid(behindPrefix('/api'));
     const { origin } = new URL(callback.tries[0]!.url);
     expect(await adviceOf(callback)).toBe(
@@ -50,17 +50,17 @@ describe('the sandbox says what is wrong with a shop', () => {
     );
   });
 
-  test('that has none, though the address has one', async () => {
+  test('the advice about a 404 names an extra prefix in the address', async () => {
     expect(await adviceOf(await paid(behindPrefix(''), '/api/postback'))).toContain('the address has an extra prefix');
   });
 
-  test('that has the route nowhere', async () => {
+  test('the advice about a 404 says that the shop has no route for the postback', async () => {
     expect(await adviceOf(await paid(answer(404)))).toMatch(
       /no route for a POST to .*\/postback: .*\/api\/postback\)$/,
     );
   });
 
-  test('that reads only forms; sent again as a form it is delivered', async () => {
+  test('the advice for a shop that reads only forms delivers the postback as a form', async () => {
     const callback = await paid(onlyForms);
     expect(await adviceOf(callback)).toMatch(
       /does not read JSON, but understood a test postback sent as a form, .* \(200\): .*\(postbackFormat\) to form$/,
@@ -75,14 +75,14 @@ describe('the sandbox says what is wrong with a shop', () => {
     expect(again).toMatchObject({ state: 'delivered', fields: callback.fields, tries: [{ format: 'form' }] });
   });
 
-  test('that checks the digest wrongly', async () => {
+  test('the advice for a shop that compares the digest in lower case says so', async () => {
     expect(await adviceOf(await paid(lowerCaseDigest))).toBe(
       'SignatureValue is the MD5 of "100.05:o-1:" and the API token (72|…) in upper-case hexadecimal, computed over the values exactly as sent: ' +
         'the shop accepts it only in lower case, so make the comparison case-insensitive',
     );
   });
 
-  test('that is down', async () => {
+  test('the advice for a shop that is down says that nothing is listening', async () => {
     expect(await adviceOf(await paid('down'))).toContain('nothing is listening at 127.0.0.1:9: is the shop running');
   });
 
@@ -137,11 +137,11 @@ describe('the sandbox says what is wrong with a shop', () => {
     ],
     ['answers 200 with a wrong digest', answer(200, 'Invalid hash'), 'SignatureValue is the MD5 of'],
     ['closes the connection', ({ socket }) => socket.destroy(), 'closed the connection without an answer'],
-  ])('that %s', async (_what, shop, advice) => {
+  ])('the sandbox has advice for a shop that %s', async (_what, shop, advice) => {
     expect(await adviceOf(await paid(shop))).toMatch(advice instanceof RegExp ? advice : new RegExp(escaped(advice)));
   });
 
-  test('that does not answer in time', async () => {
+  test('the advice for a shop that does not answer in time is to answer first', async () => {
     const callback = await paid(() => undefined, '/postback', { postbackTimeout: '50ms' });
     expect(await adviceOf(callback)).toContain('did not answer in time: answer first');
   });
@@ -156,7 +156,7 @@ describe('the sandbox says what is wrong with a shop', () => {
     'no error',
     '0 errors',
     '',
-  ])('and nothing of one that acknowledges with %j', async (body) => {
+  ])('the sandbox has no advice for a shop that acknowledges with %j', async (body) => {
     // As Nest, Express, PHP, Flask and Django send a text.
     const { tries } = await paid(answer(200, body, { 'content-type': 'text/html; charset=utf-8' }));
     expect([tries[0]!.advice, tries[0]!.remedy]).toEqual([undefined, undefined]);
@@ -247,7 +247,7 @@ describe('the sandbox says what is wrong with a shop', () => {
       /only in lower case/,
       undefined,
     ],
-  ])('by evidence: %s', async (_what, handler, advice, remedy) => {
+  ])('the advice about a published handler follows from its answers: %s', async (_what, handler, advice, remedy) => {
     const callback = await paid(published(handler));
     expect(await adviceOf(callback)).toMatch(advice);
     expect(callback.tries[0]!.remedy).toBe(remedy);
@@ -265,7 +265,7 @@ describe('the sandbox says what is wrong with a shop', () => {
     ['answers everything with 500', answer(500)],
     ['answers everything with 400', answer(400, 'no')],
     ['has another token', published({ reads: 'json', digest: 'upper', unread: [400, 'bad sign'], unknown: [404, ''] })],
-  ])('and nothing of the format where nothing shows it: one that %s', async (what, shop) => {
+  ])('the sandbox has no advice about the format without evidence: a shop that %s', async (what, shop) => {
     trial = await Trial.open(shop);
     ({ lines, bodies } = trial);
     if (what.includes('token')) await trial.running.sandbox.putShop('main', { postbackSignature: 'none' });
@@ -274,7 +274,7 @@ describe('the sandbox says what is wrong with a shop', () => {
     expect(tries[0]!.advice).not.toMatch(/postbackFormat/);
   });
 
-  test('of a refused forgery it says that the shop is right', async () => {
+  test('the advice about a refused forgery is that the shop is right', async () => {
     const callback = await paid(answer(400));
     bodies.length = 0;
     await trial.running.sandbox.replay(callback.id, { set: { OutSum: '1.00' } });
@@ -284,7 +284,7 @@ describe('the sandbox says what is wrong with a shop', () => {
     expect(forged!.tries[0]!.advice).toContain('the shop is right to refuse the postback');
   });
 
-  test('of a refusal of what carries no signature it says so, though the shop takes signed ones', async () => {
+  test('the advice about a refused postback without a signature says that it carried none', async () => {
     trial = await Trial.open(({ headers: _headers }, body, response) => {
       const { InvId, OutSum, SignatureValue } = JSON.parse(body.startsWith('{') ? body : '{}') as Record<
         string,
@@ -298,20 +298,20 @@ describe('the sandbox says what is wrong with a shop', () => {
     expect(tries[0]!.advice).toBe('it carried no SignatureValue, due to the setting postbackSignature');
   });
 
-  test('unless it is asked to find out why, it sends the shop nothing but the postback', async () => {
+  test('with diagnose off the sandbox sends the shop nothing but the postback', async () => {
     const callback = await paid(answer(404), '/postback', { diagnose: false });
     expect(bodies).toHaveLength(1);
     expect(await adviceOf(callback)).toContain('look for a global prefix');
   });
 
-  test('to find out why does not keep it from sending the postback again', async () => {
+  test('test postbacks do not keep the sandbox from retrying the postback', async () => {
     trial = await Trial.open(answer(500), '/postback', { postbackRetryDelays: ['300ms'] });
     const { billId } = await trial.pay();
     const shown = async (): Promise<string> => (await fetch(`${trial.running.url}/sandbox/bills/${billId}`)).text();
     expect(await until(shown, (text) => text.includes('givenUp'))).toContain('"status":500');
   });
 
-  test('what it sends to find out why no shop can take for its own', async () => {
+  test('test postbacks cannot be taken for genuine ones', async () => {
     await paid(onlyForms);
     const [genuine, ...probes] = bodies.map((body) =>
       body.startsWith('{')

@@ -3,7 +3,7 @@ import { get as httpGet, request as httpRequest } from 'node:http';
 import { LocalOnlyGuard } from '../../libs/payment-sandbox/src/console/local-only.guard.js';
 import { type Answer, Fixture } from './fixture.js';
 
-describe('console, who may come in', () => {
+describe('access to the console', () => {
   let fixture: Fixture;
   beforeAll(async () => {
     fixture = await Fixture.open();
@@ -26,7 +26,7 @@ describe('console, who may come in', () => {
   }
 
   test.each(['evil.test', '127.0.0.1.evil.test', 'localhost.evil.test', 'a b', '127.0.0.1@evil.test'])(
-    'nobody by the name %j: a site that gives its name this machine’s address',
+    'a request for the host name %j is refused, as it may be DNS rebinding',
     async (host) => {
       for (const path of ['/sandbox', '/sandbox/shops', '/sandbox/console/shops', '/sandbox/console/faults']) {
         expect([path, await statusFor(path, host)]).toEqual([path, 403]);
@@ -36,20 +36,20 @@ describe('console, who may come in', () => {
   );
 
   test.each(['localhost', '127.0.0.1:4010', '[::1]:4010', 'LOCALHOST:80'])(
-    'the name %s is this machine’s',
+    "a request for this machine's host name %s is accepted",
     async (host) => {
       expect(await statusFor('/sandbox/shops', host)).toBe(200);
     },
   );
 
-  test('payers come by any name, and find style and scripts too', async () => {
+  test('payers reach their pages, style and scripts under any host name', async () => {
     const billId = await fixture.bill();
     for (const path of [`/transfer/${billId}`, '/sandbox/assets/style.css', '/sandbox/assets/card.js']) {
       expect([path, await statusFor(path, 'pay.test')]).toEqual([path, 200]);
     }
   });
 
-  test('another machine only where a name is given', () => {
+  test('another machine may use the console only under a configured host name', () => {
     const from = (remoteAddress: string, host: string, controlHosts?: string[]) => {
       const request = { method: 'GET', headers: { host }, socket: { remoteAddress } };
       const context = { switchToHttp: () => ({ getRequest: () => request }) };
@@ -103,7 +103,7 @@ describe('console, who may come in', () => {
     expect(answer).toBe(200);
   });
 
-  test('its own pages, and programs, do', async () => {
+  test("the console's own pages, and programs, may change things", async () => {
     const billId = await fixture.bill();
     const own = { origin: fixture.url, 'sec-fetch-site': 'same-origin' };
     const answer = await submit(`bills/${billId}/pay`, { card: '4111111111111111' }, own);

@@ -17,13 +17,13 @@ describe('console', () => {
   const submit = (path: string, form: Record<string, string> = {}, headers = {}): Promise<Answer> =>
     fixture.call(`/sandbox/console/${path}`, { method: 'POST', body: new URLSearchParams(form), headers });
 
-  describe('its pages', () => {
-    test('for a browser HTML; for anything else JSON', async () => {
+  describe('pages of the console', () => {
+    test('pages of the console are HTML for a browser, and JSON for anything else', async () => {
       expect((await page()).headers.get('content-type')).toBe('text/html; charset=utf-8');
       expect((await fixture.control('GET', '')).json['testCards']).toBeDefined();
     });
 
-    test('escape what comes from outside, and have a strict policy', async () => {
+    test('pages of the console escape foreign text, and have a strict policy', async () => {
       const markup = `<script>alert(1)</script>"'`;
       await fixture.sandbox.putShop('main', { name: markup });
       const billId = await fixture.bill({ description: markup, name: markup, order_id: markup, custom: markup });
@@ -56,14 +56,14 @@ describe('console', () => {
       await fixture.sandbox.putShop('main', { name: null });
     });
 
-    test('of what is not there say so', async () => {
+    test('pages of the console answer 404 for unknown bills and shops', async () => {
       for (const path of ['bills/none', 'shops/none']) {
         const { status, text } = await page(`/console/${path}`);
         expect([status, text]).toEqual([404, expect.stringContaining('There is no')]);
       }
     });
 
-    test('that have not changed are not sent again', async () => {
+    test('unchanged pages of the console are answered 304', async () => {
       const { headers } = await page('/console/shops');
       const etag = headers.get('etag')!;
       expect((await page('/console/shops', { 'if-none-match': etag })).status).toBe(304);
@@ -71,7 +71,7 @@ describe('console', () => {
       expect((await page('/console/shops', { 'if-none-match': etag })).status).toBe(200);
     });
 
-    test('of bills go back fifty at a time', async () => {
+    test('bills on the console are paged by fifty', async () => {
       const orders = Array.from({ length: 60 }, (_, index) => `paged-${index}-`);
       for (const order_id of orders) await fixture.bill({ order_id });
       const newest = await page('?q=paged-');
@@ -83,14 +83,14 @@ describe('console', () => {
   });
 
   describe('the timeline', () => {
-    test('keeps the first visits of a bill, and no more', async () => {
+    test('the timeline keeps the first forty visits of a bill', async () => {
       const billId = await fixture.bill();
       for (let visits = 0; visits < 45; visits += 1) await fixture.call(`/transfer/${billId}`);
       const { text } = await page(`/console/bills/${billId}`);
       expect(text.match(/Payment page opened/g)).toHaveLength(40);
     });
 
-    test('tells what the shop asked, and the faults that it met', async () => {
+    test("the timeline shows the shop's requests, and the faults that they met", async () => {
       const billId = await fixture.bill();
       await fixture.sandbox.setFaults({ requests: { loseAnswer: { times: 1, operation: 'payments' } } });
       await fixture.payments(billId).catch(() => undefined);
@@ -102,7 +102,7 @@ describe('console', () => {
     });
   });
 
-  test('the timeline says of a payer whom no address takes back to the shop', async () => {
+  test('the timeline says that no address leads the payer back to the shop', async () => {
     await fixture.sandbox.putShop('main', { failUrl: null });
     const end = async (outcome: 'success' | 'fail', visit: boolean) => {
       const billId = await fixture.bill();
@@ -119,7 +119,7 @@ describe('console', () => {
   });
 
   describe('replays', () => {
-    test('of an unchanged form send what was sent, line breaks in custom included', async () => {
+    test('a replay of an unchanged form sends the same fields, line breaks in custom included', async () => {
       const billId = await fixture.bill({ custom: 'a\nb' });
       await fixture.sandbox.pay(billId);
       const [callback] = fixture.sandbox.bill(billId).callbacks;
@@ -134,7 +134,7 @@ describe('console', () => {
       expect(changed!.fields).toEqual({ ...callback!.fields, OutSum: '1.00', More: 'x' });
     });
 
-    test('take a field whose name every object has like any other', async () => {
+    test('a replay accepts a field named __proto__', async () => {
       const billId = await fixture.bill();
       await fixture.sandbox.pay(billId);
       const [callback] = fixture.sandbox.bill(billId).callbacks;

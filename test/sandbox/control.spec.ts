@@ -40,13 +40,13 @@ describe('the control interface', () => {
     expect(JSON.parse((await fixture.control('GET', '/shops')).text)).toHaveLength(3);
   });
 
-  test('what may be absent may be null', async () => {
+  test('optional fields may be null', async () => {
     const none = { outcome: null, amount: null, currency: null };
     const { json } = await fixture.control('POST', `/bills/${await fixture.bill()}/pay`, none);
     expect(json).toMatchObject({ payment: { status: 'SUCCESS', amount: '100.05' } });
   });
 
-  test('so may the settings of a fault: it happens as it does without them', async () => {
+  test('settings of a fault may be null, and it occurs as without them', async () => {
     const settings = { p: null, times: null, status: null };
     const faults = { seed: null, requests: null, postbacks: { drop: settings, delay: null } };
     const { status, json: kept } = await fixture.control('PUT', '/faults', faults);
@@ -81,7 +81,7 @@ describe('the control interface', () => {
     );
   });
 
-  test('the clock moves on', async () => {
+  test('the clock can be advanced', async () => {
     const before = (await fixture.control('GET', '/clock')).json['now'] as string;
     const after = (await fixture.control('POST', '/clock', { advance: '3d' })).json['now'] as string;
     const days = (Date.parse(after) - Date.parse(before)) / 86_400_000;
@@ -137,8 +137,8 @@ describe('the control interface', () => {
   });
 });
 
-describe('set up in code', () => {
-  test('it stands within a Nest application, after its body parsers', async () => {
+describe('the sandbox set up in code', () => {
+  test('the sandbox works within a Nest application, behind its body parsers', async () => {
     const shops = { main: { apiToken: 'token' } };
     const module = await Test.createTestingModule({ imports: [PaymentSandboxModule.forRoot({ shops })] }).compile();
     const app = module.createNestApplication();
@@ -177,7 +177,7 @@ describe('set up in code', () => {
     }
   });
 
-  test('it leaves the host its own addresses below /api, and refuses other methods of its two', async () => {
+  test('the sandbox leaves the host its own routes below /api, and refuses other methods of its two', async () => {
     @Controller('api/orders')
     class OrdersController {
       @Post()
@@ -201,7 +201,7 @@ describe('set up in code', () => {
     }
   });
 
-  test('the address of the payer’s pages can be another', async () => {
+  test("the address of the payer's pages can be set separately", async () => {
     const options = { shops: { main: { apiToken: 'token' } }, payUrl: 'https://pay.test/' };
     const { url, close } = await startPaymentSandbox(options);
     try {
@@ -219,7 +219,7 @@ describe('set up in code', () => {
     [{ shops: { 'a/b': { apiToken: 't' } } }, 'shop id'],
     [{ postbackRetryDelays: ['soon'] }, 'postbackRetryDelays'],
     [{ postbackTimeout: 5 }, 'postbackTimeout'],
-  ])('wrong options %j are refused at the start', async (options, named) => {
+  ])('invalid options %j are refused at the start', async (options, named) => {
     await expect(startPaymentSandbox({ ...(options as object), logger: false })).rejects.toThrow(named);
   });
 });

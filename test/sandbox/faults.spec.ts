@@ -19,8 +19,8 @@ describe('faults', () => {
       (error: unknown) => ((error as Error).cause as NodeJS.ErrnoException).code === 'ECONNRESET',
     );
 
-  describe('of requests', () => {
-    test('resetBefore: the connection is reset, nothing is done', async () => {
+  describe('faults of requests', () => {
+    test('resetBefore resets the connection before anything is done', async () => {
       await put({ requests: { resetBefore: 1 } });
       expect(await isReset(fixture.create())).toBe(true);
       expect(fixture.sandbox.bills()).toEqual([]);
@@ -29,14 +29,14 @@ describe('faults', () => {
       ]);
     });
 
-    test('loseAnswer: the bill is made, then the connection is reset', async () => {
+    test('loseAnswer makes the bill, then resets the connection', async () => {
       await put({ requests: { loseAnswer: 1 } });
       expect(await isReset(fixture.create())).toBe(true);
       const [bill] = fixture.sandbox.bills();
       expect(fixture.sandbox.requests).toMatchObject([{ billId: bill!.id, faults: ['loseAnswer'], status: null }]);
     });
 
-    test('slow: the answer comes later', async () => {
+    test('slow delays the answer', async () => {
       await put({ requests: { slow: { p: 1, ms: 60 } } });
       const started = performance.now();
       expect((await fixture.create()).status).toBe(200);
@@ -48,7 +48,7 @@ describe('faults', () => {
       ['html', 502, 'text/html', 0],
       ['malformed', 200, 'application/json', 1],
       ['empty', 200, 'application/json', 1],
-    ] as const)('%s: the answer is spoilt', async (fault, status, type, bills) => {
+    ] as const)('%s spoils the answer', async (fault, status, type, bills) => {
       await put({ requests: { [fault]: 1 } });
       const response = await fetch(`${fixture.url}/api/v1/bill/create?amount=5`, {
         method: 'POST',
@@ -59,7 +59,7 @@ describe('faults', () => {
       expect(fixture.sandbox.bills()).toHaveLength(bills);
     });
 
-    test('whether the request is served before its answer is spoilt can be set', async () => {
+    test('a request with a spoilt answer can be set to be served first', async () => {
       await put({ requests: { status500: { p: 1, done: true } } });
       expect((await fixture.create()).status).toBe(500);
       expect(fixture.sandbox.bills()).toHaveLength(1);
@@ -71,7 +71,7 @@ describe('faults', () => {
       ['merchantBanned', 403, 'api:error.merchant_banned'],
       ['billNotFound', 403, 'api:error.bill_not_found'],
       ['tooManyPayments', 400, 'api:error.too_many_payments'],
-    ] as const)('%s: the refusal of section 7', async (fault, status, message) => {
+    ] as const)('%s refuses a request as in section 7', async (fault, status, message) => {
       const billId = await fixture.bill();
       await put({ requests: { [fault]: 1 } });
       const answer = await fixture.payments(billId);
@@ -80,7 +80,7 @@ describe('faults', () => {
       expect((await fixture.payments(billId)).status).toBe(200);
     });
 
-    test('one operation, and a number of times', async () => {
+    test('a fault can be limited to one operation and a number of times', async () => {
       await put({ requests: { status500: { p: 1, times: 2, operation: 'create' } } });
       expect((await fixture.payments('x')).status).toBe(403);
       const statuses = [await fixture.create(), await fixture.create(), await fixture.create()].map(
@@ -90,7 +90,7 @@ describe('faults', () => {
     });
   });
 
-  describe('of postbacks', () => {
+  describe('faults of postbacks', () => {
     const pay = async (outcome: 'success' | 'fail' = 'success') => {
       const billId = await fixture.bill();
       await fixture.sandbox.pay(billId, { outcome });
@@ -98,7 +98,7 @@ describe('faults', () => {
       return billId;
     };
 
-    test('drop: it never goes out, and can be replayed', async () => {
+    test('drop never sends the postback, which can be replayed', async () => {
       await put({ postbacks: { drop: 1 } });
       const billId = await pay();
       await fixture.sandbox.advanceClock('3d');
@@ -110,7 +110,7 @@ describe('faults', () => {
       expect(fixture.shopServer.requests).toHaveLength(1);
     });
 
-    test('duplicate: it goes out more than once at the same moment', async () => {
+    test('duplicate sends several copies of the postback at the same moment', async () => {
       let release = (): void => undefined;
       fixture.shopServer.gate = new Promise((resolve) => (release = resolve));
       await put({ postbacks: { duplicate: { p: 1, copies: 2 } } });
@@ -123,7 +123,7 @@ describe('faults', () => {
       expect(new Set(fixture.shopServer.requests.map(({ body }) => body)).size).toBe(1);
     });
 
-    test('delay: it goes out later', async () => {
+    test('delay sends the postback later', async () => {
       await put({ postbacks: { delay: { p: 1, by: '2h' } } });
       await pay();
       await fixture.sandbox.advanceClock('119m');
@@ -132,13 +132,13 @@ describe('faults', () => {
       expect(fixture.shopServer.requests).toHaveLength(1);
     });
 
-    test('reorder: the next one goes first', async () => {
+    test('reorder sends the next postback first', async () => {
       await put({ postbacks: { reorder: 1 } });
       const ids = [await pay('fail'), await pay('success')];
       expect(fixture.shopServer.bodies.map(({ TrsId }) => TrsId)).toEqual(ids.reverse());
     });
 
-    test('reorder: with no next one it goes out in the end', async () => {
+    test('reorder sends the postback in the end if there is no next one', async () => {
       await put({ postbacks: { reorder: { p: 1, within: '30s' } } });
       await pay();
       expect(fixture.shopServer.requests).toEqual([]);
@@ -146,7 +146,7 @@ describe('faults', () => {
       expect(fixture.shopServer.requests).toHaveLength(1);
     });
 
-    test('change: the fields that are set, under the old signature or a new one', async () => {
+    test('change sets fields of the postback, under the old signature or a new one', async () => {
       await put({ postbacks: { change: { p: 1, set: { OutSum: '1.00' } } } });
       await pay();
       await put({ postbacks: { change: { p: 1, set: { OutSum: '1.00' }, resign: true } } });
@@ -156,7 +156,7 @@ describe('faults', () => {
       expect(changed!['SignatureValue']).not.toBe(resigned!['SignatureValue']);
     });
 
-    test('forge: beside a genuine FAIL goes a SUCCESS with the digest that the payer saw', async () => {
+    test("forge sends a forged SUCCESS with the payer's digest beside a genuine FAIL", async () => {
       await put({ postbacks: { forge: { p: 1, status: 'FAIL' } } });
       const billId = await fixture.bill();
       const { redirect } = await fixture.sandbox.pay(billId, { outcome: 'fail' });
@@ -172,7 +172,7 @@ describe('faults', () => {
     });
   });
 
-  test('the same seed and the same calls meet the same faults; another seed, others', async () => {
+  test('the same seed and calls give the same faults, and another seed gives others', async () => {
     const run = async (seed: number) => {
       await fixture.sandbox.setFaults({ seed, requests: { status500: 0.5, empty: 0.3 } });
       const statuses: number[] = [];
@@ -201,13 +201,13 @@ describe('faults', () => {
     [{ faults: {} }, 'faults'],
     [[], 'JSON object'],
     ['{', 'JSON'],
-  ])('%j is refused', async (document, named) => {
+  ])('the faults %j are refused', async (document, named) => {
     const { status, json } = await fixture.control('PUT', '/faults', document);
     expect([status, json['message']]).toEqual([400, expect.stringContaining(named)]);
     expect(fixture.sandbox.faults()).toEqual({});
   });
 
-  test('held answers tell what was true when they were made', async () => {
+  test('held answers contain what was true when they were made', async () => {
     const billId = await fixture.bill();
     const hold = fixture.sandbox.holdAnswers('payments');
     const stale = fixture.payments(billId);

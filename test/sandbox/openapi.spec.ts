@@ -34,19 +34,19 @@ describe('the OpenAPI document of the sandbox', () => {
   });
   afterAll(() => fixture.close());
 
-  test('is valid OpenAPI 3.1', async () => {
+  test('the OpenAPI document is valid OpenAPI 3.1', async () => {
     const validator = new Validator();
     expect(await validator.validate({ ...document })).toEqual({ valid: true });
     expect(validator.version).toBe('3.1');
   });
 
-  test('has no name that leads nowhere', () => {
+  test('the OpenAPI document defines exactly the schemas that it references', () => {
     const names = [...JSON.stringify(document).matchAll(/#\/components\/schemas\/(\w+)/g)].map(([, name]) => name!);
     const { schemas } = document.components;
     expect(new Set(names)).toEqual(new Set(Object.keys(schemas)));
   });
 
-  test('says what the sandbox answers and sends', async () => {
+  test('the OpenAPI document describes what the sandbox answers and sends', async () => {
     const call = async (path: string, method: 'get' | 'post', body?: object, query = '') => {
       const init = body === undefined ? {} : { body: JSON.stringify(body) };
       const { status, text } = await fixture.call(`${path}${query}`, { method: method.toUpperCase(), ...init });
@@ -75,7 +75,7 @@ describe('the OpenAPI document of the sandbox', () => {
     expect(Object.keys(document.webhooks)).toEqual(['redirect', 'postback']);
   });
 
-  test('has examples of all that is sent and answered, each as its schema says', () => {
+  test('the OpenAPI document has valid examples of everything sent and answered', () => {
     const described = [document.paths, document.webhooks].flatMap((part) => contentsOf(part));
     expect(described).toHaveLength(10);
     for (const { schema, examples } of described) {

@@ -31,7 +31,7 @@ describe('the payer’s pages', () => {
     [CARD.card, '/success', 'Payment successful'],
     ['4000000000000002', '/fail', 'Payment failed'],
   ])(
-    'with %s a payer goes from the link by card form and processing page to the form for %s',
+    'with the card %s a payer goes from the link by the card form to the redirect to %s',
     async (card, path, result) => {
       const billId = await fixture.bill({ description: 'Green tea', order_id: '7', custom: '<"&\'>' });
       const link = await page(`/link/${billId}`);
@@ -71,7 +71,7 @@ describe('the payer’s pages', () => {
     },
   );
 
-  test('what comes from outside is escaped, and the policy of every page is strict', async () => {
+  test("the payer's pages escape foreign text, and have a strict policy", async () => {
     const markup = '<script>alert(1)</script>';
     const billId = await fixture.bill({ description: markup, name: markup, order_id: markup });
     const pages = [
@@ -92,7 +92,7 @@ describe('the payer’s pages', () => {
     }
   });
 
-  test('the style and the script come from addresses of their own', async () => {
+  test("the payer's pages load style and script from addresses of their own", async () => {
     const style = await page('/sandbox/assets/style.css');
     const script = await page('/sandbox/assets/return.js');
     expect([style.status, style.headers.get('content-type')]).toEqual([200, 'text/css; charset=utf-8']);
@@ -106,7 +106,7 @@ describe('the payer’s pages', () => {
     [{ ...CARD, expiry: '13/30' }, 'expiry', 'Enter month and year'],
     [{ ...CARD, expiry: '10/26' }, 'expiry', 'expired'],
     [{ ...CARD, cvc: '12' }, 'cvc', 'three or four digits'],
-  ])('%j is refused beside the field %s', async (form, field, message) => {
+  ])('the card form %j is refused at the field %s', async (form, field, message) => {
     const billId = await fixture.bill();
     const { status, text } = await submit(billId, form);
     expect(status).toBe(422);
@@ -120,7 +120,7 @@ describe('the payer’s pages', () => {
     expect((await submit(await fixture.bill(), { ...CARD, expiry })).status).toBe(303);
   });
 
-  test('after a failure the payer may pay again; a paid bill says so and takes no more', async () => {
+  test('a payer may pay again after a failure, but not a paid bill', async () => {
     const billId = await fixture.bill();
     await fixture.sandbox.pay(billId, { outcome: 'fail' });
     expect(heading(await page(`/transfer/${billId}`))).toBe('Pay by card');
@@ -137,7 +137,7 @@ describe('the payer’s pages', () => {
     expect(fixture.sandbox.bill(billId).payments.map(({ status }) => status)).toEqual(['FAIL', 'SUCCESS']);
   });
 
-  test('unknown bills and payments, and bills of a banned shop, have a page of their own', async () => {
+  test('unknown bills and payments, and bills of a banned shop, have pages of their own', async () => {
     const billId = await fixture.bill();
     const answers = [await page('/link/x'), await page('/transfer/x'), await page(`/transfer/${billId}/payments/x`)];
     expect(answers.map((answer) => [answer.status, heading(answer)])).toEqual([

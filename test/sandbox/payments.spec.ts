@@ -27,7 +27,7 @@ describe('payments', () => {
     ['4000 0000 0000 0069', ['NEW'], ['NEW'], []],
     ['4000 0000 0000 0341', ['FAIL'], ['SUCCESS'], ['FAIL', 'SUCCESS']],
     ['5555 5555 5555 4444', ['SUCCESS'], ['SUCCESS'], ['SUCCESS']],
-  ])('the card %s: %j at once, %j a minute later', async (card, atOnce, later, postbacks) => {
+  ])('a payment with the card %s is %j at once, and %j a minute later', async (card, atOnce, later, postbacks) => {
     const billId = await fixture.bill();
     const { payment, redirect } = await fixture.sandbox.pay(billId, { card });
     expect([payment.status]).toEqual(atOnce);
@@ -53,7 +53,7 @@ describe('payments', () => {
     expect(fixture.sandbox.bill(billId).payments).toHaveLength(TEST_CARDS.length);
   });
 
-  test('a redirect has its line breaks as a browser sends them, and a digest of that', async () => {
+  test('a redirect has line breaks as a browser sends them, and its digest covers those', async () => {
     const billId = await fixture.bill({ order_id: 'a\nb', custom: '{\n "a": "\r\n\r"}' });
     const { redirect } = await fixture.sandbox.pay(billId, { amount: 0.30000000000000004 as unknown as string });
     const SignatureValue = signatureOf('0.30', 'a\r\nb', TOKEN);
@@ -71,7 +71,7 @@ describe('payments', () => {
   test.each([
     ['the shop', '0', { amount: '100.05', amountReceived: '96.55', commission: '3.50' }],
     ['the payer', '1', { amount: '103.55', amountReceived: '100.05', commission: '3.50' }],
-  ])('a commission of 3.5 percent borne by %s', async (_who, flag, expected) => {
+  ])('a commission of 3.5 percent borne by %s shows in list and postback', async (_who, flag, expected) => {
     await fixture.sandbox.putShop('main', { commissionPercent: 3.5 });
     const billId = await fixture.bill({ payer_pays_commission: flag });
     const { payment } = await fixture.sandbox.pay(billId);
@@ -85,11 +85,11 @@ describe('payments', () => {
     expect(fixture.shopServer.bodies[0]).toMatchObject({ OutSum: amount, Commission: commission });
   });
 
-  describe('completed through the control interface', () => {
+  describe('payments completed through the control interface', () => {
     const complete = (id: string, body: unknown) => fixture.control('POST', `/payments/${id}/complete`, body);
 
     test.each(['4000 0000 0000 3220', '4000 0000 0000 0069', '4000 0000 0000 0002'])(
-      'the payment of %s succeeds late',
+      'a payment with the card %s can succeed late',
       async (card) => {
         const billId = await fixture.bill();
         const { payment } = await fixture.sandbox.pay(billId, { card });
@@ -103,7 +103,7 @@ describe('payments', () => {
       },
     );
 
-    test('it replaces what was planned', async () => {
+    test('completing a payment replaces its planned result', async () => {
       const { payment } = await fixture.sandbox.pay(await fixture.bill(), { card: '4000 0000 0000 0077' });
       await complete(payment.id, { outcome: 'fail' });
       await fixture.sandbox.advanceClock('1d');

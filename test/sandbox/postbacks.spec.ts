@@ -16,7 +16,7 @@ describe('postbacks', () => {
   };
   const callback = (billId: string) => fixture.sandbox.bill(billId).callbacks[0]!;
 
-  test('one that gets 200 goes out once, and its answer is kept', async () => {
+  test('a postback answered 200 is sent once, and its answer is stored', async () => {
     fixture.shopServer.body = `OK${'.'.repeat(3_000)}`;
     const { id, state, tries, nextTryAt } = callback(await paid());
     expect(id).toMatch(/^\w{8,}$/);
@@ -36,7 +36,7 @@ describe('postbacks', () => {
     expect(fixture.shopServer.requests).toHaveLength(1);
   });
 
-  test.each([201, 204, 202, 302, 400, 500])('%i counts as a failure: it is sent again after 10 s', async (status) => {
+  test.each([201, 204, 202, 302, 400, 500])('a postback answered %i is sent again after 10 s', async (status) => {
     fixture.shopServer.statuses = [status];
     const billId = await paid();
     expect(callback(billId)).toMatchObject({ state: 'pending', nextTryAt: '2026-11-21T12:00:10.000Z' });
@@ -48,7 +48,7 @@ describe('postbacks', () => {
     expect(new Set(fixture.shopServer.requests.map(({ body }) => body)).size).toBe(1);
   });
 
-  test('after five more tries, 10 to 100000 s apart, it is given up', async () => {
+  test('a postback is given up after five more attempts, 10 to 100000 s apart', async () => {
     fixture.shopServer.statuses = Array.from({ length: 9 }, () => 500);
     const billId = await paid();
     await fixture.sandbox.advanceClock('3d');
@@ -59,7 +59,7 @@ describe('postbacks', () => {
     expect(fixture.sandbox.now()).toBe('2026-11-24T12:00:00.000Z');
   });
 
-  test('a shop that does not answer is waited for no longer than the time limit', async () => {
+  test("a postback waits for the shop's answer no longer than the time limit", async () => {
     const impatient = await Fixture.open({ postbackTimeout: '50ms' });
     try {
       impatient.shopServer.gate = new Promise(() => undefined);
@@ -78,7 +78,7 @@ describe('postbacks', () => {
     [' HTTP://127.0.0.1:1/result', 'ECONNREFUSED'],
     ['HTTPS://127.0.0.1:1/result', 'ECONNREFUSED'],
     ['http://user:%zz@127.0.0.1:1/result', 'URI malformed'],
-  ])('the Result URL %j, of a shop that cannot be reached, is tried', async (resultUrl, error) => {
+  ])('a postback to the unreachable Result URL %j is attempted', async (resultUrl, error) => {
     await fixture.sandbox.putShop('main', { resultUrl });
     const billId = await paid();
     const tries = [{ status: null, error: expect.stringContaining(error) }];
@@ -86,7 +86,7 @@ describe('postbacks', () => {
     expect((await fixture.control('POST', '/shops/main/check')).status).toBeLessThan(500);
   });
 
-  test('a shop that cannot be reached is tried again, at the address that is set by then', async () => {
+  test('a postback that could not reach the shop is sent again to the address set by then', async () => {
     await fixture.sandbox.putShop('main', { resultUrl: 'http://127.0.0.1:1/result' });
     const billId = await paid();
     expect(callback(billId).tries).toMatchObject([{ status: null, error: expect.stringContaining('ECONNREFUSED') }]);
@@ -98,12 +98,12 @@ describe('postbacks', () => {
     });
   });
 
-  test('a shop without a Result URL gets none', async () => {
+  test('a shop without a Result URL gets no postbacks', async () => {
     await fixture.sandbox.putShop('main', { resultUrl: null });
     expect(fixture.sandbox.bill(await paid()).callbacks).toEqual([]);
   });
 
-  test('a shop may have it as a form, and without a signature', async () => {
+  test('a shop can get its postbacks as forms and without a signature', async () => {
     await fixture.sandbox.putShop('main', { postbackFormat: 'form', postbackSignature: 'none' });
     const billId = await fixture.bill({ order_id: 'é 1', custom: 'a&b' });
     await fixture.sandbox.pay(billId);
@@ -121,15 +121,15 @@ describe('postbacks', () => {
     });
   });
 
-  test('many that are due at once all go out', async () => {
+  test('a hundred postbacks that are due at once are all sent', async () => {
     const billId = await fixture.bill();
     for (let count = 0; count < 100; count += 1) await fixture.sandbox.pay(billId);
     await fixture.sandbox.settled();
     expect(fixture.shopServer.requests).toHaveLength(100);
   });
 
-  describe('replayed', () => {
-    test('it is sent again as it was', async () => {
+  describe('replayed postbacks', () => {
+    test('a replayed postback is sent unchanged', async () => {
       const original = callback(await paid());
       const { status, json } = await fixture.control('POST', `/callbacks/${original.id}/replay`);
       expect([status, json['kind'], json['fields']]).toEqual([200, 'replay', original.fields]);
@@ -137,14 +137,14 @@ describe('postbacks', () => {
       expect(fixture.shopServer.bodies).toEqual([original.fields, original.fields]);
     });
 
-    test('with fields set, the signature stays that of the original', async () => {
+    test('a replayed postback with fields set keeps the original signature', async () => {
       const { id, fields } = callback(await paid());
       await fixture.control('POST', `/callbacks/${id}/replay`, { set: { OutSum: '1.00', Extra: 'x' } });
       await fixture.sandbox.settled();
       expect(fixture.shopServer.bodies[1]).toEqual({ ...fields, OutSum: '1.00', Extra: 'x' });
     });
 
-    test('with resign, it is signed as the service would', async () => {
+    test('a replayed postback with resign is signed as by the service', async () => {
       const { id, fields } = callback(await paid());
       await fixture.control('POST', `/callbacks/${id}/replay`, { set: { OutSum: '1.00' }, resign: true });
       await fixture.sandbox.settled();
@@ -156,7 +156,7 @@ describe('postbacks', () => {
     });
   });
 
-  test('forged, a bill that nobody paid has a signed SUCCESS', async () => {
+  test('a forged postback is a signed SUCCESS for an unpaid bill', async () => {
     const billId = await fixture.bill();
     const genuine = await paid();
     await fixture.control('POST', `/bills/${billId}/forge`, {});

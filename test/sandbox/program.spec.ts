@@ -65,7 +65,7 @@ describe.each(Object.entries(PROGRAMS))('%s', (_name, file) => {
     return new Running(child);
   }
 
-  test('says where it is, its shops and their tokens, and where the state is; then each request and postback', async () => {
+  test('the program prints its address, shops, tokens and folder, then each request and postback', async () => {
     const port = await freePort();
     const shopPort = await freePort();
     const program = start(['--port', String(port), '--data', 'state', '--shop-url', `http://127.0.0.1:${shopPort}`]);
@@ -101,7 +101,7 @@ describe.each(Object.entries(PROGRAMS))('%s', (_name, file) => {
     expect((await program.ended())[0]).toBe(0);
   });
 
-  test('listens where it is told to, and says what that opens', async () => {
+  test('the program listens on the given host, and says what that opens', async () => {
     const args = ['--port', '0', '--host', '0.0.0.0', '--data', '', '--log', 'none'];
     const closed = await start(args).prints('Ready');
     expect(closed).toContain('State:   in memory');
@@ -117,16 +117,16 @@ describe.each(Object.entries(PROGRAMS))('%s', (_name, file) => {
     ['an address of another machine', ['--host', '192.0.2.1'], 1, '192.0.2.1 is not an address of this machine'],
     ['a time that is none', ['--port', '0', '--processing-time', 'soon'], 2, '--processing-time'],
     ['a shops file that is not there', ['--shops', 'none.json'], 2, 'none.json'],
-  ])('refuses %s in one line', async (_what, args, status, text) => {
+  ])('the program refuses %s in one line', async (_what, args, status, text) => {
     const [code, printed] = await start(args).ended();
     expect([code, printed.trim().split('\n')]).toEqual([status, [expect.stringContaining(text)]]);
   });
 
-  test('says its version', async () => {
+  test('the program prints its version', async () => {
     expect(await start(['--version']).ended()).toEqual([0, `${VERSION}\n`]);
   });
 
-  test('names the port that is in use, before it touches its state', async () => {
+  test('the program names a port that is in use, before it touches its state', async () => {
     const holder = createServer().listen(0, '127.0.0.1');
     await once(holder, 'listening');
     const { port } = holder.address() as { port: number };
@@ -136,7 +136,7 @@ describe.each(Object.entries(PROGRAMS))('%s', (_name, file) => {
   });
 });
 
-test('both have the same options', async () => {
+test('both programs have the same options', async () => {
   const helps = await Promise.all(
     Object.values(PROGRAMS).map(async (file) => {
       const program = new Running(spawn(process.execPath, [file, '--help'], { env: { PATH: process.env['PATH'] } }));

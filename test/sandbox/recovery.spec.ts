@@ -34,7 +34,7 @@ describe('recovery', () => {
       return running;
     };
 
-    test('keeps bills, payments, callbacks, faults and the clock over a restart', async () => {
+    test('a sandbox keeps bills, payments, callbacks, faults and the clock over a restart', async () => {
       const first = await start();
       const billId = await create(first.url, 'token');
       await first.sandbox.putShop('main', { resultUrl: 'http://127.0.0.1:1/', failUrl: 'http://127.0.0.1:1/fail' });
@@ -56,7 +56,7 @@ describe('recovery', () => {
       }
     });
 
-    test('goes on with planned results and redeliveries after a restart', async () => {
+    test('a sandbox continues planned results and redeliveries after a restart', async () => {
       const shopServer = await new ShopServer().open();
       try {
         shopServer.statuses = [500];
@@ -79,7 +79,7 @@ describe('recovery', () => {
       }
     });
 
-    test('a torn last line was never answered: it is dropped', async () => {
+    test('a torn last line of the journal is dropped', async () => {
       const first = await start();
       const billId = await create(first.url, 'token');
       await first.close();
@@ -90,21 +90,21 @@ describe('recovery', () => {
       expect(readFileSync(join(dataDir, 'journal.jsonl'), 'utf8')).not.toContain('torn');
     });
 
-    test('a line that is broken in the middle is told, and nothing is lost', async () => {
+    test('a broken line within the journal fails the start, and nothing is overwritten', async () => {
       const broken = '{"x\n[]\n';
       writeFileSync(join(dataDir, 'journal.jsonl'), broken);
       await expect(start({ logger: false })).rejects.toThrow(/journal\.jsonl, line 1/);
       expect(readFileSync(join(dataDir, 'journal.jsonl'), 'utf8')).toBe(broken);
     });
 
-    test('serves one process at a time', async () => {
+    test('a data folder serves one process at a time', async () => {
       const first = await start();
       await expect(start({ logger: false })).rejects.toThrow(/in use by another sandbox/);
       await first.close();
       await (await start()).close();
     });
 
-    test('shops may swap their tokens from one start to the next', async () => {
+    test('shops may swap their tokens between two starts', async () => {
       const seeded = (a: string, b: string) => ({ shops: { a: { apiToken: a }, b: { apiToken: b } } });
       await (await start(seeded('token-1', 'token-2'))).close();
       const { sandbox, close } = await start(seeded('token-2', 'token-1'));
@@ -151,7 +151,7 @@ describe('recovery', () => {
       throw new Error(`The program ended without "${text}"`);
     };
 
-    test('keeps what it answered through kill -9, and sends the postback that the kill held up', async () => {
+    test('the program keeps its answers through kill -9, and then sends the postback that was held up', async () => {
       const shopServer = await new ShopServer().open();
       try {
         const port = await freePort();
@@ -183,7 +183,7 @@ describe('recovery', () => {
       }
     });
 
-    test('a port in use is one line that names the variable', async () => {
+    test('the program answers a port in use with one line that names the variable', async () => {
       const blocker = createServer().listen(0, '127.0.0.1');
       closeLater(() => blocker.close());
       await once(blocker, 'listening');

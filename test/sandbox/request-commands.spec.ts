@@ -13,7 +13,7 @@ describe('requests', () => {
   const last = async () => (JSON.parse((await fixture.control('GET', '/requests')).text) as ReceivedRequest[]).at(-1)!;
   const form = (fields: Record<string, string>): RequestInit => ({ method: 'POST', body: new URLSearchParams(fields) });
 
-  test('each can be sent again by the command that the page shows', async () => {
+  test('requests can be sent again by the command that the page shows', async () => {
     const order = `it's "$HOME" \\ &`;
     const body = new FormData();
     body.set('amount', '5');

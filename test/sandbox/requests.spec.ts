@@ -29,7 +29,7 @@ describe('requests', () => {
     return { status, text: text.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ') };
   };
 
-  test('an accepted one is kept with its headers, its body and its answer', async () => {
+  test('an accepted request is stored with its headers, body and answer', async () => {
     const { json, text } = await create({ amount: '5', order_id: 'o-1' });
     const billId = json['bill_id'];
     const kept = await last();
@@ -68,7 +68,7 @@ describe('requests', () => {
       { method: 'POST', body: '{"amount":5,"shop_id":"main"}', headers: { 'content-type': 'text/plain' } },
       'JSON as "text/plain"',
     ],
-  ])('one with %s is taken, with a note that the service may not', async (_what, address, init, remark) => {
+  ])('a request with %s is accepted, with a note that the service may not', async (_what, address, init, remark) => {
     expect((await fixture.call(address, init)).status).toBe(200);
     const kept = await last();
     expect(kept.problem).toBeNull();
@@ -76,14 +76,14 @@ describe('requests', () => {
     expect(kept.remark).toMatch(/^accepted here, but perhaps not by the service: /);
   });
 
-  test('TLS to the plain port is shown, and said', async () => {
+  test('TLS to the plain port is shown and logged', async () => {
     await expect(fetch(fixture.url.replace('http:', 'https:'))).rejects.toThrow();
     const problem = 'TLS on a port that speaks plain HTTP: the base address in the client must start with http://';
     expect(await last()).toMatchObject({ method: 'TLS', problem, status: null });
     expect(lines.at(-1)).toMatchObject({ text: `TLS ClientHello: no answer, ${problem}`, problem: true });
   });
 
-  test('an address that is not percent-encoded is answered, shown and said', async () => {
+  test('a request whose address is not percent-encoded is answered, shown and logged', async () => {
     const socket = connect(Number(new URL(fixture.url).port), '127.0.0.1');
     socket.end('POST /api/v1/bill/create?amount=1&description=оплата HTTP/1.1\r\nHost: sandbox\r\n\r\n');
     const [head = '', body = ''] = (await text(socket)).split('\r\n\r\n');
@@ -93,13 +93,13 @@ describe('requests', () => {
     expect(lines.at(-1)).toMatchObject({ text: expect.stringContaining('POST'), problem: true });
   });
 
-  test('what is no HTTP is answered as Node.js does', async () => {
+  test('data that is not HTTP is answered as Node.js does', async () => {
     const socket = connect(Number(new URL(fixture.url).port), '127.0.0.1');
     socket.end('nonsense\r\n\r\n');
     expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
   });
 
-  test('a refused creation shows on the page of the bills, and its setting leads to the shop’s settings', async () => {
+  test('a refused creation appears on the page of bills, with a link to the setting that would accept it', async () => {
     const { text: before } = await fixture.call('/sandbox', { headers: { accept: 'text/html' } });
     const refused = Number(/Refused creations<\/span><span[^>]*>(\d+)/.exec(before)?.[1] ?? 0);
     await create({ amount: '1.005', shop_id: 'main' });
@@ -130,7 +130,7 @@ describe('requests', () => {
       { shop_id: 'main', ...Object.fromEntries(['a', 'b', 'c', 'd', 'e', 'f'].map((name) => [name, ''])) },
       '"a" is ignored; "b" is ignored; "c" is ignored; "d" is ignored; "e" is ignored; so is one more field',
     ],
-  ])('an accepted one with %j says what is odd about it', async (fields, remark) => {
+  ])('an accepted creation with %j has a note if something about it is odd', async (fields, remark) => {
     await create({ amount: '5', ...fields });
     const { id, ...kept } = await last();
     expect(kept).toMatchObject({ status: 200, problem: null, remark });
@@ -138,7 +138,7 @@ describe('requests', () => {
     expect((await page()).text).toContain((remark ?? 'bill/create').replaceAll('"', '&quot;'));
   });
 
-  test('a look at payments with a field of another name says so', async () => {
+  test('a request for payments with a misnamed field gets a note', async () => {
     const { json } = await create({ amount: '5', shop_id: 'main' });
     await fixture.call(`/api/v1/bill/payments?id=${String(json['bill_id'])}&shop_id=main&billId=x`);
     expect((await last()).remark).toBe('"billId" is ignored: perhaps id was meant');
@@ -252,7 +252,7 @@ describe('requests', () => {
     ['a wrong address', '/v2/anything', {}, TOKEN, 404, 'not part of this interface: v2/anything'],
     ['a list without an id', '/api/v1/bill/payments', {}, TOKEN, 400, 'id is missing: neither'],
     ['a bill that is none', '/api/v1/bill/payments?id=x', {}, TOKEN, 403, 'there is no bill "x"'],
-  ])('of %s the page, the JSON and the log say what was wrong', async (_what, path, init, token, status, why) => {
+  ])('the page, the JSON and the log say what was wrong: %s', async (_what, path, init, token, status, why) => {
     const { status: answered } = await fixture.call(path || '/api/v1/bill/create', init, token);
     const kept = await last();
     expect([answered, kept.status, kept.problem]).toEqual([status, status, expect.stringContaining(why)]);
@@ -264,7 +264,7 @@ describe('requests', () => {
     expect((await page(`/${kept.id}`)).text).toContain(escaped);
   });
 
-  test('of a bill of another shop the client does not learn that it exists, the developer does', async () => {
+  test("a request for another shop's bill is refused as unknown, and only the console says whose it is", async () => {
     const billId = await fixture.bill();
     expect((await fixture.payments(billId, OTHER_TOKEN)).json['message']).toBe('api:error.bill_not_found');
     expect((await last()).problem).toBe(
@@ -272,14 +272,14 @@ describe('requests', () => {
     );
   });
 
-  test('without any Authorization it says that the header is missing', async () => {
+  test('a request without an Authorization header is noted as such', async () => {
     await answerOf(await fetch(`${fixture.url}/api/v1/bill/create`, form({ amount: '5' })));
     expect((await last()).problem).toContain('no Authorization header: it must be');
     await answerOf(await fetch(`${fixture.url}/api/v1/bill/create?api_token=x`, form({ amount: '5' })));
     expect((await last()).problem).toContain('no Authorization header, but a field "api_token": it must be');
   });
 
-  test('calls outside the interface get the answer of an error, and known ones a sentence', async () => {
+  test('requests to unknown routes are answered as errors, and known but undocumented ones explained', async () => {
     const unknown = await fixture.call('/v2/anything');
     expect([unknown.status, unknown.json]).toEqual([404, { message: 'Not Found', success: false }]);
     for (const name of ['bill/status', 'bill/search', 'payment/search', 'merchant/balance', 'bill/toggle_activity']) {
@@ -291,7 +291,7 @@ describe('requests', () => {
     }
   });
 
-  test('a fault is named', async () => {
+  test('a request that met a fault names it', async () => {
     await fixture.sandbox.setFaults({ requests: { loseAnswer: 1 } });
     await fixture.create().catch(() => undefined);
     expect(await last()).toMatchObject({
@@ -305,7 +305,7 @@ describe('requests', () => {
     expect(await last()).toMatchObject({ status: 401, problem: 'caused by the fault unauthenticated' });
   });
 
-  test('no token, password or card number is kept, nor put into the log', async () => {
+  test('no token, password or card number of a request is stored or logged', async () => {
     const secrets = { custom: TOKEN, api_token: 'a-secret-value', note: '4111 1111 1111 1111' };
     await create({ amount: '5', order_id: TOKEN, ...secrets });
     await fixture.call(`/api/v1/bill/create?token=${OTHER_TOKEN}`, { method: 'POST' }, 'another-wrong-token');
@@ -316,12 +316,12 @@ describe('requests', () => {
     expect(lines.map(({ text }) => text).join()).not.toContain(TOKEN);
   });
 
-  test('nothing that came can steer the terminal', async () => {
+  test('nothing in a request can control the terminal', async () => {
     await create({ amount: '5', order_id: 'a\u001b[31m\r\nb\u202e' });
     expect(lines[0]!.text).toBe('POST bill/create main a [31m b : 200');
   });
 
-  test('what is kept is bounded, and read piece by piece', async () => {
+  test('stored requests are bounded in size and number, and paged', async () => {
     const before = await last();
     await create({ amount: '5', custom: 'x'.repeat(100_000) });
     const kept = (await last()).body;

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { answer, behindPrefix, type Shop, Trial } from './trial.js';
 
-describe('the sandbox says what is wrong with a shop when it checks the shop', () => {
+describe('the sandbox checks a shop', () => {
   let trial: Trial;
   afterEach(() => trial.close());
 
@@ -13,7 +13,7 @@ describe('the sandbox says what is wrong with a shop when it checks the shop', (
     return addresses.map(({ verdict, says }) => [verdict, says] as const);
   };
 
-  test('it says what the service would see at each address', async () => {
+  test('the check of a shop reports what the service would see at each address', async () => {
     const [result, success, fail] = await checked(behindPrefix('/api'));
     expect(result).toEqual(['bad', expect.stringContaining('/api/postback answers (200)')]);
     expect(success).toEqual(['bad', expect.stringContaining('/api/postback answers (200)')]);
@@ -54,12 +54,12 @@ describe('the sandbox says what is wrong with a shop when it checks the shop', (
     ['answers a page', answer(200, '<html>', { 'content-type': 'text/html' }), 'warn', 'the answer is a page'],
     ['answers 404 everywhere', answer(404), 'warn', 'or this is how it answers for an unknown order'],
     ['is down', 'down', 'bad', 'nothing is listening'],
-  ])('one that %s', async (_what, shop, verdict, says) => {
+  ])('the check of a shop recognises one that %s', async (_what, shop, verdict, says) => {
     const [result] = await checked(shop);
     expect(result).toEqual([verdict, expect.stringContaining(says)]);
   });
 
-  test('what it said is not shown any more once the settings have changed', async () => {
+  test('the result of a check is no longer shown once the settings have changed', async () => {
     await checked(answer(500));
     const page = async (): Promise<string> =>
       (await fetch(`${trial.running.url}/sandbox/console/shops/main`, { headers: { accept: 'text/html' } })).text();
@@ -68,7 +68,7 @@ describe('the sandbox says what is wrong with a shop when it checks the shop', (
     expect(await page()).not.toContain('the shop failed');
   });
 
-  test('a shop that is not there is named', async () => {
+  test('the check of an unknown shop is answered 404', async () => {
     trial = await Trial.open(answer(200));
     await trial.pay();
     expect((await fetch(`${trial.running.url}/sandbox/shops/none/check`, { method: 'POST' })).status).toBe(404);

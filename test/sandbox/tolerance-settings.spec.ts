@@ -3,7 +3,7 @@ import type { ShopSettings } from 'nestjs-payment-sandbox';
 import { Fixture } from './fixture.js';
 
 /** What some clients in the field send, which the service itself refuses or ignores. */
-describe('the sandbox serves where its shop is set so,', () => {
+describe('optional tolerance of the sandbox', () => {
   let fixture: Fixture;
   beforeAll(async () => {
     fixture = await Fixture.open();
@@ -34,7 +34,7 @@ describe('the sandbox serves where its shop is set so,', () => {
     return urls;
   };
 
-  test('the addresses of the bill itself, which it otherwise ignores', async () => {
+  test("with billAddresses the redirects go to the bill's own addresses", async () => {
     const { url } = fixture.shopServer;
     expect(await redirects(addresses)).toEqual([`${url}/fail`, `${url}/success`]);
     await set({ billAddresses: true });
@@ -43,7 +43,7 @@ describe('the sandbox serves where its shop is set so,', () => {
     expect(await redirects({ success_url: '' })).toEqual([`${url}/fail`, `${url}/success`]);
   });
 
-  test('a way back from the payment page, where the bill names one', async () => {
+  test("with billAddresses the payment page links back to the bill's return_url", async () => {
     await set({ billAddresses: true });
     const { id } = await made({ body: new URLSearchParams({ amount: '5', ...addresses }) });
     for (const page of ['link', 'transfer']) {
@@ -51,11 +51,14 @@ describe('the sandbox serves where its shop is set so,', () => {
     }
   });
 
-  test.each(['javascript:alert(1)', '/relative', 'ftp://x'])('no address such as %s', async (text) => {
-    await set({ billAddresses: true });
-    const { status, json: body } = await create({ body: new URLSearchParams({ amount: '5', return_url: text }) });
-    expect([status, body['errors']]).toEqual([400, { return_url: [expect.stringContaining('valid URL')] }]);
-  });
+  test.each(['javascript:alert(1)', '/relative', 'ftp://x'])(
+    'with billAddresses an invalid address such as %s is refused',
+    async (text) => {
+      await set({ billAddresses: true });
+      const { status, json: body } = await create({ body: new URLSearchParams({ amount: '5', return_url: text }) });
+      expect([status, body['errors']]).toEqual([400, { return_url: [expect.stringContaining('valid URL')] }]);
+    },
+  );
 
   test.each([
     ['0.30000000000000004', '0.30'],
@@ -63,18 +66,24 @@ describe('the sandbox serves where its shop is set so,', () => {
     ['100.00499999999999', '100.00'],
     ['1.005e2', '100.50'],
     ['5', '5.00'],
-  ])('the floating-point amount %s, as text and as a JSON number', async (sent, amount) => {
-    await set({ roundAmounts: true });
-    expect((await made({ body: new URLSearchParams({ amount: sent }) })).amount).toBe(amount);
-    expect((await made(json(`{"amount":${sent}}`))).amount).toBe(amount);
-  });
+  ])(
+    'with roundAmounts the floating-point amount %s is rounded, as text and as a JSON number',
+    async (sent, amount) => {
+      await set({ roundAmounts: true });
+      expect((await made({ body: new URLSearchParams({ amount: sent }) })).amount).toBe(amount);
+      expect((await made(json(`{"amount":${sent}}`))).amount).toBe(amount);
+    },
+  );
 
-  test.each(['0.004', '-0.001', '-5', 'x', '99999999.995'])('not the amount %s, even if rounded', async (amount) => {
-    await set({ roundAmounts: true });
-    expect((await create({ body: new URLSearchParams({ amount }) })).status).toBe(400);
-  });
+  test.each(['0.004', '-0.001', '-5', 'x', '99999999.995'])(
+    'with roundAmounts the amount %s is still refused',
+    async (amount) => {
+      await set({ roundAmounts: true });
+      expect((await create({ body: new URLSearchParams({ amount }) })).status).toBe(400);
+    },
+  );
 
-  test('success as a boolean', async () => {
+  test('with creationSuccess "boolean" the success is a JSON boolean', async () => {
     await set({ creationSuccess: 'boolean' });
     const { json: body } = await create({ body: new URLSearchParams({ amount: '5' }) });
     expect(body['success']).toBe(true);

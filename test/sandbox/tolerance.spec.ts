@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Fixture, TOKEN } from './fixture.js';
 
 /** What clients in the field send. */
-describe('the sandbox serves', () => {
+describe('tolerance of the sandbox', () => {
   let fixture: Fixture;
   beforeAll(async () => {
     fixture = await Fixture.open();
@@ -34,12 +34,12 @@ describe('the sandbox serves', () => {
     });
 
   describe('a creation', () => {
-    test('as a form', async () => {
+    test('a creation as a form is accepted', async () => {
       const bill = await made({ body: new URLSearchParams({ amount: '5', order_id: 'ü & 1', custom: 'a+b' }) });
       expect(bill).toMatchObject({ amount: '5.00', orderId: 'ü & 1', custom: 'a+b' });
     });
 
-    test('as a form with an object as custom, as PHP and axios spell it', async () => {
+    test('a creation as a form with an object as custom, as PHP and axios encode it, is accepted', async () => {
       const body = new URLSearchParams({ amount: '5', order_id: '1', 'custom[order]': '7', 'custom[user]': 'ü' });
       expect(await made({ body })).toMatchObject({ custom: '{"order":"7","user":"ü"}' });
     });
@@ -52,7 +52,7 @@ describe('the sandbox serves', () => {
       ['custom[]=a&custom[]=b', '["a","b"]'],
       ['custom[0][id]=1&custom[1][id]=2', '[{"id":"1"},{"id":"2"}]'],
       ['custom[__proto__][x]=1', '{"__proto__":{"x":"1"}}'],
-    ])('as a form with objects and lists as custom: %s', async (fields, custom) => {
+    ])('a creation as a form with objects and lists as custom is accepted: %s', async (fields, custom) => {
       const body = new URLSearchParams(`amount=5&order_id=1&${fields}`);
       expect(await made({ body })).toMatchObject({ custom });
     });
@@ -61,30 +61,30 @@ describe('the sandbox serves', () => {
       ['0.30000000000000004', '0.30'],
       ['19.989999999999998', '19.99'],
       ['100.05000000000001', '100.05'],
-    ])('with the amount %s, as programs print what they have computed in floating point', async (sent, amount) => {
+    ])('a creation with the floating-point amount %s is accepted', async (sent, amount) => {
       expect((await made(json(`{"amount":${sent},"order_id":"1"}`))).amount).toBe(amount);
       expect((await made({ body: new URLSearchParams({ amount: sent }) })).amount).toBe(amount);
     });
 
-    test('with the whole address, as to a proxy', async () => {
+    test('a creation with an absolute address, as to a proxy, is accepted', async () => {
       const { status } = await raw('POST', `${fixture.url}/api/v1/bill/create?amount=5&order_id=whole`, {});
       expect(status).toBe(200);
     });
 
-    test('as a form that a line end follows', async () => {
+    test('a creation as a form with a trailing line break is accepted', async () => {
       const form = { 'content-type': 'application/x-www-form-urlencoded' };
       expect(await made({ body: 'amount=5&order_id=o-1\r\n', headers: form })).toMatchObject({ orderId: 'o-1' });
     });
 
-    test('as JSON', async () => {
+    test('a creation as JSON is accepted', async () => {
       expect(await made(json('{"amount":5,"order_id":17}'))).toMatchObject({ amount: '5.00', orderId: '17' });
     });
 
-    test('with every parameter in the query string and no body', async () => {
+    test('a creation with every parameter in the query string and no body is accepted', async () => {
       expect(await made({}, '?amount=5&order_id=q')).toMatchObject({ amount: '5.00', orderId: 'q' });
     });
 
-    test('with the same parameters in both places', async () => {
+    test('a creation with the same parameters in query and body is accepted', async () => {
       const query = '?amount=5&order_id=q&description=d';
       expect(await made({ body: new URLSearchParams({ amount: '5', order_id: 'q' }) }, query)).toMatchObject({
         amount: '5.00',
@@ -93,7 +93,7 @@ describe('the sandbox serves', () => {
       });
     });
 
-    test('with a multipart body that other programs write', async () => {
+    test('a creation with a multipart body as other programs write it is accepted', async () => {
       const body = [
         '--b',
         'Content-Disposition: form-data; name=amount',
@@ -128,7 +128,7 @@ describe('the sandbox serves', () => {
       ['without a name', 'Content-Disposition: form-data', ''],
       ['with an empty name', 'Content-Disposition: form-data; name=""', ''],
       ['with a file', 'Content-Disposition: form-data; name="order_id"; filename="f"', ''],
-    ])('with a multipart part %s', async (_how, head, orderId) => {
+    ])('a creation with a multipart part %s is accepted', async (_how, head, orderId) => {
       const parts = [
         '--b',
         head,
@@ -147,7 +147,7 @@ describe('the sandbox serves', () => {
       expect(unsigned.status).toBe(401);
     });
 
-    test('with no Accept, User-Agent or Content-Type', async () => {
+    test('a creation without Accept, User-Agent and Content-Type is accepted', async () => {
       const answer = await raw('POST', '/api/v1/bill/create', {}, 'amount=5&order_id=1');
       expect(answer.status).toBe(200);
     });
@@ -159,13 +159,13 @@ describe('the sandbox serves', () => {
       ['1e+06', '1000000.00'],
       ['1.0005E+02', '100.05'],
       ['5e-1', '0.50'],
-    ])('with the amount %s, as text and as a JSON number', async (sent, amount) => {
+    ])('a creation with the amount %s is accepted, as text and as a JSON number', async (sent, amount) => {
       expect((await made({ body: new URLSearchParams({ amount: sent }) })).amount).toBe(amount);
       expect((await made(json(`{"amount":${sent}}`))).amount).toBe(amount);
       expect((await made(json(`{"amount":"${sent}"}`))).amount).toBe(amount);
     });
 
-    test('with null for what is not set', async () => {
+    test('a creation with null for unset fields is accepted', async () => {
       const nulls = '"order_id":null,"description":null,"currency_in":null,"custom":null,"payer_pays_commission":null';
       expect(await made(json(`{"amount":5,${nulls},"type":null,"name":null,"shop_id":null}`))).toMatchObject({
         orderId: '',
@@ -189,7 +189,7 @@ describe('the sandbox serves', () => {
       ['false', false],
       ['"false"', false],
       ['""', false],
-    ])('with payer_pays_commission %s', async (sent, meant) => {
+    ])('a creation with payer_pays_commission %s is accepted', async (sent, meant) => {
       const bill = await made(json(`{"amount":5,"payer_pays_commission":${sent}}`));
       expect(bill.payerPaysCommission).toBe(meant);
     });
@@ -202,11 +202,11 @@ describe('the sandbox serves', () => {
       ['{"user": 12345678901234567890, "7": 100.00}', '{"user":12345678901234567890,"7":100.00}'],
       ['7', '7'],
       ['""', ''],
-    ])('with the custom %s', async (sent, kept) => {
+    ])('a creation with the custom %s is accepted', async (sent, kept) => {
       expect((await made(json(`{"amount":5,"custom":${sent}}`))).custom).toBe(kept);
     });
 
-    test('with unknown fields', async () => {
+    test('a creation with unknown fields is accepted', async () => {
       const fields = ['ttl', 'success_url', 'fail_url', 'return_url', 'locale', 'payer_email', 'payer_data[email]'];
       const form = new FormData();
       form.set('amount', '5');
@@ -221,31 +221,34 @@ describe('the sandbox serves', () => {
     test.each([
       ['a JSON body', 'application/json', (id: string) => JSON.stringify({ id })],
       ['a form body', 'application/x-www-form-urlencoded', (id: string) => `id=${id}`],
-    ])('with the id in %s of the GET', async (_where, type, body) => {
+    ])('a list of payments is accepted with the id in %s of the GET', async (_where, type, body) => {
       const id = await fixture.bill();
       const answer = await raw('GET', '/api/v1/bill/payments', { 'content-type': type }, body(id));
       expect(answer).toEqual({ status: 200, text: '{"data":[],"success":true}' });
     });
 
-    test('with Content-Type application/json and no body', async () => {
+    test('a list of payments is accepted with Content-Type application/json and no body', async () => {
       const path = `/api/v1/bill/payments?id=${await fixture.bill()}`;
       expect((await raw('GET', path, { 'content-type': 'application/json' })).status).toBe(200);
     });
   });
 
-  describe('at addresses as base addresses make them:', () => {
-    test.each(['//api/v1/bill/create', '/api/v1/bill/create/', '//api//v1///bill/create//'])('%s', async (path) => {
-      const { status, json: body } = await fixture.call(`${path}?amount=5`, { method: 'POST' });
-      expect([status, body['success']]).toEqual([200, 'true']);
-    });
+  describe('unusual addresses', () => {
+    test.each(['//api/v1/bill/create', '/api/v1/bill/create/', '//api//v1///bill/create//'])(
+      'a creation is accepted at %s',
+      async (path) => {
+        const { status, json: body } = await fixture.call(`${path}?amount=5`, { method: 'POST' });
+        expect([status, body['success']]).toEqual([200, 'true']);
+      },
+    );
 
-    test('and leads from / to the console', async () => {
+    test('the address / redirects to the console', async () => {
       const { status, headers } = await fixture.call('/');
       expect([status, headers.get('location')]).toEqual([302, '/sandbox']);
     });
   });
 
-  describe('bad input with 400, never 500:', () => {
+  describe('invalid input', () => {
     test.each([
       ['broken JSON', json('{"amount":')],
       ['JSON that is no object', json('[1]')],
@@ -273,14 +276,14 @@ describe('the sandbox serves', () => {
       ['an unknown currency', { body: new URLSearchParams({ amount: '5', currency_in: 'XXX' }) }],
       ['an unknown flag', { body: new URLSearchParams({ amount: '5', payer_pays_commission: 'maybe' }) }],
       ['a flag that every object has', json('{"amount":5,"payer_pays_commission":"constructor"}')],
-    ])('%s', async (_what, init) => {
+    ])('a creation with %s is answered 400', async (_what, init) => {
       const { status, json: body, headers } = await create(init);
       expect(status).toBe(400);
       expect(headers.get('content-type')).toBe('application/json');
       expect(body).toMatchObject({ success: false, message: expect.stringMatching(/./) });
     });
 
-    test('a list without an id', async () => {
+    test('a list of payments without an id is answered 400', async () => {
       expect((await fixture.call('/api/v1/bill/payments')).status).toBe(400);
     });
   });

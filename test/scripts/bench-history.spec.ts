@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 
-test('npm run bench -- --history tells how figures went, of the benches that are named, and measures nothing', () => {
+test('npm run bench -- --history prints the history of the named benches, and measures nothing', () => {
   const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/bench.mjs', '--history', 'growth'], {
     encoding: 'utf8',
     env: { ...process.env, NODE_OPTIONS: '' },

@@ -49,8 +49,8 @@ function accountAfter(change: (input: Accounted) => void) {
   return { lost, double };
 }
 
-describe('the chaos test’s account', () => {
-  test('finds nothing where everything is as it should be', () => {
+describe("the chaos test's accounting", () => {
+  test('the accounting finds nothing if all is right', () => {
     expect(accountAfter(() => undefined)).toEqual({ lost: [], double: [] });
   });
 
@@ -79,7 +79,7 @@ describe('the chaos test’s account', () => {
       },
       /has neither event nor review/,
     ],
-  ])('lost: %s', (_name, change, sentence) => {
+  ])('the accounting finds a loss: %s', (_name, change, sentence) => {
     const { lost } = accountAfter(change);
     expect(lost.join('\n')).toMatch(sentence);
   });
@@ -100,14 +100,14 @@ describe('the chaos test’s account', () => {
       },
       /reviews twice: overpaid, overpaid/,
     ],
-  ])('double: %s', (_name, change, sentence) => {
+  ])('the accounting finds a duplicate: %s', (_name, change, sentence) => {
     const { double } = accountAfter(change);
     expect(double.join('\n')).toMatch(sentence);
   });
 });
 
-describe('what the chaos test is asked for', () => {
-  test('without arguments is everything, at length', () => {
+describe('arguments of the chaos test', () => {
+  test('the chaos test without arguments runs every phase at full length', () => {
     expect(readArguments([])).toMatchObject({
       phases: ['crash', 'model', 'fuzz', 'failover', 'load'],
       minutes: 5,
@@ -128,7 +128,7 @@ describe('what the chaos test is asked for', () => {
     [['--failover', 'silent', '--rounds', '10'], { phases: ['failover'], failover: ['silent'], rounds: 10 }],
     [['--failover', 'all'], { phases: ['failover'], failover: { length: 4 } }],
     [['--crash', '--model-runs', '2'], { phases: ['crash', 'model'], modelRuns: 2 }],
-  ])('%j is only what it names', (args, expected) => {
+  ])('the chaos test with %j runs only what they name', (args, expected) => {
     expect(readArguments(args)).toMatchObject(expected);
   });
 
@@ -143,7 +143,7 @@ describe('what the chaos test is asked for', () => {
     ['--rounds', '0'],
     ['--runs', '3'],
     ['--crash', '3'],
-  ])('%s %s is refused with the usage', (...args) => {
+  ])('the chaos test refuses %s %s with its usage', (...args) => {
     expect(() => readArguments(args)).toThrow(/npm run test:chaos/);
   });
 });
@@ -167,27 +167,27 @@ describe('the phases of the chaos test', () => {
     return { code, said: said.mock.calls.join('\n'), failures: failures.mock.calls.join('\n') };
   }
 
-  test('all well is 0, with the seed and what was left out', async () => {
+  test('the chaos test exits with 0 if all phases pass, with the seed and the phases left out', async () => {
     const { code, said } = await run('good');
     expect(code).toBe(0);
     expect(said).toMatch(/seed 7[^]*good +passed[^]*bad +left out[^]*broken +left out: npm run test:chaos/);
   });
 
-  test('one that fails or breaks is 1, and does not keep the others from running', async () => {
+  test('the chaos test exits with 1 if a phase fails or breaks, and runs the others', async () => {
     const { code, said, failures } = await run('bad', 'broken', 'good');
     expect(code).toBe(1);
     expect(said).toMatch(/bad +FAILED[^]*broken +FAILED[^]*good +passed/);
     expect(failures).toContain('it is broken');
   });
 
-  test('each of those that there are says what it is about to do, and all are run where none is chosen', () => {
+  test('each phase of the chaos test describes what it will do', () => {
     const options = readArguments(['--seed', '7']);
     expect(Object.keys(phases)).toEqual(options.phases);
     const said = Object.values(phases).map(({ says }) => says(options));
     expect(said[2]).toBe('5 minutes of bodies of every shape on the callback routes, seed 7');
   });
 
-  test('nothing at all is a failure', async () => {
+  test('the chaos test fails if it ran no phase', async () => {
     expect((await run()).code).toBe(1);
   });
 });

@@ -16,7 +16,7 @@ describe('the import check', () => {
     rmSync(base, { recursive: true });
   });
 
-  it('accepts imports that run downwards, also past a floor, and what a spec needs', () => {
+  it('the import check accepts imports of lower folders, and what a spec needs', () => {
     write(`${src}/index.ts`, `export * from './callbacks/controller.js';`);
     write(`${src}/callbacks/controller.ts`, `import { money } from '../domain/money.js'; import axios from 'axios';`);
     write(`${src}/common/random.ts`, `import { randomUUID } from 'node:crypto';`);
@@ -49,7 +49,7 @@ describe('the import check', () => {
     ['a package of the repository only', 'bills/a.ts', `import pg from 'pg';`, "not in the library's package.json"],
     ['the other library', 'a.spec.ts', `import { b } from 'nestjs-payment-sandbox';`, 'each library stands alone'],
     ['itself', 'common/a.ts', `import { a } from './a.js';`, 'a circle of imports'],
-  ])('reports %s', (_what, file, text, reason) => {
+  ])('the import check reports %s', (_what, file, text, reason) => {
     write(`${src}/${file}`, text);
     const problems = checkImports(base);
     expect(problems).toHaveLength(1);
@@ -57,7 +57,7 @@ describe('the import check', () => {
     expect(problems[0]).toContain(reason);
   });
 
-  it('lets the entry for tests use the other library, where that is a peer', () => {
+  it('the import check lets the testing entry use the other library if that is a peer', () => {
     write('libs/payment-acceptance/package.json', '{ "peerDependencies": { "nestjs-payment-sandbox": "1" } }');
     write(`${src}/testing/a.ts`, `import { b } from 'nestjs-payment-sandbox'; import { M } from '../module/m.js';`);
     write(`${src}/module/m.ts`, '');
@@ -66,19 +66,19 @@ describe('the import check', () => {
     expect(checkImports(base)).toContainEqual(expect.stringContaining('testing/ is above module/'));
   });
 
-  it('reports a circle over several files once', () => {
+  it('the import check reports a cycle of several files once', () => {
     write(`${src}/common/a.ts`, `import './b.js';`);
     write(`${src}/common/b.ts`, `import './c.js';`);
     write(`${src}/common/c.ts`, `import './a.js';`);
     expect(checkImports(base)).toEqual([expect.stringMatching(/circle.*a\.ts → .*b\.ts → .*c\.ts → .*a\.ts$/)]);
   });
 
-  it('keeps an app from reaching into a library', () => {
+  it("the import check keeps an app from importing a library's files", () => {
     write('apps/shop/src/main.ts', `import { x } from '../../../libs/payment-acceptance/src/bills/x.js';`);
     expect(checkImports(base)).toEqual([expect.stringContaining('outside apps/shop')]);
   });
 
-  it('keeps an example to what its package.json names, and looks at no other files there', () => {
+  it('the import check limits an example to its package.json, and ignores its other files', () => {
     write('examples/README.md', '');
     write('examples/page/page.controller.ts', `import 'lodash';`);
     write('examples/shop/package.json', '{ "dependencies": { "@nestjs/core": "1" } }');

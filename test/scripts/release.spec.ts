@@ -58,16 +58,16 @@ describe('a release', () => {
     git('commit', '--quiet', '-am', 'change');
   }
 
-  test('of a repository that is ready has no problems', () => {
+  test('a release of a repository that is ready has no problems', () => {
     expect(problems()).toEqual([]);
   });
 
-  test('is refused while something is not committed', () => {
+  test('a release is refused while something is not committed', () => {
     write('libs/core/new.ts', '');
     expect(problems()).toEqual(['The tree is not clean. Commit or remove:\n?? libs/core/new.ts']);
   });
 
-  test('is refused where a package has another version, or takes another version of ours', () => {
+  test('a release is refused if a package has another version, or needs another version of ours', () => {
     change('libs/core/package.json', library('core', { version: '1.1.0' }));
     expect(problems()).toEqual(['libs/core/package.json says version 1.1.0, package.json 1.2.0.']);
     change('libs/core/package.json', library('core'));
@@ -79,24 +79,24 @@ describe('a release', () => {
     ['no section', '## [1.1.0] - 2027-01-01\n\n- Less.\n'],
     ['an empty section', '## [1.2.0] - 2027-02-01\n\n## [1.1.0] - 2027-01-01\n\n- Less.\n'],
     ['a section without a date', '## [1.2.0]\n\n- More.\n'],
-  ])('is refused with %s in the changelog', (_, text) => {
+  ])('a release is refused with %s in the changelog', (_, text) => {
     change('CHANGELOG.md', text);
     expect(problems()).toEqual([
       'CHANGELOG.md does not say what is in 1.2.0: it needs "## [1.2.0] - YYYY-MM-DD" and a text.',
     ]);
   });
 
-  test('is refused while nobody knows where to report a weakness', () => {
+  test('a release is refused while SECURITY.md has no address for reports', () => {
     change('SECURITY.md', 'Write to: **NO ADDRESS YET**.');
     expect(problems()).toEqual([expect.stringContaining('SECURITY.md names no address')]);
   });
 
-  test('is refused while the changelog has something unreleased', () => {
+  test('a release is refused while the changelog has an unreleased section', () => {
     change('CHANGELOG.md', '## [Unreleased]\n\n- Later.\n\n## [1.2.0] - 2027-02-01\n\n- More.\n');
     expect(problems()).toEqual([expect.stringContaining('still has something below "## [Unreleased]"')]);
   });
 
-  test('is refused where npm could not prove where a package comes from, with what to fill in', () => {
+  test("a release is refused if npm could not prove a package's provenance, with what to fill in", () => {
     change('libs/core/package.json', library('core', { publishConfig: undefined, repository: undefined }));
     expect(problems()).toEqual([
       'libs/core/package.json needs "publishConfig": { "access": "public", "provenance": true }.',
@@ -104,7 +104,7 @@ describe('a release', () => {
     ]);
   });
 
-  test('is refused where it does not keep the schemas of its events for the next one', () => {
+  test('a release is refused if it does not keep its event schemas for the next one', () => {
     const schema = (required: string[]) => ({ properties: { version: { const: 2 } }, required });
     write('libs/core/schemas/bill.expired.json', schema(['id']));
     git('add', '.');
@@ -119,7 +119,7 @@ describe('a release', () => {
     expect(problems()).toEqual([]);
   });
 
-  test('is refused outside of CI, before anything else', () => {
+  test('a release is refused outside of CI, before anything else', () => {
     const env = {
       ...process.env,
       NODE_OPTIONS: '',
@@ -136,7 +136,7 @@ describe('a release', () => {
     expect(stderr).toMatch(/^Only CI publishes, .*\n$/);
   });
 
-  test('publishes a package after those that its users must have', () => {
+  test('a release publishes a package after those that it needs', () => {
     const needs = (name: string, peers: string[], optional: string[] = []) => ({
       manifest: {
         name,
@@ -156,7 +156,7 @@ describe('a release', () => {
       ['view nestjs-core@1.2.0 version', 'publish core.tgz --provenance --access=public'],
     ],
     ['leaves what is published already', 'echo 1.2.0', ['view nestjs-core@1.2.0 version']],
-  ])('%s', (_, answer, asked) => {
+  ])('a release %s', (_, answer, asked) => {
     const log = join(base, 'npm.log');
     writeFileSync(
       join(base, 'npm'),
@@ -172,7 +172,7 @@ describe('a release', () => {
     expect(readFileSync(log, 'utf8').trim().split('\n')).toEqual(asked);
   });
 
-  test('has an SBOM of what a package brings along, in the versions that are tested, and of nothing else', () => {
+  test("a release has an SBOM of the package's dependencies only, in the tested versions", () => {
     const file = join(folder, 'sbom.json');
     const manifest = readFileSync(join(root, 'libs/payment-sandbox/package.json'), 'utf8');
     evaluate('release/sbom.mjs', `it.writeSbom(${manifest}, '${root}/libs/payment-sandbox', '${file}')`);

@@ -32,7 +32,7 @@ describe('start', () => {
   });
 
   describe('npm start', () => {
-    it('builds, starts everything, and stops all of it at SIGTERM', async () => {
+    it('npm start builds, starts everything, and stops all of it at SIGTERM', async () => {
       const command = await start();
       expect(command.output).toMatch(/Shop: .*\nSandbox: .*\nReady/);
       const url = await get(env.SHOP_PORT);
@@ -44,7 +44,7 @@ describe('start', () => {
       await expect(query(url, 'SELECT 1')).rejects.toThrow();
     });
 
-    it('keeps its data, over a kill -9 too, and takes over what that leaves behind', async () => {
+    it('npm start keeps its data over kill -9, and takes over what that leaves behind', async () => {
       const killed = await start();
       const server = databaseServer();
       const keeper = parentOf(server);
@@ -61,7 +61,7 @@ describe('start', () => {
       await command.stop();
     });
 
-    it('heals what an interrupted first start, or a process id used again, would leave', async () => {
+    it('npm start recovers from an interrupted first start, and from a reused process id', async () => {
       const home = project.path('.data/postgres');
       renameSync(`${home}/data`, `${home}/data.partial`);
       const first = await start();
@@ -73,7 +73,7 @@ describe('start', () => {
       await second.stop();
     });
 
-    it('builds again what was deleted, and deletes what has no source', async () => {
+    it('npm start rebuilds deleted files, and deletes those without a source', async () => {
       rmSync(project.path('dist/apps/shop/main.js'));
       writeFileSync(project.path('dist/apps/shop/stale.js'), '');
       const command = await start();
@@ -81,7 +81,7 @@ describe('start', () => {
       await command.stop();
     });
 
-    it('ends with the exit code of a server that ends, and stops the others', async () => {
+    it('npm start exits with the code of a server that exits, and stops the others', async () => {
       const command = await start();
       await expect(get(env.SANDBOX_PORT, '/exit/7')).rejects.toThrow();
       await expect(command.ended).resolves.toBe(7);
@@ -89,7 +89,7 @@ describe('start', () => {
     });
 
     it.each(['SHOP_PORT', 'SANDBOX_PORT'] as const)(
-      'names %s when that port is in use, and starts nothing',
+      'npm start names %s if that port is in use, and starts nothing',
       async (name) => {
         const holder = createServer().listen(Number(env[name]), '127.0.0.1');
         await once(holder, 'listening');
@@ -102,7 +102,7 @@ describe('start', () => {
   });
 
   describe('npm run shop', () => {
-    it('shares the database of a running npm start', async () => {
+    it('npm run shop shares the database of a running npm start', async () => {
       const all = await start();
       const other = { ...env, SHOP_PORT: String(await freePort()) };
       const shop = project.start('shop.mjs', other);
@@ -116,7 +116,7 @@ describe('start', () => {
   });
 
   describe('a temporary database', () => {
-    it('goes with its folder when the command that started it is killed', async () => {
+    it('a temporary database is removed with its folder when its command is killed', async () => {
       const command = project.start('test-database.mjs', env);
       await command.prints(/^export TEST_DATABASE_URL=/m);
       const client = new pg.Client(/=(\S+)/.exec(command.output)?.[1]);

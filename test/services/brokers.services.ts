@@ -36,7 +36,7 @@ for (const [kind, broker] of kinds) {
       return { harness, bus, proxy };
     }
 
-    test('each event arrives in its envelope, and counts as delivered only then', async () => {
+    test('an event is sent in its envelope, and counts as delivered only then', async () => {
       const { harness, bus } = await start();
       const { billId } = await harness.host.payments.createBill({ orderId: 'Ä-1', amount: '100.05', custom: '€ "1"' });
       await harness.sandbox.pay(billId, { outcome: 'fail' });
@@ -125,10 +125,10 @@ for (const [kind, broker] of kinds) {
       expect(performance.now() - began).toBeLessThan(5_000);
     });
 
-    describe('a connection that is cut halfway loses and reorders nothing', () => {
+    describe('a connection cut halfway', () => {
       const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-      test('with messages in flight', async () => {
+      test('a connection cut with messages in flight loses and reorders nothing', async () => {
         const { harness, bus, proxy } = await start(RUNNING, 2);
         await payThrough(harness, bus, 30, async () => {
           await proxy.cut();
@@ -137,7 +137,7 @@ for (const [kind, broker] of kinds) {
         });
       });
 
-      test('after lost acknowledgements', async () => {
+      test('a connection cut after lost acknowledgements loses and reorders nothing', async () => {
         const { harness, bus, proxy } = await start(RUNNING, 2);
         // All instances are connected, so what gets lost is an acknowledgement.
         for (const { deliveries } of harness.instances) await deliveries.runOnce();

@@ -16,7 +16,7 @@ const newName = (): string => `payments-test-${randomBytes(6).toString('hex')}`;
 describeOn(await service('TEST_RABBITMQ_URL'), (url) => {
   const closeLater = closing();
 
-  test('messages are what the AsyncAPI document says, with their properties, headers and routing keys', async () => {
+  test('RabbitMQ messages match the AsyncAPI document, with properties, headers and routing keys', async () => {
     const name = newName();
     closeLater(() =>
       onChannel(url, async (channel) => {
@@ -59,7 +59,7 @@ describeOn(await service('TEST_RABBITMQ_URL'), (url) => {
 describeOn(await service('TEST_NATS_URL'), (url) => {
   const closeLater = closing();
 
-  test('messages are what the AsyncAPI document says, with their headers and subjects', async () => {
+  test('NATS messages match the AsyncAPI document, with headers and subjects', async () => {
     const name = newName();
     closeLater(() => onServer(url, (manager) => manager.streams.delete(name)));
     await onServer(url, (manager) => manager.streams.add({ name, subjects: [`${name}.>`] }));

@@ -52,7 +52,7 @@ const ALL_TABLES =
     .length + 1;
 
 describe('the tables on MariaDB', () => {
-  test('are created once by processes that start together, and migrating again changes nothing', async () => {
+  test('the tables are created once by processes that start together, and migrating again changes nothing', async () => {
     const all = await Promise.all([connect(), connect(), connect()]);
     await Promise.all(all.map((dataSource) => migratePaymentAcceptance(dataSource)));
     const [first] = all;
@@ -62,7 +62,7 @@ describe('the tables on MariaDB', () => {
     expect(rows).toEqual(MARIA_MIGRATIONS.map(({ version }) => ({ version })));
   });
 
-  test('are completed by the next process, wherever the first one was killed', async () => {
+  test('the tables are completed by the next process, wherever the first was killed', async () => {
     for (let done = 0; done <= initial.statements.length; done += 1) {
       const dataSource = await connect();
       const database = new MariaDatabase(beside(dataSource), new PaymentClock());
@@ -74,7 +74,7 @@ describe('the tables on MariaDB', () => {
     }
   });
 
-  test('do not wait for a process that was killed while migrating', async () => {
+  test('a migration does not wait for a process that was killed while migrating', async () => {
     const killed = await connect();
     const runner = killed.createQueryRunner();
     await runner.query(`SELECT GET_LOCK(CONCAT('payment_acceptance:', MD5(DATABASE())), 0)`);
@@ -87,7 +87,7 @@ describe('the tables on MariaDB', () => {
     await runner.release().catch(() => undefined);
   });
 
-  test('are not read, nor locked, for an empty list', async () => {
+  test('a condition with an empty list reads and locks no rows', async () => {
     const dataSource = await connect();
     await migratePaymentAcceptance(dataSource);
     await dataSource.query(
@@ -108,7 +108,7 @@ describe('the tables on MariaDB', () => {
     }
   });
 
-  test('compare ids byte by byte, including trailing blanks and case, and refuse ids that are too long', async () => {
+  test('ids are compared byte by byte, with trailing blanks and case, and too long ones are refused', async () => {
     const dataSource = await connect();
     await migratePaymentAcceptance(dataSource);
     const database = new MariaDatabase(beside(dataSource), new PaymentClock());
@@ -128,13 +128,13 @@ describe('a server with other settings', () => {
     'STRICT_TRANS_TABLES,PIPES_AS_CONCAT',
     'STRICT_TRANS_TABLES,HIGH_NOT_PRECEDENCE',
     'STRICT_TRANS_TABLES,EMPTY_STRING_IS_NULL',
-  ])('is refused: sql_mode "%s"', async (mode) => {
+  ])('a server with sql_mode "%s" is refused', async (mode) => {
     const database = new MariaDatabase(beside(await connect(), 1), new PaymentClock());
     await database.change`${rawSql(`SET SESSION sql_mode = '${mode}'`)}`;
     await expect(database.verify()).rejects.toThrow(/sql_mode/);
   });
 
-  test('is refused: connections without autocommit', async () => {
+  test('connections without autocommit are refused', async () => {
     const database = new MariaDatabase(beside(await connect(), 1), new PaymentClock());
     await database.change`${rawSql('SET SESSION autocommit = 0')}`;
     await expect(database.verify()).rejects.toThrow(/autocommit = 0/);
@@ -142,21 +142,21 @@ describe('a server with other settings', () => {
 });
 
 describe('a connection with another character set', () => {
-  test.each(['latin1', 'cp1251'])('is refused: charset "%s"', async (charset) => {
+  test.each(['latin1', 'cp1251'])('a connection with the charset "%s" is refused', async (charset) => {
     const dataSource = await connect({ charset });
     await expect(new MariaDatabase(beside(dataSource), new PaymentClock()).verify()).rejects.toThrow(
       /character sets .* leave the data source's option "charset"/,
     );
   });
 
-  test('is not that of a data source which names utf8mb4', async () => {
+  test('a data source with the charset utf8mb4 is accepted', async () => {
     const dataSource = await connect({ charset: 'utf8mb4' });
     await new MariaDatabase(beside(dataSource), new PaymentClock()).verify();
   });
 });
 
-describe('a server without a connection for the module', () => {
-  test('is named by its error', async () => {
+describe('a server without a free connection', () => {
+  test('the error of a server without a free connection is recognised', async () => {
     await administer('CREATE USER one_connection WITH MAX_USER_CONNECTIONS 1');
     try {
       await administer(`GRANT ALL ON ${name}.* TO one_connection`);
@@ -173,7 +173,7 @@ describe('a server without a connection for the module', () => {
 });
 
 describe('timestamps', () => {
-  test.each(['+05:30', '-11:00', 'SYSTEM'])("do not depend on the session's time zone: %s", async (zone) => {
+  test.each(['+05:30', '-11:00', 'SYSTEM'])("timestamps do not depend on the session's time zone %s", async (zone) => {
     const database = new MariaDatabase(beside(await connect({ timezone: '+03:00' }), 1), new PaymentClock());
     await database.change`${rawSql(`SET SESSION time_zone = '${zone}'`)}`;
     const { dialect } = database;
@@ -187,7 +187,7 @@ describe('timestamps', () => {
 describe("a handler's transaction", () => {
   const LIMITS = { signal: new AbortController().signal, connectMs: 60_000, unattendedMs: 60_000 };
 
-  test('keeps nothing of work that continued after a deadlock had rolled it back', async () => {
+  test("a handler's work that continued after a deadlock had rolled it back is not kept", async () => {
     const dataSource = await connect();
     await dataSource.query('CREATE TABLE seat (id int PRIMARY KEY, taken int NOT NULL) ENGINE=InnoDB');
     await dataSource.query('INSERT INTO seat VALUES (1, 0), (2, 0), (3, 0)');

@@ -58,7 +58,7 @@ describeOn(await service('TEST_NATS_URL'), (url) => {
   const countIn = (stream: string) =>
     onServer(url, async (manager) => (await manager.streams.info(stream)).state.messages);
 
-  test('a message to a subject without a stream does not count as delivered', async () => {
+  test('a NATS message to a subject without a stream does not count as delivered', async () => {
     const stream = await newStream();
     const harness = await startHost(stream, 'nobody-takes-this');
     await pay(harness);
@@ -69,7 +69,7 @@ describeOn(await service('TEST_NATS_URL'), (url) => {
     );
   });
 
-  test('a subject of another stream is refused', async () => {
+  test('a NATS subject of another stream is refused', async () => {
     const [stream, other] = [await newStream(), await newStream()];
     const harness = await startHost(stream, other);
     await pay(harness);
@@ -79,7 +79,7 @@ describeOn(await service('TEST_NATS_URL'), (url) => {
     expect(await countIn(other)).toBe(0);
   });
 
-  test('while the stream does not exist or acknowledges nothing, the events wait', async () => {
+  test('events wait while the NATS stream does not exist or acknowledges nothing', async () => {
     const silent = await newStream({ no_ack: true });
     const harness = await startHost(silent, silent);
     await pay(harness);
@@ -94,14 +94,14 @@ describeOn(await service('TEST_NATS_URL'), (url) => {
     expect(await countIn(silent)).toBe(1);
   });
 
-  test('a stream that drops what no consumer wants at that moment is not used', async () => {
+  test('a NATS stream that keeps only messages with interested consumers is not used', async () => {
     const stream = await newStream({ retention: RetentionPolicy.Interest });
     const harness = await startHost(stream, stream);
     await pay(harness);
     expect(await deliveriesOf(harness)).toMatchObject([{ state: 'PENDING', attempts: 0 }]);
   });
 
-  test('two consumers can share a stream: each gets its own copies', async () => {
+  test('two consumers can share a NATS stream, and each gets its own copies', async () => {
     const stream = await newStream();
     const subject =
       (to: string): PaymentNatsOptions['subject'] =>
@@ -118,7 +118,7 @@ describeOn(await service('TEST_NATS_URL'), (url) => {
     expect(await countIn(stream)).toBe(2);
   });
 
-  test('two companies whose shops, bills and payments have the same names share a stream and an inbox', async () => {
+  test('two companies with equal shops, bills and payments can share a NATS stream and an inbox', async () => {
     const stream = await newStream();
     const service = await new OneBill().open();
     closeLater(() => service.close());

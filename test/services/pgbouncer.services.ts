@@ -58,7 +58,7 @@ function sameDatabase(database: URL, pooler: string): string {
 }
 
 onPgBouncer(
-  `behind a PgBouncer that pools transactions all is settled, by polling${program ? '' : ' (there is no pgbouncer to start)'}`,
+  `payments settle behind a PgBouncer in transaction mode, by polling${program ? '' : ' (there is no pgbouncer to start)'}`,
   async () => {
     const pooler = await startPgBouncer(new URL(process.env.TEST_DATABASE_URL ?? ''));
     closeLater(() => pooler.close());

@@ -97,7 +97,7 @@ describeOn(await service('TEST_RABBITMQ_URL'), (url) => {
         ]).toString(),
       ) as unknown[];
 
-    testOn(`takes each payment once, and puts aside what is none${why}`, async () => {
+    testOn(`the consumer takes each payment once, and sets aside invalid messages${why}`, async () => {
       const { queue, refused } = await filledQueue();
       const messages = await messagesIn(queue);
       expect(messages).toHaveLength(FLOW_EVENTS.length);
@@ -127,7 +127,7 @@ describeOn(await service('TEST_RABBITMQ_URL'), (url) => {
       ]);
     });
 
-    testOn(`acknowledges nothing that it could not write${why}`, async () => {
+    testOn(`the consumer acknowledges nothing that it could not write${why}`, async () => {
       const { queue, refused } = await filledQueue();
       const database = join(folder, 'unwritable');
       sql(database, 'CREATE TABLE paid (another TEXT)');

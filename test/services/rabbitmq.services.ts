@@ -34,7 +34,7 @@ describeOn(await service('TEST_RABBITMQ_URL'), (url) => {
 
   const deliveryOf = async (harness: Harness) => (await harness.host.ledger()).events[0]!.deliveries[0]!;
 
-  test('messages are persistent and describe themselves', async () => {
+  test('RabbitMQ messages are persistent and self-describing', async () => {
     const name = newName();
     const routingKey: PaymentRabbitMqOptions['routingKey'] = ({ data }) => `of.${data.shop}`;
     await onChannel(url, async (channel) => {
@@ -57,7 +57,7 @@ describeOn(await service('TEST_RABBITMQ_URL'), (url) => {
     });
   });
 
-  test('a message without a queue does not count as delivered until a queue is bound', async () => {
+  test('a RabbitMQ message without a queue counts as delivered only once a queue is bound', async () => {
     const name = newName();
     await onChannel(url, (channel) => channel.assertExchange(name, 'topic'));
     const harness = await startHost({ exchange: name });
@@ -78,7 +78,7 @@ describeOn(await service('TEST_RABBITMQ_URL'), (url) => {
     expect(await onChannel(url, (channel) => channel.checkQueue(name))).toMatchObject({ messageCount: 1 });
   });
 
-  test('a message that the broker refuses to confirm is sent again', async () => {
+  test('a RabbitMQ message that the broker does not confirm is sent again', async () => {
     const name = newName();
     await onChannel(url, async (channel) => {
       await channel.assertExchange(name, 'topic');
@@ -95,7 +95,7 @@ describeOn(await service('TEST_RABBITMQ_URL'), (url) => {
     expect(await deliveryOf(harness)).toMatchObject({ state: 'DONE', attempts: 2 });
   });
 
-  test('while the exchange does not exist, the events wait, also if it is deleted meanwhile', async () => {
+  test('events wait while the RabbitMQ exchange does not exist, even if it is deleted later', async () => {
     const name = newName();
     const make = () =>
       onChannel(url, async (channel) => {
@@ -125,7 +125,7 @@ describeOn(await service('TEST_RABBITMQ_URL'), (url) => {
     expect(await deliveryOf(harness)).toMatchObject({ state: 'DONE' });
   });
 
-  test('printing the application does not show the password in its address', async () => {
+  test('printing the application does not show the password of the broker', async () => {
     const wrong = new URL(url);
     wrong.password = 'a-password-of-nobody';
     const harness = await startHost({ exchange: newName(), url: wrong.href });

@@ -28,11 +28,11 @@ async function survives(kind: BrokerKind, server: Server): Promise<void> {
   });
 }
 
-describe('a broker that is killed and restarted halfway loses and reorders nothing', () => {
+describe('a broker killed and restarted halfway', () => {
   const natsProgram = programOf('/usr/sbin/nats-server', '/usr/local/bin/nats-server', '/usr/bin/nats-server');
   const onNats = natsProgram === undefined ? test.skip : test;
   onNats(
-    `NATS JetStream${natsProgram ? '' : ' (there is no nats-server to start)'}`,
+    `NATS JetStream killed and restarted halfway loses and reorders nothing${natsProgram ? '' : ' (there is no nats-server to start)'}`,
     async () => {
       const ask = (url: string) => onServer(url, (manager) => manager.getAccountInfo());
       await survives(nats, await startOwnServer(natsProgram ?? '', natsServer, ask, 'nats'));
@@ -43,7 +43,7 @@ describe('a broker that is killed and restarted halfway loses and reorders nothi
   const rabbitProgram = programOf('/usr/lib/rabbitmq/bin/rabbitmq-server', '/opt/rabbitmq/sbin/rabbitmq-server');
   const onRabbitMq = rabbitProgram === undefined ? test.skip : test;
   onRabbitMq(
-    `RabbitMQ${rabbitProgram ? '' : ' (there is no rabbitmq-server to start)'}`,
+    `RabbitMQ killed and restarted halfway loses and reorders nothing${rabbitProgram ? '' : ' (there is no rabbitmq-server to start)'}`,
     async () => {
       const ask = (url: string) => onChannel(url, (channel) => channel.assertExchange('amq.topic', 'topic'));
       await survives(rabbitMq, await startOwnServer(rabbitProgram ?? '', rabbitMqServer, ask, 'amqp'));

@@ -128,85 +128,88 @@ const BY_ANOTHER_AUTHOR: Published[] = [
 ];
 const ALL = [...PUBLISHED, ...BY_ANOTHER_AUTHOR];
 
-describe.each<Language>(['php', 'python', 'node', 'go'])('the sandbox about published handlers in %s', (language) => {
-  const why = missing(language);
-  // Go is large, and is not asked for. What else is missing fails by name, unless whoever runs this could not install it.
-  const isExcused = ['go', ...(process.env['TEST_WITHOUT'] ?? '').split(' ')].includes(language);
-  const [run, note] = why !== undefined && isExcused ? [test.skip, ` (skipped: ${why})`] : [test, ''];
-  let running: RunningSandbox;
-  let handler: ForeignHandler;
-  let lines: LogLine[];
-  beforeEach(() => {
-    lines = [];
-    if (why !== undefined) throw new Error(`${why}: apt-get install php-cli python3-flask python3-django`);
-  });
-  afterEach(async () => {
-    await running.close();
-    await handler.close();
-  });
-
-  run.each(ALL.filter(({ file }) => file.startsWith(`${language}/`)))(
-    `$file${note}`,
-    async ({ file, amount = '100.05', path = '/postback', truePath = path, says, checked, followed = [] }) => {
-      handler = new ForeignHandler(file, { AMOUNT: amount, TOKEN });
-      await handler.start();
-      const shops = { main: { apiToken: TOKEN, resultUrl: `${handler.origin}${path}` } };
-      const log = (line: LogLine): number => lines.push(line);
-      running = await startPaymentSandbox({ shops, log, diagnose: true, logger: false });
-      const callback = await paid(amount);
-      const [tried] = callback.tries;
-      if (says) expect(tried!.advice).toMatch(says);
-      else expect([tried!.advice, tried!.remedy]).toEqual([undefined, undefined]);
-      expect(handler.noted()).toBe(followed.length === 0 ? 'SUCCESS' : '');
-      if (checked) {
-        const { addresses } = await running.sandbox.checkShop('main');
-        expect(addresses[0]).toMatchObject({ verdict: 'bad', says: expect.stringMatching(checked) });
-      }
-      if (followed.length === 0) return;
-      // The button is there, unless the handler has to be corrected first.
-      const isOffered = says !== undefined && followed.at(0) === 'sent again as a form';
-      if (isOffered) expect(tried!.remedy).toBe('form');
-      expect(await follow(followed, callback, truePath)).toMatchObject({ status: 200 });
-      expect(handler.noted()).toBe('SUCCESS');
-    },
-    120_000,
-  );
-
-  async function paid(amount: string): Promise<Callback> {
-    const address = `${running.url}/api/v1/bill/create?amount=${amount}&order_id=o-1`;
-    const response = await fetch(address, { method: 'POST', headers: { authorization: `Bearer ${TOKEN}` } });
-    const { bill_id } = (await response.json()) as { bill_id: string };
-    await running.sandbox.pay(bill_id);
-    await running.sandbox.settled();
-    return running.sandbox.bill(bill_id).callbacks[0]!;
-  }
-
-  /** Resolves with the answer to the postback, sent again. */
-  async function follow(
-    followed: Followed[],
-    { id, billId }: Callback,
-    path: string,
-  ): Promise<Callback['tries'][number]> {
-    if (followed.includes('handler corrected')) {
-      await handler.stop();
-      await handler.start(true);
-    }
-    if (followed.includes('address corrected')) {
-      await running.sandbox.putShop('main', { resultUrl: `${handler.origin}${path}` });
-    }
-    // The buttons of the console.
-    const format = followed.includes('sent again as a form') ? 'form' : undefined;
-    await fetch(`${running.url}/sandbox/console/callbacks/${id}/replay`, {
-      method: 'POST',
-      body: new URLSearchParams(format && { format }),
+describe.each<Language>(['php', 'python', 'node', 'go'])(
+  'advice of the sandbox about published handlers in %s',
+  (language) => {
+    const why = missing(language);
+    // Go is large, and is not asked for. What else is missing fails by name, unless whoever runs this could not install it.
+    const isExcused = ['go', ...(process.env['TEST_WITHOUT'] ?? '').split(' ')].includes(language);
+    const [run, note] = why !== undefined && isExcused ? [test.skip, ` (skipped: ${why})`] : [test, ''];
+    let running: RunningSandbox;
+    let handler: ForeignHandler;
+    let lines: LogLine[];
+    beforeEach(() => {
+      lines = [];
+      if (why !== undefined) throw new Error(`${why}: apt-get install php-cli python3-flask python3-django`);
     });
-    await running.sandbox.settled();
-    return running.sandbox.bill(billId).callbacks.at(-1)!.tries[0]!;
-  }
-});
+    afterEach(async () => {
+      await running.close();
+      await handler.close();
+    });
+
+    run.each(ALL.filter(({ file }) => file.startsWith(`${language}/`)))(
+      `$file${note}`,
+      async ({ file, amount = '100.05', path = '/postback', truePath = path, says, checked, followed = [] }) => {
+        handler = new ForeignHandler(file, { AMOUNT: amount, TOKEN });
+        await handler.start();
+        const shops = { main: { apiToken: TOKEN, resultUrl: `${handler.origin}${path}` } };
+        const log = (line: LogLine): number => lines.push(line);
+        running = await startPaymentSandbox({ shops, log, diagnose: true, logger: false });
+        const callback = await paid(amount);
+        const [tried] = callback.tries;
+        if (says) expect(tried!.advice).toMatch(says);
+        else expect([tried!.advice, tried!.remedy]).toEqual([undefined, undefined]);
+        expect(handler.noted()).toBe(followed.length === 0 ? 'SUCCESS' : '');
+        if (checked) {
+          const { addresses } = await running.sandbox.checkShop('main');
+          expect(addresses[0]).toMatchObject({ verdict: 'bad', says: expect.stringMatching(checked) });
+        }
+        if (followed.length === 0) return;
+        // The button is there, unless the handler has to be corrected first.
+        const isOffered = says !== undefined && followed.at(0) === 'sent again as a form';
+        if (isOffered) expect(tried!.remedy).toBe('form');
+        expect(await follow(followed, callback, truePath)).toMatchObject({ status: 200 });
+        expect(handler.noted()).toBe('SUCCESS');
+      },
+      120_000,
+    );
+
+    async function paid(amount: string): Promise<Callback> {
+      const address = `${running.url}/api/v1/bill/create?amount=${amount}&order_id=o-1`;
+      const response = await fetch(address, { method: 'POST', headers: { authorization: `Bearer ${TOKEN}` } });
+      const { bill_id } = (await response.json()) as { bill_id: string };
+      await running.sandbox.pay(bill_id);
+      await running.sandbox.settled();
+      return running.sandbox.bill(bill_id).callbacks[0]!;
+    }
+
+    /** Resolves with the answer to the postback, sent again. */
+    async function follow(
+      followed: Followed[],
+      { id, billId }: Callback,
+      path: string,
+    ): Promise<Callback['tries'][number]> {
+      if (followed.includes('handler corrected')) {
+        await handler.stop();
+        await handler.start(true);
+      }
+      if (followed.includes('address corrected')) {
+        await running.sandbox.putShop('main', { resultUrl: `${handler.origin}${path}` });
+      }
+      // The buttons of the console.
+      const format = followed.includes('sent again as a form') ? 'form' : undefined;
+      await fetch(`${running.url}/sandbox/console/callbacks/${id}/replay`, {
+        method: 'POST',
+        body: new URLSearchParams(format && { format }),
+      });
+      await running.sandbox.settled();
+      return running.sandbox.bill(billId).callbacks.at(-1)!.tries[0]!;
+    }
+  },
+);
 
 describe('the table of published handlers', () => {
-  test('has each of them', () => {
+  test('the table of published handlers lists every handler file', () => {
     const folder = resolve(import.meta.dirname, 'handlers');
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => /\.\w+$/.test(file));
     expect(ALL.map(({ file }) => file).sort()).toEqual(files.sort());

@@ -89,7 +89,7 @@ function readDockerfile(): Image {
       return started;
     }
 
-    test('serves requests, keeps its state in its volume, does not run as root, and stops on request', async () => {
+    test('the image serves requests, keeps its state in its volume, is not root, and stops on request', async () => {
       expect(image.user).toBe('node');
       child = await start();
       expect(readFileSync(`/proc/${child.pid}/status`, 'utf8')).toMatch(
@@ -109,7 +109,7 @@ function readDockerfile(): Image {
       await once(child, 'exit');
     }, 60_000);
 
-    test('reports its health', async () => {
+    test("the image's health check reports whether the sandbox runs", async () => {
       const [program, args] = inside(
         image.healthcheck.map((each) => each.replace('127.0.0.1:4010', new URL(url).host)),
       );
@@ -121,7 +121,7 @@ function readDockerfile(): Image {
       await once(child, 'exit');
     }, 60_000);
 
-    test('adds little to its base image', () => {
+    test('the image adds less than 25 MB to its base image', () => {
       const [kilobytes] = execFileSync('du', ['-sk', join(folder, 'root/sandbox')], { encoding: 'utf8' }).split('\t');
       expect(Number(kilobytes)).toBeLessThan(25_000);
     });

@@ -29,7 +29,7 @@ describe.each(LANGUAGES)('the test of docs/sandbox.md in $language', ({ language
   });
 
   (present ? test : test.skip)(
-    `passes, and fails where the service answers otherwise${present ? '' : ` (skipped: there is no ${program})`}`,
+    `the test in the document passes, and fails if the service answers otherwise${present ? '' : ` (skipped: there is no ${program})`}`,
     async () => {
       const document = readFileSync(resolve(import.meta.dirname, '../../docs/sandbox.md'), 'utf8');
       const blocks = codeBlocks(document).filter((block) => block.language === language);

@@ -16,7 +16,7 @@ async function emptyApplicationMs(): Promise<number> {
   return performance.now() - started;
 }
 
-test('is ready within two seconds, or four times what an empty application takes', async () => {
+test("the sandbox starts within two seconds, or four times an empty application's start", async () => {
   const limitMs = Math.max(LIMITS.startMs, LIMITS.emptyApplications * (await emptyApplicationMs()));
   const times: number[] = [];
   for (let run = 0; run < 5 && !times.some((time) => time < limitMs); run += 1) {
@@ -31,7 +31,7 @@ test('is ready within two seconds, or four times what an empty application takes
   expect(Math.min(...times)).toBeLessThan(limitMs);
 });
 
-test('keeps less than 30 MB for a thousand paid bills', async () => {
+test('the sandbox needs less than 30 MB for a thousand paid bills', async () => {
   const { child, next } = start();
   const url = await next(/^Sandbox: (.*)$/);
   await next(/^Ready/);

@@ -34,7 +34,7 @@ describe.each(ADAPTERS)('the pages of the sample shop on %s', (adapter) => {
   const live = (id: string, signal?: AbortSignal): Promise<Response> =>
     fetch(`${shop.url}/orders/${id}/live`, { headers: { accept: 'text/event-stream' }, ...(signal && { signal }) });
 
-  test('an order tells its state at once, tells each change, and ends when it is paid', async () => {
+  test("an order's stream sends its state at once and each change, and ends once it is paid", async () => {
     const { id, billId } = await shop.buy({ description: '<b>"\'&' });
     const answer = await live(id);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
@@ -51,12 +51,12 @@ describe.each(ADAPTERS)('the pages of the sample shop on %s', (adapter) => {
     expect(await told.next()).toMatchObject({ done: true });
   });
 
-  test('an order that nobody made has no stream, and an id that is none neither', async () => {
+  test('the stream of an unknown order is a 404, and that of an invalid id a 400', async () => {
     expect((await live('00000000-0000-4000-8000-000000000000')).status).toBe(404);
     expect((await live('x')).status).toBe(400);
   });
 
-  test('at most two hundred may watch; who goes away makes room', async () => {
+  test('at most two hundred clients may watch an order, and one that leaves makes room', async () => {
     const { id } = await shop.buy();
     const leave = new AbortController();
     const watching = await Promise.all(Array.from({ length: 200 }, () => live(id, leave.signal)));

@@ -31,7 +31,7 @@ describe('the sample shop, two processes on one database', () => {
     expect(order).toMatchObject({ status: 'paid', paidAmount: '100.05', events: [{ name: 'payment.succeeded' }] });
   });
 
-  test('a failed card gives not_paid; the same bill paid with a good card gives paid; a late FAIL changes nothing', async () => {
+  test('an order is not_paid after a failed card, paid after a good one, and stays so after a late FAIL', async () => {
     const { id, billId } = await shop.buy({ amount: '20.00', shop: 'eu' });
     await shop.sandbox.pay(billId, { card: '4000 0000 0000 0002' });
     await until(
@@ -51,7 +51,7 @@ describe('the sample shop, two processes on one database', () => {
     expect(order).toMatchObject({ status: 'paid', paidAmount: '20.00' });
   });
 
-  test('an underpaid bill: an open review, and no paid order', async () => {
+  test('an underpaid bill has an open review, and its order is not paid', async () => {
     const { id, billId } = await shop.buy({ amount: '50.00' });
     await shop.sandbox.pay(billId, { amount: '49.99' });
     const { reviews } = await until(shop.ledger, (ledger) => ledger.reviews.some(({ orderId }) => orderId === id));
@@ -72,7 +72,7 @@ describe('the sample shop, two processes on one database', () => {
     expect(after).not.toContain('nothing was taken');
   });
 
-  test('an overpaid bill: the page says what was paid, and what it cost', async () => {
+  test('the page of an overpaid order shows what was paid, and what it cost', async () => {
     const { id, billId } = await shop.buy({ amount: '60.00' });
     await shop.sandbox.pay(billId, { amount: '75.50' });
     await until(
@@ -83,7 +83,7 @@ describe('the sample shop, two processes on one database', () => {
     expect([page.includes('75.50'), page.includes('60.00')]).toEqual([true, true]);
   });
 
-  test('a cancelled order: no way to pay it, and money that comes all the same waits for a person', async () => {
+  test('a cancelled order cannot be paid, and a payment that comes nevertheless waits for a person', async () => {
     const { id, billId } = await shop.buy({ amount: '30.00' });
     const cancel = () => postJson(`${shop.urls[0]!}/api/orders/${id}/cancel`, {});
     expect([(await cancel()).status, (await cancel()).status]).toEqual([200, 200]);
@@ -109,7 +109,7 @@ describe('the sample shop, two processes on one database', () => {
     expect(await shop.order(id)).toMatchObject({ status: 'paid' });
   });
 
-  test('two hundred copies of one postback at once, to both: one event, one order update', async () => {
+  test('two hundred copies of one postback at both processes make one event and one order update', async () => {
     const { id, billId } = await shop.buy({ amount: '77.00' });
     await shop.sandbox.setFaults({ postbacks: { drop: 1 } });
     await shop.sandbox.pay(billId);
@@ -132,7 +132,7 @@ describe('the sample shop, two processes on one database', () => {
     expect((await shop.order(id)).events.length).toBe(1);
   });
 
-  test('the order grew after its bill was made: the shop notices, and does not call it paid', async () => {
+  test('an order whose price grew after its bill was made is not marked as paid', async () => {
     const { id, billId } = await shop.buy({ amount: '10.00' });
     await shop.database(`UPDATE shop_order SET amount = 25.00 WHERE id = '${id}'`);
     await shop.sandbox.pay(billId);
@@ -146,7 +146,7 @@ describe('the sample shop, two processes on one database', () => {
     });
   });
 
-  test('pages: products, buying, the order, the list; what a payer typed is escaped', async () => {
+  test("the pages of products, orders and the list load, and escape a payer's text", async () => {
     const url = shop.urls[0]!;
     const bought = await postForm(`${url}/buy`, { product: 'cup', shop: 'eu' });
     expect([bought.status, bought.headers.get('location')]).toEqual([303, expect.stringContaining('/transfer/')]);
@@ -160,7 +160,7 @@ describe('the sample shop, two processes on one database', () => {
     expect(list).not.toContain('<script>');
   });
 
-  test('a form that is sent twice makes one order and one bill; sent again after the payment, a new one', async () => {
+  test('a form sent twice makes one order and one bill, and after the payment a new one', async () => {
     const url = shop.urls[0]!;
     const page = await (await fetch(`${url}/?shop=main`)).text();
     const order = /name="order" value="([\da-f-]{36})"/.exec(page)![1]!;
@@ -187,11 +187,11 @@ describe('the sample shop, two processes on one database', () => {
     ['a blank description', { amount: '1.00', description: '   ' }],
     ['an unknown shop', { amount: '1.00', shop: 'us' }],
     ['an unknown field', { amount: '1.00', status: 'paid' }],
-  ])('%s is a 400', async (_name, body) => {
+  ])('an order with %s is answered 400', async (_name, body) => {
     expect((await postJson(`${shop.urls[0]!}/api/orders`, body)).status).toBe(400);
   });
 
-  test('an order whose bill could not be made is kept, and named: to buy again would be another one', async () => {
+  test('an order whose bill could not be made is kept, and can be paid later', async () => {
     const url = shop.urls[0]!;
     await shop.sandbox.setFaults({ requests: { status500: 1 } });
     const bought = await postForm(`${url}/buy`, { product: 'cup', shop: 'main' });
@@ -208,7 +208,7 @@ describe('the sample shop, two processes on one database', () => {
     expect([paid.status, paid.headers.get('location')]).toEqual([303, expect.stringContaining('/transfer/')]);
   });
 
-  test('an order that nobody made is a 404, and an id that is none a 400', async () => {
+  test('an unknown order is answered 404, and an invalid id 400', async () => {
     const statuses = [];
     for (const id of ['00000000-0000-4000-8000-000000000000', 'x']) {
       statuses.push((await fetch(`${shop.urls[0]!}/api/orders/${id}`)).status);
@@ -216,7 +216,7 @@ describe('the sample shop, two processes on one database', () => {
     expect(statuses).toEqual([404, 400]);
   });
 
-  test('one of the two is killed with -9: the other goes on, and nothing is lost', async () => {
+  test('a payment settles after one of the two processes is killed with -9', async () => {
     const { id, billId } = await shop.buy({ amount: '5.00' });
     shop.processes[1]!.kill('SIGKILL');
     await shop.sandbox.pay(billId);
@@ -227,7 +227,7 @@ describe('the sample shop, two processes on one database', () => {
   });
 });
 
-test('a shop that is asked to end does, whatever connection is kept alive and busy', async () => {
+test('a shop stops on request despite a busy keep-alive connection', async () => {
   const ending = await startShops(1);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const over = new AbortController();

@@ -33,7 +33,7 @@ describe('the data map of docs/privacy.md', () => {
   });
   afterAll(() => harness.close());
 
-  test('says of every column whether it holds personal data, once, and names no other', async () => {
+  test('the data map of docs/privacy.md lists every column once, and no other', async () => {
     const columns = (await columnsOf(harness.host.dataSource)).map(({ table, column }) => `${table}.${column}`);
     const named = [...personal('Personal data that is removed'), ...personal('Personal data that stays'), ...others()];
     expect(named.sort()).toEqual(columns.sort());

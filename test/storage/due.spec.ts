@@ -61,7 +61,7 @@ function expected(bills: readonly BillAt[], refused: Refusals): DueShops {
   return { shops: [...due].sort(), nextMs: due.size > 0 || pauses.length === 0 ? null : Math.min(...pauses) * 1_000 };
 }
 
-describe('what is due', () => {
+describe('due work', () => {
   let records: Records;
   let store: DueStore;
   beforeAll(async () => {
@@ -121,7 +121,7 @@ describe('what is due', () => {
     return { shops, nextMs: shops.length > 0 || nextMs === null ? null : Math.ceil(nextMs / 500) * 500 };
   }
 
-  test(`is each shop with a bill that can be claimed, and else when the next one can (seed ${SEED})`, async () => {
+  test(`a look-up of due work finds each shop with a claimable bill, or when the next is due (seed ${SEED})`, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(bill, { maxLength: 8 }), refusals, async (bills, refused) => {
         await write(bills, refused);
@@ -134,7 +134,7 @@ describe('what is due', () => {
   test.each([
     ['which is followed', 'a'],
     ['which is not', 'of-another-instance'],
-  ])('is found beside a shop %s, with more due bills than one look reads', async (_what, busy) => {
+  ])('a look-up of due work sees other shops beside one %s with a large backlog', async (_what, busy) => {
     const free = { known: true, checkAfter: -10, leaseUntil: null, callbacks: [] };
     const backlog = Array.from({ length: MAX_DUE_BILLS + 1 }, () => ({ ...free, shop: busy, nextCheck: -50 }));
     const bills: BillAt[] = [

@@ -164,7 +164,7 @@ function onBoth(url: string): Layer[] {
   ];
 }
 
-describe('requireOrder knows what the data layers return', () => {
+describe('requireOrder with the data layers', () => {
   let database: TestDatabase;
   let layers: Layer[];
   beforeAll(async () => {
@@ -178,7 +178,7 @@ describe('requireOrder knows what the data layers return', () => {
     await database.drop();
   });
 
-  test('for an order that is there, and for one that is not', async () => {
+  test('requireOrder recognises a found and a missing order in the results of every data layer', async () => {
     const answers: Record<string, string> = {};
     for (const [layer, found] of layers) {
       for (const [name, find] of Object.entries(found)) {

@@ -6,14 +6,14 @@ import { startHarness, type Harness, type Instance } from '../support/harness.js
 import { EffectWriter } from '../support/orders.js';
 import { pay } from '../support/pay.js';
 
-describe('the schema of the tables', () => {
+describe('the schema option', () => {
   let harness: Harness;
   afterEach(() => harness.close());
 
   const billsOf = async (instance: Instance) =>
     (await instance.ledger()).bills.map(({ orderId, state }) => [orderId, state]);
 
-  test('two applications with one each share a database, and nothing else', async () => {
+  test('two applications with different schemas share a database without sharing data', async () => {
     harness = await startHarness({ providers: [EffectWriter] });
     const other = await harness.start({ options: { schema: 'other_payments' } });
     await pay(harness, 'order-1');
@@ -25,7 +25,7 @@ describe('the schema of the tables', () => {
     expect((await other.ledger()).bills[0]?.billId).toBe(created.billId);
   });
 
-  test('is made by migratePaymentAcceptance, too, as often as it is called', async () => {
+  test('migratePaymentAcceptance creates the tables of a schema, and can be repeated', async () => {
     harness = await startHarness({});
     const dataSource = await new DataSource(connectionOf(harness.databaseUrl)).initialize();
     try {

@@ -10,7 +10,7 @@ describe('a statement', () => {
   });
   afterAll(() => records.close());
 
-  test('takes another one in its place, with its parameters in order', () => {
+  test('a statement can embed another one, with its parameters in order', () => {
     const inner = sql`b = ${2} AND c = ${3}`;
     const whole = sql`SELECT ${1} WHERE ${inner} OR ${join([inner, sql`d`], ', ')} LIMIT ${4}`;
     expect(whole.text((place) => `$${place}`)).toBe(
@@ -20,7 +20,7 @@ describe('a statement', () => {
     expect(inner.values).toEqual([2, 3]);
   });
 
-  test('gives instants, numbers, truth values and JSON of one kind on each database', async () => {
+  test('a statement reads instants, numbers, booleans and JSON in the same form on each database', async () => {
     const { dialect } = records.database;
     const at = dialect.instant(Date.UTC(2026, 1, 3, 4, 5, 6, 789));
     const [row] = await records.database.rows<{
@@ -52,7 +52,7 @@ describe('a statement', () => {
     });
   });
 
-  test('makes JSON of a group in an order, and an empty array of no rows', async () => {
+  test('a statement builds ordered JSON of a group, and an empty array of no rows', async () => {
     const { dialect } = records.database;
     const array = dialect.jsonArray({ shopName: 'shop', waits: 'refused_reason' }, 'shop');
     const read = () =>
@@ -74,7 +74,7 @@ describe('a statement', () => {
     expect(await shopsIn(['b', "c'"])).toEqual([{ shop: 'b' }]);
   });
 
-  test('counts what it has changed, and follows the clock', async () => {
+  test("a statement counts the rows it has changed, and uses the module's clock", async () => {
     const { database, clock } = records;
     await addShop('changed');
     const refuse = () =>

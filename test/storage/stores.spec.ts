@@ -25,14 +25,14 @@ import { Records } from './support/records.js';
 const statisticsOf = ({ database }: Records) =>
   database instanceof MariaDatabase ? new MariaStatisticsStore(database) : new PostgresStatisticsStore(database);
 
-describe('stores that both databases share', () => {
+describe('stores on both databases', () => {
   let records: Records;
   beforeEach(async () => {
     records = await Records.open();
   });
   afterEach(() => records.close());
 
-  test('results: paid, failed once nothing may tell of another payment, else pending', async () => {
+  test('a result is paid, failed once no callback may mean another payment, or else pending', async () => {
     const [paid, failed, hinted, fresh] = await Promise.all(
       ['paid', 'failed', 'hinted', 'fresh'].map((order) =>
         records.bill(order, { state: order === 'paid' ? 'PAID' : 'OPEN' }),
@@ -69,15 +69,18 @@ describe('stores that both databases share', () => {
       'failed',
     ],
     ['the payer came to the Fail URL', { kind: 'redirect-fail', pending: false }, 'failed'],
-  ])('results: once every payment has failed, and %s', async (_what, callback, expected) => {
-    const id = await records.bill('A');
-    await records.payment(id, 'p-1', { status: 'FAIL', verdict: 'failed' });
-    await records.postback({ intentId: id, pending: true, ...callback });
-    const results = new ResultStore(records.database);
-    expect((await results.ofIntents([id])).get(id)?.result).toBe(expected);
-  });
+  ])(
+    'the result of a bill whose payments have all failed depends on callbacks: %s',
+    async (_what, callback, expected) => {
+      const id = await records.bill('A');
+      await records.payment(id, 'p-1', { status: 'FAIL', verdict: 'failed' });
+      await records.postback({ intentId: id, pending: true, ...callback });
+      const results = new ResultStore(records.database);
+      expect((await results.ofIntents([id])).get(id)?.result).toBe(expected);
+    },
+  );
 
-  test('results: an order that another bill of it has paid shows what was paid', async () => {
+  test('the result of an order paid by another of its bills shows what was paid', async () => {
     const paid = await records.bill('A', { state: 'PAID' });
     await records.payment(paid, 'p-1');
     await records.firstPayment('A', 'p-1');
@@ -91,7 +94,7 @@ describe('stores that both databases share', () => {
     );
   });
 
-  test('the doctor: the latest bill with a payment, digests that are numbers, and no right that is missing', async () => {
+  test('the doctor store finds the latest bill with a payment, counts digests, and finds no missing privilege', async () => {
     const store = new DoctorStore(records.database);
     expect(await store.billWithPayments('main')).toBeUndefined();
     const id = await records.bill('A');
@@ -103,7 +106,7 @@ describe('stores that both databases share', () => {
     expect(await store.missingPrivilege()).toBeUndefined();
   });
 
-  test('settlements: payments are read when the bills are locked, also where plans are renewed', async () => {
+  test('the settlement store reads payments after the bills are locked, also where plans are renewed', async () => {
     const { database } = records;
     const id = await records.bill('A');
     const token = randomUUID();
@@ -135,7 +138,7 @@ describe('stores that both databases share', () => {
     }
   });
 
-  test('imports: the next attempt of its order, open since its creation', async () => {
+  test('the import store adds the next attempt of an order, open since its creation', async () => {
     await records.bill('A');
     const store = new ImportStore(records.database);
     const createdAt = new Date('2026-01-02T03:04:05.678Z');
@@ -164,7 +167,7 @@ describe('stores that both databases share', () => {
     });
   });
 
-  test('reconciliation: page after page in the order of opening, and only what the span concerns', async () => {
+  test('the reconciliation store pages bills by the time of opening, only within the span', async () => {
     const ids = await Promise.all(['A', 'B', 'C'].map((order) => records.bill(order)));
     const ended = await records.bill('D', { state: 'EXPIRED' });
     await records.payment(ids[0]!, 'p-1');
@@ -189,7 +192,7 @@ describe('stores that both databases share', () => {
     ]);
   });
 
-  test('operators: an unknown bill is attached once, dead letters are replayed once, counts are of the shop', async () => {
+  test('the operator store attaches a bill once, replays dead letters once, and counts by shop', async () => {
     const id = await records.bill('A', { state: 'UNKNOWN', billId: null });
     const event = await records.event(id, 'payment.succeeded', {});
     await records.delivery(event, id, 'orders', 'DEAD');
@@ -221,7 +224,7 @@ describe('stores that both databases share', () => {
     expect(oldestCheckMs).toBeGreaterThanOrEqual(5_000);
   });
 
-  test('operators: an action that goes on counts on, and what an erasure has removed from its record stays removed', async () => {
+  test("the operator store adds to an action's count, and does not restore what an erasure removed", async () => {
     const { database } = records;
     const store = new OperatorStore(database, new PaymentRandom());
     const detail = { filter: {}, note: 'called Ann', count: 20 };
@@ -234,7 +237,7 @@ describe('stores that both databases share', () => {
     expect(JSON.parse(row!.detail)).toEqual({ filter: {}, note: '', count: 40 });
   });
 
-  test('a callback that nobody looks at is an overdue check', async () => {
+  test('a callback that nobody checks counts as an overdue check', async () => {
     const statistics = statisticsOf(records);
     const id = await records.bill('A');
     await records.postback({ intentId: id, pending: true });
@@ -248,7 +251,7 @@ describe('stores that both databases share', () => {
     expect((await statistics.stats(null)).oldestCheckMs).toBeNull();
   });
 
-  test('the oldest delivery that waits, and the oldest that fails of each consumer', async () => {
+  test("the statistics find the oldest waiting delivery, and each consumer's oldest failing one", async () => {
     const statistics = statisticsOf(records);
     const add = async (orderId: string, consumer: string, code: string | null): Promise<string> => {
       const id = await records.bill(orderId);
@@ -277,7 +280,7 @@ describe('stores that both databases share', () => {
     expect(await statistics.failingConsumers(1)).toMatchObject([{ consumer: 'orders' }]);
   });
 
-  test('the lists of the console: pages, a search by any id, and the bills that actions were about', async () => {
+  test("the console's lists are paged, searched by any id, and have the bills of actions", async () => {
     const ids: string[] = [];
     for (let index = 0; index < 22; index += 1) {
       ids.unshift(await records.bill(`order-${index}`, { state: index % 2 ? 'OPEN' : 'PAID' }));
@@ -312,7 +315,7 @@ describe('stores that both databases share', () => {
     });
   });
 
-  test('figures: hours, what waits by its age, and errors by their name', async () => {
+  test("the console's figures have hours, waiting work by age, and errors by name", async () => {
     const id = await records.bill('A');
     await records.payment(id, 'p-1');
     const event = await records.event(id, 'payment.succeeded', { paymentId: 'p-1' });
@@ -330,7 +333,7 @@ describe('stores that both databases share', () => {
     });
   });
 
-  test('refusals: the names of refused shops, so many at most', async () => {
+  test('the statistics name refused shops, up to a limit', async () => {
     const { database } = records;
     for (const shop of ['c', 'a', 'b']) {
       await database.change`INSERT INTO payment_acceptance.shop_state (shop, next_request_at, refused_since)

@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import pg from 'pg';
 import { createTestDatabase } from './database.js';
 
-it('gives every caller an empty database, and drops it under open connections', async () => {
+it('a test database is empty, and can be dropped under open connections', async () => {
   const [one, other] = await Promise.all([createTestDatabase(), createTestDatabase()]);
   expect(one.url).not.toBe(other.url);
 
@@ -18,7 +18,7 @@ it('gives every caller an empty database, and drops it under open connections', 
   await expect(again.connect()).rejects.toMatchObject({ code: '3D000' });
 });
 
-it('gives whoever asks for it a copy of what was made once', async () => {
+it('a test database can be a copy of a template that is filled once', async () => {
   let filled = 0;
   const template = {
     name: 'counted',

@@ -44,7 +44,7 @@ function signal(): { readonly sent: Promise<void>; send(): void } {
 }
 
 function testCopies(given: () => DataSource, done: Done): void {
-  test('a copy of an event is ignored', async () => {
+  test('processOnce ignores a copy of an event', async () => {
     const { manager } = given();
     expect(await processOnce(manager, { id: 'e-1' }, work('first'))).toBe(true);
     expect(await processOnce(manager, { id: 'e-1' }, work('copy'))).toBe(false);
@@ -52,7 +52,7 @@ function testCopies(given: () => DataSource, done: Done): void {
     expect(await done()).toEqual(['first', 'other']);
   });
 
-  test('each consumer of one database processes the event', async () => {
+  test('processOnce processes an event once for each consumer of a database', async () => {
     const { manager } = given();
     expect(await processOnce(manager, { id: 'e-1' }, work('orders'), { consumer: 'orders' })).toBe(true);
     expect(await processOnce(manager, { id: 'e-1' }, work('mail'), { consumer: 'mail' })).toBe(true);
@@ -62,7 +62,7 @@ function testCopies(given: () => DataSource, done: Done): void {
 }
 
 function testFailures(given: () => DataSource, done: Done): void {
-  test('a data source or a query runner is refused, which would not take part in its own transaction', async () => {
+  test('processOnce refuses a data source and a query runner', async () => {
     const dataSource = given();
     const runner = dataSource.createQueryRunner();
     for (const target of [dataSource, runner] as unknown as EntityManager[]) {
@@ -75,7 +75,7 @@ function testFailures(given: () => DataSource, done: Done): void {
     expect(await done()).toEqual([]);
   });
 
-  test('a pool that is closed while work is under way holds nothing else up', async () => {
+  test('processOnce ends if its pool is closed while work is under way', async () => {
     const own = await new DataSource(given().options).initialize();
     const [begun, go] = [signal(), signal()];
     const working = processOnce(own.manager, { id: 'e-1' }, async (inner) => {
@@ -90,7 +90,7 @@ function testFailures(given: () => DataSource, done: Done): void {
     expect(await ends).toHaveLength(2);
   });
 
-  test('a copy within other work is one, and fails nothing', async () => {
+  test('processOnce within other work ignores a copy, without failing', async () => {
     const { manager } = given();
     await processOnce(manager, { id: 'e-1' }, work('first'));
     const outer = async (inner: EntityManager): Promise<void> => {
@@ -103,7 +103,7 @@ function testFailures(given: () => DataSource, done: Done): void {
     expect(await done()).toEqual(['first', 'outer', 'outer']);
   });
 
-  test('work that releases its runner gives its transaction to nobody else', async () => {
+  test('processOnce shares its connection with nobody if the work releases its runner', async () => {
     const dataSource = given();
     const releasing = async (inner: EntityManager): Promise<void> => {
       await inner.queryRunner?.release();
@@ -114,7 +114,7 @@ function testFailures(given: () => DataSource, done: Done): void {
     expect(await done()).toEqual(['of another']);
   });
 
-  test('work that fails leaves nothing behind, and the event can be processed again', async () => {
+  test('work that fails leaves nothing behind, and processOnce can process the event again', async () => {
     const { manager } = given();
     const failing = async (inner: EntityManager): Promise<void> => {
       await work('half')(inner);
@@ -126,7 +126,7 @@ function testFailures(given: () => DataSource, done: Done): void {
     expect(await done()).toEqual(['whole']);
   });
 
-  test('work that swallows a failed statement fails', async () => {
+  test('processOnce fails if the work swallows a failed statement', async () => {
     const { manager } = given();
     const swallowing = async (inner: EntityManager): Promise<void> => {
       await work('before')(inner);
@@ -222,30 +222,36 @@ function testManagers(given: () => DataSource, done: Done): void {
     await manager.query(`INSERT INTO seat VALUES ${seats.join(', ')}`);
   });
 
-  test.each(MANAGERS)('with the manager of %s, true means done', async (_whose, within) => {
-    const once: Once = (manager) => processOnce(manager, { id: 'e-1' }, work('whole'));
-    expect(await within(given(), once)).toBe(true);
-    expect(await within(given(), once)).toBe(false);
-    expect(await done()).toEqual(['whole']);
-  });
+  test.each(MANAGERS)(
+    'processOnce with the manager of %s returns true only for completed work',
+    async (_whose, within) => {
+      const once: Once = (manager) => processOnce(manager, { id: 'e-1' }, work('whole'));
+      expect(await within(given(), once)).toBe(true);
+      expect(await within(given(), once)).toBe(false);
+      expect(await done()).toEqual(['whole']);
+    },
+  );
 
   const table = MANAGERS.flatMap(([whose, within]) => SPOILED.map(([what, spoil]) => ({ whose, within, what, spoil })));
-  test.each(table)('with the manager of $whose, work that swallows $what fails', async ({ within, spoil, what }) => {
-    const once: Once = (manager) =>
-      processOnce(manager, { id: 'e-1' }, async (inner) => {
-        await work('before')(inner);
-        await spoil(inner, given());
-        await work('after')(inner).catch(() => undefined);
-      });
-    await expect(within(given(), once)).rejects.toThrow();
-    // What is sent after a ROLLBACK of one's own on PostgreSQL commits by itself, and nobody can prevent it.
-    if (!what.includes('ROLLBACK')) expect(await done()).toEqual([]);
-    await given().query('DELETE FROM done');
-    expect(await processOnce(given().manager, { id: 'e-1' }, work('whole'))).toBe(true);
-    expect(await done()).toEqual(['whole']);
-  });
+  test.each(table)(
+    'processOnce with the manager of $whose fails if the work swallows $what',
+    async ({ within, spoil, what }) => {
+      const once: Once = (manager) =>
+        processOnce(manager, { id: 'e-1' }, async (inner) => {
+          await work('before')(inner);
+          await spoil(inner, given());
+          await work('after')(inner).catch(() => undefined);
+        });
+      await expect(within(given(), once)).rejects.toThrow();
+      // What is sent after a ROLLBACK of one's own on PostgreSQL commits by itself, and nobody can prevent it.
+      if (!what.includes('ROLLBACK')) expect(await done()).toEqual([]);
+      await given().query('DELETE FROM done');
+      expect(await processOnce(given().manager, { id: 'e-1' }, work('whole'))).toBe(true);
+      expect(await done()).toEqual(['whole']);
+    },
+  );
 
-  test('leaves the settings of the session as they were', async () => {
+  test('processOnce leaves the settings of the session unchanged', async () => {
     const runner = given().createQueryRunner();
     const settings = async (): Promise<unknown> =>
       given().options.type === 'postgres'
@@ -263,7 +269,7 @@ function testManagers(given: () => DataSource, done: Done): void {
 }
 
 function testTransactions(given: () => DataSource, done: Done): void {
-  test("in a caller's transaction, it commits or rolls back with it", async () => {
+  test("processOnce in a caller's transaction commits or rolls back with it", async () => {
     const { manager } = given();
     const rolledBack = manager.transaction(async (outer) => {
       expect(await processOnce(outer, { id: 'e-1' }, work('lost'))).toBe(true);
@@ -282,7 +288,7 @@ function testTransactions(given: () => DataSource, done: Done): void {
 }
 
 function testConcurrency(given: () => DataSource, done: Done): void {
-  test('concurrent copies wait for the first one, and only one does the work', async () => {
+  test('concurrent copies wait for the first processOnce, and only one does the work', async () => {
     const { manager } = given();
     const [begun, gate] = [signal(), signal()];
     let runs = 0;
@@ -300,7 +306,7 @@ function testConcurrency(given: () => DataSource, done: Done): void {
     expect(await done()).toEqual(['once']);
   });
 
-  test('if the first one fails, a waiting copy does the work', async () => {
+  test('a waiting copy does the work if the first processOnce fails', async () => {
     const { manager } = given();
     const [begun, gate] = [signal(), signal()];
     const failing = processOnce(manager, { id: 'e-1' }, async () => {
@@ -326,12 +332,12 @@ function testIds(given: () => DataSource, done: Done): void {
     ['e-1 ', 'default'],
     ['e-1', ''],
     ['e-1', 'x'.repeat(101)],
-  ])('an id or consumer that the table cannot hold is refused (%#)', async (id, consumer) => {
+  ])('processOnce refuses an id or consumer that the table cannot hold (%#)', async (id, consumer) => {
     await expect(processOnce(given().manager, { id }, work('never'), { consumer })).rejects.toThrow(RangeError);
     expect(await done()).toEqual([]);
   });
 
-  test('ids are compared character by character', async () => {
+  test('processOnce compares ids character by character', async () => {
     const ids = ['a', 'A', 'ä', 'á', 'ﬀ', 'ff', '😀', '😁'];
     for (const id of ids) expect(await processOnce(given().manager, { id }, work('each'))).toBe(true);
     for (const id of ids) expect(await processOnce(given().manager, { id }, work('each'))).toBe(false);

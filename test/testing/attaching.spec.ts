@@ -22,7 +22,7 @@ describe('testing', () => {
   }
 
   describe('attach()', () => {
-    test('takes an application that listens already, behind a prefix and paths of its own, on Fastify', async () => {
+    test('attach() takes a Fastify application that listens already, behind a prefix and its own paths', async () => {
       const module = AppModule.with(hosts.url, { routes: { path: 'shop', postback: { path: 'hooks' } } });
       const app = await hosts.create({ module, prefix: '/api', adapter: new FastifyAdapter() });
       await app.listen(0, '127.0.0.1');
@@ -38,7 +38,7 @@ describe('testing', () => {
     test.each([
       ['callbacks', 'workers'],
       ['workers', 'callbacks'],
-    ] as const)('takes the two halves of an application: %s, then %s', async (...roles) => {
+    ] as const)('attach() takes the two halves of an application, %s and then %s', async (...roles) => {
       const apps = [];
       for (const role of roles) {
         const app = await hosts.create({ module: AppModule.with(hosts.url, { role }) });
@@ -62,7 +62,7 @@ describe('testing', () => {
     @Module({ controllers: [OwnCallbacks] })
     class OwnModule {}
 
-    test('sends callbacks to controllers of the host’s own', async () => {
+    test("attach() sends callbacks to the host's own controllers", async () => {
       const module = AppModule.with(hosts.url, { routes: { redirect: false, postback: false } });
       const app = await hosts.create({ module, imports: [{ module: OwnModule }] });
       const seen: number[] = [];
@@ -85,7 +85,7 @@ describe('testing', () => {
       expect(await app.get(Checkout, { strict: false }).status(orderId)).toBe('paid');
     });
 
-    test('uses shops that the host finds in its own database', async () => {
+    test("attach() uses shops from the host's own database", async () => {
       const shops = ['main', 'eu'];
       const options = () => ({
         shopResolver: {
@@ -100,7 +100,7 @@ describe('testing', () => {
       for (const { orderId } of orders) expect(await checkout.status(orderId)).toBe('paid');
     });
 
-    test('takes other options where the application’s cannot be made in a test', async () => {
+    test("attach() accepts other options where the application's cannot be made in a test", async () => {
       const options = () => {
         throw new Error('PAYMENT_ACCEPTANCE_API_TOKEN is not set');
       };
@@ -116,8 +116,8 @@ describe('testing', () => {
     });
   });
 
-  describe('what is wrong with a test or an application is said', () => {
-    test('an application whose builder was not overridden', async () => {
+  describe('mistakes that are explained', () => {
+    test("attach() explains that the application's builder was not overridden", async () => {
       const app = (
         await Test.createTestingModule({ imports: [AppModule.with(hosts.url)] }).compile()
       ).createNestApplication();
@@ -125,7 +125,7 @@ describe('testing', () => {
       await expect(payments.attach(app)).rejects.toThrow('payments.override(Test.createTestingModule(');
     });
 
-    test('no application, and an order without a bill', async () => {
+    test('pay() explains that there is no application, or no bill of the order', async () => {
       await expect(payments.pay('A-1')).rejects.toThrow('call await payments.attach(app) first');
       await expect(payments.settled()).rejects.toThrow('call await payments.attach(app) first');
       const checkout = await hosts.start();
@@ -135,7 +135,7 @@ describe('testing', () => {
       );
     });
 
-    test('callbacks that need a login, each with its address', async () => {
+    test('pay() names the address of a callback that a guard refuses', async () => {
       const guarded = (routes: object) => AppModule.with(hosts.url, { routes });
       const checkout = await hosts.start({ module: guarded({ classDecorators: [UseGuards(LoginGuard)] }) });
       const { orderId } = await checkout.begin();
@@ -149,7 +149,7 @@ describe('testing', () => {
       );
     });
 
-    test('a page outside the application is named and not asked for', async () => {
+    test('a result page outside the application is returned without a request', async () => {
       const options = () => ({ ...LIVE, resultPage: () => ({ redirectTo: 'https://shop.example/thanks' }) });
       const checkout = await hosts.start({ module: AppModule.with(hosts.url, { options }) });
       const { orderId } = await checkout.begin();

@@ -26,7 +26,7 @@ describe('fake timers', () => {
   });
   afterEach(() => void jest.useRealTimers());
 
-  test('of everything: an error says what to fake instead', async () => {
+  test('with all timers faked, an error says what to fake instead', async () => {
     const { orderId } = await checkout.begin();
     jest.useFakeTimers();
     const paying = payments.pay(orderId);
@@ -38,7 +38,7 @@ describe('fake timers', () => {
     await payments.close().catch((error: unknown) => expect(error).toBeInstanceOf(PaymentTestingError));
   });
 
-  test('that advance by themselves work', async () => {
+  test('fake timers that advance by themselves work', async () => {
     const { orderId } = await checkout.begin();
     jest.useFakeTimers({ advanceTimers: true });
     await payments.pay(orderId);
@@ -47,7 +47,7 @@ describe('fake timers', () => {
     expect(await checkout.status(orderId)).toBe('paid');
   });
 
-  test.each(['2020-02-29T00:00:00Z', '2030-01-31T12:00:00Z'])('of Date alone work, at %s', async (now) => {
+  test.each(['2020-02-29T00:00:00Z', '2030-01-31T12:00:00Z'])('faking only Date works, at %s', async (now) => {
     const { orderId } = await checkout.begin();
     jest.useFakeTimers({ now: new Date(now), doNotFake: [...OF_DATE_ALONE] });
     await payments.pay(orderId);

@@ -11,8 +11,8 @@ describe('testing', () => {
     payments = await hosts.startPayments();
   });
 
-  describe('a host tests that', () => {
-    test('its order gets paid', async () => {
+  describe("payments in a host's tests", () => {
+    test('pay() and settled() get an order paid', async () => {
       const app = await hosts.create();
       await payments.attach(app);
       const checkout = app.get(Checkout, { strict: false });
@@ -22,7 +22,7 @@ describe('testing', () => {
       expect(await checkout.status(orderId)).toBe('paid');
     });
 
-    test('a payment fails, and the next one succeeds', async () => {
+    test('a payment can fail, and the next one succeed', async () => {
       const checkout = await hosts.start();
       const { orderId } = await checkout.begin();
       expect((await payments.fail(orderId)).payment.status).toBe('FAIL');
@@ -33,7 +33,7 @@ describe('testing', () => {
       expect(await checkout.status(orderId)).toBe('paid');
     });
 
-    test('an order whose id has been there before, once the ledger is empty', async () => {
+    test('an order id can be used again once the ledger is empty', async () => {
       const app = await hosts.create();
       await payments.attach(app);
       const createBill = () =>
@@ -51,7 +51,7 @@ describe('testing', () => {
       ]);
     });
 
-    test('nothing is lost with a postback: the schedule finds the payment', async () => {
+    test('a payment whose postback is dropped is found by scheduled checks', async () => {
       const checkout = await hosts.start();
       const { orderId } = await checkout.begin();
       await payments.dropPostbacks();
@@ -68,7 +68,7 @@ describe('testing', () => {
       expect(await checkout.status(next.orderId)).toBe('paid');
     });
 
-    test('the payer comes back to a page of the application', async () => {
+    test('pay() returns the page of the application to which the payer comes back', async () => {
       const checkout = await hosts.start();
       const { orderId } = await checkout.begin();
       const { page } = await payments.pay(orderId);
@@ -77,7 +77,7 @@ describe('testing', () => {
       expect(await (await fetch(page!.url)).text()).toContain('Payment received');
     });
 
-    test('its other shop works too; an order id in both is asked about', async () => {
+    test('pay() works for another shop, and asks for the shop of an ambiguous order id', async () => {
       const checkout = await hosts.start();
       const { orderId } = await checkout.begin('eu');
       expect((await payments.pay(orderId)).payment.currency).toBe('EUR');
@@ -89,7 +89,7 @@ describe('testing', () => {
       expect((await payments.pay('twice', { shop: 'main' })).payment.currency).toBe('RUB');
     });
 
-    test('a payment that takes its time settles when that has passed, for the service and for the module', async () => {
+    test('a slow payment settles after its time has passed, on both clocks', async () => {
       const checkout = await hosts.start();
       const { orderId } = await checkout.begin();
       const slow = await payments.pay(orderId, { card: '4000 0000 0000 0077' });
@@ -106,7 +106,7 @@ describe('testing', () => {
   });
 
   describe('settled()', () => {
-    test('tries a handler again that fails, and says which one fails for good, and why', async () => {
+    test('settled() retries a failing handler, and names one that fails for good with its error', async () => {
       const checkout = await hosts.start();
       const mailer = hosts.apps[0]!.get(Mailer, { strict: false });
       const { orderId } = await checkout.begin();
@@ -126,7 +126,7 @@ describe('testing', () => {
       expect(await checkout.status(next.orderId)).toBe('paid');
     });
 
-    test('says nothing of dead letters that were there before', async () => {
+    test('settled() ignores dead letters that were there before', async () => {
       const failing = await hosts.start();
       hosts.apps[0]!.get(Mailer, { strict: false }).failures = Infinity;
       await payments.pay((await failing.begin()).orderId);
@@ -140,7 +140,7 @@ describe('testing', () => {
       expect(await checkout.status(orderId)).toBe('paid');
     });
 
-    test('drives several instances on one database', async () => {
+    test('settled() drives several instances on one database', async () => {
       const [first, second] = [await hosts.start(), await hosts.start()];
       const orders = [await first.begin(), await second.begin()];
       for (const { orderId } of orders) await payments.pay(orderId);

@@ -38,7 +38,7 @@ const RIGHT: Tables = {
   ],
 };
 
-describe('the account of a history', () => {
+describe('the checker of a recorded history', () => {
   const accountOf = (tables: Partial<Tables> = {}, more: readonly Entry[] = []): string[] => {
     const history = new History();
     for (const entry of [...SEEN, ...more]) history.add(entry);
@@ -47,11 +47,11 @@ describe('the account of a history', () => {
   const without = <Row>(rows: readonly Row[], index: number): Row[] => rows.filter((_, at) => at !== index);
   const { events, effects, callbacks, actions } = RIGHT;
 
-  test('has nothing to say where all has come right', () => {
+  test('the checker finds nothing in a correct history', () => {
     expect(accountOf()).toEqual([]);
   });
 
-  test('an open review is as good as an event, and so is one that an operator has dismissed', () => {
+  test('the checker accepts an open or dismissed review in place of an event', () => {
     const payment = { what: 'payment', paymentId: 'p-4', billId: 'b-1', status: 'SUCCESS' } as const;
     const review = { id: 'r-4', billId: 'b-1', paymentId: 'p-4' };
     const dismissed: Entry = { what: 'action', note: 'a-4', target: 'r-4', outcome: 'done' };
@@ -135,7 +135,7 @@ describe('the account of a history', () => {
       { actions: [...actions, { note: 'a-9', action: 'x', target: 'y' }] },
       { what: 'action', note: 'a-9', target: 'y', outcome: 'refused' },
     ],
-  ])('finds %s', (_what, violation, tables, ...seen) => {
+  ])('the checker finds %s', (_what, violation, tables, ...seen) => {
     expect(accountOf(tables, seen)).toContainEqual(expect.stringMatching(violation));
   });
 });

@@ -15,7 +15,7 @@ const RUNS = Number(process.env.HISTORY_RUNS ?? (WHOLE_FORM ? 60 : 3));
 
 const MINUTES = SETTLED_WITHIN_MS / 60_000;
 
-describe('a history of payments, whatever a database loses', () => {
+describe('a history of payments with losses of the database', () => {
   describe.each<Hosts>(['two instances', 'two applications'])('%s', (hosts) => {
     let world: World;
     beforeAll(async () => {
@@ -24,7 +24,7 @@ describe('a history of payments, whatever a database loses', () => {
     afterAll(() => world.close());
 
     test(
-      `each SUCCESS has one event, or a review, ${MINUTES} minutes after all trouble (seed ${SEED})`,
+      `each SUCCESS has one event or a review ${MINUTES} minutes after the last fault (seed ${SEED})`,
       async () => {
         const play = async (sequence: readonly Step[]): Promise<void> => {
           await world.clear();
@@ -41,7 +41,7 @@ describe('a history of payments, whatever a database loses', () => {
     );
   });
 
-  test(`each moment at which something commits is lost ${WHOLE_FORM ? 'in every way' : 'in its turn'} (seed ${SEED})`, async () => {
+  test(`each commit, lost ${WHOLE_FORM ? 'in every way' : 'in its turn'}, leaves a correct history (seed ${SEED})`, async () => {
     const world = await World.start('two instances');
     try {
       const moments = await momentsOf(world);

@@ -19,7 +19,7 @@ export const mutants = [
     find: '(stored.has(id) ? MATCHED_RESULT : undefined)',
     replace: '(stored ? MATCHED_RESULT : undefined)',
     tests: ['test/failures/journal.spec.ts'],
-    pattern: 'name bills that nobody knows',
+    pattern: 'for unknown bills are stored up to maxUnmatched',
   },
   {
     name: 'refused-row-fails-all',
@@ -28,7 +28,7 @@ export const mutants = [
     find: 'isSeparable: mayConcernOneRow,',
     replace: 'isSeparable: () => false,',
     tests: ['test/failures/journal.spec.ts'],
-    pattern: 'fail alone',
+    pattern: 'that the database refuses fails alone',
   },
   {
     name: 'bound-of-a-bill-uncounted-in-a-batch',
@@ -37,7 +37,7 @@ export const mutants = [
     find: 'WHERE t.place + (SELECT count(*)',
     replace: 'WHERE (SELECT count(*)',
     tests: ['test/failures/journal.spec.ts'],
-    pattern: 'of one bill count each other',
+    pattern: 'of one bill are stored up to maxPerBill',
   },
   {
     name: 'bill-by-order',
@@ -100,7 +100,7 @@ export const mutants = [
     find: 'WHERE ${bill} LIMIT 1) b ON true',
     replace: 'WHERE ${bill} LIMIT 1 FOR SHARE) b ON true',
     tests: ['test/invariants/05-no-hint-is-lost.spec.ts'],
-    pattern: 'recording does not wait',
+    pattern: 'recording a postback does not wait',
   },
   {
     name: 'repetition-of-what-is-answered',

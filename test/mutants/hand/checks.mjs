@@ -18,7 +18,7 @@ export const mutants = [
     find: 'FOR UPDATE SKIP LOCKED) b',
     replace: 'FOR UPDATE) b',
     tests: ['test/failures/claims.spec.ts'],
-    pattern: 'passes over one that somebody has locked',
+    pattern: 'skips a bill that somebody has locked',
   },
   {
     name: 'rate-unlocked',
@@ -82,7 +82,7 @@ export const mutants = [
     find: '      await this.checks.releaseLease(claim);\n',
     replace: '',
     tests: ['test/failures/lifecycle.spec.ts'],
-    pattern: 'gives its bill back',
+    pattern: 'releases the bill whose request is in flight',
   },
   {
     name: 'no-gap-between-checks',
@@ -108,6 +108,6 @@ export const mutants = [
     find: ' AND NOT EXISTS (${hint}) THEN ${this.database.now()}',
     replace: ' AND NOT EXISTS (${hint}) THEN next_check_at',
     tests: ['test/failures/checks.spec.ts'],
-    pattern: 'whose postback the outage has cost',
+    pattern: 'whose postback was lost in an outage',
   },
 ];

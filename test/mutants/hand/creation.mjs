@@ -30,7 +30,7 @@ export const mutants = [
     find: '!(error instanceof PaymentServiceError) || error.mayHaveCreatedBill;',
     replace: '!(error instanceof PaymentServiceError) || (error.mayHaveCreatedBill && false);',
     tests: [creation],
-    pattern: 'after status500 nobody knows',
+    pattern: 'after status500 a creation is UNKNOWN',
   },
   {
     name: 'late-answer-dropped',

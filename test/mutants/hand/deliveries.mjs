@@ -135,7 +135,7 @@ export const mutants = [
     find: "other WHERE ${isPending('other.state')}\n            AND",
     replace: "other WHERE other.state <> 'DONE'\n            AND",
     tests: ['test/invariants/09-order.spec.ts'],
-    pattern: 'a dead letter releases them',
+    pattern: 'a dead letter releases the later deliveries',
   },
   {
     name: 'two-of-a-bill-at-once',
@@ -208,7 +208,7 @@ export const mutants = [
     find: 'throw isInFailedTransaction(error) ? new Error(STATEMENT_FAILED, { cause: error }) : error;',
     replace: 'return [{ isFollowed: true }];',
     tests: ['test/failures/deliveries.spec.ts'],
-    pattern: 'swallows the failure',
+    pattern: 'swallows a failed statement',
   },
   {
     name: 'late-statement-after-the-handler',
@@ -217,7 +217,7 @@ export const mutants = [
     find: 'if (this.refused || this.isNested()) {',
     replace: 'if (this.isNested()) {',
     tests: ['test/failures/handler-branches.spec.ts'],
-    pattern: 'has not done its work where another statement follows',
+    pattern: 'sends statements after it has returned',
   },
   {
     name: 'replay-forgets-late',
@@ -226,7 +226,7 @@ export const mutants = [
     find: 'event = parseEvent({ ...delivery, late: lock.late });',
     replace: 'event = parseEvent({ ...delivery, late: false });',
     tests: ['test/failures/operators.spec.ts'],
-    pattern: 'replayed, the event says that it is late',
+    pattern: 'its replay says that it is late',
   },
   {
     name: 'late-known-at-the-claim-only',
@@ -244,6 +244,6 @@ export const mutants = [
     find: 'AND (${d}.lease_until IS NULL OR ${d}.lease_until < ${this.database.now()})',
     replace: '',
     tests: ['test/operations/retire-consumer.spec.ts'],
-    pattern: 'being taken alone',
+    pattern: 'being handled alone',
   },
 ];

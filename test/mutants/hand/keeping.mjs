@@ -11,7 +11,7 @@ export const mutants = [
     find: 't.pending = FALSE AND t.received_at',
     replace: 't.received_at',
     tests: [retention],
-    pattern: 'that are pending stay',
+    pattern: 'pending callbacks stay',
   },
   {
     name: 'evidence-removed',
@@ -29,7 +29,7 @@ export const mutants = [
     find: 'pg_try_advisory_xact_lock(7320114906)',
     replace: 'TRUE',
     tests: [retention],
-    pattern: 'one instance.s work at a time',
+    pattern: 'by one instance at a time',
   },
   {
     name: 'mark-outside-the-transaction',
@@ -56,7 +56,7 @@ export const mutants = [
     find: 'SELECT pg_advisory_xact_lock(${ADVISORY_LOCK}::bigint)',
     replace: 'SELECT ${ADVISORY_LOCK}::bigint',
     tests: ['test/invariants/14-production.spec.ts'],
-    pattern: 'the schema is not changed by the start',
+    pattern: 'never changes the schema',
   },
   {
     name: 'lost-plan-fails',
@@ -74,6 +74,6 @@ export const mutants = [
     find: 'return error instanceof PreparedStatementsUnavailableError;',
     replace: 'return false && error instanceof PreparedStatementsUnavailableError;',
     tests: ['test/failures/prepared-statements.spec.ts'],
-    pattern: 'done again, once',
+    pattern: 'is repeated once',
   },
 ];

@@ -106,7 +106,7 @@ export const mutants = [
     find: 'ON CONFLICT (key) DO NOTHING RETURNING id, seq',
     replace: 'RETURNING id, seq',
     tests: ['test/failures/stale-reviews.spec.ts'],
-    pattern: 'is asked about again where the operator was wrong',
+    pattern: 'accepted with hadFailed is reviewed again',
   },
   {
     name: 'payment-not-advanced',
@@ -205,7 +205,7 @@ export const mutants = [
     find: 'else if (isReadOnly(error)) {',
     replace: 'else if (isReadOnly(error) && false) {',
     tests: ['test/isolation/demoted-server.spec.ts'],
-    pattern: 'first statement and the first transaction',
+    pattern: 'at its first statement or transaction',
   },
   {
     name: 'read-only-server-well',

@@ -16,7 +16,7 @@ export async function service(variable: ServiceVariable): Promise<Service> {
 export function describeOn({ name, url, problem }: Service, suite: (url: string) => void): void {
   describe(`on ${name}`, () => {
     if (problem === undefined) return suite(url);
-    test('can be reached', () => {
+    test('the service can be reached', () => {
       throw new Error(problem);
     });
   });
