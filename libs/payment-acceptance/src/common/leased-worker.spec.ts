@@ -260,50 +260,19 @@ describe('the loop of a worker', () => {
     }
   });
 
-  test('a worker adopts an item that was claimed elsewhere, unless a due item waits for a place', async () => {
-    const { work, worker } = setUp(2);
-    expect(worker.hasRoom).toBe(false);
-    worker.start();
-    await work.until(() => work.limits.length === 1);
-    expect(worker.hasRoom).toBe(true);
-    await worker.adopt('a');
-    await worker.adopt('b');
-    expect([work.started, worker.hasRoom]).toEqual([['a', 'b'], false]);
-    work.isFull = true;
-    work.end('a');
-    worker.wake();
-    await work.until(() => work.limits.length === 2);
-    await turn();
-    expect(worker.hasRoom).toBe(false);
-    worker.notifyFreed();
-    await work.until(() => work.limits.length === 3);
-    work.end('b');
-    await worker.stop();
-    expect(worker.hasRoom).toBe(false);
-  });
-
-  test('an adopted item runs in its own async context, not in that of the caller', async () => {
+  test("an item runs in the worker's own async context, not in that of the caller that woke the worker", async () => {
     const { work, worker } = setUp(2);
     const context = new AsyncLocalStorage<string>();
     work.began = () => void seen.push(context.getStore());
     const seen: (string | undefined)[] = [];
     worker.start();
-    await context.run("the operator's transaction", () => worker.adopt('a'));
+    await work.until(() => work.limits.length === 1);
+    work.queue.push('a');
+    context.run("the operator's transaction", () => worker.wake());
+    await work.until(() => work.started.length === 1);
     expect(seen).toEqual([undefined]);
     work.end('a');
     await worker.stop();
-  });
-
-  test('an item adopted after stop() is aborted, and its release is awaited', async () => {
-    const { work, worker } = setUp(2);
-    worker.start();
-    await worker.stop();
-    let released = false;
-    const adopted = worker.adopt('a').then(() => (released = true));
-    await turn();
-    expect([released, work.signals.get('a')?.aborted]).toEqual([false, true]);
-    work.end('a');
-    await adopted;
   });
 
   test('after stop() a worker claims nothing, and a later start() does nothing', async () => {

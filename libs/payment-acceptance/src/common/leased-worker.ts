@@ -1,4 +1,3 @@
-import { AsyncResource } from 'node:async_hooks';
 import { setMaxListeners } from 'node:events';
 import { describeError, errorType } from './errors.js';
 import type { LogFields, PaymentLogger } from './payment-logger.js';
@@ -57,8 +56,6 @@ const END_TIMEOUT_MS = 5_000;
 export class LeasedWorker<T> {
   private readonly inFlight = new InFlight();
   private readonly stopping = new AbortController();
-  /** The context in which adopted items begin: the caller's context may belong to a transaction of the host. */
-  private readonly context = new AsyncResource('LeasedWorker');
   private loop: Promise<void> | undefined;
   private pollStartedAt = -Infinity;
   /** When a poll last succeeded. */
@@ -102,24 +99,6 @@ export class LeasedWorker<T> {
     const sinceMs = performance.now() - this.pollStartedAt;
     if (sinceMs >= BATCHING_DELAY_MS || this.inFlight.size === 0) this.pollNow();
     else this.wakeTimer ??= setTimeout(() => this.pollNow(), BATCHING_DELAY_MS - sinceMs);
-  }
-
-  /** Whether the worker takes items that were claimed elsewhere: it runs, and no due item waits for a place. */
-  get hasRoom(): boolean {
-    const isRunning = this.loop !== undefined && !this.stopping.signal.aborted;
-    return isRunning && !this.isFull && this.inFlight.size < this.options.concurrency;
-  }
-
-  /** Starts an item claimed elsewhere. Resolves at once, or, if the worker is stopping, when the item is released. */
-  async adopt(item: T): Promise<void> {
-    const running = this.context.runInAsyncScope(() => this.begin(item));
-    if (this.stopping.signal.aborted) await running;
-  }
-
-  /** Signals that a place reserved for an item is free again. */
-  notifyFreed(): void {
-    this.ends += 1;
-    if (this.isFull) this.wake();
   }
 
   private pollNow(): void {
@@ -241,8 +220,8 @@ export class LeasedWorker<T> {
       return true;
     });
     return this.inFlight.track(running).then((mayBeMore) => {
-      this.notifyFreed();
-      if (mayBeMore) this.wake();
+      this.ends += 1;
+      if (mayBeMore || this.isFull) this.wake();
     });
   }
 

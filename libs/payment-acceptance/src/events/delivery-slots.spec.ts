@@ -47,19 +47,6 @@ describe('slots for deliveries', () => {
     expect(slots.inTransactions).toEqual({ running: 2, limit: 2 });
   });
 
-  test('new deliveries reserve no more slots than the pool has free connections that nobody has claimed yet', () => {
-    const { pool, slots, offered } = setUp([consumer('orders', 'transaction')]);
-    const orders = consumer('orders', 'transaction');
-    pool.connections = 3;
-    expect([slots.tryReserve(orders), slots.tryReserve(orders), slots.tryReserve(orders)]).toEqual([true, true, false]);
-    expect(offered()).toEqual(['', 0]);
-    slots.begin('orders');
-    pool.connections = 2;
-    expect(offered()).toEqual(['', 0]);
-    slots.release('orders');
-    expect(offered()).toEqual(['orders', 1]);
-  });
-
   test('an exhausted pool still offers one slot to handlers in transactions, which waits like any other query', () => {
     const { pool, slots, offered, take } = setUp([consumer('orders', 'transaction')]);
     pool.connections = -20;

@@ -27,8 +27,6 @@ export class DeliverySlots {
   private readonly share: FairShare;
   private readonly transactions: FairShare;
   private readonly members = new Map<string, { readonly shareName: string; readonly inTransaction: boolean }>();
-  /** Places in transactions that are reserved for deliveries without a connection yet. */
-  private reserved = 0;
   private consumers: readonly EventConsumer[] = [];
   private counts = { all: 0, inTransaction: 0 };
 
@@ -80,27 +78,6 @@ export class DeliverySlots {
     };
   }
 
-  /**
-   * Takes a place for a delivery that is yet to be created, if one is left for the consumer. {@link begin} then uses
-   * the place, or {@link release} gives it back.
-   */
-  tryReserve(consumer: EventConsumer): boolean {
-    const { name } = consumer;
-    if (!isReady(consumer) || this.remainingFor(name, this.freeForTransactions()) <= 0) return false;
-    this.take(name);
-    if (this.memberOf(name).inTransaction) this.reserved += 1;
-    return true;
-  }
-
-  begin(consumer: string): void {
-    if (this.memberOf(consumer).inTransaction) this.reserved -= 1;
-  }
-
-  release(consumer: string): void {
-    this.begin(consumer);
-    this.leave(consumer);
-  }
-
   take(consumer: string): void {
     const { shareName, inTransaction } = this.memberOf(consumer);
     this.share.acquire(shareName);
@@ -127,7 +104,7 @@ export class DeliverySlots {
   private freeForTransactions(): number {
     const { places, taken } = this.transactions;
     const minSlots = taken === 0 ? 1 : 0;
-    return Math.min(places - taken, Math.max(minSlots, this.pool.free() - RESERVED_CONNECTIONS - this.reserved));
+    return Math.min(places - taken, Math.max(minSlots, this.pool.free() - RESERVED_CONNECTIONS));
   }
 
   private memberOf(consumer: string) {

@@ -7,14 +7,7 @@ import { PaymentProbe } from '../common/probe.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
-import {
-  DeliveryStore,
-  HOLDING_ATTEMPTS,
-  type ClaimedDelivery,
-  type DeliveryQueue,
-  type Reservation,
-  type ReservedDelivery,
-} from './storage/delivery.store.js';
+import { DeliveryStore, HOLDING_ATTEMPTS, type ClaimedDelivery, type DeliveryQueue } from './storage/delivery.store.js';
 import type { HandlerTransactions } from '../database/handler-transactions.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
@@ -44,10 +37,7 @@ const SWEEP_BATCH_SIZE = 1_000;
 /** How often an instance renews the registration of its consumers. */
 const HEARTBEAT_MS = 60_000;
 
-/**
- * Hands events to the consumers this instance hosts. An attempt is counted and leased in a commit before it runs: by a claim, or
- * by the settlement that creates the delivery.
- */
+/** Hands events to the consumers this instance hosts. An attempt is counted and leased in a commit before it runs. */
 @Injectable()
 export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   private readonly logger = new PaymentLogger('PaymentDeliveries');
@@ -62,8 +52,6 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   private ended: DeliveryQueue[] = [];
   /** The last queue that the current sweep has examined; `null` at its start, absent if no sweep is under way. */
   private sweepPosition: DeliveryQueue | null | undefined;
-  /** Claims under way: the places offered to them are not taken yet. */
-  private claiming = 0;
 
   constructor(
     private readonly store: DeliveryStore,
@@ -170,17 +158,12 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     const token = this.random.uuid();
     const { leaseMs } = this.attempts;
     const foreignShops = this.foreignShops.names();
-    this.claiming += 1;
-    try {
-      const { deliveries: items, nextMs } = await this.store.claim({
-        ...{ hosted: consumers, foreignShops, limit: offered },
-        ...{ leaseMs, token, maxAttempts },
-      });
-      for (const { consumer } of items) this.slots.take(consumer);
-      return { items, nextMs, mayBeMore: items.length === offered, isFull };
-    } finally {
-      this.claiming -= 1;
-    }
+    const { deliveries: items, nextMs } = await this.store.claim({
+      ...{ hosted: consumers, foreignShops, limit: offered },
+      ...{ leaseMs, token, maxAttempts },
+    });
+    for (const { consumer } of items) this.slots.take(consumer);
+    return { items, nextMs, mayBeMore: items.length === offered, isFull };
   }
 
   /** @internal */
@@ -215,43 +198,6 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     } finally {
       this.slots.leave(delivery.consumer);
     }
-  }
-
-  /**
-   * Reserves places for deliveries of new events, unless a claim is under way or a due delivery waits for a place. Each
-   * place is then used by {@link adopt} or given back by {@link release}.
-   * @internal
-   */
-  reserve(events: readonly { readonly id: string; readonly name: string; readonly shop: string }[]): Reservation {
-    const deliveries: ReservedDelivery[] = [];
-    const reservation = { token: this.random.uuid(), leaseMs: this.attempts.leaseMs, deliveries };
-    if (this.claiming > 0 || !this.worker.hasRoom) return reservation;
-    const foreign = this.foreignShops.names();
-    try {
-      for (const { id: eventId, name, shop } of events) {
-        for (const consumer of foreign.includes(shop) ? [] : this.consumers) {
-          const isMeant = consumer.event === name && (consumer.shops === null || consumer.shops.includes(shop));
-          if (isMeant && this.slots.tryReserve(consumer)) deliveries.push({ eventId, consumer: consumer.name });
-        }
-      }
-    } catch (error) {
-      // The pool is the host's and may throw.
-      for (const place of deliveries) this.release(place);
-      throw error;
-    }
-    return reservation;
-  }
-
-  /** @internal Begins a delivery that was created as claimed. */
-  adopt(delivery: ClaimedDelivery): Promise<void> {
-    this.slots.begin(delivery.consumer);
-    return this.worker.adopt(delivery);
-  }
-
-  /** @internal */
-  release({ consumer }: ReservedDelivery): void {
-    this.slots.release(consumer);
-    this.worker.notifyFreed();
   }
 
   private async handOver(delivery: ClaimedDelivery, stopping: AbortSignal): Promise<boolean> {

@@ -86,7 +86,6 @@ export class BillChecks {
       return { listed, settled, outcome: 'stale' };
     }
     if (settled.events.length === 0) return { listed, settled, outcome: 'unchanged' };
-    if (settled.isWaiting) this.wakeUps.notify('event');
     recordLags(this.metrics, claim, listed.payments, settled.events, this.clock.now());
     return { listed, settled, outcome: 'settled' };
   }

@@ -38,8 +38,6 @@ export type SettlementResult =
       readonly stale: false;
       readonly state: BillState;
       readonly events: readonly NewEvent[];
-      /** Whether a delivery of one of the events waits to be claimed. */
-      readonly isWaiting: boolean;
       /** How many hints of the claim wait for a later check. */
       readonly hintsLeft: number;
     };
@@ -110,17 +108,15 @@ export class SettlementService {
       });
     };
     const events: NewEvent[] = [];
-    let isWaiting = false;
     for (const part of early) {
       const settled = await settlePart(part, true);
       if (settled.stale) return settled;
       events.push(...settled.events);
-      isWaiting ||= settled.isWaiting;
     }
     const settled = await settlePart(last, false);
     if (settled.stale) return settled;
     this.reportUnknown(claim, last, settled.events);
-    return { ...settled, events: [...events, ...settled.events], isWaiting: isWaiting || settled.isWaiting };
+    return { ...settled, events: [...events, ...settled.events] };
   }
 
   private reportUnknown(claim: ClaimedBill, listed: readonly ReportedPayment[], events: readonly NewEvent[]): void {
@@ -255,9 +251,7 @@ export class SettlementService {
       return ends.map((end): ItemOutcome<SettlementResult> | undefined => {
         if (!end || 'error' in end) return end;
         const { state, hintsLeft } = end.value;
-        const events = newEventsOf(end.value, added);
-        const isWaiting = events.some(({ id }) => added.get(id)?.isWaiting);
-        return { value: { stale: false, state, hintsLeft, events, isWaiting } };
+        return { value: { stale: false, state, hintsLeft, events: newEventsOf(end.value, added) } };
       });
     }, true);
   }

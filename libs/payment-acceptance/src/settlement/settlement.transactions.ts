@@ -3,18 +3,12 @@ import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { RateLimitedLog } from '../common/rate-limited-log.js';
+import { WakeUps } from '../common/wake-ups.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import type { OwnTransaction } from '../database/own-transaction.js';
 import type { LockedBill } from '../domain/bill.js';
-import { deliveryId } from '../domain/event-id.js';
-import type { NewEvent, Settlement } from '../domain/settlement.js';
-import { DeliveryWorker } from '../events/delivery.worker.js';
-import {
-  DeliveryStore,
-  type ClaimedDelivery,
-  type DeliveryQueue,
-  type ReservedDelivery,
-} from '../events/storage/delivery.store.js';
+import type { Settlement } from '../domain/settlement.js';
+import { DeliveryStore, type DeliveryQueue } from '../events/storage/delivery.store.js';
 import { CheckStore } from './storage/check.store.js';
 import { SettlementStore, type AddedEvent } from './storage/settlement.store.js';
 
@@ -24,13 +18,13 @@ const UNCONSUMED_LOG_INTERVAL_MS = 60_000;
 /** How long a success that no consumer hears of counts as a reason of health. */
 const UNCONSUMED_MEMORY_MS = 3_600_000;
 
-/** The events by id; `isWaiting` says whether deliveries of the event wait to be claimed. */
-export type NewEvents = ReadonlyMap<string, Omit<AddedEvent, 'claimed'> & { readonly isWaiting: boolean }>;
+/** By id. */
+export type NewEvents = ReadonlyMap<string, AddedEvent>;
 
 /** Called once, as the last step of a transaction. */
 export type WriteSettlements = (settlements: readonly Settlement[]) => Promise<NewEvents>;
 
-/** Each transaction writes what was decided, with its events and deliveries, some of which are created as claimed. */
+/** Each transaction writes what was decided, with its events and deliveries. */
 @Injectable()
 export class SettlementTransactions {
   private readonly logger = new PaymentLogger('PaymentSettlement');
@@ -42,8 +36,8 @@ export class SettlementTransactions {
     private readonly store: SettlementStore,
     private readonly checks: CheckStore,
     private readonly deliveries: DeliveryStore,
-    private readonly deliverer: DeliveryWorker,
     private readonly clock: PaymentClock,
+    private readonly wakeUps: WakeUps,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
     this.unconsumed = new RateLimitedLog(this.logger, clock, UNCONSUMED_LOG_INTERVAL_MS);
@@ -55,82 +49,42 @@ export class SettlementTransactions {
   }
 
   /**
-   * After the commit, begins the deliveries that were created as claimed, and frees those that were queued behind
-   * others that have ended meanwhile.
+   * After the commit, frees deliveries that were queued behind others that have ended meanwhile, and wakes the delivery
+   * workers.
    * @param readsFirst see `Database.transaction`
    */
   async run<T>(work: (tx: OwnTransaction, write: WriteSettlements) => Promise<T>, readsFirst: boolean): Promise<T> {
-    let reserved: readonly ReservedDelivery[] = [];
-    let writeResult = NOTHING_WRITTEN;
-    const release = (): void => {
-      reserved.forEach((place) => this.deliverer.release(place));
-      reserved = [];
-    };
-    const reserve: ReserveDeliveries = (events) => {
-      const reservation = this.deliverer.reserve(events);
-      reserved = reservation.deliveries;
-      return reservation;
-    };
-    let value: T;
-    try {
-      value = await this.store.transaction((tx) => {
-        // Gives back the places that an earlier attempt has reserved.
-        release();
-        writeResult = NOTHING_WRITTEN;
-        return work(tx, async (settlements) => {
-          writeResult = await this.write(tx, settlements, reserve);
-          return writeResult.added;
-        });
-      }, readsFirst);
-    } catch (error) {
-      release();
-      throw error;
-    }
-    if (writeResult.hasUnconsumed) this.unconsumedAt = this.clock.elapsed();
-    await this.begin(writeResult, reserved);
+    let written = NOTHING_WRITTEN;
+    const value = await this.store.transaction((tx) => {
+      written = NOTHING_WRITTEN;
+      return work(tx, async (settlements) => {
+        written = await this.write(tx, settlements);
+        return written.added;
+      });
+    }, readsFirst);
+    if (written.hasUnconsumed) this.unconsumedAt = this.clock.elapsed();
+    if (written.waiting.length > 0) await this.free(written.waiting);
+    if (written.hasDeliveries) this.wakeUps.notify('event');
     return value;
   }
 
-  private async begin({ waiting, claimed }: WriteResult, reserved: readonly ReservedDelivery[]): Promise<void> {
-    const isBegun = ({ eventId, consumer }: ReservedDelivery): boolean =>
-      claimed.some((delivery) => delivery.eventId === eventId && delivery.consumer === consumer);
-    for (const place of reserved) if (!isBegun(place)) this.deliverer.release(place);
-    await Promise.all(claimed.map((delivery) => this.deliverer.adopt(delivery)));
-    if (waiting.length > 0) {
-      await this.deliveries.free(waiting, []).catch((error: unknown) => {
-        const what = 'Could not free new deliveries that are queued behind others; retrying within a minute.';
-        this.logger.write('deliveries-not-freed', `${what} ${describeError(error)}`, { error: errorType(error) });
-      });
+  private async free(waiting: readonly DeliveryQueue[]): Promise<void> {
+    try {
+      await this.deliveries.free(waiting, []);
+    } catch (error) {
+      const what = 'Could not free new deliveries that are queued behind others; retrying within a minute.';
+      this.logger.write('deliveries-not-freed', `${what} ${describeError(error)}`, { error: errorType(error) });
     }
   }
 
-  private async write(
-    tx: OwnTransaction,
-    settlements: readonly Settlement[],
-    reserve: ReserveDeliveries,
-  ): Promise<WriteResult> {
+  private async write(tx: OwnTransaction, settlements: readonly Settlement[]): Promise<WriteResult> {
     if (settlements.length === 0) return NOTHING_WRITTEN;
     const postponed = settlements.flatMap(({ hints }) => hints.postponed);
     await this.checks.answerHints({ consumed: [], postponed }, tx);
-    const reservation = reserve(
-      settlements.flatMap(({ bill: { shop }, events }) => events.map(({ id, name }) => ({ id, name, shop }))),
-    );
-    const addedEvents = await this.store.write(tx, settlements, this.options.schedule.minGapMs, reservation);
+    const addedEvents = await this.store.write(tx, settlements, this.options.schedule.minGapMs);
     const redacted = settlements.flatMap(({ bill }) => (bill.redacted ? bill.intentId : []));
     if (redacted.length > 0) await this.store.redactCallbacks(tx, redacted);
-    const added = new Map(
-      addedEvents.map(({ claimed, ...event }) => [
-        event.id,
-        { ...event, isWaiting: event.deliveries > claimed.length },
-      ]),
-    );
-    const sources = new Map(
-      settlements.flatMap((settlement) => settlement.events.map((event) => [event.id, { settlement, event }] as const)),
-    );
-    const claimed = addedEvents.flatMap(({ id, claimed: rows }) => {
-      const source = sources.get(id);
-      return source ? rows.map((row) => toClaimedDelivery(source, { ...row, token: reservation.token })) : [];
-    });
+    const added = new Map(addedEvents.map((event) => [event.id, event]));
     let hasUnconsumed = false;
     const waiting = settlements.flatMap(({ bill, events }) =>
       events.flatMap(({ id, name }) => {
@@ -142,7 +96,7 @@ export class SettlementTransactions {
         return event?.behind.map((consumer) => ({ intentId: bill.intentId, consumer })) ?? [];
       }),
     );
-    return { added, waiting, claimed, hasUnconsumed };
+    return { added, waiting, hasDeliveries: addedEvents.some(({ deliveries }) => deliveries > 0), hasUnconsumed };
   }
 
   private warnOfNoConsumer({ shop, orderId, billId }: LockedBill, eventId: string, event: string): void {
@@ -159,36 +113,13 @@ export class SettlementTransactions {
   }
 }
 
-type ReserveDeliveries = DeliveryWorker['reserve'];
-
 interface WriteResult {
   readonly added: NewEvents;
   /** The queues in which a new delivery waits behind another one. */
   readonly waiting: readonly DeliveryQueue[];
-  readonly claimed: readonly (ClaimedDelivery & { readonly eventId: string })[];
+  readonly hasDeliveries: boolean;
   /** Whether a `payment.succeeded` has no consumer. */
   readonly hasUnconsumed: boolean;
 }
 
-const NOTHING_WRITTEN: WriteResult = { added: new Map(), waiting: [], claimed: [], hasUnconsumed: false };
-
-function toClaimedDelivery(
-  { settlement, event }: { readonly settlement: Settlement; readonly event: NewEvent },
-  { id, consumer, token }: { readonly id: string; readonly consumer: string; readonly token: string },
-): ClaimedDelivery & { readonly eventId: string } {
-  const { bill, change, assertedAt, traceparent } = settlement;
-  const { id: eventId, name, payload } = event;
-  return {
-    ...{ id, eventId, consumer, token, assertedAt, traceparent },
-    deliveryId: deliveryId(eventId, consumer),
-    intentId: bill.intentId,
-    eventName: name,
-    shop: bill.shop,
-    attempt: 1,
-    isReplay: false,
-    orderWasMissing: false,
-    payload: JSON.stringify(payload),
-    late: false,
-    billState: change?.state ?? bill.state,
-  };
-}
+const NOTHING_WRITTEN: WriteResult = { added: new Map(), waiting: [], hasDeliveries: false, hasUnconsumed: false };

@@ -58,18 +58,6 @@ export interface ClaimedDeliveries {
   readonly nextMs: number | null;
 }
 
-/** Deliveries that are claimed as they are created, each if it is the first one of its queue. */
-export interface Reservation {
-  readonly token: string;
-  readonly leaseMs: number;
-  readonly deliveries: readonly ReservedDelivery[];
-}
-
-export interface ReservedDelivery {
-  readonly eventId: string;
-  readonly consumer: string;
-}
-
 export type ClaimedRow = Omit<ClaimedDelivery, 'deliveryId'> & { readonly eventId: string };
 
 export function withDeliveryId<Row extends Pick<ClaimedRow, 'eventId' | 'consumer'>>(

@@ -4,7 +4,6 @@ import type { LockedClaim } from '../../domain/claim.js';
 import type { IntentId, PaymentId } from '../../domain/ids.js';
 import type { EarlierReviews } from '../../domain/occasion.js';
 import type { Settlement } from '../../domain/settlement.js';
-import type { Reservation } from '../../events/storage/delivery.store.js';
 import type { Database } from '../../database/database.js';
 import type { Dialect } from '../../database/dialect.js';
 import { instant, integer, flag, type ColumnReaders } from '../../database/reading.js';
@@ -25,8 +24,6 @@ export interface AddedEvent {
   readonly deliveries: number;
   /** The consumers for which it waits behind an earlier event of the bill. */
   readonly behind: readonly string[];
-  /** The deliveries that were created as claimed. */
-  readonly claimed: readonly { readonly id: string; readonly consumer: string }[];
 }
 
 /** Nothing else writes payments, events or reviews. */
@@ -72,14 +69,12 @@ export abstract class SettlementStore<D extends Database = Database> {
   /**
    * The bills and their orders must be locked. Returns the new events. Opens each review once: a closed one stays
    * closed.
-   * @param reservation the deliveries to claim as they are created, unless the consumer has an earlier one of the bill
    * @throws ConcurrentChangeError if a payment was assigned to another bill after these bills were locked
    */
   abstract write(
     tx: OwnTransaction,
     settlements: readonly Settlement[],
     minGapMs: number,
-    reservation: Reservation,
   ): Promise<readonly AddedEvent[]>;
 
   /** @param readsFirst see `Database.transaction` */

@@ -23,7 +23,6 @@ import type { MariaDatabase } from '../../../database/mariadb/maria.database.js'
 import type { OwnTransaction } from '../../../database/own-transaction.js';
 import type { NewEvent, Settlement } from '../../../domain/settlement.js';
 import { ConcurrentChangeError, isUniqueViolation } from '../../../database/query-errors.js';
-import type { Reservation } from '../../../events/storage/delivery.store.js';
 import { MariaCheckStore } from './check.store.js';
 
 interface HeldOrder extends LockedOrder {
@@ -85,7 +84,6 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
     tx: OwnTransaction,
     settlements: readonly Settlement[],
     minGapMs: number,
-    reservation: Reservation,
   ): Promise<readonly AddedEvent[]> {
     const now = await this.readNow(tx);
     await this.openReviews(tx, settlements, now);
@@ -101,7 +99,7 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
     await this.checks.answerHints({ consumed, postponed: [] }, tx);
     const events = settlements.flatMap((settlement) => settlement.events.map((event) => ({ ...settlement, ...event })));
     const added: AddedEvent[] = [];
-    for (const piece of inPieces(events)) added.push(...(await this.addEvents(tx, piece, now, reservation)));
+    for (const piece of inPieces(events)) added.push(...(await this.addEvents(tx, piece, now)));
     return added;
   }
 
@@ -174,7 +172,6 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
     tx: OwnTransaction,
     events: readonly (Settlement & NewEvent)[],
     now: Statement,
-    { token, leaseMs, deliveries: reserved }: Reservation,
   ): Promise<AddedEvent[]> {
     const existingEvents = await tx.rows<{ key: string }>({})`
       SELECT \`key\` FROM payment_acceptance.event WHERE \`key\` IN (${events.map(({ key }) => key)})`;
@@ -195,35 +192,24 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
       throw isUniqueViolation(error) ? new ConcurrentChangeError('An event was concurrently added.') : error;
     }
     const ids = newEvents.map(({ id }) => id);
-    const keys = reserved.map(({ eventId, consumer }) => sql`(${eventId}, ${consumer})`);
-    const isReserved = keys.length === 0 ? sql`FALSE` : sql`(first.id, first.consumer) IN (${join(keys, ', ')})`;
-    const deliveries = await tx.rows<NewDelivery>({ behind: flag, claimed: flag })`
-      INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, due_at, behind,
-        attempts, lease_token, lease_until)
+    const deliveries = await tx.rows<NewDelivery>({ behind: flag })`
+      INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, due_at, behind)
       SELECT n.id, n.name, n.seq, n.intent_id, n.consumer, 'PENDING', ${now}, n.turn > 1 OR EXISTS (
           SELECT 1 FROM payment_acceptance.delivery earlier WHERE earlier.state = 'PENDING'
-            AND earlier.intent_id = n.intent_id AND earlier.consumer = n.consumer),
-        n.claimed, CASE WHEN n.claimed THEN ${token} END,
-        CASE WHEN n.claimed THEN ${this.database.now()} + INTERVAL ${1_000 * leaseMs} MICROSECOND END
+            AND earlier.intent_id = n.intent_id AND earlier.consumer = n.consumer)
       FROM (
-        SELECT first.*, first.turn = 1 AND ${isReserved} AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other
-            WHERE other.intent_id = first.intent_id AND other.consumer = first.consumer) AS claimed
-        FROM (
-          SELECT e.id, e.name, e.seq, e.intent_id, c.name AS consumer,
-            ROW_NUMBER() OVER (PARTITION BY e.intent_id, c.name ORDER BY e.seq) AS turn
-          FROM payment_acceptance.event e JOIN payment_acceptance.consumer c ON c.event_name = e.name
-            AND (c.shops IS NULL OR JSON_CONTAINS(c.shops, JSON_QUOTE(e.shop))) WHERE e.id ${mariadb.oneOf(ids, 'uuid')}) first) n
+        SELECT e.id, e.name, e.seq, e.intent_id, c.name AS consumer,
+          ROW_NUMBER() OVER (PARTITION BY e.intent_id, c.name ORDER BY e.seq) AS turn
+        FROM payment_acceptance.event e JOIN payment_acceptance.consumer c ON c.event_name = e.name
+          AND (c.shops IS NULL OR JSON_CONTAINS(c.shops, JSON_QUOTE(e.shop))) WHERE e.id ${mariadb.oneOf(ids, 'uuid')}) n
       ORDER BY n.seq
-      RETURNING CAST(id AS CHAR) AS id, event_id AS "eventId", consumer, behind, lease_token IS NOT NULL AS claimed`;
+      RETURNING event_id AS "eventId", consumer, behind`;
     const byEvent = new Map(ids.map((id) => [id, [] as typeof deliveries]));
     for (const delivery of deliveries) byEvent.get(delivery.eventId)?.push(delivery);
     return Array.from(byEvent, ([id, eventDeliveries]) => ({
       id,
       deliveries: eventDeliveries.length,
       behind: eventDeliveries.flatMap(({ behind, consumer }) => (behind ? consumer : [])),
-      claimed: eventDeliveries.flatMap(({ claimed, id: number, consumer }) =>
-        claimed ? { id: number, consumer } : [],
-      ),
     }));
   }
 
@@ -239,11 +225,9 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
 }
 
 interface NewDelivery {
-  readonly id: string;
   readonly eventId: string;
   readonly consumer: string;
   readonly behind: boolean;
-  readonly claimed: boolean;
 }
 
 /** All instances must write in the same order. */

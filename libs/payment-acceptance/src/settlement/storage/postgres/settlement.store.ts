@@ -23,7 +23,7 @@ import { prepare } from '../../../database/postgres/prepare.js';
 import type { OwnTransaction } from '../../../database/own-transaction.js';
 import type { Settlement } from '../../../domain/settlement.js';
 import { ConcurrentChangeError } from '../../../database/query-errors.js';
-import { isPending, type Reservation } from '../../../events/storage/delivery.store.js';
+import { isPending } from '../../../events/storage/delivery.store.js';
 
 const READ_PAYMENTS = prepare(['intentIds', 'listed'], ({ intentIds, listed }) => {
   const ids = opaque(intentIds, 'uuid[]');
@@ -59,8 +59,8 @@ const LOCK_FREE = lockClaimed(sql`FOR UPDATE SKIP LOCKED`, sql`FOR UPDATE OF b S
  * however small PostgreSQL believes the table to be.
  */
 const WRITE_SETTLEMENTS = prepare(
-  ['minGapMs', 'payments', 'paid', 'changes', 'consumed', 'events', 'reserved', 'token', 'leaseMs'],
-  ({ minGapMs, payments, paid, changes, consumed, events, reserved, token, leaseMs }, now, offsetMs) =>
+  ['minGapMs', 'payments', 'paid', 'changes', 'consumed', 'events'],
+  ({ minGapMs, payments, paid, changes, consumed, events }, now) =>
     sql`WITH payments AS (
         INSERT INTO payment_acceptance.payment (shop, payment_id, intent_id, status, amount, amount_received, commission,
           currency, from_card, service_created_at, service_status, contradiction, verdict, first_seen_at, changed_at)
@@ -101,30 +101,21 @@ const WRITE_SETTLEMENTS = prepare(
         ORDER BY e.turn
         ON CONFLICT (key) DO NOTHING RETURNING id, seq, name, shop, intent_id
       ), deliveries AS (
-        INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, due_at, behind,
-          attempts, lease_token, lease_until)
+        INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, intent_id, consumer, state, due_at, behind)
         SELECT n.id, n.name, n.seq, n.intent_id, n.consumer, 'PENDING', ${now},
           n.turn > 1 OR EXISTS (SELECT 1 FROM payment_acceptance.delivery earlier WHERE ${isPending('earlier.state')}
-            AND earlier.intent_id = n.intent_id AND earlier.consumer = n.consumer ${ROW_BY_ROW}),
-          (kept."eventId" IS NOT NULL)::int, CASE WHEN kept."eventId" IS NOT NULL THEN ${token}::uuid END,
-          CASE WHEN kept."eventId" IS NOT NULL THEN ${addMilliseconds(addMilliseconds('clock_timestamp()', offsetMs), leaseMs)} END
+            AND earlier.intent_id = n.intent_id AND earlier.consumer = n.consumer ${ROW_BY_ROW})
         FROM (
           SELECT added.*, c.name AS consumer, row_number() OVER (PARTITION BY added.intent_id, c.name ORDER BY added.seq) AS turn
           FROM added JOIN payment_acceptance.consumer c
             ON c.event_name = added.name AND (c.shops IS NULL OR added.shop = ANY(c.shops))) n
-        LEFT JOIN ${rowsFromJson(reserved, '"eventId" uuid, consumer text')} kept
-          ON kept."eventId" = n.id AND kept.consumer = n.consumer AND n.turn = 1 AND NOT EXISTS (
-            SELECT 1 FROM payment_acceptance.delivery other
-            WHERE other.intent_id = n.intent_id AND other.consumer = n.consumer ${ROW_BY_ROW})
         ORDER BY n.seq
-        RETURNING id, event_id, consumer, behind, lease_token
+        RETURNING event_id, consumer, behind
       )
       SELECT (SELECT count(*) FROM payments) AS payments, coalesce((SELECT json_agg(json_build_object(
-        'id', each.id, 'deliveries', each.deliveries, 'behind', each.behind, 'claimed', each.claimed)) FROM (
+        'id', each.id, 'deliveries', each.deliveries, 'behind', each.behind)) FROM (
           SELECT added.id, count(d.consumer) AS deliveries,
-            coalesce(array_agg(d.consumer) FILTER (WHERE d.behind), '{}') AS behind,
-            coalesce(json_agg(json_build_object('id', d.id::text, 'consumer', d.consumer))
-              FILTER (WHERE d.lease_token IS NOT NULL), '[]') AS claimed
+            coalesce(array_agg(d.consumer) FILTER (WHERE d.behind), '{}') AS behind
           FROM added LEFT JOIN deliveries d ON d.event_id = added.id GROUP BY added.id) each), '[]')::text
         AS added`,
 );
@@ -171,21 +162,11 @@ export class PostgresSettlementStore extends SettlementStore<PostgresDatabase> {
     tx: OwnTransaction,
     settlements: readonly Settlement[],
     minGapMs: number,
-    { token, leaseMs, deliveries: reserved }: Reservation,
   ): Promise<readonly AddedEvent[]> {
     await this.openReviews(tx, settlements);
-    const [result] = await this.database.execute<
-      Written,
-      keyof ReturnType<typeof records> | 'minGapMs' | 'reserved' | 'token' | 'leaseMs'
-    >(
+    const [result] = await this.database.execute<Written, keyof ReturnType<typeof records> | 'minGapMs'>(
       WRITE_SETTLEMENTS,
-      {
-        minGapMs,
-        ...records(settlements),
-        reserved: JSON.stringify(reserved),
-        token,
-        leaseMs,
-      },
+      { minGapMs, ...records(settlements) },
       { payments: integer, added: json },
       tx,
     );
