@@ -1,13 +1,14 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { PaymentImport } from 'nestjs-payment-acceptance/operations';
+import { PaymentInvalidShopError, PaymentOrderAlreadyPaidError } from 'nestjs-payment-acceptance';
+import { PaymentChecks, PaymentImport, PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { BillInquiry } from '../../libs/payment-acceptance/src/settlement/bill-inquiry.js';
 import { environmentOf, runCommand } from '../support/commands.js';
-import { MAIN_TOKEN, moduleOptions, startHarness, type Harness } from '../support/harness.js';
-import { postForm, redirectFields } from '../support/http.js';
+import { EU_TOKEN, MAIN_TOKEN, moduleOptions, startHarness, type Harness } from '../support/harness.js';
+import { postbackFields, postForm, postJson, redirectFields } from '../support/http.js';
 import { EffectWriter } from '../support/orders.js';
-
-const MINUTE = 60_000;
+import { CACHE_MS, MINUTE, useDynamicShops } from './support/dynamic-shops.js';
 
 /** An installation of the service that numbers its bills and payments from 1, each paid at once. */
 async function startNumberingService(): Promise<{ url: string; close: () => void }> {
@@ -106,5 +107,89 @@ describe('the name of a shop', () => {
         expect((await fetch(page)).status).toBe(200);
       }
     }
+  });
+});
+
+describe('the name of a shop of the resolver', () => {
+  const shops = useDynamicShops();
+
+  /** Waits until the settings of all shops are looked up again. */
+  async function pause(): Promise<void> {
+    shops.harness.clock.advance(MINUTE + CACHE_MS);
+    await shops.harness.settle();
+  }
+
+  test('a renamed shop is refused, so that no paid order is billed again under the new name', async () => {
+    await shops.start();
+    const { billId } = await shops.payments.shop('eu').createBill({ orderId: 'E-1', amount: '10' });
+    await shops.harness.sandbox.pay(billId);
+    await shops.harness.settle();
+    shops.table.rows.set('europe', { shopId: 'shop-eu', apiToken: EU_TOKEN });
+    await expect(shops.payments.shop('europe').createBill({ orderId: 'E-2', amount: '10' })).resolves.toBeDefined();
+    shops.table.rows.delete('europe');
+    shops.table.rows.delete('eu');
+    shops.table.rows.set('europa', { shopId: 'shop-eu', apiToken: EU_TOKEN });
+    await pause();
+    const again = shops.payments.shop('europa').createBill({ orderId: 'E-1', amount: '10' });
+    await expect(again).rejects.toThrow(PaymentInvalidShopError);
+    await expect(again).rejects.toThrow('A shop keeps its name: call it "eu"');
+    shops.table.rows.set('eu', { apiToken: EU_TOKEN });
+    await pause();
+    await expect(shops.payments.shop('eu').createBill({ orderId: 'E-1', amount: '10' })).rejects.toThrow(
+      PaymentOrderAlreadyPaidError,
+    );
+  });
+
+  test('a name that now means another shop creates no bills and checks none of the former, until it means the former', async () => {
+    await shops.start();
+    const { billId } = await shops.payments.shop('eu').createBill({ orderId: 'E-1', amount: '10' });
+    shops.table.rows.set('eu', { shopId: 'shop-main', apiToken: MAIN_TOKEN });
+    await pause();
+    await shops.harness.sandbox.pay(billId);
+    const asked = shops.harness.sandbox.requests.length;
+    await pause();
+    expect(shops.harness.sandbox.requests.length).toBe(asked);
+    await expect(shops.payments.shop('eu').createBill({ orderId: 'N-1', amount: '10' })).rejects.toThrow(
+      'eu.shopId: the tables have a shop "eu" with the id "shop-eu", not "shop-main"',
+    );
+    const check = shops.harness.host.app.get(PaymentChecks).check(billId, 'eu');
+    await expect(check).rejects.toThrow(PaymentInvalidShopError);
+    shops.table.rows.set('eu', { apiToken: EU_TOKEN });
+    await pause();
+    expect(await shops.orders()).toEqual(['E-1']);
+  });
+
+  test('a name that find() accepts but list() lacks creates no bill, since none would be checked', async () => {
+    await shops.start();
+    shops.table.spelling = (name) => name.toLowerCase();
+    const create = () => shops.payments.shop('EU').createBill({ orderId: 'E-1', amount: '10' });
+    for (let call = 0; call < 2; call += 1)
+      await expect(create()).rejects.toThrow('list() does not return exactly this name');
+    shops.table.rows.set('new', { shopId: 'shop-eu', apiToken: EU_TOKEN });
+    await shops.payments.shop('new').createBill({ orderId: 'E-1', amount: '10' });
+  });
+
+  test('a bill whose postback names another name of its shop is neither lost nor taken in twice', async () => {
+    const twin = { shopId: 'shop-main', apiToken: MAIN_TOKEN };
+    await shops.start();
+    shops.table.rows.set('a', twin).set('b', twin);
+    await shops.payments.shop('a').createBill({ orderId: 'A-1', amount: '10' });
+    const { billId } = await shops.payments.shop('b').createBill({ orderId: 'B-1', amount: '10' });
+    await shops.harness.sandbox.setFaults({ postbacks: { drop: 1 } });
+    await shops.harness.sandbox.pay(billId);
+    await postJson(
+      `${shops.harness.host.url}/postback/payment/a`,
+      postbackFields({ InvId: 'B-1', OutSum: '10.00', TrsId: billId }, MAIN_TOKEN),
+    );
+    const { app } = shops.harness.host;
+    for (let minutes = 0; minutes < 20; minutes += 1) {
+      await pause();
+      await app.get(BillInquiry, { strict: false }).runOnce();
+    }
+    expect(await app.get(PaymentOperations).lostBills()).toEqual([]);
+    expect(await shops.orders()).toEqual(['B-1']);
+    const bill = { shop: 'a', billId, orderId: 'A-1', amount: '10', createdAt: '2026-01-01T00:00:00Z' };
+    const { refused } = await app.get(PaymentImport).importBills([bill], { operator: 'ann' });
+    expect(refused).toMatchObject([{ problems: ['Shop "b" is the same shop of the service, and has this bill.'] }]);
   });
 });

@@ -115,13 +115,18 @@ describe('dynamic shops', () => {
     });
   });
 
-  describe('a shop name that is given to another shop', () => {
-    test('a shop name that is given to another shop gets new bills', async () => {
+  describe('a shop with a new id', () => {
+    test('a shop with a new id gets new bills once a person has allowed it', async () => {
       await shops.start();
       const { billId } = await shops.payments.shop('eu').createBill({ orderId: 'E-1', amount: '1' });
       shops.table.rows.set('eu', { ...shops.table.rows.get('eu'), shopId: 'shop-main', apiToken: MAIN_TOKEN });
       shops.harness.clock.advance(MINUTE + CACHE_MS);
-      const again = await shops.payments.shop('eu').createBill({ orderId: 'E-1', amount: '1' });
+      const create = () => shops.payments.shop('eu').createBill({ orderId: 'E-1', amount: '1' });
+      await expect(create()).rejects.toThrow('set shop_id in its row of the table shop_state to NULL');
+      await shops.harness.host.dataSource.query(
+        `UPDATE payment_acceptance.shop_state SET shop_id = NULL WHERE shop = 'eu'`,
+      );
+      const again = await create();
       expect(again.billId).not.toBe(billId);
     });
   });

@@ -4,7 +4,7 @@ import type { CreatedBill } from '../client/answers.js';
 import { PaymentServiceClient, type BillFields, type CreationControl } from '../client/payment-service.client.js';
 import { PaymentServiceError } from '../client/service.errors.js';
 import { PaymentClock } from '../common/clock.js';
-import { describeError, errorType, PaymentAcceptanceError } from '../common/errors.js';
+import { describeError, errorType } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { RateLimitedLog } from '../common/rate-limited-log.js';
 import { PaymentRandom, timeOrderedUuid } from '../common/random.js';
@@ -15,7 +15,7 @@ import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/res
 import type { BillRecord } from '../domain/bill.js';
 import { CallbackStore } from '../callbacks/storage/callback.store.js';
 import { ABANDONED_FAILURE, BillStore } from './storage/bill.store.js';
-import { PaymentDatabaseError, PaymentPoolExhaustedError } from '../database/database.errors.js';
+import { PaymentPoolExhaustedError, throwTyped } from '../database/database.errors.js';
 import { HOST, type Host } from '../database/handler-transactions.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
@@ -299,9 +299,4 @@ export class BillService implements BeforeApplicationShutdown {
       process.emitWarning(`The creation of bill ${answer.billId} could not be logged. ${describeError(error)}`);
     }
   }
-}
-
-/** A driver's error holds the parameters of the statement, such as `custom`, so it does not leave the module. */
-function throwTyped(error: unknown): never {
-  throw error instanceof PaymentAcceptanceError ? error : new PaymentDatabaseError(error);
 }

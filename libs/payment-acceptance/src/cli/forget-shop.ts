@@ -32,7 +32,7 @@ function forget(
         statementTimeoutMs: LONG_STATEMENT_TIMEOUT_MS,
       }),
     );
-    const identities = await store.identitiesOf([{ name: shop }]);
+    const identities = await store.identitiesOf(shop, null);
     if (identities.length === 0) {
       throw new PaymentOperatorActionError(`The tables have no shop "${shownText(shop)}".`, 'not-found');
     }

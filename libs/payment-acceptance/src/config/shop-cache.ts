@@ -112,6 +112,21 @@ export class ShopCache {
     return (await this.listing).has(name);
   }
 
+  /**
+   * Bills of a shop that is not in the list are never checked. While the list fails, the shop counts as listed. A list
+   * that is being read may have begun before the shop came into being, so it is read again.
+   */
+  private async lists(name: string): Promise<boolean> {
+    try {
+      return (
+        this.listed.has(name) || (await this.listing)?.has(name) || (await (this.listing = this.readList())).has(name)
+      );
+    } catch (error) {
+      if (error instanceof PaymentShopResolverError) return true;
+      throw error;
+    }
+  }
+
   /** Concurrent callers share one look-up. */
   private read(name: string): Promise<Shop | undefined> {
     const running = this.reading.get(name);
@@ -133,6 +148,7 @@ export class ShopCache {
     }
     const { shop, problems, warnings } = resolveShop(name, settings, this.options.production, true);
     if (!shop) throw new PaymentInvalidShopError(name, problems);
+    if (!before && !(await this.lists(name))) throw new PaymentInvalidShopError(name, [unlistedProblem(name)]);
     for (const warning of warnings) this.warnOnce(warning);
     if (before) this.owners.release(before);
     else this.discovered = true;
@@ -161,6 +177,10 @@ export class ShopCache {
   private now(): number {
     return this.clock.elapsed();
   }
+}
+
+function unlistedProblem(name: string): string {
+  return `find() knows "${name}", but list() does not return exactly this name, so no bill of it would be checked.`;
 }
 
 /**

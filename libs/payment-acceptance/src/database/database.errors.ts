@@ -103,6 +103,11 @@ export class PaymentDatabaseError extends PaymentAcceptanceError {
   }
 }
 
+/** A driver's error holds the parameters of the statement, such as `custom`, so it does not leave the module. */
+export function throwTyped(error: unknown): never {
+  throw error instanceof PaymentAcceptanceError ? error : new PaymentDatabaseError(error);
+}
+
 /** There was no connection for a handler, or no transaction could begin on it; the handler therefore did not start. */
 export class NoConnectionError extends PaymentAcceptanceError {
   readonly code = 'no-connection';

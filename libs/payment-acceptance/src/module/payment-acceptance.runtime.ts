@@ -18,12 +18,12 @@ import { EventEmitterConsumers } from '../events/event-emitter.consumer.js';
 import { HandlerExplorer } from '../events/handler.explorer.js';
 import { HANDLER_TRANSACTIONS } from '../events/handler-transactions.provider.js';
 import { Confirmer } from '../settlement/confirmer.js';
+import { ShopIdentities } from '../settlement/shop-identities.js';
 import { Database } from '../database/database.js';
 import type { HandlerTransactions } from '../database/handler-transactions.js';
 import { CallbackRequests } from './callback-requests.js';
 import { PaymentWorkers } from './payment-workers.js';
 import { RegistrationCheck } from './registration-check.js';
-import { ShopIdentities } from './shop-identities.js';
 
 const STOPPING_STATEMENT_TIMEOUT_MS = 3_000;
 

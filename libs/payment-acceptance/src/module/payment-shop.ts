@@ -1,3 +1,4 @@
+import { Injectable } from '@nestjs/common';
 import type { CreateBillRequest } from '../bills/bill-request.js';
 import { BillService, type CreateBillOptions } from '../bills/bill.service.js';
 import type { PaymentBill } from '../bills/payment-bill.js';
@@ -5,9 +6,10 @@ import { PaymentServiceClient, type RequestControl } from '../client/payment-ser
 import type { PaymentShopSettings } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { PaymentShopNotReadError } from '../config/shop.errors.js';
+import { throwTyped } from '../database/database.errors.js';
 import type { BillRecord } from '../domain/bill.js';
 import type { ReportedPayment } from '../domain/payment.js';
-import { Injectable } from '@nestjs/common';
+import { ShopIdentities } from '../settlement/shop-identities.js';
 
 /**
  * One shop of the payment acceptance service: the API for business code. A shop from the option `shopResolver` is
@@ -22,6 +24,7 @@ export class PaymentShop {
     private readonly shops: ShopRegistry,
     private readonly bills: BillService,
     private readonly client: PaymentServiceClient,
+    private readonly identities: ShopIdentities,
   ) {}
 
   /**
@@ -57,7 +60,9 @@ export class PaymentShop {
    * @throws PaymentBillAddressError if the bill was created but has no usable address
    */
   async createBill(request: CreateBillRequest, options?: CreateBillOptions): Promise<PaymentBill> {
-    return this.bills.create(await this.shops.get(this.name), request, options);
+    const shop = await this.shops.get(this.name);
+    await this.identities.bind(shop).catch(throwTyped);
+    return this.bills.create(shop, request, options);
   }
 
   /**
@@ -98,9 +103,10 @@ export class PaymentShops {
     private readonly registry: ShopRegistry,
     private readonly bills: BillService,
     private readonly client: PaymentServiceClient,
+    private readonly identities: ShopIdentities,
   ) {}
 
   shop(name: string = this.registry.defaultName): PaymentShop {
-    return new PaymentShop(this.registry.requireName(name), this.registry, this.bills, this.client);
+    return new PaymentShop(this.registry.requireName(name), this.registry, this.bills, this.client, this.identities);
   }
 }

@@ -68,7 +68,7 @@ import { PaymentAcceptanceService } from './payment-acceptance.service.js';
 import { PaymentShops } from './payment-shop.js';
 import { PaymentWorkers } from './payment-workers.js';
 import { RegistrationCheck } from './registration-check.js';
-import { ShopIdentities } from './shop-identities.js';
+import { ShopIdentities } from '../settlement/shop-identities.js';
 
 /** Everything that runs by itself, from the lowest layer up. */
 export const CORE: readonly Provider[] = [

@@ -8,6 +8,7 @@ import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/res
 import { ShopRegistry } from '../config/shop-registry.js';
 import { BillStore } from '../bills/storage/bill.store.js';
 import { isUniqueViolation } from '../database/query-errors.js';
+import { ShopStore } from '../settlement/storage/shop.store.js';
 import { ImportStore, type ForeignBill, type KnownBill } from './storage/import.store.js';
 import { OperatorStore } from './storage/operator.store.js';
 import type { BillId, IntentId, OrderId } from '../domain/ids.js';
@@ -87,6 +88,7 @@ export class PaymentImport {
   /** @internal */
   constructor(
     private readonly store: ImportStore,
+    private readonly rows: ShopStore,
     private readonly bills: BillStore,
     private readonly callbacks: CallbackStore,
     private readonly operator: OperatorStore,
@@ -243,7 +245,7 @@ export class PaymentImport {
     if (Array.isArray(bill)) return bill;
     const existing = planned?.get(keyOf(bill)) ?? (await this.store.findBill(bill.shop, bill.billId));
     if (existing) return compare(existing, bill);
-    const otherName = await this.store.otherNameOf(shop, bill.billId);
+    const otherName = await this.rows.otherNameOf(shop, bill.billId);
     if (otherName !== undefined) return [`Shop "${otherName}" is the same shop of the service, and has this bill.`];
     if (planned) return plan(planned, bill);
     try {

@@ -12,6 +12,7 @@ import type { PaymentList, ReportedPayment } from '../domain/payment.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { provesShopIsAccepted } from './check-errors.js';
 import { fieldsOf, warnOfProblems } from './check-log.js';
+import { ShopIdentities } from './shop-identities.js';
 import { RefusedShops } from './refused-shops.js';
 import { SettlementService, type SettlementResult } from './settlement.service.js';
 import { CheckStore } from './storage/check.store.js';
@@ -40,6 +41,7 @@ export class BillChecks {
     private readonly settlement: SettlementService,
     private readonly requests: CheckRequests,
     private readonly shops: ShopRegistry,
+    private readonly identities: ShopIdentities,
     private readonly clock: PaymentClock,
     private readonly metrics: PaymentMetrics,
     private readonly wakeUps: WakeUps,
@@ -75,6 +77,7 @@ export class BillChecks {
 
   private async check(claim: ClaimedBill, signal: AbortSignal): Promise<CheckedBill> {
     const shop = await this.shops.get(claim.shop);
+    await this.identities.bind(shop);
     const listed = await this.requests.read(shop, claim, signal);
     await this.refusedShops.accept(claim);
     await this.retryNow(claim.shop);

@@ -13,6 +13,7 @@ import { Throttle } from '../common/throttle.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import type { BillId } from '../domain/ids.js';
 import type { PaymentList, ReportedPayment } from '../domain/payment.js';
+import { ShopStore } from './storage/shop.store.js';
 import { InquiryStore, type ShopToAsk, type BillToAsk } from './storage/inquiry.store.js';
 import { isRefusalOfBill, isRefusalOfShop, isWithoutAnswer } from './check-errors.js';
 import { CheckRequests, retryAfter } from '../client/check-requests.js';
@@ -83,6 +84,7 @@ export class BillInquiry implements LeasedWork<Inquiries> {
 
   constructor(
     private readonly store: InquiryStore,
+    private readonly rows: ShopStore,
     private readonly client: PaymentServiceClient,
     private readonly requests: CheckRequests,
     private readonly followed: FollowedShops,
@@ -228,6 +230,8 @@ export class BillInquiry implements LeasedWork<Inquiries> {
   }
 
   private async report(shop: Shop, billId: BillId, payments: readonly ReportedPayment[]): Promise<void> {
+    // A service that calls one address for several names of its shop announces every bill under that name.
+    if ((await this.rows.otherNameOf(shop, billId)) !== undefined) return;
     if (!(await this.store.storeConfirmed(shop.name, billId, payments))) return;
     this.logger.write(
       'lost-bill-found',

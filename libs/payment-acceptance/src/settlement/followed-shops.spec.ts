@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import { PaymentClock } from '../common/clock.js';
 import type { ShopRegistry } from '../config/shop-registry.js';
 import { FollowedShops } from './followed-shops.js';
+import type { ShopIdentities } from './shop-identities.js';
 import type { DueStore } from './storage/due.store.js';
 import type { ShopStore } from './storage/shop.store.js';
 
@@ -14,7 +15,8 @@ test('while the resolver hangs, a poll starts with the shops of the options and 
       return name === 'local' ? Promise.resolve({ name }) : new Promise(() => undefined);
     },
   } as unknown as ShopRegistry;
-  const followed = new FollowedShops({} as DueStore, {} as ShopStore, shops, new PaymentClock());
+  const identities = { bind: () => Promise.resolve() } as unknown as ShopIdentities;
+  const followed = new FollowedShops({} as DueStore, {} as ShopStore, shops, identities, new PaymentClock());
   const names = [...Array.from({ length: 100 }, (_, index) => `shop-${index}`), 'local'];
   const settings: string[] = [];
   for await (const { name } of followed.settingsOf(names)) settings.push(name);

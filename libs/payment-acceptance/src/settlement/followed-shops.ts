@@ -6,6 +6,7 @@ import { PaymentUnknownShopError } from '../config/configuration.error.js';
 import type { Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { PaymentShopError, PaymentShopResolverError } from '../config/shop.errors.js';
+import { ShopIdentities } from './shop-identities.js';
 import { DueStore, type DueShops } from './storage/due.store.js';
 import { ShopStore } from './storage/shop.store.js';
 
@@ -49,6 +50,7 @@ export class FollowedShops {
     private readonly store: DueStore,
     private readonly rows: ShopStore,
     private readonly shops: ShopRegistry,
+    private readonly identities: ShopIdentities,
     private readonly clock: PaymentClock,
   ) {}
 
@@ -131,6 +133,7 @@ export class FollowedShops {
     if (this.isSuspended(name)) return undefined;
     try {
       const shop = await this.shops.get(name);
+      await this.identities.bind(shop);
       this.unusableSince.delete(name);
       this.reported.delete(name);
       return shop;

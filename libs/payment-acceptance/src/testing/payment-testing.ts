@@ -10,7 +10,7 @@ import { PaymentClock } from '../common/clock.js';
 import type { PaymentAcceptanceOptions } from '../config/options.js';
 import { resolveOptions } from '../config/resolve-options.js';
 import { OPTIONS_RESOLVER, type OptionsResolver } from '../module/payment-acceptance.module-definition.js';
-import { ShopIdentities } from '../module/shop-identities.js';
+import { ShopIdentities } from '../settlement/shop-identities.js';
 import type { DeadLetter } from '../operations/records.js';
 import { AttachedHost, type AttachOptions } from './attached-host.js';
 import { Payer, type PayOptions, type PayOutcome } from './payer.js';
@@ -79,8 +79,11 @@ export class PaymentTesting {
     builder.overrideProvider(OPTIONS_RESOLVER).useValue(resolve);
     builder.overrideProvider(PaymentClock).useValue(this.shared);
     // In a test, shops have the sandbox's ids, on a database that other programs may use with the real ids.
-    const none = { verify: () => Promise.resolve(), compare: () => Promise.resolve() };
-    builder.overrideProvider(ShopIdentities).useValue(none satisfies Pick<ShopIdentities, 'verify' | 'compare'>);
+    const done = () => Promise.resolve();
+    const none = { verify: done, compare: done, bind: done };
+    builder
+      .overrideProvider(ShopIdentities)
+      .useValue(none satisfies Pick<ShopIdentities, 'verify' | 'compare' | 'bind'>);
     return builder;
   }
 

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { NewBill } from '../../bills/storage/bill.store.js';
 import type { CreatedBill } from '../../client/answers.js';
-import type { Shop } from '../../config/resolved-options.js';
 import type { BillRecord } from '../../domain/bill.js';
 import { Database } from '../../database/database.js';
 import type { BillId } from '../../domain/ids.js';
@@ -20,15 +19,6 @@ export class ImportStore {
       SELECT order_id AS "orderId", ${this.database.dialect.text('amount')} AS amount, currency, state
       FROM payment_acceptance.bill WHERE shop = ${shop} AND bill_id = ${billId}`;
     return bill;
-  }
-
-  /** Another name of the same shop under which the bill is known: it would be settled twice. */
-  async otherNameOf(shop: Shop, billId: BillId): Promise<string | undefined> {
-    const [other] = await this.database.rows<{ name: string }>({})`
-      SELECT s.shop AS name FROM payment_acceptance.shop_state s
-      JOIN payment_acceptance.bill b ON b.shop = s.shop AND b.bill_id = ${billId}
-      WHERE s.shop_id = ${shop.shopId} AND s.api_base_url = ${shop.apiBaseUrl} AND s.shop <> ${shop.name} LIMIT 1`;
-    return other?.name;
   }
 
   /** Stores the bill as open and due. Its order must be locked. */

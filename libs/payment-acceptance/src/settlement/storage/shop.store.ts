@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../database/database.js';
+import type { BillId } from '../../domain/ids.js';
 import { inPieces } from '../../common/pieces.js';
 import { join, sql, type Statement } from '../../database/statement.js';
 
@@ -42,28 +43,29 @@ export class ShopStore {
       WHERE shop = ${shop}`;
   }
 
-  identitiesOf(shops: readonly { readonly name: string }[]): Promise<ShopIdentity[]> {
-    const names = shops.map(({ name }) => name);
+  /** What the name stands for, and the other names of a shop with this id, at any address. */
+  identitiesOf(name: string, shopId: string | null): Promise<ShopIdentity[]> {
     return this.database.rows<ShopIdentity>({})`
       SELECT shop AS name, shop_id AS "shopId", api_base_url AS "apiBaseUrl" FROM payment_acceptance.shop_state
-      WHERE shop ${this.database.dialect.oneOf(names, 'text')}`;
+      WHERE shop = ${name} OR shop_id = ${shopId}`;
   }
 
-  /** The names that stand for these shops of the service, or for one with the same id elsewhere. */
-  namesOf(shops: readonly { readonly shopId: string }[]): Promise<ShopIdentity[]> {
-    const ids = shops.map(({ shopId }) => shopId);
-    return this.database.rows<ShopIdentity>({})`
-      SELECT shop AS name, shop_id AS "shopId", api_base_url AS "apiBaseUrl" FROM payment_acceptance.shop_state
-      WHERE shop_id ${this.database.dialect.oneOf(ids, 'text')}`;
-  }
-
-  /** Returns `false` if the name stands for another shop. */
-  async bindIdentity({ name, shopId, apiBaseUrl }: ShopIdentity): Promise<boolean> {
-    const changedRows = await this.database.change`
+  /** Returns the address that was stored before, if any. Changes nothing if the name stands for another shop. */
+  async bindIdentity({ name, shopId, apiBaseUrl }: ShopIdentity): Promise<string | null> {
+    const before = (await this.identitiesOf(name, null))[0]?.apiBaseUrl ?? null;
+    await this.database.change`
       UPDATE payment_acceptance.shop_state SET shop_id = ${shopId}, api_base_url = ${apiBaseUrl}
       WHERE shop = ${name} AND (shop_id IS NULL OR shop_id = ${shopId})`;
-    // Some connections to MariaDB do not count a row that has these values already.
-    return changedRows === 1 || (await this.identitiesOf([{ name }])).some((row) => row.shopId === shopId);
+    return before;
+  }
+
+  /** Another name of the same shop under which the bill is known: it would be settled twice. */
+  async otherNameOf(shop: ShopIdentity, billId: BillId): Promise<string | undefined> {
+    const [other] = await this.database.rows<{ name: string }>({})`
+      SELECT s.shop AS name FROM payment_acceptance.shop_state s
+      JOIN payment_acceptance.bill b ON b.shop = s.shop AND b.bill_id = ${billId}
+      WHERE s.shop_id = ${shop.shopId} AND s.api_base_url = ${shop.apiBaseUrl} AND s.shop <> ${shop.name} LIMIT 1`;
+    return other?.name;
   }
 
   /** Whether the shop has a bill that was made at the service, or may have been. */
