@@ -30,11 +30,6 @@ describe.each(documents())('%s', (document) => {
   });
 });
 
-test('the consumer in Python of docs/brokers.md is the one that is tested', () => {
-  const blocks = codeBlocks(read('docs/brokers.md')).filter(({ language }) => language === 'python');
-  expect(blocks.map(({ text }) => `${text}\n`)).toEqual([read('examples/python-consumer/consumer.py')]);
-});
-
 test('every TypeScript block of the documentation compiles, as the reader would write it', () => {
   const blocks = new Map<string, { where: string; text: string }>();
   for (const document of documents()) {

@@ -49,12 +49,3 @@ declare module '*/generated/prisma/client.js' {
     $transaction<T>(work: (tx: Prisma.TransactionClient) => Promise<T>, options?: object): Promise<T>;
   }
 }
-
-/** Of Node.js 22; the types here are those of Node.js 20. */
-declare module 'node:sqlite' {
-  class DatabaseSync {
-    constructor(file: string);
-    exec(sql: string): void;
-    prepare(sql: string): { run(...values: (string | number | null)[]): { changes: number | bigint } };
-  }
-}

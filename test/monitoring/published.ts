@@ -64,18 +64,21 @@ export const DOCUMENTED_QUERIES = codeBlocks(readDocument('monitoring.md')).flat
   language === 'promql' ? [text] : [],
 );
 
-/** The rows of the table of metrics in docs/monitoring.md: instrument, name in Prometheus, kind, labels. */
+/** The lists of metrics in docs/monitoring.md: instrument, labels, and the name in Prometheus that follows from the kind. */
 export function documentedMetrics(): Scraped[] {
-  const quoted = (cell: string): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, text]) => text!);
-  return readDocument('monitoring.md')
-    .split('\n')
-    .filter((line) => line.startsWith('| `payment_acceptance.'))
-    .map((line) => line.split('|').slice(1))
-    .map(([instrument = '', name = '', type = '', labels = '']) => ({
-      instrument: quoted(instrument)[0]!,
-      name: quoted(name)[0]!,
-      type: type.trim(),
-      labels: quoted(labels).sort(),
-    }))
+  const text = readDocument('monitoring.md');
+  const types = text.split(/^(?=Counters|Histograms|Gauges)/m).slice(1);
+  return types
+    .flatMap((list) => {
+      const type = /^\w+(?=s\b)/.exec(list)![0].toLowerCase();
+      return [...list.matchAll(/^- `(payment_acceptance\.[^`]+)`(?: \(([^)]*)\))?/gm)].map(
+        ([, instrument = '', labels = '']) => ({
+          instrument,
+          name: `${instrument.replaceAll('.', '_')}${type === 'counter' ? '_total' : ''}`,
+          type,
+          labels: [...labels.matchAll(/`([^`]+)`/g)].map(([, label]) => label!).sort(),
+        }),
+      );
+    })
     .sort((a, b) => a.instrument.localeCompare(b.instrument));
 }

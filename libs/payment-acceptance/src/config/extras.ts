@@ -2,10 +2,7 @@ import type { ModuleMetadata } from '@nestjs/common';
 
 export const PAYMENT_ROLE = Symbol.for('nestjs-payment-acceptance/role');
 
-/**
- * Options that shape controllers and tokens. They stand beside the factory, because controllers and tokens exist before any
- * factory runs.
- */
+/** Options beside the factory: they shape controllers and tokens, which exist before it runs. */
 export interface PaymentAcceptanceExtras {
   routes?: PaymentRoutesOptions;
   /** Whether this application receives callbacks, runs the workers, or both. Default `all`. */
@@ -16,13 +13,16 @@ export interface PaymentAcceptanceExtras {
   routeImports?: ModuleMetadata['imports'];
 }
 
-/** Decorators for the callback routes. Nest creates the guards and interceptors in them with what `routeImports` exports. */
+/**
+ * Decorators for the callback routes. Nest creates the guards and interceptors in them with what `routeImports`
+ * exports.
+ */
 export interface RouteDecorators {
   /** Applied to every method, for example `Public()` for a global guard that reads the handler. Default: none. */
   decorators?: MethodDecorator[];
   /**
-   * Applied to the controllers, for example `UseGuards(…)`, `UseInterceptors(…)` or `SkipThrottle()`. An interceptor sees the
-   * request, but not the answer. Default: none.
+   * Applied to the controllers, for example `UseGuards(…)`, `UseInterceptors(…)` or `SkipThrottle()`. An interceptor
+   * does not see the answer. Default: none.
    */
   classDecorators?: ClassDecorator[];
 }
@@ -47,7 +47,9 @@ export interface PostbackRoutesOptions extends RouteDecorators {
 export interface PaymentRoutesOptions extends RouteDecorators {
   /** Prefix of all paths. Default: none. */
   path?: string;
-  /** `false` for none; a controller of yours then calls `PaymentCallbacks.redirect()` and `.result()`. Default `true`. */
+  /**
+   * `false` for none; a controller of yours then calls `PaymentCallbacks.redirect()` and `.result()`. Default `true`.
+   */
   redirect?: boolean | RedirectRoutesOptions;
   /** `false` for none; a controller of yours then calls `PaymentCallbacks.postback()`. Default `true`. */
   postback?: boolean | PostbackRoutesOptions;

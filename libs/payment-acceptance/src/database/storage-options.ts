@@ -12,13 +12,13 @@ export function isSchemaName(name: unknown): name is string {
 
 /** Where the module's tables are, and how many connections of its own it opens. */
 export interface PaymentStorageOptions {
-  /** Address of the database: `postgres://…`, `mariadb://…` or `mysql://…`. The module opens connections of its own. */
+  /** Address of the database: `postgres://…`, `mariadb://…` or `mysql://…`. */
   url?: string;
-  /** A pool of yours to share: a `pg.Pool`, or one of `mysql2`. */
+  /** A pool of yours, of `pg` or `mysql2`. */
   pool?: object;
   /**
-   * Maximum connections that the module opens, for `url` or beside a TypeORM data source; at least 2. They are opened when they are
-   * needed, and closed when they have been idle for ten seconds. With `wakeUps: 'listen'` one more listens. Default 4.
+   * Maximum connections that the module opens, for `url` or beside a TypeORM data source: when needed, until idle for
+   * ten seconds. `wakeUps: 'listen'` adds one. Default 4.
    */
   connections?: number;
 }
