@@ -124,7 +124,7 @@ describe.each(ADAPTERS)('tricks with digests, on %s', (adapter) => {
     for (const SignatureValue of [null, '', undefined]) {
       const answer = await tell(await postJson(success(), { ...fields, SignatureValue }));
       expect([answer.status, answer.location]).toEqual([200, null]);
-      expect(answer.text).toContain('The shop will confirm your payment.');
+      expect(answer.text).toContain('Open your order in the shop to see its status.');
     }
     expect(await callbacks()).toEqual([]);
   });

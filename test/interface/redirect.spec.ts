@@ -99,7 +99,7 @@ describe.each(ADAPTERS)('redirects on %s', (adapter) => {
       const body = new URLSearchParams({ ...signed, ...wrong } as Record<string, string>);
       const answer = await fetch(target('success'), { method: 'POST', body, headers, redirect: 'manual' });
       expect([answer.status, answer.headers.get('content-type')]).toEqual([400, 'text/html; charset=utf-8']);
-      expect(await answer.text()).toContain('The shop will confirm your payment.');
+      expect(await answer.text()).toContain('Open your order in the shop to see its status.');
     });
 
     test.each(['success', 'fail', 'success/eu', 'fail/nobody'])(
@@ -107,7 +107,7 @@ describe.each(ADAPTERS)('redirects on %s', (adapter) => {
       async (path) => {
         const answer = await fetch(target(path));
         expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
-        expect(await answer.text()).toContain('The shop will confirm your payment.');
+        expect(await answer.text()).toContain('Open your order in the shop to see its status.');
       },
     );
 
@@ -176,7 +176,7 @@ describe.each(ADAPTERS)('redirects on %s', (adapter) => {
           const answer = await postForm(target('success'), { ...Object.fromEntries(fields), InvId });
           const page = await answer.text();
           expect([answer.status, answer.headers.get('location')]).toEqual([200, null]);
-          expect(page.replace(InvId, '')).toContain('The shop will confirm your payment.');
+          expect(page.replace(InvId, '')).toContain('Open your order in the shop to see its status.');
           expect(page).toContain(InvId);
           expect(page).not.toMatch(/100\.05|paid|received/i);
         }

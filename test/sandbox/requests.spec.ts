@@ -188,6 +188,7 @@ describe('requests', () => {
     ['an amount of three decimals', '', form({ amount: '1.005' }), TOKEN, 400, 'amount has three decimals: "1.005"'],
     ['a floating-point amount', '', form({ amount: '0.3000004' }), TOKEN, 400, 'amount has 7 decimals: "0.3000004"'],
     ['a decimal comma', '', form({ amount: '12,50' }), TOKEN, 400, 'use a decimal point, not a comma'],
+    ['a long text', '', form({ amount: `1${'0'.repeat(200_000)}e-1` }), TOKEN, 400, 'amount is not a number: "1000'],
     ['no amount', '', form({ sum: '5', order_id: '1' }), TOKEN, 400, 'amount is missing: got sum, order_id'],
     ['no field at all', '', { method: 'POST' }, TOKEN, 400, 'neither the body nor the query string has any fields'],
     ['a body that is not as its type says', '', multipart(), TOKEN, 400, 'amount is missing: got ------'],

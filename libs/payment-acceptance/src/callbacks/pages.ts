@@ -26,7 +26,7 @@ export function resultPage({ result, orderId, amount, currency }: PaymentResult)
 
 /** Says nothing about the payment, because the redirect proves nothing. */
 export function neutralPage(orderId?: string): string {
-  return page('Thank you', ['The shop will confirm your payment.'], orderId);
+  return page('Welcome back', ['Open your order in the shop to see its status.'], orderId);
 }
 
 export function messagePage(title: string, text: string): string {

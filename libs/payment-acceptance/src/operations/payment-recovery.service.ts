@@ -79,13 +79,14 @@ export class PaymentRecovery {
    * they are passed to `PaymentImport`; nothing is imported here. Import the log first (`PaymentImport.importLog`): it is
    * our own record. A bill that appears neither in the log nor in a postback shows up only in the merchant's account: see
    * `PaymentReconciliation.compareStatement`.
-   * @throws PaymentOperatorActionError if `operator` is empty
+   * @throws PaymentOperatorActionError if `operator` is empty, or `since` is an invalid date
    * @throws PaymentUnknownShopError, and PaymentShopError if the only shop, or the list of shops, cannot be read
    */
   async recover(options: PaymentRecoveryOptions): Promise<RecoveryReport> {
     const { operator, shop, dryRun = false } = options;
     if (operator.trim() === '')
       throw new PaymentOperatorActionError('Specify in "operator" who is running the recovery.');
+    if (Number.isNaN(options.since.getTime())) throw new PaymentOperatorActionError('"since" is not a valid date.');
     const names = shop === undefined ? await this.shops.list() : [(await this.shops.get(shop)).name];
     const since = new Date(options.since.getTime() - MARGIN_MS);
     const shops: RecoveryReport['shops'][number][] = [];

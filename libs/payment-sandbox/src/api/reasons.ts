@@ -9,6 +9,8 @@ import type { Parameters } from './parameters.js';
  */
 
 const MAX_QUOTE_LENGTH = 40;
+/** The patterns of a misspelt amount take quadratic time. */
+const MAX_SPELLING_LENGTH = 64;
 /** What clients send when their token is not configured. */
 export const UNSET_TOKEN_PATTERN = /^(?:undefined|null|none)$/i;
 
@@ -68,7 +70,7 @@ export function whyMissing(field: string, parameters: Parameters): string {
 export function whyNoAmount(text: string): string {
   const decimal = parseDecimal(text);
   if (!decimal) {
-    return `amount is not a number: ${quote(text)}${spelling(text.trim())}`;
+    return `amount is not a number: ${quote(text)}${spelling(text.trim().slice(0, MAX_SPELLING_LENGTH))}`;
   }
   let { scale, unscaled } = decimal;
   for (; unscaled % 10n === 0n && scale > 0; scale -= 1) unscaled /= 10n;

@@ -22,12 +22,13 @@ export function parseDecimal(text: string): Decimal | undefined {
   return scale < 0 ? { unscaled: unscaled * 10n ** BigInt(-scale), scale: 0 } : { unscaled, scale };
 }
 
-/** Further decimals are rounding noise of floating point: `0.30000000000000004` is meant as 0.30. */
-const MAX_EXACT_DECIMALS = 9;
+/** Rounding noise of floating point: `0.30000000000000004` is meant as 0.30. */
+const NOISE_PATTERN = /^\d*\.\d\d(?:0{5}|9{5})\d*$/;
 
-/** Only floating-point arithmetic can have produced so many decimals. */
+/** Only floating-point arithmetic can have produced these decimals. */
 export function isFloat(text: string): boolean {
-  return (parseDecimal(text)?.scale ?? 0) > MAX_EXACT_DECIMALS;
+  const decimal = parseDecimal(text);
+  return decimal !== undefined && exactMinor(decimal) === undefined && NOISE_PATTERN.test(text.trim());
 }
 
 /**
@@ -36,9 +37,7 @@ export function isFloat(text: string): boolean {
  */
 export function parseAmount(text: string): bigint | undefined {
   const decimal = parseDecimal(text);
-  if (!decimal || decimal.scale <= MAX_EXACT_DECIMALS || decimal.unscaled < 0n) return decimal && exactMinor(decimal);
-  const unscaled = divideHalfUp(decimal.unscaled, 10n ** BigInt(decimal.scale - MAX_EXACT_DECIMALS));
-  return exactMinor({ unscaled, scale: MAX_EXACT_DECIMALS });
+  return isFloat(text) ? roundToMinor(text) : decimal && exactMinor(decimal);
 }
 
 function exactMinor({ unscaled, scale }: Decimal): bigint | undefined {
