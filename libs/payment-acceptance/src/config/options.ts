@@ -78,8 +78,9 @@ export interface RetentionOptions {
   /** Age at which a consumed callback is deleted. Default 90 days. */
   deleteCallbacksAfterMs?: number | null;
   /**
-   * Age, since its creation, at which a bill that is over loses its personal data, and operators' notes theirs:
-   * docs/privacy.md. Ids, amounts and states stay. Default `null`.
+   * Age of a bill since its creation at which its personal data is removed, once the bill is over: it is no longer
+   * followed, and has neither an open review nor a delivery that waits or is a dead letter. Operators' notes of that age
+   * go, too; ids, amounts and states stay: docs/privacy.md. Default `null`.
    */
   redactBillsAfterMs?: number | null;
 }

@@ -13,7 +13,7 @@ export interface PaymentShopOptions {
   apiBaseUrl: string;
   /**
    * Whether `apiToken` and `apiBaseUrl` may be those of a sandbox (assumed: they contain "sandbox") when `NODE_ENV` is
-   * `production`. Addresses with http, or of this machine, are still refused. Default `false`.
+   * `production`, as for staging. Addresses with http, or of this machine, are still refused. Default `false`.
    */
   allowSandbox?: boolean;
   /** Currency of bills that name none. Default `RUB` (assumed; section 2.1 documents only that it occurs). */
@@ -31,9 +31,9 @@ export interface PaymentShopOptions {
 
 /**
  * Finds shops that are not in the options. Results are cached for 30 seconds. A changed token or a removed shop is
- * noticed then, or when the service refuses a token or a digest does not match (at most once every five seconds). A name
- * stands for one shop of the service for ever: see docs/module.md. Both methods may be called at any time, also
- * concurrently. An error, or no result within five seconds, never counts as "no such shop": callbacks get 503, so that
+ * noticed then, or when the service refuses a token or a digest does not match (at most once every five seconds). Only
+ * for names that `list()` returns, letter by letter, are callbacks taken and bills created and checked. A name stands
+ * for one shop of the service for ever. Both methods may be called at any time, also concurrently. An error, or no result within five seconds, never counts as "no such shop": callbacks get 503, so that
  * they are sent again, and checks are postponed. Checks of other shops do not wait for a slow result.
  */
 export interface PaymentShopResolver {
@@ -42,9 +42,8 @@ export interface PaymentShopResolver {
    */
   find(name: string): Promise<PaymentShopOptions | null | undefined>;
   /**
-   * The names of all shops: callbacks are taken, bills created and checked for exactly these names. Called once a minute
-   * by each instance with workers, and for a name that the last list lacks: one of a callback after five seconds at the
-   * earliest.
+   * The names of all shops. Called once a minute by each instance with workers, and for a name that the last list
+   * lacks: one of a callback after five seconds at the earliest.
    */
   list(): Promise<string[]>;
 }

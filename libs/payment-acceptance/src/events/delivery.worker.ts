@@ -183,7 +183,12 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     if (!this.slowShops || slowShops.length === 0) return { items, nextMs, mayBeMore, isFull };
     const most = Math.min(offered - items.length, this.slots.halfOfOne - this.slowShops.inFlight);
     if (most <= 0) return { items, nextMs, mayBeMore, isFull: true };
-    const ofAll = await claim(foreignShops, most);
+    const ofAll = await claim(foreignShops, most).catch((error: unknown) => {
+      if (items.length === 0) throw error;
+      return undefined;
+    });
+    // Those claimed first must begin; the next poll, which follows at once, reports the error if it persists.
+    if (!ofAll) return { items, nextMs, mayBeMore: true, isFull: true };
     return { items: [...items, ...ofAll.deliveries], nextMs: earlier(nextMs, ofAll.nextMs), isFull: true };
   }
 
