@@ -95,6 +95,42 @@ describe('a hanging neighbour', () => {
     await deliveries.stop();
   });
 
+  test('many shops whose common service hangs do not hold up shops at another address', async () => {
+    harness = await startHarness({ providers: [EffectWriter] });
+    const gate = await startGate(harness.sandboxUrl);
+    const settings = { currency: 'RUB', requestsPerSecond: 1000 };
+    const tenants = Object.fromEntries(
+      ['eu', 'kz', 'by'].map((name) => [
+        name,
+        { ...settings, shopId: 'shop-eu', apiToken: EU_TOKEN, apiBaseUrl: gate.url, currency: 'EUR' },
+      ]),
+    );
+    const main = { ...settings, shopId: 'shop-main', apiToken: MAIN_TOKEN, apiBaseUrl: harness.sandboxUrl };
+    const beside = await harness.start({ options: { shops: { ...tenants, main }, checks: { concurrency: 6 } } });
+    const sell = async (shop: string, orderId: string) => {
+      const { billId } = await beside.payments.shop(shop).createBill({ orderId, amount: '10' });
+      await harness.sandbox.pay(billId);
+    };
+    for (let order = 0; order < MANY; order += 1) await sell(Object.keys(tenants)[order % 3]!, `order-${order}`);
+    await harness.sandbox.settled();
+    // All are due by their schedule: postbacks name only one of the names.
+    harness.clock.advance(120_000);
+    gate.shut();
+    beside.confirmer.start();
+    await gate.reached();
+    for (let order = 0; order < MANY; order += 1) await sell('main', `order-${order}`);
+    await harness.sandbox.settled();
+    beside.confirmer.wake();
+    await until(
+      () => paidOf('main'),
+      (paid) => paid === MANY,
+    );
+    expect((await Promise.all(Object.keys(tenants).map(paidOf))).join()).toBe('0,0,0');
+    gate.open();
+    await beside.confirmer.stop();
+    await gate.close();
+  });
+
   test('a shop whose service hangs does not hold up other shops', async () => {
     harness = await startHarness({ providers: [EffectWriter] });
     const gate = await startGate(harness.sandboxUrl);

@@ -4,6 +4,7 @@ import { PaymentServiceNetworkError, PaymentServiceUnavailableError } from './se
 import { PaymentClock } from '../common/clock.js';
 import { FairShare } from '../common/fair-share.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
+import { ShopRegistry } from '../config/shop-registry.js';
 import type { ClaimedBill } from '../domain/claim.js';
 import type { IntentId } from '../domain/ids.js';
 import type { PaymentList } from '../domain/payment.js';
@@ -28,26 +29,35 @@ const MAX_RETRY_AFTER_MS = 3_600_000;
 
 /**
  * Limits this instance's requests for the payments of bills, shop by shop, to what the shop's service can take. If
- * there are several shops, each gets at most half of the concurrency, so that a shop whose service hangs leaves the
- * rest to the others.
+ * there are several shops, each gets at most half of the concurrency, and so do all shops at one host of the service if
+ * there are several hosts: what hangs leaves the rest to the others.
  */
 @Injectable()
 export class CheckRequests {
   private readonly share: FairShare;
+  private readonly hostShare: FairShare;
+  /** The host of each shop's service, as of its requests in flight. */
+  private readonly hosts = new Map<string, string>();
   private readonly limiters = new Map<string, AdaptiveLimiter>();
   private readonly postponed = new Map<string, IntentId[]>();
 
   constructor(
     private readonly client: PaymentServiceClient,
+    private readonly shops: ShopRegistry,
     private readonly clock: PaymentClock,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
     this.share = new FairShare(options.checks.concurrency);
+    this.hostShare = new FairShare(options.checks.concurrency);
   }
 
   /** How many more bills of a shop may be claimed. @param shops how many shops there are */
   free(shop: string, shops: number): number {
-    return Math.min(this.share.remainingFor(shop, shops), this.limiters.get(shop)?.free ?? Infinity);
+    return Math.min(
+      this.share.remainingFor(shop, shops),
+      this.hostShare.remainingFor(this.hostOf(shop), this.shops.hostCount),
+      this.limiters.get(shop)?.free ?? Infinity,
+    );
   }
 
   /**
@@ -66,8 +76,9 @@ export class CheckRequests {
   }
 
   /** How many requests a second the shop's service can take, up to the limit in the shop's settings. */
-  requestsPerSecond({ name, requestsPerSecond }: Shop): number {
+  requestsPerSecond({ name, requestsPerSecond, apiBaseUrl }: Shop): number {
     const existing = this.limiters.get(name);
+    if (!existing?.running) this.hosts.set(name, new URL(apiBaseUrl).host);
     const { concurrency } = this.options.checks;
     const limiter = existing ?? new AdaptiveLimiter(concurrency, requestsPerSecond, () => this.clock.elapsed());
     if (existing) existing.maxPerSecond = requestsPerSecond;
@@ -89,12 +100,18 @@ export class CheckRequests {
 
   acquire(shop: string): void {
     this.share.acquire(shop);
+    this.hostShare.acquire(this.hostOf(shop));
     this.limiters.get(shop)?.acquire();
   }
 
   release(shop: string): void {
     this.share.release(shop);
+    this.hostShare.release(this.hostOf(shop));
     this.limiters.get(shop)?.release();
+  }
+
+  private hostOf(shop: string): string {
+    return this.hosts.get(shop) ?? '';
   }
 
   /** While the service is down, remembers a bill whose check got no answer and which now waits out its backoff. */

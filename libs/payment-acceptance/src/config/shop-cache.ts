@@ -35,6 +35,8 @@ export class ShopCache {
     private readonly resolver: PaymentShopResolver,
     private readonly options: Pick<ResolvedOptions, 'shops' | 'shopLookup' | 'production'>,
     private readonly clock: PaymentClock,
+    /** The hosts of the service; those of the shops read here are added. */
+    private readonly hosts = new Set<string>(),
   ) {
     for (const shop of options.shops.values()) this.owners.register(shop);
   }
@@ -155,6 +157,7 @@ export class ShopCache {
     const other = this.owners.register(shop);
     if (other !== undefined) this.warnOnce(sharedTokenProblem(name, other));
     this.entries.set(name, { shop, readAt });
+    this.hosts.add(new URL(shop.apiBaseUrl).host);
     return shop;
   }
 

@@ -20,12 +20,19 @@ export interface Credential {
 export class ShopRegistry {
   private readonly logger = new PaymentLogger('PaymentShops');
   private readonly cache: ShopCache | undefined;
+  private readonly hosts: Set<string>;
 
   constructor(
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
     clock: PaymentClock,
   ) {
-    this.cache = options.shopResolver && new ShopCache(options.shopResolver, options, clock);
+    this.hosts = new Set([...options.shops.values()].map(({ apiBaseUrl }) => new URL(apiBaseUrl).host));
+    this.cache = options.shopResolver && new ShopCache(options.shopResolver, options, clock, this.hosts);
+  }
+
+  /** How many hosts the service has, as far as shops have been read. */
+  get hostCount(): number {
+    return this.hosts.size;
   }
 
   /** The shop of the unnamed routes. */

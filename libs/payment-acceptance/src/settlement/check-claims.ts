@@ -132,12 +132,17 @@ export class CheckClaims {
     try {
       for await (const shop of this.followed.settingsOf(shops)) {
         const { name } = shop;
+        const requestsPerSecond = this.requests.requestsPerSecond(shop);
         const limits = {
           limit: Math.min(limit - claimed.length, this.remainingFor(name)),
           leaseMs: this.options.leases.checkMs,
-          requestsPerSecond: this.requests.requestsPerSecond(shop),
+          requestsPerSecond,
           probeMs: PROBE_MS,
         };
+        if (limits.limit <= 0) {
+          isFull = true;
+          continue;
+        }
         const { bills, isSpent } = await this.checks.claim(name, this.random.uuid(), limits, named?.get(name));
         for (const bill of bills) this.requests.acquire(bill.shop);
         claimed.push(...bills);
