@@ -125,11 +125,11 @@ describe('the name of a shop of the resolver', () => {
     await shops.harness.sandbox.pay(billId);
     await shops.harness.settle();
     shops.table.rows.set('europe', { shopId: 'shop-eu', apiToken: EU_TOKEN });
-    await expect(shops.payments.shop('europe').createBill({ orderId: 'E-2', amount: '10' })).resolves.toBeDefined();
+    // While both names are in use, they live side by side.
+    await shops.payments.shop('europe').createBill({ orderId: 'E-2', amount: '10' });
     shops.table.rows.delete('europe');
     shops.table.rows.delete('eu');
     shops.table.rows.set('europa', { shopId: 'shop-eu', apiToken: EU_TOKEN });
-    await pause();
     const again = shops.payments.shop('europa').createBill({ orderId: 'E-1', amount: '10' });
     await expect(again).rejects.toThrow(PaymentInvalidShopError);
     await expect(again).rejects.toThrow('A shop keeps its name: call it "eu"');
@@ -162,11 +162,39 @@ describe('the name of a shop of the resolver', () => {
   test('a name that find() accepts but list() lacks creates no bill, since none would be checked', async () => {
     await shops.start();
     shops.table.spelling = (name) => name.toLowerCase();
+    shops.table.asked.length = 0;
     const create = () => shops.payments.shop('EU').createBill({ orderId: 'E-1', amount: '10' });
     for (let call = 0; call < 2; call += 1)
       await expect(create()).rejects.toThrow('list() does not return exactly this name');
     shops.table.rows.set('new', { shopId: 'shop-eu', apiToken: EU_TOKEN });
     await shops.payments.shop('new').createBill({ orderId: 'E-1', amount: '10' });
+  });
+
+  test('many new shops at once cause few lists', async () => {
+    await shops.start();
+    for (let tenant = 0; tenant < 20; tenant += 1) {
+      const apiToken = `the-token-of-tenant-${tenant}`;
+      await shops.harness.sandbox.putShop(`shop-${tenant}`, { apiToken });
+      shops.table.rows.set(`tenant-${tenant}`, { shopId: `shop-${tenant}`, apiToken });
+    }
+    shops.table.asked.length = 0;
+    await Promise.all(
+      Array.from({ length: 20 }, (_, tenant) =>
+        shops.payments.shop(`tenant-${tenant}`).createBill({ orderId: `T-${tenant}`, amount: '10' }),
+      ),
+    );
+    expect(shops.table.count('*')).toBeLessThanOrEqual(3);
+  });
+
+  test('a removed tenant does not keep new ones with the same shop of the service from selling', async () => {
+    const twin = { shopId: 'shop-main', apiToken: MAIN_TOKEN };
+    await shops.start();
+    shops.table.rows.set('a', twin).set('b', twin);
+    for (const name of ['a', 'b']) await shops.payments.shop(name).createBill({ orderId: `${name}-1`, amount: '10' });
+    shops.table.rows.delete('a');
+    shops.table.rows.set('c', twin);
+    await pause();
+    await shops.payments.shop('c').createBill({ orderId: 'c-1', amount: '10' });
   });
 
   test('a bill whose postback names another name of its shop is neither lost nor taken in twice', async () => {

@@ -6,6 +6,7 @@ import {
   OnPaymentSucceeded,
   type PaymentFailedEvent,
   type PaymentSucceededEvent,
+  PaymentWorkers,
 } from 'nestjs-payment-acceptance';
 import { setCallbacks, startHarness, type Harness } from '../support/harness.js';
 import { closing } from '../support/closing.js';
@@ -79,10 +80,11 @@ describe('wake ups', () => {
   });
 
   describe('a working instance that polls rarely', () => {
-    const start = async ({ deliveries = {}, checks = {} } = {}): Promise<void> => {
+    const start = async ({ deliveries = {}, checks = {}, autoStart = true } = {}): Promise<void> => {
       Object.assign(handler, { calls: [], fails: 0, reached: undefined, released: undefined });
       const options = {
         ...running(NEVER_MS),
+        autoStart,
         checks,
         deliveries: { retryBaseMs: 20, ...deliveries },
         schedule: { minGapMs: 1 },
@@ -180,6 +182,20 @@ describe('wake ups', () => {
       release();
       await taken('second: succeeded');
       expect(handler.calls).toEqual(['first: succeeded', 'second: succeeded']);
+    });
+
+    test('a handler begins right after the settlement where only the deliveries were started', async () => {
+      await start({ autoStart: false });
+      const { app, confirmer, deliveries } = harness.host;
+      app.get(PaymentWorkers).deliveries.start();
+      await until(
+        () => setImmediate(deliveries.state(NEVER_MS)),
+        (state) => state === 'running',
+      );
+      await pay(harness, 'first');
+      await harness.sandbox.settled();
+      await confirmer.runOnce();
+      await taken('first: succeeded');
     });
 
     test('a handler begins right after the settlement: one claim for each payment, and no search for queues', async () => {

@@ -7,10 +7,7 @@ import { RecordListsStore } from '../../libs/payment-acceptance/src/operations/s
 import { DoctorStore } from '../../libs/payment-acceptance/src/operations/storage/doctor.store.js';
 import { ImportStore } from '../../libs/payment-acceptance/src/operations/storage/import.store.js';
 import { OperatorStore } from '../../libs/payment-acceptance/src/operations/storage/operator.store.js';
-import {
-  MariaStatisticsStore,
-  PostgresStatisticsStore,
-} from '../../libs/payment-acceptance/src/health/storage/statistics.store.js';
+import { StatisticsStore } from '../../libs/payment-acceptance/src/health/storage/statistics.store.js';
 import { ReconciliationStore } from '../../libs/payment-acceptance/src/operations/storage/reconciliation.store.js';
 import { MariaSettlementStore } from '../../libs/payment-acceptance/src/settlement/storage/mariadb/settlement.store.js';
 import { PostgresSettlementStore } from '../../libs/payment-acceptance/src/settlement/storage/postgres/settlement.store.js';
@@ -22,8 +19,7 @@ import { PaymentRandom } from '../../libs/payment-acceptance/src/common/random.j
 import { LedgerReader } from '../support/ledger.js';
 import { Records } from './support/records.js';
 
-const statisticsOf = ({ database }: Records) =>
-  database instanceof MariaDatabase ? new MariaStatisticsStore(database) : new PostgresStatisticsStore(database);
+const statisticsOf = ({ database }: Records) => new StatisticsStore(database);
 
 describe('stores on both databases', () => {
   let records: Records;

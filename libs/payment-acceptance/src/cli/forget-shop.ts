@@ -32,7 +32,7 @@ function forget(
         statementTimeoutMs: LONG_STATEMENT_TIMEOUT_MS,
       }),
     );
-    const identities = await store.identitiesOf(shop, null);
+    const identities = await store.identities({ name: shop, shopId: null });
     if (identities.length === 0) {
       throw new PaymentOperatorActionError(`The tables have no shop "${shownText(shop)}".`, 'not-found');
     }

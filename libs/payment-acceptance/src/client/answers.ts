@@ -2,7 +2,7 @@ import { isRecord } from '../common/objects.js';
 import { parse } from 'lossless-json';
 import { maskCards } from '../common/redact.js';
 import { cleanLine } from '../common/text.js';
-import { addAmounts, parseAmount, type DecimalAmount } from '../domain/money.js';
+import { parseAmount, type DecimalAmount } from '../domain/money.js';
 import { isServiceId, type BillId, type PaymentId } from '../domain/ids.js';
 import { statusOf, type PaymentList, type ReportedPayment } from '../domain/payment.js';
 import { webAddress } from '../common/web-address.js';
@@ -192,14 +192,8 @@ function firstText(value: unknown, depth = 0): string | undefined {
   return undefined;
 }
 
-/** A service that prints its binary numbers in full writes 100.05 as `100.04999999999999716` (assumed). */
-const NOISE_PATTERN = /^(\d+\.\d\d)(?:0{5}|(9{5}))\d*$/;
-
 function readAmount(value: unknown): DecimalAmount | null {
-  if (typeof value !== 'string') return null;
-  const [, cut = value.trim(), nines] = NOISE_PATTERN.exec(value.trim()) ?? [];
-  const amount = parseAmount(cut);
-  return amount !== null && nines !== undefined ? parseAmount(addAmounts(amount, '0.01')) : amount;
+  return typeof value === 'string' ? parseAmount(value.trim()) : null;
 }
 
 function readId(value: unknown): string | null {

@@ -12,12 +12,9 @@ export class FairShare {
     return this.total;
   }
 
-  shareOf(members: number): number {
-    return members > 1 ? Math.max(1, Math.floor(this.places / 2)) : this.places;
-  }
-
   remainingFor(member: string, members: number): number {
-    return Math.max(0, Math.min(this.shareOf(members) - (this.held.get(member) ?? 0), this.places - this.total));
+    const share = members > 1 ? Math.max(1, Math.floor(this.places / 2)) : this.places;
+    return Math.max(0, Math.min(share - (this.held.get(member) ?? 0), this.places - this.total));
   }
 
   acquire(member: string): void {

@@ -29,6 +29,8 @@ export class ShopCache {
   /** When the list was last requested, successfully or not. */
   private listedAt = -Infinity;
   private listing: Promise<ReadonlySet<string>> | undefined;
+  /** The list that {@link requireListed} is reading. */
+  private rereading: Promise<ReadonlySet<string>> | undefined;
   discovered = false;
 
   constructor(
@@ -115,18 +117,22 @@ export class ShopCache {
   }
 
   /**
-   * Bills of a shop that is not in the list are never checked. While the list fails, the shop counts as listed. A list
-   * that is being read may have begun before the shop came into being, so it is read again.
+   * For a shop that {@link find} knows. While the list fails, the shop counts as listed.
+   * @throws PaymentInvalidShopError if the list lacks exactly this name: no bill of it would be checked
    */
-  private async lists(name: string): Promise<boolean> {
+  async requireListed(name: string): Promise<void> {
     try {
-      return (
-        this.listed.has(name) || (await this.listing)?.has(name) || (await (this.listing = this.readList())).has(name)
-      );
+      if (this.listed.has(name) || (await this.rereading)?.has(name)) return;
+      // A list that was being read may have begun before the shop came into being.
+      this.rereading ??= this.readList().finally(() => (this.rereading = undefined));
+      if ((await this.rereading).has(name)) return;
     } catch (error) {
-      if (error instanceof PaymentShopResolverError) return true;
+      if (error instanceof PaymentShopResolverError) return;
       throw error;
     }
+    throw new PaymentInvalidShopError(name, [
+      `find() knows "${name}", but list() does not return exactly this name, so no bill of it would be checked.`,
+    ]);
   }
 
   /** Concurrent callers share one look-up. */
@@ -150,7 +156,6 @@ export class ShopCache {
     }
     const { shop, problems, warnings } = resolveShop(name, settings, this.options.production, true);
     if (!shop) throw new PaymentInvalidShopError(name, problems);
-    if (!before && !(await this.lists(name))) throw new PaymentInvalidShopError(name, [unlistedProblem(name)]);
     for (const warning of warnings) this.warnOnce(warning);
     if (before) this.owners.release(before);
     else this.discovered = true;
@@ -180,10 +185,6 @@ export class ShopCache {
   private now(): number {
     return this.clock.elapsed();
   }
-}
-
-function unlistedProblem(name: string): string {
-  return `find() knows "${name}", but list() does not return exactly this name, so no bill of it would be checked.`;
 }
 
 /**

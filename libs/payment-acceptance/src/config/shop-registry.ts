@@ -97,6 +97,11 @@ export class ShopRegistry {
     return shop;
   }
 
+  /** @throws PaymentInvalidShopError if the resolver knows the shop, but does not list it: its bills would not be checked */
+  async requireListed(name: string): Promise<void> {
+    if (!this.isConfigured(name)) await this.cache?.requireListed(name);
+  }
+
   /**
    * Returns the name if a shop may have it, without asking the shop resolver: enough if only our own records are
    * concerned.

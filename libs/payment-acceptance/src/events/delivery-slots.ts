@@ -61,14 +61,6 @@ export class DeliverySlots {
     return this.share.taken;
   }
 
-  /** Half of the smallest share of a consumer; at least 1. */
-  get halfOfOne(): number {
-    const { all, inTransaction } = this.counts;
-    const shares = [this.share.shareOf(all)];
-    if (inTransaction > 0) shares.push(this.transactions.shareOf(inTransaction));
-    return Math.max(1, Math.floor(Math.min(...shares) / 2));
-  }
-
   /**
    * A claim is no larger than the smallest share left to any consumer that it may serve: it takes the oldest deliveries
    * first, and all of them could be for that consumer.

@@ -7,13 +7,7 @@ import { PaymentProbe } from '../common/probe.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
-import {
-  DeliveryStore,
-  HOLDING_ATTEMPTS,
-  type ClaimedDeliveries,
-  type ClaimedDelivery,
-  type DeliveryQueue,
-} from './storage/delivery.store.js';
+import { DeliveryStore, HOLDING_ATTEMPTS, type ClaimedDelivery, type DeliveryQueue } from './storage/delivery.store.js';
 import type { HandlerTransactions } from '../database/handler-transactions.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
@@ -22,7 +16,6 @@ import { DeliverySlots } from './delivery-slots.js';
 import { ForeignShops } from './foreign-shops.js';
 import { DeliveryAttempts } from './delivery-attempts.js';
 import { FailedAttempts, fieldsOf } from './failed-attempts.js';
-import { SlowShops } from './slow-shops.js';
 import { HANDLER_TRANSACTIONS } from './handler-transactions.provider.js';
 
 /** Running deliveries, and how many handlers the pool has room for now. */
@@ -54,8 +47,6 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   private readonly slots: DeliverySlots;
   private readonly attempts: DeliveryAttempts;
   private readonly foreignShops: ForeignShops;
-  /** Absent where there is only one shop, which then may use all places. */
-  private readonly slowShops: SlowShops | undefined;
   private consumers: readonly EventConsumer[] = [];
   /** Queues whose first delivery ended here and whose next one has not been freed yet. */
   private ended: DeliveryQueue[] = [];
@@ -79,8 +70,6 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     this.housekeeping = new Throttle(clock, HOUSEKEEPING_MS);
     this.heartbeat = new Throttle(clock, HEARTBEAT_MS);
     this.foreignShops = new ForeignShops(shops, clock);
-    const hasSeveralShops = options.shops.size > 1 || options.shopResolver !== undefined;
-    this.slowShops = hasSeveralShops ? new SlowShops(clock, options.deliveries.timeoutMs / 2) : undefined;
     this.slots = new DeliverySlots(concurrency, transactions?.pool);
     const failed = new FailedAttempts(store, random, options.deliveries, this.logger);
     this.attempts = new DeliveryAttempts(store, transactions, failed, clock, probe, metrics, options);
@@ -166,30 +155,15 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     const { consumers, limit: offered, isFull } = this.slots.offer(limit);
     if (consumers.length === 0) return { items: [], nextMs: null, isFull };
     const { maxAttempts } = this.options.deliveries;
+    const token = this.random.uuid();
     const { leaseMs } = this.attempts;
     const foreignShops = this.foreignShops.names();
-    const slowShops = this.slowShops?.names() ?? [];
-    const claim = async (excludedShops: readonly string[], most: number): Promise<ClaimedDeliveries> => {
-      const token = this.random.uuid();
-      const claimed = await this.store.claim({
-        ...{ hosted: consumers, excludedShops, limit: most },
-        ...{ leaseMs, token, maxAttempts },
-      });
-      for (const { consumer } of claimed.deliveries) this.slots.take(consumer);
-      return claimed;
-    };
-    const { deliveries: items, nextMs } = await claim([...foreignShops, ...slowShops], offered);
-    const mayBeMore = items.length === offered;
-    if (!this.slowShops || slowShops.length === 0) return { items, nextMs, mayBeMore, isFull };
-    const most = Math.min(offered - items.length, this.slots.halfOfOne - this.slowShops.inFlight);
-    if (most <= 0) return { items, nextMs, mayBeMore, isFull: true };
-    const ofAll = await claim(foreignShops, most).catch((error: unknown) => {
-      if (items.length === 0) throw error;
-      return undefined;
+    const { deliveries: items, nextMs } = await this.store.claim({
+      ...{ hosted: consumers, foreignShops, limit: offered },
+      ...{ leaseMs, token, maxAttempts },
     });
-    // Those claimed first must begin; the next poll, which follows at once, reports the error if it persists.
-    if (!ofAll) return { items, nextMs, mayBeMore: true, isFull: true };
-    return { items: [...items, ...ofAll.deliveries], nextMs: earlier(nextMs, ofAll.nextMs), isFull: true };
+    for (const { consumer } of items) this.slots.take(consumer);
+    return { items, nextMs, mayBeMore: items.length === offered, isFull };
   }
 
   /** @internal */
@@ -220,8 +194,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   /** @internal */
   async process(delivery: ClaimedDelivery, stopping: AbortSignal): Promise<boolean> {
     try {
-      const handOver = (): Promise<boolean> => this.handOver(delivery, stopping);
-      return await (this.slowShops ? this.slowShops.watch(delivery.shop, handOver) : handOver());
+      return await this.handOver(delivery, stopping);
     } finally {
       this.slots.leave(delivery.consumer);
     }
@@ -254,8 +227,4 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
       return isFollowed || outcome !== 'done';
     });
   }
-}
-
-function earlier(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }

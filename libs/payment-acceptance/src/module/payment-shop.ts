@@ -61,6 +61,7 @@ export class PaymentShop {
    */
   async createBill(request: CreateBillRequest, options?: CreateBillOptions): Promise<PaymentBill> {
     const shop = await this.shops.get(this.name);
+    await this.shops.requireListed(shop.name);
     await this.identities.bind(shop).catch(throwTyped);
     return this.bills.create(shop, request, options);
   }

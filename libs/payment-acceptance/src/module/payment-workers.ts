@@ -54,6 +54,10 @@ export class PaymentWorkers {
     this.deliveries = deliverer;
     this.inquiries = inquiry;
     this.retention = retention;
+    // Here, so that deliveries which the application starts alone are woken, too.
+    wakeUps.listen((wakeUp) => {
+      if (wakeUp === 'event' && role !== 'callbacks') deliverer.wake();
+    });
   }
 
   /**
@@ -77,7 +81,7 @@ export class PaymentWorkers {
     const hasWorkers = this.role !== 'callbacks';
     const wake = { hint: (bill?: HintedBill) => this.confirmer.wake(bill), event: () => this.deliverer.wake() };
     this.wakeUps.listen((wakeUp, bill) => {
-      if (hasWorkers) wake[wakeUp](bill);
+      if (hasWorkers && wakeUp === 'hint') wake.hint(bill);
       this.signals.notify(wakeUp);
     });
     if (this.options.wakeUps === 'listen') this.signals.start((wakeUp) => hasWorkers && wake[wakeUp]());

@@ -39,9 +39,9 @@ import { PaymentGauges } from '../health/payment-gauges.js';
 import { PaymentHealthIndicator } from '../health/payment-health.indicator.js';
 import { Snapshots } from '../health/snapshot.js';
 import { Workload } from '../health/workload.js';
-import { MariaStatisticsStore, PostgresStatisticsStore, StatisticsStore } from '../health/storage/statistics.store.js';
+import { StatisticsStore } from '../health/storage/statistics.store.js';
 import { RetentionWorker } from '../retention/retention.worker.js';
-import { MariaRetentionStore, PostgresRetentionStore, RetentionStore } from '../retention/storage/retention.store.js';
+import { RetentionStore } from '../retention/storage/retention.store.js';
 import { BillChecks } from '../settlement/bill-checks.js';
 import { BillInquiry } from '../settlement/bill-inquiry.js';
 import { CheckClaims } from '../settlement/check-claims.js';
@@ -117,9 +117,9 @@ export const CORE: readonly Provider[] = [
   PaymentGauges,
   Snapshots,
   Workload,
-  perDatabase(StatisticsStore, PostgresStatisticsStore, MariaStatisticsStore),
+  StatisticsStore,
   RetentionWorker,
-  perDatabase(RetentionStore, PostgresRetentionStore, MariaRetentionStore),
+  RetentionStore,
   PaymentAcceptanceService,
   PaymentShops,
   PaymentWorkers,

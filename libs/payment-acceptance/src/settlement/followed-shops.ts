@@ -5,7 +5,7 @@ import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentUnknownShopError } from '../config/configuration.error.js';
 import type { Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
-import { PaymentShopError, PaymentShopResolverError } from '../config/shop.errors.js';
+import { PaymentInvalidShopError, PaymentShopError } from '../config/shop.errors.js';
 import { ShopIdentities } from './shop-identities.js';
 import { DueStore, type DueShops } from './storage/due.store.js';
 import { ShopStore } from './storage/shop.store.js';
@@ -138,9 +138,9 @@ export class FollowedShops {
       this.reported.delete(name);
       return shop;
     } catch (error) {
-      if (!(error instanceof PaymentShopError || error instanceof PaymentUnknownShopError)) throw error;
       this.unusableSince.set(name, this.now());
-      const isOfAll = error instanceof PaymentShopResolverError && this.now() - this.reportedAt < RETRY_PAUSE_MS;
+      const isOwn = error instanceof PaymentInvalidShopError || error instanceof PaymentUnknownShopError;
+      const isOfAll = !isOwn && this.now() - this.reportedAt < RETRY_PAUSE_MS;
       if (this.reported.has(name) || isOfAll) return undefined;
       this.reported.add(name);
       this.reportedAt = this.now();

@@ -3,7 +3,7 @@ import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentConfigurationError } from '../config/configuration.error.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
-import { PaymentInvalidShopError, PaymentShopError } from '../config/shop.errors.js';
+import { PaymentInvalidShopError, PaymentShopResolverError } from '../config/shop.errors.js';
 import { ShopStore, type ShopIdentity } from './storage/shop.store.js';
 
 /**
@@ -16,6 +16,9 @@ export class ShopIdentities {
   private readonly logger = new PaymentLogger('PaymentShops');
   /** The shop of the service that each name of the resolver's is known to stand for. */
   private readonly bound = new Map<string, string>();
+  private readonly binding = new Map<string, Promise<void>>();
+  /** A list that concurrent comparisons share. */
+  private listing: Promise<string[]> | undefined;
 
   constructor(
     private readonly store: ShopStore,
@@ -29,41 +32,57 @@ export class ShopIdentities {
    * @throws PaymentConfigurationError if a name belongs to another shop, or a shop has had another name
    */
   async compare(): Promise<void> {
-    const problems: string[] = [];
-    for (const shop of this.options.shops.values()) {
-      const { problem } = await this.comparison(shop);
-      if (problem !== undefined) problems.push(`shops.${shop.name}${problem}`);
-    }
-    if (problems.length > 0) throw new PaymentConfigurationError(problems);
+    await this.unstored();
   }
 
   /**
-   * Compares the shops in the options, and stores them.
+   * Compares the shops in the options, and stores new ones.
    * @throws PaymentConfigurationError as {@link compare}
    */
   async verify(): Promise<void> {
-    await this.compare();
-    for (const shop of this.options.shops.values()) await this.keep(shop);
+    const unstored = await this.unstored();
+    for (const shop of unstored) await this.keep(shop);
     // Another instance may have stored other shops meanwhile.
-    await this.compare();
+    if (unstored.length > 0) await this.compare();
+  }
+
+  /** The shops in the options that are not stored as they are. */
+  private async unstored(): Promise<Shop[]> {
+    const identities = await this.store.identities();
+    const problems: string[] = [];
+    const unstored: Shop[] = [];
+    for (const shop of this.options.shops.values()) {
+      const { problem, isStored } = await this.comparison(shop, identities);
+      if (problem !== undefined) problems.push(`shops.${shop.name}${problem}`);
+      if (!isStored) unstored.push(shop);
+    }
+    if (problems.length > 0) throw new PaymentConfigurationError(problems);
+    return unstored;
   }
 
   /**
    * Compares and stores a shop of the resolver, before anything is done for it; those of the options have been at the
-   * start.
+   * start. Concurrent callers share one comparison.
    * @throws PaymentInvalidShopError if its name belongs to another shop, or it has had another name
    */
   async bind(shop: Shop): Promise<void> {
     const { name, shopId, apiBaseUrl } = shop;
     const identity = `${shopId} ${apiBaseUrl}`;
     if (this.shops.isConfigured(name) || this.bound.get(name) === identity) return;
-    for (let isStored = false; !isStored;) {
-      const { problem, stored } = await this.comparison(shop);
-      if (problem !== undefined) throw new PaymentInvalidShopError(name, [`${name}${problem}`]);
-      isStored = stored?.shopId === shopId && stored.apiBaseUrl === apiBaseUrl;
-      if (!isStored) await this.keep(shop);
-    }
+    const key = `${name} ${identity}`;
+    const binding = this.binding.get(key) ?? this.bindNow(shop).finally(() => this.binding.delete(key));
+    this.binding.set(key, binding);
+    await binding;
     this.bound.set(name, identity);
+  }
+
+  private async bindNow(shop: Shop): Promise<void> {
+    for (let isKept = false; ; isKept = true) {
+      const { problem, isStored } = await this.comparison(shop, await this.store.identities(shop));
+      if (problem !== undefined) throw new PaymentInvalidShopError(shop.name, [`${shop.name}${problem}`]);
+      if (isStored || isKept) return;
+      await this.keep(shop);
+    }
   }
 
   /** Stores which shop the name stands for. A changed address is stored with a warning, because a service may move. */
@@ -81,26 +100,31 @@ export class ShopIdentities {
   }
 
   /** Compares a shop with what is stored under its name, and with other names of the same shop. */
-  private async comparison({ name, shopId, apiBaseUrl }: Shop): Promise<Comparison> {
-    const identities = await this.store.identitiesOf(name, shopId);
+  private async comparison(
+    { name, shopId, apiBaseUrl }: Shop,
+    identities: readonly ShopIdentity[],
+  ): Promise<Comparison> {
     const stored = identities.find((row) => row.name === name);
     const before = stored?.shopId ?? null;
     if (before !== null && before !== shopId) return { problem: nameTakenProblem(name, shopId, before) };
-    for (const other of identities) {
-      if (other.name === name || other.apiBaseUrl !== apiBaseUrl || (await this.isKnown(other.name))) continue;
-      // Where both have bills, the names have lived side by side.
-      if ((await this.store.hasBills(name)) || !(await this.store.hasBills(other.name))) continue;
-      return { problem: renamedProblem(other.name) };
-    }
-    return { stored };
+    const others = identities.filter(
+      (row) => row.name !== name && row.shopId === shopId && row.apiBaseUrl === apiBaseUrl,
+    );
+    // Where another name is still in use, or this one has bills, the names live side by side.
+    if (others.length > 0 && !(await this.isAnyInUse(others)) && !(await this.store.hasBills(name)))
+      for (const other of others)
+        if (await this.store.hasBills(other.name)) return { problem: renamedProblem(other.name) };
+    return { isStored: before === shopId && stored?.apiBaseUrl === apiBaseUrl };
   }
 
-  /** While the resolver fails, a shop may exist. */
-  private async isKnown(name: string): Promise<boolean> {
+  /** While the resolver fails, a name may be in use. Its list counts, since `find` may accept another spelling. */
+  private async isAnyInUse(others: readonly ShopIdentity[]): Promise<boolean> {
     try {
-      return (await this.shops.find(name)) !== undefined;
+      this.listing ??= this.shops.list().finally(() => (this.listing = undefined));
+      const inUse = new Set(await this.listing);
+      return others.some(({ name }) => inUse.has(name));
     } catch (error) {
-      if (error instanceof PaymentShopError) return true;
+      if (error instanceof PaymentShopResolverError) return true;
       throw error;
     }
   }
@@ -108,7 +132,7 @@ export class ShopIdentities {
 
 interface Comparison {
   readonly problem?: string;
-  readonly stored?: ShopIdentity | undefined;
+  readonly isStored?: boolean;
 }
 
 function renamedProblem(before: string): string {

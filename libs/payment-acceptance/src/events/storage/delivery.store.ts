@@ -21,8 +21,8 @@ export interface DeliveryQueue {
 
 export interface DeliveryClaim {
   readonly hosted: readonly HostedConsumer[];
-  /** Shops of which no delivery is claimed, whatever the consumer. */
-  readonly excludedShops: readonly string[];
+  /** Shops whose deliveries are left to other instances, whatever the consumer. */
+  readonly foreignShops: readonly string[];
   readonly limit: number;
   readonly leaseMs: number;
   readonly token: string;

@@ -1,3 +1,4 @@
+import { Injectable } from '@nestjs/common';
 import type { FailingConsumer, FailingShop, PaymentStats, ShopState } from '../statistics.js';
 import { Database } from '../../database/database.js';
 import { ORDER_NOT_FOUND } from '../../events/storage/delivery.store.js';
@@ -19,11 +20,13 @@ export interface OldestDelivery {
 const KEEPS_FAILING = rawSql('failed_checks >= 5');
 
 /** Counts and ages of pending work. Reads a limited number of rows, however much waits. */
-export abstract class StatisticsStore {
-  constructor(protected readonly database: Database) {}
+@Injectable()
+export class StatisticsStore {
+  constructor(private readonly database: Database) {}
 
-  /** At least the oldest waiting and the oldest failing delivery of each consumer, perhaps the oldest of each error. */
-  protected abstract oldest(): Promise<OldestDelivery[]>;
+  private oldest(): Promise<OldestDelivery[]> {
+    return this.database.rows<OldestDelivery>({})`${OLDEST_DELIVERIES[this.database.source.type]}`;
+  }
 
   async refusedShops(limit: number): Promise<string[]> {
     const rows = await this.database.rows<{ shop: string }>({})`
@@ -145,22 +148,14 @@ const CONSUMERS = sql`(SELECT DISTINCT name FROM payment_acceptance.consumer) c`
 
 const WAITING = sql`payment_acceptance.delivery d WHERE d.state = 'PENDING' AND d.consumer = c.name`;
 
-/** Looks up each consumer in the indexes in turn. */
-export class PostgresStatisticsStore extends StatisticsStore {
-  protected override oldest(): Promise<OldestDelivery[]> {
-    return this.database.rows<OldestDelivery>({})`
-      SELECT c.name AS consumer, oldest.code, oldest.seq::text AS seq FROM ${CONSUMERS} CROSS JOIN LATERAL (
-      (SELECT d.last_error_code AS code, d.seq FROM ${WAITING} ORDER BY d.seq LIMIT 1)
-      UNION ALL
-      (SELECT d.last_error_code, d.seq FROM ${WAITING} AND d.last_error_code IS NOT NULL ORDER BY d.seq LIMIT 1)) oldest`;
-  }
-}
-
-/** Groups by all columns of the index before `seq`, so MariaDB reads only the first row of each group. */
-export class MariaStatisticsStore extends StatisticsStore {
-  protected override oldest(): Promise<OldestDelivery[]> {
-    return this.database.rows<OldestDelivery>({})`
-      SELECT consumer, last_error_code AS code, CAST(min(seq) AS CHAR) AS seq FROM payment_acceptance.delivery
-      WHERE state = 'PENDING' GROUP BY state, last_error_code, consumer`;
-  }
-}
+/** At least the oldest waiting and the oldest failing delivery of each consumer, perhaps the oldest of each error. */
+const OLDEST_DELIVERIES = {
+  /** Looks up each consumer in the indexes in turn. */
+  postgres: sql`SELECT c.name AS consumer, oldest.code, oldest.seq::text AS seq FROM ${CONSUMERS} CROSS JOIN LATERAL (
+    (SELECT d.last_error_code AS code, d.seq FROM ${WAITING} ORDER BY d.seq LIMIT 1)
+    UNION ALL
+    (SELECT d.last_error_code, d.seq FROM ${WAITING} AND d.last_error_code IS NOT NULL ORDER BY d.seq LIMIT 1)) oldest`,
+  /** Groups by all columns of the index before `seq`, so MariaDB reads only the first row of each group. */
+  mariadb: sql`SELECT consumer, last_error_code AS code, CAST(min(seq) AS CHAR) AS seq FROM payment_acceptance.delivery
+    WHERE state = 'PENDING' GROUP BY state, last_error_code, consumer`,
+};

@@ -1,4 +1,5 @@
-import { keyOf, type Database, type KeyedTable } from '../../database/database.js';
+import { Injectable } from '@nestjs/common';
+import { Database, keyOf, type KeyedTable } from '../../database/database.js';
 import type { OwnTransaction } from '../../database/own-transaction.js';
 import { flag } from '../../database/reading.js';
 import { remove } from '../../database/redactable.js';
@@ -7,13 +8,6 @@ import { rawSql, sql, type Statement } from '../../database/statement.js';
 import { IS_LOST } from '../../settlement/storage/lost-bills.js';
 import { redactBills, redactableNotes, isOver } from './redaction.js';
 import { ROW_BY_ROW } from '../../database/postgres/planner.js';
-
-export interface OldRows {
-  readonly table: KeyedTable;
-  /** Selects the rows `t` that are old enough. */
-  readonly condition: Statement;
-  readonly order: Statement;
-}
 
 /** The evidence for an open review must stay. */
 const HAS_NO_OPEN_REVIEW = sql`NOT EXISTS (
@@ -24,29 +18,27 @@ const HAS_NO_OPEN_REVIEW = sql`NOT EXISTS (
  * events, reviews, dead letters and orders stay, whatever their age, though possibly without personal data. Each method
  * returns the number of rows; if that is `limit`, there may be more.
  */
-export abstract class RetentionStore {
-  constructor(protected readonly database: Database) {}
-
-  /** Each database finds consumed callbacks with raw fields by an index of its own. */
-  protected abstract unredactedCallbacks(before: Statement): OldRows;
-  protected abstract unredactedBills(before: Statement): OldRows;
-  protected abstract actionsWithNotes(before: Statement): OldRows;
+@Injectable()
+export class RetentionStore {
+  constructor(private readonly database: Database) {}
 
   /** Keeps the outcome of the callbacks. */
   redactCallbacks(afterMs: number, limit: number): Promise<number> {
-    const { table, condition, order } = this.unredactedCallbacks(this.database.now(-afterMs));
+    const { is, since } = this.unredacted('callback');
     return this.batch(
-      { table, condition: sql`${condition} AND ${HAS_NO_OPEN_REVIEW}`, order },
+      'callback',
+      sql`${is} AND ${HAS_NO_OPEN_REVIEW}`,
+      since,
+      afterMs,
       limit,
       (ids, tx) =>
-        tx.change`
-        UPDATE payment_acceptance.callback SET fields = '{}' WHERE id ${this.database.dialect.oneOf(ids, 'uuid')}`,
+        tx.change`UPDATE payment_acceptance.callback SET fields = '{}' WHERE id ${this.database.dialect.oneOf(ids, 'uuid')}`,
     );
   }
 
   deleteCallbacks(afterMs: number, limit: number): Promise<number> {
-    const condition = sql`t.pending = FALSE AND t.received_at < ${this.database.now(-afterMs)} AND ${HAS_NO_OPEN_REVIEW}`;
-    return this.batch({ table: 'callback', condition, order: sql`t.received_at` }, limit, (ids, tx) =>
+    const is = sql`t.pending = FALSE AND ${HAS_NO_OPEN_REVIEW}`;
+    return this.batch('callback', is, sql`t.received_at`, afterMs, limit, (ids, tx) =>
       this.database.delete(tx, 'callback', ids),
     );
   }
@@ -57,33 +49,41 @@ export abstract class RetentionStore {
    * @param limit in bills
    */
   redactBills(afterMs: number, limit: number): Promise<number> {
-    return this.batch(this.unredactedBills(this.database.now(-afterMs)), limit, (ids, tx) =>
-      redactBills(this.database, ids, tx),
-    );
+    const { is, since } = this.unredacted('bill');
+    return this.batch('bill', is, since, afterMs, limit, (ids, tx) => redactBills(this.database, ids, tx));
   }
 
   /** Removes the notes; the actions stay. */
   redactNotes(afterMs: number, limit: number): Promise<number> {
     const { dialect } = this.database;
-    return this.batch(this.actionsWithNotes(this.database.now(-afterMs)), limit, (ids, tx) =>
+    const { is, since } = this.unredacted('operator_action');
+    return this.batch('operator_action', is, since, afterMs, limit, (ids, tx) =>
       remove(redactableNotes(dialect, sql`id ${dialect.oneOf(ids, 'uuid')}`), tx),
     );
   }
 
+  private unredacted(table: keyof (typeof UNREDACTED)['postgres']): OldRows {
+    return UNREDACTED[this.database.source.type][table];
+  }
+
   /** Runs in one instance at a time. Finds rows first and locks them by key, so that it locks no others. */
   private batch(
-    { table, condition, order }: OldRows,
+    table: KeyedTable,
+    is: Statement,
+    since: Statement,
+    afterMs: number,
     limit: number,
     work: (ids: readonly string[], tx: OwnTransaction) => Promise<number>,
   ): Promise<number> {
     const { text, retentionLock: turn } = this.database.dialect;
+    const condition = sql`${is} AND ${since} < ${this.database.now(-afterMs)}`;
     return this.database.transaction(async (tx) => {
       const [taken] = await tx.rows<{ mine: boolean }>({ mine: flag })`SELECT ${turn.take} AS mine`;
       if (!taken?.mine) return 0;
       try {
         const candidates = await tx.withTimeout(LONG_STATEMENT_TIMEOUT_MS).rows<{ id: string }>({})`
           SELECT ${text(sql`t.${keyOf(table)}`)} AS id FROM payment_acceptance.${rawSql(table)} t
-          WHERE ${condition} ORDER BY ${order} LIMIT ${limit}`;
+          WHERE ${condition} ORDER BY ${since} LIMIT ${limit}`;
         if (candidates.length === 0) return 0;
         const candidateIds = candidates.map(({ id }) => id);
         return await work(await this.database.lockFree(tx, table, candidateIds, condition), tx);
@@ -106,35 +106,27 @@ export abstract class RetentionStore {
   }
 }
 
-export class PostgresRetentionStore extends RetentionStore {
-  protected override unredactedCallbacks(before: Statement): OldRows {
-    const condition = sql`NOT t.pending AND t.fields <> '{}'::jsonb AND t.received_at < ${before}`;
-    return { table: 'callback', condition, order: sql`t.received_at` };
-  }
-
-  protected override unredactedBills(before: Statement): OldRows {
-    const condition = sql`t.redacted_at IS NULL AND t.next_check_at IS NULL AND t.state NOT IN ('CREATING', 'UNKNOWN')
-      AND t.created_at < ${before} AND ${isOver('t.intent_id', ROW_BY_ROW)}`;
-    return { table: 'bill', condition, order: sql`t.created_at` };
-  }
-
-  protected override actionsWithNotes(before: Statement): OldRows {
-    const condition = sql`(t.detail ->> 'note') <> '' AND t.at < ${before}`;
-    return { table: 'operator_action', condition, order: sql`t.at` };
-  }
+interface OldRows {
+  /** Selects the rows `t`, whatever their age. */
+  readonly is: Statement;
+  /** The time of a row from which its age counts. */
+  readonly since: Statement;
 }
 
-export class MariaRetentionStore extends RetentionStore {
-  protected override unredactedCallbacks(before: Statement): OldRows {
-    return { table: 'callback', condition: sql`t.unredacted_at < ${before}`, order: sql`t.unredacted_at` };
-  }
-
-  protected override unredactedBills(before: Statement): OldRows {
-    const condition = sql`t.unredacted_at < ${before} AND ${isOver('t.intent_id')}`;
-    return { table: 'bill', condition, order: sql`t.unredacted_at` };
-  }
-
-  protected override actionsWithNotes(before: Statement): OldRows {
-    return { table: 'operator_action', condition: sql`t.noted_at < ${before}`, order: sql`t.noted_at` };
-  }
-}
+/** What still has personal data. Each database finds it by indexes of its own. */
+const UNREDACTED = {
+  postgres: {
+    callback: { is: sql`NOT t.pending AND t.fields <> '{}'::jsonb`, since: sql`t.received_at` },
+    bill: {
+      is: sql`t.redacted_at IS NULL AND t.next_check_at IS NULL AND t.state NOT IN ('CREATING', 'UNKNOWN')
+        AND ${isOver('t.intent_id', ROW_BY_ROW)}`,
+      since: sql`t.created_at`,
+    },
+    operator_action: { is: sql`(t.detail ->> 'note') <> ''`, since: sql`t.at` },
+  },
+  mariadb: {
+    callback: { is: sql`TRUE`, since: sql`t.unredacted_at` },
+    bill: { is: isOver('t.intent_id'), since: sql`t.unredacted_at` },
+    operator_action: { is: sql`TRUE`, since: sql`t.noted_at` },
+  },
+};

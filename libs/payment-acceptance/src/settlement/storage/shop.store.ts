@@ -43,16 +43,16 @@ export class ShopStore {
       WHERE shop = ${shop}`;
   }
 
-  /** What the name stands for, and the other names of a shop with this id, at any address. */
-  identitiesOf(name: string, shopId: string | null): Promise<ShopIdentity[]> {
+  /** @param like only what this name stands for, and the names of all shops with this id */
+  identities(like?: Pick<ShopIdentity, 'name' | 'shopId'>): Promise<ShopIdentity[]> {
+    const which = like ? sql`WHERE shop = ${like.name} OR shop_id = ${like.shopId}` : sql``;
     return this.database.rows<ShopIdentity>({})`
-      SELECT shop AS name, shop_id AS "shopId", api_base_url AS "apiBaseUrl" FROM payment_acceptance.shop_state
-      WHERE shop = ${name} OR shop_id = ${shopId}`;
+      SELECT shop AS name, shop_id AS "shopId", api_base_url AS "apiBaseUrl" FROM payment_acceptance.shop_state ${which}`;
   }
 
   /** Returns the address that was stored before, if any. Changes nothing if the name stands for another shop. */
   async bindIdentity({ name, shopId, apiBaseUrl }: ShopIdentity): Promise<string | null> {
-    const before = (await this.identitiesOf(name, null))[0]?.apiBaseUrl ?? null;
+    const before = (await this.identities({ name, shopId: null }))[0]?.apiBaseUrl ?? null;
     await this.database.change`
       UPDATE payment_acceptance.shop_state SET shop_id = ${shopId}, api_base_url = ${apiBaseUrl}
       WHERE shop = ${name} AND (shop_id IS NULL OR shop_id = ${shopId})`;

@@ -105,11 +105,11 @@ export class MariaDeliveryStore extends DeliveryStore<MariaDatabase> {
   }
 
   private async claimDue(claim: DeliveryClaim): Promise<ClaimedDelivery[]> {
-    const { hosted, excludedShops, limit, leaseMs, token, maxAttempts } = claim;
+    const { hosted, foreignShops, limit, leaseMs, token, maxAttempts } = claim;
     const eligible = (alias: Expression): Statement => {
       const d = toSql(alias);
       const now = this.database.now();
-      const isKnownShop = excludedShops.length === 0 ? sql`TRUE` : sql`NOT ${isOfShops(excludedShops, d)}`;
+      const isKnownShop = foreignShops.length === 0 ? sql`TRUE` : sql`NOT ${isOfShops(foreignShops, d)}`;
       return sql`${d}.due_at <= ${now} AND ${isKnownShop} AND (${d}.lease_until IS NULL OR ${d}.lease_until < ${now} AND ${d}.attempts < ${attemptLimitOf(d, sql`${maxAttempts}`)})
        AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE other.state = 'PENDING'
          AND other.intent_id = ${d}.intent_id AND other.consumer = ${d}.consumer AND other.id <> ${d}.id

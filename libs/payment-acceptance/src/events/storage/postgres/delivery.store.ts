@@ -73,8 +73,8 @@ const IS_LATE = sql`EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHER
   AND later.consumer = d.consumer AND later.seq > d.seq AND ${isDone('later.state')})`;
 
 const CLAIM_DELIVERIES = prepare(
-  ['leaseMs', 'limit', 'hosted', 'excludedShops', 'token', 'maxAttempts'],
-  ({ leaseMs, limit, hosted, excludedShops, token, maxAttempts }, now) => {
+  ['leaseMs', 'limit', 'hosted', 'foreignShops', 'token', 'maxAttempts'],
+  ({ leaseMs, limit, hosted, foreignShops, token, maxAttempts }, now) => {
     const opaqueLimit = opaque(limit, 'int');
     return sql`WITH hosted AS ${hostedOf(hosted)}, due AS (
     SELECT id FROM (SELECT head.*,
@@ -88,7 +88,7 @@ const CLAIM_DELIVERIES = prepare(
       CROSS JOIN LATERAL (
         SELECT d.id, d.intent_id FROM payment_acceptance.delivery d WHERE d.id = next.id AND ${isPending('d.state')}
           AND ${namesItsShop('hosted')} AND d.due_at <= ${now}
-          AND (${excludedShops}::text = '[]' OR NOT ${excludedShops}::jsonb @> ${DELIVERY_SHOP})
+          AND (${foreignShops}::text = '[]' OR NOT ${foreignShops}::jsonb @> ${DELIVERY_SHOP})
           AND (d.lease_until IS NULL OR d.lease_until < ${now} AND d.attempts < ${attemptLimitOf('d', sql`${maxAttempts}::int`)})
           AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE ${isPending('other.state')}
             AND other.intent_id = d.intent_id AND other.consumer = d.consumer AND other.id <> d.id
@@ -184,11 +184,11 @@ export class PostgresDeliveryStore extends DeliveryStore<PostgresDatabase> {
       SELECT name, event_name AS event, to_jsonb(shops)::text AS shops FROM payment_acceptance.consumer ORDER BY 1, 2`;
   }
 
-  override async claim({ hosted, excludedShops, ...claim }: DeliveryClaim): Promise<ClaimedDeliveries> {
+  override async claim({ hosted, foreignShops, ...claim }: DeliveryClaim): Promise<ClaimedDeliveries> {
     const parameters = {
       ...claim,
       hosted: consumersJson(hosted),
-      excludedShops: JSON.stringify(excludedShops),
+      foreignShops: JSON.stringify(foreignShops),
     };
     const rows = await this.database.executeAtReadCommitted(CLAIM_DELIVERIES, parameters, CLAIM_ROW_READERS);
     const claimed = rows.filter((row): row is ClaimRow & ClaimedRow => row.id !== null);
