@@ -1,5 +1,9 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { PaymentInvalidShopError, PaymentOrderAlreadyPaidError } from 'nestjs-payment-acceptance';
+import {
+  PaymentInvalidShopError,
+  PaymentOrderAlreadyPaidError,
+  PaymentShopResolverError,
+} from 'nestjs-payment-acceptance';
 import { PaymentChecks, PaymentImport, PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,7 +12,7 @@ import { environmentOf, runCommand } from '../support/commands.js';
 import { EU_TOKEN, MAIN_TOKEN, moduleOptions, startHarness, type Harness } from '../support/harness.js';
 import { postbackFields, postForm, postJson, redirectFields } from '../support/http.js';
 import { EffectWriter } from '../support/orders.js';
-import { CACHE_MS, MINUTE, useDynamicShops } from './support/dynamic-shops.js';
+import { CACHE_MS, GAP_MS, MINUTE, useDynamicShops } from './support/dynamic-shops.js';
 
 /** An installation of the service that numbers its bills and payments from 1, each paid at once. */
 async function startNumberingService(): Promise<{ url: string; close: () => void }> {
@@ -219,5 +223,54 @@ describe('the name of a shop of the resolver', () => {
     const bill = { shop: 'a', billId, orderId: 'A-1', amount: '10', createdAt: '2026-01-01T00:00:00Z' };
     const { refused } = await app.get(PaymentImport).importBills([bill], { operator: 'ann' });
     expect(refused).toMatchObject([{ problems: ['Shop "b" is the same shop of the service, and has this bill.'] }]);
+  });
+
+  test('a new name of a shop that has another is checked from its first bill on', async () => {
+    await shops.start();
+    await shops.payments.shop('main').createBill({ orderId: 'M-1', amount: '1' });
+    await shops.harness.settle();
+    shops.table.rows.set('new', { shopId: 'shop-main', apiToken: MAIN_TOKEN });
+    const { billId } = await shops.payments.shop('new').createBill({ orderId: 'N-1', amount: '10' });
+    await shops.harness.sandbox.setFaults({ postbacks: { drop: 1 } });
+    await shops.harness.sandbox.pay(billId);
+    const postback = postbackFields({ InvId: 'N-1', OutSum: '10.00', TrsId: billId }, MAIN_TOKEN);
+    expect((await postJson(`${shops.harness.host.url}/postback/payment/new`, postback)).status).toBe(200);
+    await shops.harness.settle();
+    expect(await shops.orders()).toEqual(['N-1']);
+  });
+
+  test('postbacks for another name of their shop do not fill the places for unknown bills', async () => {
+    const twin = { shopId: 'shop-main', apiToken: MAIN_TOKEN };
+    await shops.start({ callbacks: { maxUnmatched: 2 } });
+    shops.table.rows.set('a', twin).set('b', twin);
+    await shops.payments.shop('a').createBill({ orderId: 'A-1', amount: '10' });
+    await shops.harness.sandbox.setFaults({ postbacks: { drop: 1 } });
+    const { url, app } = shops.harness.host;
+    for (let order = 0; order < 4; order += 1) {
+      const orderId = `B-${order}`;
+      const { billId } = await shops.payments.shop('b').createBill({ orderId, amount: '10' });
+      await shops.harness.sandbox.pay(billId);
+      const postback = postbackFields({ InvId: orderId, OutSum: '10.00', TrsId: billId }, MAIN_TOKEN);
+      expect((await postJson(`${url}/postback/payment/a`, postback)).status).toBe(200);
+      for (let poll = 0; poll < 10; poll += 1) {
+        await pause();
+        await app.get(BillInquiry, { strict: false }).runOnce();
+      }
+    }
+    expect(await shops.orders()).toEqual(['B-0', 'B-1', 'B-2', 'B-3']);
+  });
+
+  test('while the list fails, a shop that may have had another name gets no bill', async () => {
+    await shops.start();
+    await shops.payments.shop('eu').createBill({ orderId: 'E-1', amount: '10' });
+    shops.table.rows.delete('eu');
+    shops.table.rows.set('europa', { shopId: 'shop-eu', apiToken: EU_TOKEN });
+    const { list } = shops.table;
+    shops.table.list = () => Promise.reject(new Error('the database is away'));
+    const create = () => shops.payments.shop('europa').createBill({ orderId: 'E-1', amount: '10' });
+    await expect(create()).rejects.toThrow(PaymentShopResolverError);
+    shops.table.list = list.bind(shops.table);
+    shops.harness.clock.advance(GAP_MS);
+    await expect(create()).rejects.toThrow('call it "eu"');
   });
 });

@@ -29,16 +29,16 @@ export class ShopCache {
   /** When the list was last requested, successfully or not. */
   private listedAt = -Infinity;
   private listing: Promise<ReadonlySet<string>> | undefined;
-  /** The list that {@link requireListed} is reading. */
-  private rereading: Promise<ReadonlySet<string>> | undefined;
+  private readingNames: Promise<ReadonlySet<string>> | undefined;
+  private namesFailedAt = -Infinity;
   discovered = false;
 
   constructor(
     private readonly resolver: PaymentShopResolver,
     private readonly options: Pick<ResolvedOptions, 'shops' | 'shopLookup' | 'production'>,
     private readonly clock: PaymentClock,
-    /** The hosts of the service; those of the shops read here are added. */
-    private readonly hosts = new Set<string>(),
+    /** The hosts of the service, with the number of shops at each; those of the shops read here are counted. */
+    private readonly hosts = new Map<string, number>(),
   ) {
     for (const shop of options.shops.values()) this.owners.register(shop);
   }
@@ -117,22 +117,47 @@ export class ShopCache {
   }
 
   /**
+   * The names that the resolver lists now, or `undefined` while its list fails. Concurrent callers share a reading, and
+   * after a failure it is not read again for `refreshGapMs`.
+   */
+  async names(): Promise<ReadonlySet<string> | undefined> {
+    if (this.now() - this.namesFailedAt < this.options.shopLookup.refreshGapMs) return undefined;
+    if (!this.readingNames) {
+      this.listing = this.readList();
+      this.readingNames = this.listing.finally(() => (this.readingNames = undefined));
+    }
+    try {
+      return await this.readingNames;
+    } catch (error) {
+      if (!(error instanceof PaymentShopResolverError)) throw error;
+      this.namesFailedAt = this.now();
+      return undefined;
+    }
+  }
+
+  /**
    * For a shop that {@link find} knows. While the list fails, the shop counts as listed.
    * @throws PaymentInvalidShopError if the list lacks exactly this name: no bill of it would be checked
    */
   async requireListed(name: string): Promise<void> {
-    try {
-      if (this.listed.has(name) || (await this.rereading)?.has(name)) return;
-      // A list that was being read may have begun before the shop came into being.
-      this.rereading ??= this.readList().finally(() => (this.rereading = undefined));
-      if ((await this.rereading).has(name)) return;
-    } catch (error) {
-      if (error instanceof PaymentShopResolverError) return;
-      throw error;
+    if (this.listed.has(name)) return;
+    // A list that is being read already may have begun before the shop came into being.
+    for (let isBegunNow = false; !isBegunNow;) {
+      isBegunNow = this.readingNames === undefined;
+      const names = await this.names();
+      if (!names || names.has(name)) return;
     }
     throw new PaymentInvalidShopError(name, [
       `find() knows "${name}", but list() does not return exactly this name, so no bill of it would be checked.`,
     ]);
+  }
+
+  private countHost(shop: Shop | undefined, by: 1 | -1): void {
+    if (!shop) return;
+    const { host } = new URL(shop.apiBaseUrl);
+    const count = (this.hosts.get(host) ?? 0) + by;
+    if (count > 0) this.hosts.set(host, count);
+    else this.hosts.delete(host);
   }
 
   /** Concurrent callers share one look-up. */
@@ -150,6 +175,7 @@ export class ShopCache {
     const before = this.entries.get(name)?.shop;
     if (settings === undefined) {
       if (before) this.owners.release(before);
+      this.countHost(before, -1);
       this.entries.delete(name);
       this.refreshes.delete(name);
       return undefined;
@@ -161,8 +187,9 @@ export class ShopCache {
     else this.discovered = true;
     const other = this.owners.register(shop);
     if (other !== undefined) this.warnOnce(sharedTokenProblem(name, other));
+    this.countHost(before, -1);
+    this.countHost(shop, 1);
     this.entries.set(name, { shop, readAt });
-    this.hosts.add(new URL(shop.apiBaseUrl).host);
     return shop;
   }
 

@@ -20,13 +20,13 @@ export interface Credential {
 export class ShopRegistry {
   private readonly logger = new PaymentLogger('PaymentShops');
   private readonly cache: ShopCache | undefined;
-  private readonly hosts: Set<string>;
+  private readonly hosts: Map<string, number>;
 
   constructor(
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
     clock: PaymentClock,
   ) {
-    this.hosts = new Set([...options.shops.values()].map(({ apiBaseUrl }) => new URL(apiBaseUrl).host));
+    this.hosts = new Map([...options.shops.values()].map(({ apiBaseUrl }) => [new URL(apiBaseUrl).host, 1]));
     this.cache = options.shopResolver && new ShopCache(options.shopResolver, options, clock, this.hosts);
   }
 
@@ -95,6 +95,12 @@ export class ShopRegistry {
     const shop = await this.find(name);
     if (!shop) throw this.unknownShopError(name);
     return shop;
+  }
+
+  /** The names of the options, and those that the resolver lists now; `undefined` while its list fails. */
+  async namesInUse(): Promise<ReadonlySet<string> | undefined> {
+    const listed = this.cache ? await this.cache.names() : [];
+    return listed && new Set([...this.configured, ...listed]);
   }
 
   /** @throws PaymentInvalidShopError if the resolver knows the shop, but does not list it: its bills would not be checked */

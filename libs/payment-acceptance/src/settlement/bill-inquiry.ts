@@ -231,7 +231,8 @@ export class BillInquiry implements LeasedWork<Inquiries> {
 
   private async report(shop: Shop, billId: BillId, payments: readonly ReportedPayment[]): Promise<void> {
     // A service that calls one address for several names of its shop announces every bill under that name.
-    if ((await this.rows.otherNameOf(shop, billId)) !== undefined) return;
+    if ((await this.rows.otherNameOf(shop, billId)) !== undefined)
+      return this.store.forgetBills(shop.name, [{ billId, asks: 0 }], this.options.leases.creationMs);
     if (!(await this.store.storeConfirmed(shop.name, billId, payments))) return;
     this.logger.write(
       'lost-bill-found',

@@ -17,8 +17,6 @@ export class ShopIdentities {
   /** The shop of the service that each name of the resolver's is known to stand for. */
   private readonly bound = new Map<string, string>();
   private readonly binding = new Map<string, Promise<void>>();
-  /** A list that concurrent comparisons share. */
-  private listing: Promise<string[]> | undefined;
 
   constructor(
     private readonly store: ShopStore,
@@ -52,9 +50,10 @@ export class ShopIdentities {
     const problems: string[] = [];
     const unstored: Shop[] = [];
     for (const shop of this.options.shops.values()) {
-      const { problem, isStored } = await this.comparison(shop, identities);
+      const { problem, isStored, isUndecided } = await this.comparison(shop, identities);
       if (problem !== undefined) problems.push(`shops.${shop.name}${problem}`);
-      if (!isStored) unstored.push(shop);
+      // An application must start while the resolver fails: the next start compares again.
+      if (!isStored && !isUndecided) unstored.push(shop);
     }
     if (problems.length > 0) throw new PaymentConfigurationError(problems);
     return unstored;
@@ -78,7 +77,9 @@ export class ShopIdentities {
 
   private async bindNow(shop: Shop): Promise<void> {
     for (let isKept = false; ; isKept = true) {
-      const { problem, isStored } = await this.comparison(shop, await this.store.identities(shop));
+      const { problem, isStored, isUndecided } = await this.comparison(shop, await this.store.identities(shop));
+      if (isUndecided)
+        throw new PaymentShopResolverError(undefined, 'The list is needed to tell whether the shop was renamed.');
       if (problem !== undefined) throw new PaymentInvalidShopError(shop.name, [`${shop.name}${problem}`]);
       if (isStored || isKept) return;
       await this.keep(shop);
@@ -110,29 +111,26 @@ export class ShopIdentities {
     const others = identities.filter(
       (row) => row.name !== name && row.shopId === shopId && row.apiBaseUrl === apiBaseUrl,
     );
-    // Where another name is still in use, or this one has bills, the names live side by side.
-    if (others.length > 0 && !(await this.isAnyInUse(others)) && !(await this.store.hasBills(name)))
-      for (const other of others)
-        if (await this.store.hasBills(other.name)) return { problem: renamedProblem(other.name) };
-    return { isStored: before === shopId && stored?.apiBaseUrl === apiBaseUrl };
-  }
-
-  /** While the resolver fails, a name may be in use. Its list counts, since `find` may accept another spelling. */
-  private async isAnyInUse(others: readonly ShopIdentity[]): Promise<boolean> {
-    try {
-      this.listing ??= this.shops.list().finally(() => (this.listing = undefined));
-      const inUse = new Set(await this.listing);
-      return others.some(({ name }) => inUse.has(name));
-    } catch (error) {
-      if (error instanceof PaymentShopResolverError) return true;
-      throw error;
-    }
+    const isStored = before === shopId && stored?.apiBaseUrl === apiBaseUrl;
+    // Where this name has bills, too, the names live side by side.
+    if (others.every((row) => this.shops.isConfigured(row.name)) || (await this.store.hasBills(name)))
+      return { isStored };
+    const inUse = await this.shops.namesInUse();
+    if (!inUse) return { isStored: false, isUndecided: true };
+    const gone = others.filter((row) => !inUse.has(row.name));
+    // Tenants of a resolver that share a shop of the service come and go.
+    if (this.options.shopResolver && gone.length < others.length) return { isStored };
+    for (const other of gone) if (await this.store.hasBills(other.name)) return { problem: renamedProblem(other.name) };
+    return { isStored };
   }
 }
 
 interface Comparison {
   readonly problem?: string;
+  /** Whether the tables have the shop as it is. */
   readonly isStored?: boolean;
+  /** Whether the shop may have had another name, which only the resolver could tell, whose list fails. */
+  readonly isUndecided?: boolean;
 }
 
 function renamedProblem(before: string): string {
