@@ -1,5 +1,5 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
-import { Injectable } from '@nestjs/common';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { Injectable, Logger } from '@nestjs/common';
 import {
   PaymentNonRetryableError,
   OnPaymentFailed,
@@ -115,8 +115,12 @@ describe('deliveries during changes and failures', () => {
     const frozen = harness.host.dataSource.createQueryRunner();
     await frozen.startTransaction('READ COMMITTED');
     await frozen.query(`SELECT 1 FROM payment_acceptance.delivery WHERE attempts = 1 FOR UPDATE`);
+    const failed = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
     expect(await harness.host.deliveries.runOnce()).toBe(1);
     expect(await harness.effects()).toMatchObject([{ orderId: 'free' }]);
+    // Nor does the search for dead letters wait for it, and then fail.
+    expect(failed).not.toHaveBeenCalled();
+    failed.mockRestore();
     await frozen.rollbackTransaction();
     await frozen.release();
     harness.clock.advance(30_000);

@@ -163,13 +163,32 @@ describe('invariant 8: an attempt is counted before it runs', () => {
       },
     );
 
-    test('an attempt without a lock that fails late takes no lease from its successor', async () => {
+    const claimTwice = async () => {
       await start('late');
       const claims = [];
       for (const { deliveries } of harness.instances) {
         claims.push((await deliveries.claim(1)).items[0]!);
         harness.clock.advance(LEASE_MS);
       }
+      return claims;
+    };
+
+    test('an attempt without a lock that succeeds late leaves its delivery to its successor', async () => {
+      const claims = await claimTwice();
+      calls.push(
+        () => Promise.resolve(),
+        () => Promise.resolve(),
+      );
+      const states: unknown[] = [];
+      for (const [index, claim] of claims.entries()) {
+        await harness.instances[index]!.deliveries.process(claim, new AbortController().signal);
+        states.push((await delivery())!.state);
+      }
+      expect(states).toEqual(['PENDING', 'DONE']);
+    });
+
+    test('an attempt without a lock that fails late takes no lease from its successor', async () => {
+      const claims = await claimTwice();
       calls.push(
         () => Promise.reject(new Error('too late')),
         () => Promise.resolve(),

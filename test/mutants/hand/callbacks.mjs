@@ -109,7 +109,7 @@ export const mutants = [
     find: 'AND (bill.lease_token IS NULL OR c.received_at > bill.check_after)',
     replace: '',
     tests: ['test/attacks/09-crowded-bills.spec.ts'],
-    pattern: 'on express genuine callbacks to a flooded bill.*a redirect during a check',
+    pattern: 'on express genuine callbacks to a flooded bill.*a postback of an unknown status during a check',
   },
   {
     name: 'early-postback-stays-alone',

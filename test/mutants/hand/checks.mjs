@@ -63,8 +63,8 @@ export const mutants = [
     find: "${rowsFromJson(consumed, 'id uuid, outcome text')} answered\n        WHERE c.id = answered.id",
     replace:
       "${rowsFromJson(consumed, 'id uuid, outcome text')} answered, payment_acceptance.callback asked\n        WHERE asked.id = answered.id AND c.intent_id = asked.intent_id AND c.pending",
-    tests: ['test/attacks/09-crowded-bills.spec.ts'],
-    pattern: 'on express genuine callbacks to a flooded bill.*a redirect during a check',
+    tests: ['test/invariants/05-no-hint-is-lost.spec.ts'],
+    pattern: 'while a check is in flight causes another check',
   },
   {
     name: 'failed-check-consumes-hints',

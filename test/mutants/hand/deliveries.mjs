@@ -171,7 +171,7 @@ export const mutants = [
     find: "WHERE d.id = ${id}::bigint AND d.lease_token = ${token}::uuid AND ${isPending('d.state')} AND ${isOwn}",
     replace: "WHERE d.id = ${id}::bigint AND ${token}::uuid IS NOT NULL AND ${isPending('d.state')} AND ${isOwn}",
     tests: ['test/invariants/08-attempts-are-counted.spec.ts'],
-    pattern: 'is taken over before it begins',
+    pattern: 'succeeds late',
   },
   {
     name: 'failure-without-token',
@@ -189,8 +189,8 @@ export const mutants = [
     file: `${src}/database/postgres/postgres.database.ts`,
     find: 'if (isOpen) await',
     replace: 'if (!isOpen) await',
-    tests: ['test/invariants/08-attempts-are-counted.spec.ts'],
-    pattern: 'inside a query',
+    tests: ['test/failures/query-timeout.spec.ts'],
+    pattern: 'nothing is kept of a handler that times out in the client',
   },
   {
     name: 'open-transaction-back-to-the-pool',

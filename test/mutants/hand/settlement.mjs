@@ -97,7 +97,8 @@ export const mutants = [
     file: `${src}/domain/event-id.ts`,
     find: "['event', name, shop, shopId, billId, ...facts]",
     replace: "['event', name, billId, ...facts]",
-    tests: [`${src}/domain/decide.spec.ts`],
+    tests: ['test/module/shop-names.spec.ts'],
+    pattern: 'keep their events apart',
   },
   {
     name: 'event-written-again',
@@ -106,7 +107,7 @@ export const mutants = [
     find: 'ON CONFLICT (key) DO NOTHING RETURNING id, seq',
     replace: 'RETURNING id, seq',
     tests: ['test/failures/stale-reviews.spec.ts'],
-    pattern: 'accepted with hadFailed is reviewed again',
+    pattern: 'accepted by a later unknown-status review',
   },
   {
     name: 'payment-not-advanced',
