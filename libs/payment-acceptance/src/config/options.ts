@@ -9,9 +9,8 @@ import type { PaymentShopOptions, PaymentShopResolver, ServiceHttpOptions } from
 export interface CheckOptions {
   /**
    * Maximum concurrent requests to the service, and bills claimed at a time; one of several shops gets at most half, and
-   * so do all shops at one of several hosts.
-   * The actual number starts at 8 for each shop, doubles with every round trip, and shrinks when the service fails,
-   * refuses or slows down. Default 128.
+   * so do all shops at one of several hosts. The actual number starts at 8 for each shop, doubles with every round trip,
+   * and shrinks when the service fails, refuses or slows down. Default 128.
    */
   concurrency?: number;
 }

@@ -20,7 +20,10 @@ export interface PaymentShopOptions {
   currency?: string;
   /** Whether the payer pays the commission of a bill that does not say (section 2.1). Default `false`. */
   payerPaysCommission?: boolean;
-  /** Time zone of the service's `created_at`, which states none. Default `UTC` (assumed). */
+  /**
+   * Time zone of the service's `created_at`, which states none: an IANA name, or an offset such as `+03:00`. Default
+   * `UTC` (assumed).
+   */
   timeZone?: string;
   /**
    * Maximum bill checks a second, over all instances; idle time saves up one second's worth at most. After a 429 each

@@ -25,22 +25,16 @@ export class RetentionStore {
   /** Keeps the outcome of the callbacks. */
   redactCallbacks(afterMs: number, limit: number): Promise<number> {
     const { is, since } = this.unredacted('callback');
-    return this.batch(
-      'callback',
-      sql`${is} AND ${HAS_NO_OPEN_REVIEW}`,
-      since,
-      afterMs,
-      limit,
-      (ids, tx) =>
-        tx.change`UPDATE payment_acceptance.callback SET fields = '{}' WHERE id ${this.database.dialect.oneOf(ids, 'uuid')}`,
-    );
+    const rows = { is: sql`${is} AND ${HAS_NO_OPEN_REVIEW}`, since };
+    return this.batch('callback', rows, afterMs, limit, (ids, tx) => {
+      const ofThese = sql`WHERE id ${this.database.dialect.oneOf(ids, 'uuid')}`;
+      return tx.change`UPDATE payment_acceptance.callback SET fields = '{}' ${ofThese}`;
+    });
   }
 
   deleteCallbacks(afterMs: number, limit: number): Promise<number> {
-    const is = sql`t.pending = FALSE AND ${HAS_NO_OPEN_REVIEW}`;
-    return this.batch('callback', is, sql`t.received_at`, afterMs, limit, (ids, tx) =>
-      this.database.delete(tx, 'callback', ids),
-    );
+    const rows = { is: sql`t.pending = FALSE AND ${HAS_NO_OPEN_REVIEW}`, since: sql`t.received_at` };
+    return this.batch('callback', rows, afterMs, limit, (ids, tx) => this.database.delete(tx, 'callback', ids));
   }
 
   /**
@@ -49,15 +43,15 @@ export class RetentionStore {
    * @param limit in bills
    */
   redactBills(afterMs: number, limit: number): Promise<number> {
-    const { is, since } = this.unredacted('bill');
-    return this.batch('bill', is, since, afterMs, limit, (ids, tx) => redactBills(this.database, ids, tx));
+    return this.batch('bill', this.unredacted('bill'), afterMs, limit, (ids, tx) =>
+      redactBills(this.database, ids, tx),
+    );
   }
 
   /** Removes the notes; the actions stay. */
   redactNotes(afterMs: number, limit: number): Promise<number> {
     const { dialect } = this.database;
-    const { is, since } = this.unredacted('operator_action');
-    return this.batch('operator_action', is, since, afterMs, limit, (ids, tx) =>
+    return this.batch('operator_action', this.unredacted('operator_action'), afterMs, limit, (ids, tx) =>
       remove(redactableNotes(dialect, sql`id ${dialect.oneOf(ids, 'uuid')}`), tx),
     );
   }
@@ -69,8 +63,7 @@ export class RetentionStore {
   /** Runs in one instance at a time. Finds rows first and locks them by key, so that it locks no others. */
   private batch(
     table: KeyedTable,
-    is: Statement,
-    since: Statement,
+    { is, since }: OldRows,
     afterMs: number,
     limit: number,
     work: (ids: readonly string[], tx: OwnTransaction) => Promise<number>,
