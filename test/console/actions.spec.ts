@@ -30,7 +30,7 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
     await desk.harness.settle();
     expect(await desk.harness.effects()).toMatchObject([{ orderId: 'main-paid' }, { orderId: 'main-short' }]);
     const { text } = await desk.operator.open(`bills/${desk.main.short}`);
-    expect(text).toMatch(/ann accepted the review underpaid “a coin was missing”/);
+    expect(text).toMatch(/ann accepted the review underpaid: 99\.00 counts “a coin was missing”/);
     const again = await desk.operator.open(`actions/dismiss-review/${desk.main.review}`);
     expect([again.status, again.text]).toEqual([
       409,
@@ -66,7 +66,7 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
     ]);
     const asked = await desk.operator.open(`actions/accept-review/${desk.main.review}`);
     expect(asked.text).toContain('Amount that counts, in RUB The service reports no usable amount.');
-    for (const amount of ['1,5', 'much', '100.051']) {
+    for (const amount of ['1,5', 'much', '100.051', '7.000', '1e1', '-1']) {
       const { status, text, html } = await desk.operator.submit(asked, { amount, note: 'found' });
       expect([status, text]).toEqual([
         400,
@@ -74,7 +74,7 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
       ]);
       expect(html).toContain('value="found"');
     }
-    for (const amount of ['', '0', '-1']) {
+    for (const amount of ['', '0']) {
       const { status, text } = await desk.operator.submit(asked, { amount });
       expect([status, text]).toEqual([409, expect.stringContaining('The service states no usable amount in RUB')]);
     }

@@ -42,6 +42,22 @@ describe('history', () => {
     for (const sentence of story) expect(text).toContain(sentence);
   });
 
+  test('the history of an attached bill keeps its unknown outcome, and that of a cancelled order says so', async () => {
+    await harness.sandbox.setFaults({ requests: { loseAnswer: 1 } });
+    const error: unknown = await bill('A-3').catch((thrown: unknown) => thrown);
+    const { intentId } = error as { intentId: string };
+    await harness.sandbox.clearFaults();
+    const { id: billId } = harness.sandbox.bills().find(({ custom }) => custom === intentId)!;
+    await harness.host.app.get(PaymentOperations).attachBill(intentId, billId, { operator: 'ann' });
+    await harness.host.payments.cancelOrder('A-3');
+    const text = await history(intentId);
+    expect(text).toMatch(
+      /It is unknown whether .*The service has bill .*ann attached bill .*The shop cancelled the order/,
+    );
+    expect(text).toMatch(/shop main, order cancelled \d+/);
+    await harness.settle();
+  });
+
   test('the page of an erased order says when it was erased, and shows nothing of what is gone', async () => {
     const { intentId, billId } = await bill('A-2', { description: 'Shoes for Jane Roe', custom: 'Jane Roe' });
     await harness.sandbox.pay(billId);

@@ -70,6 +70,22 @@ describe('stale reviews', () => {
     expect((await operator.open('reviews')).text).toMatch(/The ledger now has FAIL .*cannot be accepted: dismiss/);
   });
 
+  test('a review of an order that was paid or cancelled meanwhile says so, and an earlier form is shown again', async () => {
+    const { review } = await record(harness, 'main');
+    const asked = await operator.open(`actions/accept-review/${review}`);
+    await harness.host.payments.cancelOrder('main-short');
+    const cancelled = await operator.submit(asked);
+    expect([cancelled.status, cancelled.text]).toEqual([403, expect.stringContaining('before the order changed')]);
+    expect(cancelled.text).toMatch(/The order was cancelled .*Or accept it and fulfil the order after all/);
+    await harness.host.dataSource.query(
+      `UPDATE payment_acceptance.shop_order SET first_payment_id = 'another' WHERE order_id = 'main-short'`,
+    );
+    const paid = await operator.submit(cancelled);
+    expect([paid.status, paid.text]).toEqual([403, expect.stringContaining('The order is paid by payment another')]);
+    expect(paid.text).toContain('already paid by another payment. Refund this one at the service');
+    expect((await operator.submit(paid)).status).toBe(303);
+  });
+
   test('a review of a payment that already counts says so', async () => {
     const { review, changed } = await reversed();
     await operator.confirm(`actions/dismiss-review/${changed}`);

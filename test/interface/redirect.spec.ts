@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { redirectSignature } from 'nestjs-payment-acceptance/callbacks';
+import { PaymentReviews } from 'nestjs-payment-acceptance/operations';
 import { ADAPTERS } from '../support/adapters.js';
 import { EU_TOKEN, MAIN_TOKEN, startHarness, type Harness } from '../support/harness.js';
 import { postForm, redirectFields } from '../support/http.js';
@@ -200,6 +201,21 @@ describe.each(ADAPTERS)('redirects on %s', (adapter) => {
         expect(text).toContain('Checking your payment');
         expect(text).toContain(orderId);
       }
+    });
+
+    test('the result page of a payment under review says so at once, and that it failed once the review is dismissed', async () => {
+      const { billId } = await billed();
+      const { redirect } = await harness.sandbox.pay(billId, { amount: '1.00' });
+      const redirected = await postForm(redirect!.url, redirect!.fields);
+      await harness.settle();
+      harness.clock.advance(60_000);
+      await harness.settle();
+      const page = await pageAfter(redirected);
+      expect([page.status, page.headers.get('refresh')]).toEqual([200, null]);
+      expect(await page.text()).toContain('We are checking your payment');
+      const { id } = (await harness.host.ledger()).reviews.find((review) => review.state === 'OPEN')!;
+      await harness.host.app.get(PaymentReviews).dismiss(id, { operator: 'ann' });
+      expect(await (await pageAfter(redirected)).text()).toContain('Payment failed');
     });
 
     test('the result page shows a known failure at once, but not where a success may follow', async () => {

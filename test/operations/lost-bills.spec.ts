@@ -141,6 +141,27 @@ describe('lost bills', () => {
     await world.harness.settle();
   });
 
+  test('a bill is attached to an order that no postback of it names only if the operator insists', async () => {
+    await world.harness.sandbox.setFaults({ requests: { loseAnswer: { p: 1, times: 2 } } });
+    const intents: string[] = [];
+    for (const orderId of ['one', 'other']) {
+      await world.harness.host.payments.createBill({ orderId, amount: '10' }).catch((error: unknown) => {
+        intents.push((error as { intentId: string }).intentId);
+      });
+    }
+    await world.harness.sandbox.clearFaults();
+    const { id: billId } = world.harness.sandbox.bills().find(({ custom }) => custom === intents[0])!;
+    await world.harness.sandbox.pay(billId);
+    await world.harness.sandbox.settled();
+    const attach = (despitePostbacks?: boolean) =>
+      world.operations.attachBill(intents[1]!, billId, { operator: 'ann', despitePostbacks });
+    await expect(attach()).rejects.toThrow(`Postbacks of bill ${billId} name order one, not other.`);
+    await world.post(billId, 'other');
+    await world.operations.attachBill(intents[0]!, billId, { operator: 'ann' });
+    await expect(attach(true)).rejects.toThrow('already belongs to another order');
+    await world.harness.settle();
+  });
+
   test('a lost bill shows how many orders its postbacks name', async () => {
     const billId = await world.lose('genuine');
     await world.post(billId, 'somebody else’s');

@@ -11,9 +11,12 @@ let source;
 function open() {
   source = new EventSource(region.dataset.from);
   source.onmessage = ({ data }) => {
-    const { version, html, final } = JSON.parse(data);
+    const { version, title, html, final } = JSON.parse(data);
     if (version !== region.dataset.version) {
+      const isFocused = region.contains(document.activeElement);
       region.innerHTML = html;
+      if (isFocused) region.focus();
+      document.title = title;
       region.dataset.version = version;
     }
     if (final) source.close();

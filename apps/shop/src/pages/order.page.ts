@@ -25,7 +25,7 @@ const REFRESH_SECONDS = 3;
 export function orderPage(order: Order): string {
   return layout(
     {
-      title: `${STATES[order.status][0]}: ${order.description}`,
+      title: titleOf(order),
       place: 'orders',
       script: LIVE_SCRIPT,
       refresh: order.status === 'pending' && REFRESH_SECONDS,
@@ -38,6 +38,7 @@ export function orderPage(order: Order): string {
         <section
           class="card"
           id="live"
+          tabindex="-1"
           aria-label="State of the order"
           aria-live="polite"
           data-from="/orders/${order.id}/live"
@@ -59,6 +60,10 @@ export function orderPage(order: Order): string {
         </section>
       </div>`,
   );
+}
+
+export function titleOf({ status, description }: Order): string {
+  return `${STATES[status][0]}: ${description}`;
 }
 
 /** The part that changes while the page is open. */

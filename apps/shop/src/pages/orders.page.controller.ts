@@ -17,7 +17,7 @@ import { map, type Observable } from 'rxjs';
 import { OrderWatch, versionOf } from '../orders/order-watch.js';
 import { isFinal, type Order, type ShopName } from '../orders/order.entity.js';
 import { OrdersService } from '../orders/orders.service.js';
-import { orderPage, orderState } from './order.page.js';
+import { orderPage, orderState, titleOf } from './order.page.js';
 import { ordersPage } from './orders.page.js';
 import { priceOf } from './price-changed.page.js';
 import { productsPage } from './products.page.js';
@@ -88,7 +88,7 @@ export class OrdersPageController {
     await this.order(id);
     return this.orderWatch.watch(id).pipe(
       map((order) => ({
-        data: { version: versionOf(order), html: orderState(order).text, final: isFinal(order) },
+        data: { version: versionOf(order), title: titleOf(order), html: orderState(order).text, final: isFinal(order) },
       })),
     );
   }

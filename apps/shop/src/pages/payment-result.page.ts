@@ -24,6 +24,12 @@ const TEXTS: Readonly<Record<PaymentResult['result'], Text>> = {
     tone: 'bad',
     sign: 'M19 19l18 18M37 19L19 37',
   },
+  review: {
+    title: 'We are checking your payment',
+    text: 'We have to look at it ourselves. Please do not pay again: we will write to you.',
+    tone: 'warn',
+    sign: 'M28 15v16M28 37v3',
+  },
   pending: {
     title: 'Checking your payment',
     text: 'This takes a moment. The page updates automatically.',

@@ -15,6 +15,7 @@ export const PAGE_POLICY =
 const HEADLINES: Readonly<Record<PaymentResult['result'], readonly [string, string]>> = {
   paid: ['Payment received', 'Thank you. Your order is paid.'],
   failed: ['Payment failed', 'The payment did not go through. You can try again.'],
+  review: ['We are checking your payment', 'The shop has to look at it. Please do not pay again.'],
   pending: ['Checking your payment', 'This takes a moment. The page updates automatically.'],
 };
 

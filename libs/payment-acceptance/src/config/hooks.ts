@@ -5,8 +5,11 @@ export interface PaymentResult {
   readonly shop: string;
   /** The `InvId` of the redirect: the shop's order id. */
   readonly orderId: string;
-  /** `pending` until the service's list of payments says otherwise. */
-  readonly result: 'paid' | 'failed' | 'pending';
+  /**
+   * `pending` until the service's list of payments says otherwise; `review` while a person of the shop has to decide, for
+   * example because too little was paid.
+   */
+  readonly result: 'paid' | 'failed' | 'review' | 'pending';
   readonly amount: DecimalAmount;
   readonly currency: string;
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DroppedCounts } from '../callbacks/dropped-callbacks.js';
 import { PaymentTooManyPaymentsError } from '../client/service.errors.js';
+import { maskCards } from '../common/redact.js';
 import { databaseText } from '../common/text.js';
 import { statedPageAddress } from '../common/web-address.js';
 import { readPieces } from '../common/pieces.js';
@@ -35,6 +36,8 @@ export interface PaymentAttachBillOptions extends PaymentOperatorOptions {
    * bill.
    */
   readonly linkPageUrl?: string;
+  /** Attaches the bill although all its waiting postbacks name other orders; they may be forged. Default `false`. */
+  readonly despitePostbacks?: boolean;
 }
 
 /**
@@ -89,12 +92,13 @@ export class PaymentOperations {
    * Attaches the service's bill to an unknown outcome. Asks the service for the bill first. The bill is then checked at
    * once, and settles like any other.
    * @param intentId id of our intent, which was sent as `custom` unless the shop gave its own
-   * @throws PaymentOperatorActionError, and PaymentServiceError if the service does not show the bill
+   * @throws PaymentOperatorActionError, also if postbacks say that the bill is another order's; and PaymentServiceError if
+   *   the service does not show the bill
    */
   async attachBill(
     intentId: IntentId,
     billId: BillId,
-    { operator, note = '', linkPageUrl }: PaymentAttachBillOptions,
+    { operator, note = '', linkPageUrl, despitePostbacks = false }: PaymentAttachBillOptions,
   ): Promise<void> {
     const { callbacks, client, shops, store } = this.parts;
     const { production } = this.parts.options;
@@ -108,6 +112,13 @@ export class PaymentOperations {
       throw new PaymentOperatorActionError('A bill id must be 1 to 128 visible characters without spaces.');
     }
     const bill = await this.unknownBill(intentId);
+    const named = await this.parts.lists.ordersNamed(bill.shop, billId);
+    if (!despitePostbacks && named.length > 0 && !named.includes(maskCards(bill.orderId))) {
+      throw new PaymentOperatorActionError(
+        `Postbacks of bill ${billId} name order ${named.join(', ')}, not ${bill.orderId}. Look the bill up at the service; if it is ` +
+          `this order's all the same, attach it with "despitePostbacks".`,
+      );
+    }
     // A list that is only partly readable, or refused as too long, also shows that the bill exists.
     await client.readPaymentList(await shops.get(bill.shop), billId, {}, Infinity).catch((error: unknown) => {
       if (!(error instanceof PaymentTooManyPaymentsError)) throw error;

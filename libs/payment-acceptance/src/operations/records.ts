@@ -57,6 +57,8 @@ export interface BillDetails extends BillSummary {
   readonly redactedAt: string | null;
   /** Consecutive failed checks. */
   readonly failedChecks: number;
+  /** When the shop cancelled the order; `null` if it did not. */
+  readonly orderCancelledAt: string | null;
 }
 
 /** A payment in the ledger. */
@@ -142,6 +144,10 @@ export interface RecordedReview {
   readonly ledgerStatus: PaymentStatus | null;
   /** Detail of the newest review of the payment, which may be this one; `null` if this one is about the whole bill. */
   readonly newest: ReviewDetail | null;
+  /** The payment that paid the order first, whichever bill it belongs to; `null` if the order is not paid. */
+  readonly orderPaymentId: PaymentId | null;
+  /** When the shop cancelled the order; `null` if it did not. */
+  readonly orderCancelledAt: string | null;
   readonly openedAt: string;
   readonly closedAt: string | null;
   readonly closedBy: string | null;

@@ -1,10 +1,11 @@
+import type { LostBill } from 'nestjs-payment-acceptance/operations';
 import { html } from '../common/html.js';
-import { requireFound, type PageContext } from '../common/page-context.js';
+import { ConsoleRefusal, type PageContext } from '../common/page-context.js';
 import { lostBillFacts } from '../pages/lost-bills.page.js';
 import { assertAmount, InputError, type OperatorAction } from './operator-action.js';
 
 export async function takeInBill(context: PageContext, id: string): Promise<OperatorAction> {
-  const lost = requireFound(await context.records.lostBill(id), 'lost bill');
+  const lost = await lostBill(context, id);
   return {
     title: `Import bill ${lost.billId}?`,
     place: 'lost-bills',
@@ -46,6 +47,9 @@ export async function takeInBill(context: PageContext, id: string): Promise<Oper
       const [orderId, amount] = [input('orderId'), input('amount')];
       const commission = input('payerPaysCommission').toLowerCase();
       if (orderId.trim() === '') throw new InputError('Specify the order that the bill was created for.');
+      if (orderId !== lost.namedOrderId && UNSEEN_PATTERN.test(orderId)) {
+        throw new InputError('The order id has a space at one end or an invisible character: remove it.');
+      }
       assertAmount(amount);
       if (!['', 'yes', 'no'].includes(commission)) {
         throw new InputError('For the commission, enter yes or no, or leave the field empty.');
@@ -63,8 +67,11 @@ export async function takeInBill(context: PageContext, id: string): Promise<Oper
   };
 }
 
+/** What copying adds without anybody seeing it. */
+const UNSEEN_PATTERN = /^\s|\s$|\p{C}/u;
+
 export async function dismissLostBill(context: PageContext, id: string): Promise<OperatorAction> {
-  const lost = requireFound(await context.records.lostBill(id), 'lost bill');
+  const lost = await lostBill(context, id);
   return {
     title: `Dismiss bill ${lost.billId}?`,
     place: 'lost-bills',
@@ -80,4 +87,11 @@ export async function dismissLostBill(context: PageContext, id: string): Promise
       return { done: 'bill-dismissed' };
     },
   };
+}
+
+async function lostBill({ records }: PageContext, id: string): Promise<LostBill> {
+  const lost = await records.lostBill(id);
+  if (lost) return lost;
+  const reason = 'There is no such lost bill. If it was imported or dismissed, the log says by whom.';
+  throw new ConsoleRefusal(404, 'Not found', reason, 'lost-bills');
 }

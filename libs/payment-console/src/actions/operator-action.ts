@@ -1,4 +1,3 @@
-import { parseAmount } from 'nestjs-payment-acceptance';
 import type { PaymentOperatorOptions } from 'nestjs-payment-acceptance/operations';
 import type { Html } from '../common/html.js';
 import { ConsoleRefusal, type Redirect } from '../common/page-context.js';
@@ -12,6 +11,8 @@ export interface OperatorAction {
   /** The action's subject, and what will happen. */
   readonly content: Html;
   readonly label: string;
+  /** What the question depends on, if it may change: a form that was shown before the change is shown again instead. */
+  readonly basis?: string;
   /** Beside the note. Default: none. */
   readonly fields?: readonly Field[];
   /** Default `false`. */
@@ -46,8 +47,11 @@ export type Input = (name: string) => string;
 /** A field that was filled in wrongly. */
 export class InputError extends Error {}
 
-/** @throws InputError */
+/**
+ * Stricter than what is read from the service: `7.000` may be meant as seven thousand.
+ * @throws InputError
+ */
 export function assertAmount(text: string): void {
-  if (parseAmount(text) !== null) return;
+  if (/^\d{1,8}(\.\d{1,2})?$/.test(text)) return;
   throw new InputError(`"${text}" is not an amount. Enter one such as 100.05, with at most two decimals.`);
 }

@@ -56,7 +56,7 @@ export async function performAction(
   const input: Input = (field) => fieldOf(body, field);
   const action = await find(context, address);
   const refuse = (status: number, text: string): Page => page(context, address, action, { status, text, input });
-  const purpose = purposeOf(context, address);
+  const purpose = purposeOf(context, address, action);
   if (!context.csrf.isValid(input('csrf'), purpose)) return refuse(403, INVALID_CSRF_TOKEN_MESSAGE);
   try {
     const query = await action.perform({ operator: purpose[0], note: input('note') }, input);
@@ -64,6 +64,8 @@ export async function performAction(
   } catch (error) {
     if (error instanceof PaymentActionInterruptedError) return refuse(503, error.message);
     if (SELF_EXPLANATORY_ERRORS.some((kind) => error instanceof kind)) {
+      // If somebody else was faster, this says who.
+      await find(context, address);
       return refuse(error instanceof InputError ? 400 : 409, `Nothing was changed. ${(error as Error).message}`);
     }
     const { action: name, target } = address;
@@ -79,7 +81,7 @@ async function find(context: PageContext, { action, target }: ActionAddress): Pr
 }
 
 function page(context: PageContext, address: ActionAddress, action: OperatorAction, refused?: Refused): Page {
-  const csrfToken = context.csrf.issue(purposeOf(context, address));
+  const csrfToken = context.csrf.issue(purposeOf(context, address, action));
   return confirmPage(context, action, { action: `actions/${address.action}/${address.target}`, csrfToken }, refused);
 }
 
@@ -98,8 +100,8 @@ const UNPARSED_FORM_MESSAGE =
   'or register a form parser.';
 
 const INVALID_CSRF_TOKEN_MESSAGE =
-  'Nothing was changed: this form was issued to someone else, for another action, or before the browser was closed. ' +
-  'Review it and confirm again.';
+  'Nothing was changed: this form was issued to someone else, for another action, before the order changed, or before ' +
+  'the console was opened anew. Review it and confirm again.';
 
 /** The database may have committed although its answer was lost. */
 const UNKNOWN_OUTCOME_MESSAGE =
@@ -118,9 +120,13 @@ const UNKNOWN_OPERATOR_REFUSAL = new ConsoleRefusal(
  * issued for some dead letters cannot replay others.
  * @throws ConsoleRefusal if the operator has no name
  */
-function purposeOf({ operator, query }: PageContext, { action, target }: ActionAddress): [string, string, string] {
+function purposeOf(
+  { operator, query }: PageContext,
+  { action, target }: ActionAddress,
+  { basis = '' }: OperatorAction,
+): [string, string, string, string] {
   if (operator === undefined) throw UNKNOWN_OPERATOR_REFUSAL;
-  return [operator, action, target === 'all' ? `all ${JSON.stringify(filterOf(query))}` : target];
+  return [operator, action, target === 'all' ? `all ${JSON.stringify(filterOf(query))}` : target, basis];
 }
 
 function fieldOf(body: unknown, name: string): string {

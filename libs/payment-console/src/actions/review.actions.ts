@@ -16,6 +16,7 @@ export async function acceptReview(context: PageContext, id: string): Promise<Op
     title: `Accept the review of order ${review.orderId}?`,
     place: 'reviews',
     label: 'Accept',
+    basis: JSON.stringify([review.orderPaymentId, review.orderCancelledAt]),
     fields,
     content: html`${describeReview(context, review)}
       <p>

@@ -19,6 +19,11 @@ export async function attachBill(context: PageContext, intentId: string): Promis
         hint: 'Its link_page_url, if the payer can still pay. Without it the bill can be checked, but not offered again.',
         inputMode: 'url',
       },
+      {
+        name: 'despitePostbacks',
+        label: 'Attach it although postbacks name another order?',
+        hint: 'Enter yes if you know that they are wrong: a payer can forge one.',
+      },
     ],
     content: html`${describeBill(context, bill)}
       <p>
@@ -35,7 +40,8 @@ export async function attachBill(context: PageContext, intentId: string): Promis
         throw new InputError('A bill id must be 1 to 128 visible characters without spaces.');
       }
       const linkPageUrl = input('linkPageUrl') || undefined;
-      await context.operations.attachBill(bill.intentId, billId, { ...by, linkPageUrl });
+      const despitePostbacks = input('despitePostbacks').toLowerCase() === 'yes';
+      await context.operations.attachBill(bill.intentId, billId, { ...by, linkPageUrl, despitePostbacks });
       return { done: 'attached', bill: bill.intentId };
     },
   };

@@ -2,7 +2,11 @@ import type { RecordedAction } from 'nestjs-payment-acceptance/operations';
 import { textOf } from './text.js';
 
 const TITLES = new Map<string, (detail: RecordedAction['detail']) => string>([
-  ['accept-review', ({ reason }) => `accepted the review ${textOf(reason)}`],
+  [
+    'accept-review',
+    ({ reason, amount }) =>
+      `accepted the review ${textOf(reason)}${amount === undefined ? '' : `: ${textOf(amount)} counts`}`,
+  ],
   ['dismiss-review', ({ reason }) => `dismissed the review ${textOf(reason)}`],
   ['attach-bill', ({ serviceBillId }) => `attached bill ${textOf(serviceBillId)}`],
   ['void-bill', () => 'voided the unknown outcome'],

@@ -79,13 +79,16 @@ const REASONS: Readonly<Record<string, Reason>> = {
 
 /** Takes account of what is known of the review's payment now. */
 export function adviceOn(review: RecordedReview): string {
-  const { reason, succeeded } = review;
+  const { reason, succeeded, paymentId, orderPaymentId, orderCancelledAt } = review;
   if (succeeded && reason === 'payment-changed') {
     return 'Look up the payment at the service. It already counts; any bookkeeping correction is up to you. Then dismiss.';
   }
-  return hasFailed(review)
-    ? 'The service last reported the payment as failed, so it cannot be accepted: dismiss.'
-    : reasonOf(reason).advice;
+  if (hasFailed(review)) return 'The service last reported the payment as failed, so it cannot be accepted: dismiss.';
+  if (!succeeded && paymentId !== null && orderPaymentId !== null) {
+    return 'The order is already paid by another payment. Refund this one at the service, then dismiss: accepted, it is a second payment.';
+  }
+  if (!succeeded && orderCancelledAt !== null) return reasonOf('order-cancelled').advice;
+  return reasonOf(reason).advice;
 }
 
 /** Whether the payment does not count, and is known to have failed. */

@@ -25,7 +25,8 @@ export async function billPage(context: PageContext, intentId: string): Promise<
     title: `Order ${bill.orderId}`,
     place: 'bills',
     tag: stateTag(bill.state),
-    lead: html`${money(bill.amount, bill.currency)}, shop ${bill.shop}${bill.attempt > 1 && `, attempt ${bill.attempt}`}`,
+    lead: html`${money(bill.amount, bill.currency)}, shop
+    ${bill.shop}${bill.attempt > 1 && `, attempt ${bill.attempt}`}${bill.orderCancelledAt !== null && html`, order cancelled ${time(bill.orderCancelledAt)}`}`,
     message: doneMessage(context),
     content: html`${open.map((review) => reviewCard(context, review))}
       ${bill.state === 'UNKNOWN' && unknownCard(context, bill)}

@@ -38,7 +38,9 @@ export async function billsPage(context: PageContext): Promise<Page> {
   };
 }
 
-const NOT_FOUND_MESSAGE = 'No order, bill, payment or intent has this id. Enter the complete id, exactly as written.';
+const NOT_FOUND_MESSAGE =
+  'No order, bill, payment or intent has this id. Enter the complete id, exactly as written. A bill or a postback that is ' +
+  'missing here may be among the lost bills or the unknown outcomes.';
 
 function searchForm({ link }: PageContext, searchText: string | undefined): Html {
   return html`<form class="card row" method="get" action="${link('bills')}" role="search">

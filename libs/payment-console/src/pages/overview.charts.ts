@@ -9,6 +9,9 @@ export const AGES = [0, 10_000, 60_000, 300_000, 3_600_000, 86_400_000] as const
 /** Upper limits of the buckets for the time from payment to settlement, in milliseconds; the rest took longer. */
 const DELAYS = [5_000, 15_000, 60_000, 300_000, 3_600_000] as const;
 
+/** By which a payment may be settled before it was made, by the service's clock. */
+const MAX_CLOCK_DIFFERENCE_MS = 5_000;
+
 export function overviewCharts(figures: PaymentFigures): Html {
   const { hours, settlementDelaysMs, waiting, errors, truncated } = figures;
   const note = truncated ? ' There were too many to count: the early hours are incomplete.' : '';
@@ -28,7 +31,9 @@ export function overviewCharts(figures: PaymentFigures): Html {
       chart:
         settlementDelaysMs.length > 0 &&
         columnChart('From payment to settlement', settledColumns(settlementDelaysMs), { plain: 'payments' }),
-      note: 'The time from a payment at the service until its event was written: the newest payments of the last 24 hours.',
+      note:
+        'The time from a payment at the service until its event was written: the newest payments of the last 24 hours. A ' +
+        'negative time means that the timeZone of the shop is wrong, or that the clocks differ.',
       none: 'No payment succeeded in the last 24 hours.',
     })}
     ${card('Pending work by age', {
@@ -78,10 +83,14 @@ function hourColumns(rows: PaymentFigures['hours']): Column[] {
 function settledColumns(delays: PaymentFigures['settlementDelaysMs']): Column[] {
   const limits = [...DELAYS, Infinity];
   const bucketOf = (delay: number): number => limits.findIndex((limit) => delay < limit);
-  return limits.map((_, bucket) => ({
-    label: span(DELAYS[bucket], DELAYS.at(-1)),
-    parts: [{ kind: 'plain', value: delays.filter((delay) => bucketOf(delay) === bucket).length }],
-  }));
+  const early = delays.filter((delay) => delay < -MAX_CLOCK_DIFFERENCE_MS);
+  const columns = limits.map((_, bucket): Column => {
+    const value = delays.filter((delay) => bucketOf(delay) === bucket).length - (bucket === 0 ? early.length : 0);
+    return { label: span(DELAYS[bucket], DELAYS.at(-1)), parts: [{ kind: 'plain', value }] };
+  });
+  return early.length === 0
+    ? columns
+    : [{ label: 'negative', parts: [{ kind: 'plain', value: early.length }] }, ...columns];
 }
 
 function waitingColumns(rows: PaymentFigures['waiting']): Column[] {

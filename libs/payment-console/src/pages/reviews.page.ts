@@ -37,6 +37,7 @@ export function reviewCard(context: PageContext, review: RecordedReview): Html {
 
 export function reviewFacts({ scope }: PageContext, review: RecordedReview): Html {
   const { detail, newest, paymentId, ledgerStatus, succeeded, shop, billId, openedAt } = review;
+  const { orderPaymentId, orderCancelledAt } = review;
   const { billed, listed } = detail;
   const last = newest?.listed;
   return facts([
@@ -52,6 +53,9 @@ export function reviewFacts({ scope }: PageContext, review: RecordedReview): Htm
       `${ledgerStatus ?? 'no such payment'}${succeeded ? ', and it counts' : ''}`,
     ],
     paymentId !== null && ['Payment', html`<code>${paymentId}</code>`],
+    orderPaymentId !== null &&
+      orderPaymentId !== paymentId && ['The order is paid', html`by payment <code>${orderPaymentId}</code>`],
+    orderCancelledAt !== null && ['The order was cancelled', time(orderCancelledAt)],
     ['Bill at the service', billId !== null && html`<code>${billId}</code>`],
     scope === null && ['Shop', shop],
     ['Open since', time(openedAt)],

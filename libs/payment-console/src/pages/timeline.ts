@@ -29,10 +29,10 @@ export function timeline(context: PageContext, history: BillHistory): Html {
     ...ofBill(history),
     // Callbacks come newest first; entries of the same millisecond keep this order.
     ...[...history.callbacks].reverse().map((callback) => ofCallback(callback, history)),
+    ...history.actions.map(ofAction),
     ...history.payments.flatMap(ofPayment),
     ...history.events.map((event) => ofEvent(context, event)),
     ...history.reviews.map(ofReview),
-    ...history.actions.map(ofAction),
   ];
   const inOrder = [...entries].sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
   return html`<ol class="timeline">
@@ -47,9 +47,11 @@ export function timeline(context: PageContext, history: BillHistory): Html {
   </ol>`;
 }
 
-function ofBill({ bill }: BillHistory): Entry[] {
-  const { createdAt, openedAt, endedAt, failure } = bill;
-  const end = ENDS[bill.state];
+function ofBill({ bill, actions }: BillHistory): Entry[] {
+  const { createdAt, openedAt, endedAt, failure, orderCancelledAt } = bill;
+  const end = bill.state === 'UNKNOWN' || bill.state === 'REJECTED' ? ENDS[bill.state] : undefined;
+  const isAttached = actions.some(({ action }) => action === 'attach-bill');
+  const wasUnknown = isAttached || bill.state === 'VOIDED';
   return [
     {
       at: createdAt,
@@ -58,18 +60,25 @@ function ofBill({ bill }: BillHistory): Entry[] {
         Attempt ${bill.attempt} of the order. The intent was stored before the request was sent.
       </p>`,
     },
-    ...(openedAt === null
-      ? []
-      : [{ at: openedAt, title: html`The service created bill <code>${bill.billId}</code>, which can be paid` }]),
+    ...(wasUnknown ? [{ at: createdAt, ...ENDS.UNKNOWN }] : []),
+    ...(openedAt === null ? [] : [{ at: openedAt, title: openingOf(bill.billId, isAttached) }]),
+    ...(orderCancelledAt === null ? [] : [{ at: orderCancelledAt, title: 'The shop cancelled the order' }]),
     ...(end ? [{ at: endedAt ?? createdAt, ...end, content: html`<p>${failure}</p>` }] : []),
   ];
 }
 
+function openingOf(billId: string | null, isAttached: boolean): Html {
+  const bill = html`bill <code>${billId}</code>`;
+  return isAttached
+    ? html`The service has ${bill}, which can be paid`
+    : html`The service created ${bill}, which can be paid`;
+}
+
 /** The ends that no other entry shows. */
-const ENDS: Readonly<Partial<Record<BillState, Pick<Entry, 'tone' | 'title'>>>> = {
+const ENDS = {
   UNKNOWN: { tone: 'bad', title: 'It is unknown whether the service created the bill' },
   REJECTED: { tone: 'warn', title: 'No bill was created' },
-};
+} satisfies Partial<Record<BillState, Pick<Entry, 'tone' | 'title'>>>;
 
 function ofCallback(callback: RecordedCallback, { bill }: BillHistory): Entry {
   const compared = comparedFields(callback, bill);
@@ -129,7 +138,7 @@ const VERDICTS: Readonly<Record<string, { readonly tone?: Tone; readonly text: s
   pending: { text: 'Not decided yet.' },
   failed: { tone: 'bad', text: 'It failed; the bill stays open.' },
   succeeded: { tone: 'good', text: 'It counts as a successful payment.' },
-  review: { tone: 'warn', text: 'It does not count as paid until a person accepts it.' },
+  review: { tone: 'warn', text: 'It does not count unless a person accepts it.' },
 };
 
 const EVENT_TONES: Readonly<Record<string, Tone>> = {

@@ -17,7 +17,7 @@ const BASE = `
 *, ::before, ::after { box-sizing: border-box; }
 body { margin: 0; background: var(--ground); color: var(--ink); font: 16px/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif; }
 h1, h2, h3, p, ul, ol, dl, dd { margin: 0; }
-h1 { font-size: 1.4rem; line-height: 1.25; letter-spacing: -.01em; }
+h1 { font-size: 1.4rem; line-height: 1.25; letter-spacing: -.01em; overflow-wrap: anywhere; }
 h2 { font-size: 1.05rem; line-height: 1.3; }
 a { color: var(--accent); text-underline-offset: .15em; }
 code, pre { font: .86em/1.5 var(--mono); }

@@ -12,7 +12,7 @@ export class PageRefusalFilter implements ExceptionFilter<SandboxError> {
       status: refusal.status,
       title: 'Request refused',
       message: { tone: 'bad', text: `${refusal.message}.` },
-      content: html`<p>Go back in the browser to correct it: your input is still there.</p>`,
+      content: html`<p>Nothing was changed. Go back in the browser to correct it.</p>`,
     });
     sendPage(host.switchToHttp().getResponse<ServerResponse>(), page);
   }

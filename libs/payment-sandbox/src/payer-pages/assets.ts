@@ -42,7 +42,7 @@ for (const [input, shape] of shapes) {
   input.addEventListener('input', () => {
     const before = input.value.slice(0, input.selectionStart).replace(/\\D/g, '').length;
     const end = input.selectionStart === input.value.length;
-    const text = shape(input.value.replace(/\\D/g, ''));
+    const text = shape(input.value.replace(/^\\d\\//, '0$&').replace(/\\D/g, ''));
     if (text !== input.value) {
       input.value = text;
       let caret = 0;

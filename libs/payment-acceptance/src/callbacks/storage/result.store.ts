@@ -10,8 +10,8 @@ export class ResultStore {
   constructor(private readonly database: Database) {}
 
   /**
-   * Returns `paid` once the order is paid by any of its bills, with the amount of that bill; `failed` once every
-   * payment has failed and no callback announces another; otherwise `pending`. A callback announces a payment until the
+   * Returns `paid` once the order is paid by any of its bills, with the amount of that bill; `review` while the bill has
+   * an open review; `failed` once no payment counts and no callback announces another; otherwise `pending`. A callback announces a payment until the
    * first check made for it; one that says a payment has succeeded does so until the last such check, since the list
    * may show the payment later. A redirect to the Fail URL announces none: it concerns the failure that is already
    * known.
@@ -22,7 +22,8 @@ export class ResultStore {
         WHEN b.state = 'PAID' OR o.first_payment_id IS NOT NULL THEN 'paid'
         WHEN EXISTS (SELECT 1 FROM payment_acceptance.callback c WHERE c.intent_id = b.intent_id AND c.kind <> 'redirect-fail'
           AND c.pending AND (c.asks = 0 OR ${expectedStatus('c.kind', 'c.status')} = 'SUCCESS')) THEN 'pending'
-        WHEN (SELECT min(CASE WHEN p.verdict = 'failed' THEN 1 ELSE 0 END) FROM payment_acceptance.payment p
+        WHEN EXISTS (SELECT 1 FROM payment_acceptance.review r WHERE r.intent_id = b.intent_id AND r.state = 'OPEN') THEN 'review'
+        WHEN (SELECT min(CASE WHEN p.verdict IN ('failed', 'review') THEN 1 ELSE 0 END) FROM payment_acceptance.payment p
               WHERE p.intent_id = b.intent_id) = 1 THEN 'failed'
         ELSE 'pending' END AS result,
         ${dialect.text('coalesce(paid.amount, b.amount)')} AS amount, coalesce(paid.currency, b.currency) AS currency

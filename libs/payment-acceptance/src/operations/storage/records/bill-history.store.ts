@@ -15,7 +15,15 @@ import { isUuid } from '../../../domain/uuid.js';
 import { Database } from '../../../database/database.js';
 import { flag, integer, json } from '../../../database/reading.js';
 import { ofScope, type ShopScope } from '../../../database/scope.js';
-import { ACTION_READERS, BILL_READERS, REVIEW_READERS, actionColumns, billColumns, reviewColumns } from './columns.js';
+import {
+  ACTION_READERS,
+  BILL_READERS,
+  REVIEW_READERS,
+  REVIEWS,
+  actionColumns,
+  billColumns,
+  reviewColumns,
+} from './columns.js';
 
 /** Maximum rows of each kind, the newest, since anybody may send thousands of callbacks or try thousands of cards. */
 const MAX_ROWS = 300;
@@ -58,8 +66,10 @@ export class BillHistoryStore {
         ${dialect.iso('b.opened_at')} AS "openedAt", ${dialect.iso('b.paid_at')} AS "paidAt",
         ${dialect.iso('b.ended_at')} AS "endedAt", ${dialect.iso('b.checked_at')} AS "checkedAt",
         ${dialect.iso('b.next_check_at')} AS "nextCheckAt", b.last_check_error AS "lastCheckError",
-        b.failed_checks AS "failedChecks", ${dialect.iso('b.redacted_at')} AS "redactedAt"
-      FROM payment_acceptance.bill b WHERE b.intent_id = ${intentId} AND ${ofScope('b.shop', scope)}`;
+        b.failed_checks AS "failedChecks", ${dialect.iso('b.redacted_at')} AS "redactedAt",
+        ${dialect.iso('o.cancelled_at')} AS "orderCancelledAt"
+      FROM payment_acceptance.bill b JOIN payment_acceptance.shop_order o ON o.shop = b.shop AND o.order_id = b.order_id
+      WHERE b.intent_id = ${intentId} AND ${ofScope('b.shop', scope)}`;
     return bill;
   }
 
@@ -120,8 +130,7 @@ export class BillHistoryStore {
   /** Also the oldest, if they are open. */
   private async reviews(intentId: IntentId): Promise<RecordedReview[]> {
     const reviews = await this.database.rows<RecordedReview>(REVIEW_READERS)`
-      SELECT ${reviewColumns(this.database.dialect)} FROM payment_acceptance.review r
-      JOIN payment_acceptance.bill b ON b.intent_id = r.intent_id
+      SELECT ${reviewColumns(this.database.dialect)} FROM ${REVIEWS}
       WHERE r.intent_id = ${intentId} ORDER BY r.state = 'OPEN' DESC, r.opened_at DESC, r.id DESC LIMIT ${MAX_ROWS}`;
     return oldestFirst(reviews, ({ openedAt }) => openedAt);
   }

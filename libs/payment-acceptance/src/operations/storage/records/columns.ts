@@ -10,7 +10,11 @@ export const billColumns = ({ text, iso }: Dialect): Statement =>
 
 export const BILL_READERS = { attempt: integer } satisfies ColumnReaders<BillSummary>;
 
-/** Selects from the review `r` and its bill `b`. */
+/** The review `r`, its bill `b` and its order `o`. */
+export const REVIEWS = sql`payment_acceptance.review r JOIN payment_acceptance.bill b ON b.intent_id = r.intent_id
+  JOIN payment_acceptance.shop_order o ON o.shop = r.shop AND o.order_id = r.order_id`;
+
+/** Selects from {@link REVIEWS}. */
 export const reviewColumns = ({ text, iso }: Dialect): Statement =>
   sql`r.id, r.intent_id AS "intentId", r.shop, r.order_id AS "orderId", b.bill_id AS "billId",
   r.payment_id AS "paymentId", r.reason, r.state, ${text('r.detail')} AS detail, b.currency, EXISTS (
@@ -20,6 +24,7 @@ export const reviewColumns = ({ text, iso }: Dialect): Statement =>
     FROM payment_acceptance.payment p WHERE p.shop = r.shop AND p.payment_id = r.payment_id) AS "ledgerStatus",
   (SELECT ${text('n.detail')} FROM payment_acceptance.review n WHERE n.intent_id = r.intent_id AND n.payment_id = r.payment_id
     ORDER BY n.opened_at DESC, n.id LIMIT 1) AS newest,
+  o.first_payment_id AS "orderPaymentId", ${iso('o.cancelled_at')} AS "orderCancelledAt",
   ${iso('r.opened_at')} AS "openedAt", ${iso('r.closed_at')} AS "closedAt", r.closed_by AS "closedBy"`;
 
 export const REVIEW_READERS: ColumnReaders<RecordedReview> = { detail: json, succeeded: flag, newest: json };

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { BillState } from '../../../domain/bill.js';
-import type { IntentId, OrderId } from '../../../domain/ids.js';
+import type { BillId, IntentId, OrderId } from '../../../domain/ids.js';
 import type {
   BillSummary,
   DeadLetter,
@@ -24,6 +24,7 @@ import {
   BILL_READERS,
   PAGE_SIZE,
   REVIEW_READERS,
+  REVIEWS,
   actionColumns,
   billColumns,
   pageOf,
@@ -79,16 +80,14 @@ export class RecordListsStore {
            WHERE id = ${after} AND ${ofScope('shop', scope)})`
       : rawSql('');
     return this.database.rows<RecordedReview>(REVIEW_READERS)`
-      SELECT ${reviewColumns(this.database.dialect)} FROM payment_acceptance.review r
-      JOIN payment_acceptance.bill b ON b.intent_id = r.intent_id
+      SELECT ${reviewColumns(this.database.dialect)} FROM ${REVIEWS}
       WHERE r.state = 'OPEN' AND ${ofScope('r.shop', scope)} ${afterCursor} ORDER BY r.opened_at, r.id LIMIT ${limit}`;
   }
 
   async review(scope: ShopScope, id: string): Promise<RecordedReview | undefined> {
     if (!isUuid(id)) return undefined;
     const [review] = await this.database.rows<RecordedReview>(REVIEW_READERS)`
-      SELECT ${reviewColumns(this.database.dialect)} FROM payment_acceptance.review r
-      JOIN payment_acceptance.bill b ON b.intent_id = r.intent_id WHERE r.id = ${id} AND ${ofScope('r.shop', scope)}`;
+      SELECT ${reviewColumns(this.database.dialect)} FROM ${REVIEWS} WHERE r.id = ${id} AND ${ofScope('r.shop', scope)}`;
     return review;
   }
 
@@ -133,6 +132,14 @@ export class RecordListsStore {
       FROM payment_acceptance.callback c WHERE c.pending AND c.intent_id IS NULL
         AND ${ofScope('c.shop', scope)}
       ORDER BY c.received_at DESC, c.id LIMIT ${PAGE_SIZE}`;
+  }
+
+  /** Some of the orders that waiting postbacks of a bill name, with card numbers masked. Postbacks may be forged. */
+  async ordersNamed(shop: string, billId: BillId): Promise<string[]> {
+    const rows = await this.database.rows<{ orderId: string }>({})`
+      SELECT DISTINCT c.order_id AS "orderId" FROM payment_acceptance.callback c WHERE c.pending = TRUE AND c.intent_id IS NULL
+        AND c.shop = ${shop} AND c.bill_id = ${billId} AND c.order_id IS NOT NULL LIMIT ${PAGE_SIZE}`;
+    return rows.map(({ orderId }) => orderId);
   }
 
   async actions(before?: string): Promise<RecordPage<LoggedAction>> {
