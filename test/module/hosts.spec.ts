@@ -1,3 +1,4 @@
+import { CacheInterceptor, CacheModule } from '@nestjs/cache-manager';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import {
   Catch,
@@ -13,7 +14,7 @@ import {
   type INestApplication,
   type NestInterceptor,
 } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
+import { APP_INTERCEPTOR, Reflector } from '@nestjs/core';
 import { map, type Observable } from 'rxjs';
 import { ADAPTERS } from '../support/adapters.js';
 import { setCallbacks, startHarness, type Harness, type HarnessOptions } from '../support/harness.js';
@@ -131,6 +132,22 @@ describe.each(ADAPTERS)('hosts on %s', (adapter) => {
       expect(forged.status).toBe(403);
     },
   );
+
+  test('a cache of the host beside a response-wrapping interceptor leaves a result page alone', async () => {
+    harness = await startHarness({
+      adapter,
+      imports: [CacheModule.register()],
+      providers: [CacheInterceptor, WrappingInterceptor].map((useClass) => ({ provide: APP_INTERCEPTOR, useClass })),
+    });
+    const { billId } = await harness.host.payments.createBill({ orderId: 'H-2', amount: '100.05' });
+    const { redirect } = await harness.sandbox.pay(billId);
+    const returned = await postForm(redirect!.url, redirect!.fields);
+    const address = new URL(returned.headers.get('location')!, returned.url);
+    for (let view = 0; view < 3; view += 1) {
+      const page = await fetch(address, { signal: AbortSignal.timeout(10_000) });
+      expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('H-2')]);
+    }
+  });
 
   test('a global guard blocks callbacks to routes that are not marked public', async () => {
     harness = await startHarness({

@@ -134,6 +134,12 @@ describe('a server with other settings', () => {
     await expect(database.verify()).rejects.toThrow(/sql_mode/);
   });
 
+  test('connections whose transactions begin another one when they end are refused', async () => {
+    const database = new MariaDatabase(beside(await connect(), 1), new PaymentClock());
+    await database.change`${rawSql("SET SESSION completion_type = 'CHAIN'")}`;
+    await expect(database.verify()).rejects.toThrow(/completion_type = CHAIN/);
+  });
+
   test('connections without autocommit are refused', async () => {
     const database = new MariaDatabase(beside(await connect(), 1), new PaymentClock());
     await database.change`${rawSql('SET SESSION autocommit = 0')}`;

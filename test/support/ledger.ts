@@ -143,18 +143,23 @@ export class LedgerReader {
       WHERE ${ofScope('c.shop', scope)} ORDER BY c.received_at DESC, c.id LIMIT ${limit}`;
   }
 
-  private events(limit: number, scope: ShopScope): Promise<LedgerEvent[]> {
+  private async events(limit: number, scope: ShopScope): Promise<LedgerEvent[]> {
     const { dialect } = this.database;
-    const deliveries = dialect.jsonArray(
-      { consumer: 'd.consumer', state: 'd.state', attempts: 'd.attempts', lastError: 'd.last_error' },
-      'd.consumer',
-    );
-    return this.database.rows<LedgerEvent>({ deliveries: json })`
+    const events = await this.database.rows<Omit<LedgerEvent, 'deliveries'>>({})`
       SELECT e.id, e.name, e.shop, b.order_id AS "orderId", b.bill_id AS "billId",
-        ${dialect.jsonText('e.payload', 'paymentId')} AS "paymentId", ${dialect.iso('e.occurred_at')} AS "occurredAt",
-        (SELECT ${deliveries} FROM payment_acceptance.delivery d WHERE d.event_id = e.id) AS deliveries
+        ${dialect.jsonText('e.payload', 'paymentId')} AS "paymentId", ${dialect.iso('e.occurred_at')} AS "occurredAt"
       FROM payment_acceptance.event e JOIN payment_acceptance.bill b ON b.intent_id = e.intent_id
       WHERE ${ofScope('e.shop', scope)} ORDER BY e.seq DESC LIMIT ${limit}`;
+    const ids = events.map(({ id }) => id);
+    const deliveries = await this.database.rows<LedgerEvent['deliveries'][number] & { eventId: string }>({
+      attempts: integer,
+    })`
+      SELECT d.event_id AS "eventId", d.consumer, d.state, d.attempts, d.last_error AS "lastError"
+      FROM payment_acceptance.delivery d WHERE d.event_id ${dialect.oneOf(ids, 'uuid')} ORDER BY d.consumer`;
+    return events.map((event) => ({
+      ...event,
+      deliveries: deliveries.flatMap(({ eventId, ...delivery }) => (eventId === event.id ? [delivery] : [])),
+    }));
   }
 
   private reviews(which: Statement, limit: number): Promise<LedgerReview[]> {

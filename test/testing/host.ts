@@ -11,6 +11,7 @@ import {
   type PaymentAcceptanceOptions,
   type PaymentEventContext,
   type PaymentFailedEvent,
+  requireOrder,
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
 import { Column, Entity, PrimaryColumn, Repository, type EntityManager } from 'typeorm';
@@ -61,9 +62,11 @@ export class Checkout {
 export class Mailer {
   failures = 0;
   sent = 0;
+  hasNoOrder = false;
 
   @OnPaymentSucceeded({ consumer: 'mails' })
-  send(): void {
+  send(event: PaymentSucceededEvent): void {
+    if (this.hasNoOrder) requireOrder(event, undefined);
     if (this.failures > 0) {
       this.failures -= 1;
       throw new Error('the mail server is away');

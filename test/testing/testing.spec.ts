@@ -1,5 +1,6 @@
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { PaymentAcceptanceService } from 'nestjs-payment-acceptance';
+import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import { PaymentClock, PaymentTestingError, type PaymentTesting } from 'nestjs-payment-acceptance/testing';
 import { Checkout, Mailer } from './host.js';
 import { hostsOfTests } from './support/hosts.js';
@@ -138,6 +139,44 @@ describe('testing', () => {
       await payments.pay(orderId);
       await payments.settled();
       expect(await checkout.status(orderId)).toBe('paid');
+    });
+
+    test('settled() warns of a delivery that is retried later, as where a handler finds no order', async () => {
+      const warned = jest.spyOn(process, 'emitWarning').mockReturnValue();
+      const checkout = await hosts.start();
+      const { orderId } = await checkout.begin();
+      hosts.apps[0]!.get(Mailer, { strict: false }).hasNoOrder = true;
+      await payments.pay(orderId);
+      await payments.settled();
+      expect(warned.mock.calls.map(([text]) => text)).toEqual([
+        expect.stringMatching(/^payment\.succeeded to "mails" has failed; retried later\. PaymentOrderNotFoundError: /),
+      ]);
+      warned.mockRestore();
+    });
+
+    test('settled() asks about a bill that only a postback names', async () => {
+      await hosts.start();
+      const service = hosts.apps[0]!.get(PaymentAcceptanceService, { strict: false });
+      await payments.sandbox.setFaults({ requests: { loseAnswer: 1 } });
+      await expect(service.createBill({ orderId: 'unheard', amount: '10' })).rejects.toThrow();
+      await payments.sandbox.clearFaults();
+      await payments.sandbox.pay(payments.sandbox.bills()[0]!.id);
+      await payments.clock.advance('1h');
+      await payments.settled();
+      const operations = hosts.apps[0]!.get(PaymentOperations, { strict: false });
+      expect(await operations.lostBills()).toMatchObject([{ namedOrderId: 'unheard' }]);
+      await payments.clearLedger();
+    });
+
+    test('an application that was closed is left out, and another one goes on where it ended', async () => {
+      const first = await hosts.start();
+      const { orderId } = await first.begin();
+      await hosts.apps[0]!.close();
+      await expect(payments.settled()).rejects.toThrow('No open application is attached');
+      const second = await hosts.start();
+      await payments.pay(orderId);
+      await payments.settled();
+      expect(await second.status(orderId)).toBe('paid');
     });
 
     test('settled() drives several instances on one database', async () => {

@@ -33,6 +33,12 @@ export function createCallbackControllers({ redirect, postback }: CallbackRoutes
  */
 const LeftOutOfOpenApi = (): ClassDecorator => SetMetadata('swagger/apiExcludeController', [true]);
 
+/**
+ * A cache of the host (`CacheInterceptor`) would answer with what it has stored, but these methods answer by themselves.
+ * Sets the metadata that `@CacheKey()` sets.
+ */
+const NeverCached = (): MethodDecorator => SetMetadata('cache_module:cache_key', () => undefined);
+
 const ofAnyShop = (path: string): string[] => [path, `${path}/:shop`];
 
 @Injectable()
@@ -71,12 +77,14 @@ function createRedirectController({
     }
 
     @Get([...ofAnyShop(success), ...ofAnyShop(fail)])
+    @NeverCached()
     @HostDecorators(decorators)
     visited(@Req() request: unknown, @Res() response: unknown): void {
       this.responder.neutral(this.exchange(request, response));
     }
 
     @Get(`${result}/:ticket`)
+    @NeverCached()
     @HostDecorators(decorators)
     result(@Param('ticket') ticket: string, @Req() request: unknown, @Res() response: unknown): Promise<void> {
       return this.responder.result(ticket, this.exchange(request, response));

@@ -24,8 +24,6 @@ export interface Dialect {
     object: Expression,
     properties: Readonly<Record<string, string | number | boolean | null>>,
   ) => Statement;
-  /** JSON text of an array with an object for each row of a group, in the given order; `[]` for no rows. */
-  readonly jsonArray: (properties: Readonly<Record<string, Expression>>, order: Expression) => Statement;
   readonly concat: (texts: readonly Statement[]) => Statement;
   /** The SHA-256 digest of a text in UTF-8, as hexadecimal text in lower case. */
   readonly sha256: (text: Statement) => Statement;

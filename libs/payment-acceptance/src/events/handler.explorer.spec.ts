@@ -252,7 +252,8 @@ describe('a handler that cannot be relied on fails the start', () => {
       take(): void {}
     }
     expect(await refusal(Mail)).toBe(
-      'Mail.take: a durable handler must be in a singleton, not in a request-scoped or transient provider.',
+      'Mail.take: a durable handler must be in a singleton, not in a request-scoped or transient provider. A request-scoped ' +
+        'global guard, interceptor, pipe or filter makes every controller request-scoped: move the handler to a provider.',
     );
   });
 

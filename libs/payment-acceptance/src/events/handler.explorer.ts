@@ -108,7 +108,10 @@ export class HandlerExplorer {
     }
     if (handler.consumer === EVENT_EMITTER_CONSUMER) refuse(`the consumer name "${EVENT_EMITTER_CONSUMER}" is taken.`);
     if (!host.singleton)
-      refuse('a durable handler must be in a singleton, not in a request-scoped or transient provider.');
+      refuse(
+        'a durable handler must be in a singleton, not in a request-scoped or transient provider. A request-scoped global guard, ' +
+          'interceptor, pipe or filter makes every controller request-scoped: move the handler to a provider.',
+      );
     if (handler.shops && !(Array.isArray(handler.shops) && handler.shops.length > 0)) {
       refuse('give it the names of shops, or omit "shops" for all.');
     }

@@ -22,6 +22,8 @@ export interface AttachOptions {
 
 const MAX_DEAD_LETTERS = 10_000;
 
+const MAX_WARNINGS = 10;
+
 /** The host's application under test: its address, and its workers, driven by hand. */
 export class AttachedHost {
   private readonly earlierDeadLetters = new Set<string>();
@@ -59,11 +61,19 @@ export class AttachedHost {
     };
   }
 
-  /** Runs the application's workers once; returns the number of checks and delivery attempts. */
+  /** Runs the application's workers once; returns how much they have done. */
   async work(): Promise<number> {
     if (this.role === 'callbacks') return 0;
-    const { checks, deliveries } = this.part('PaymentWorkers') as PaymentWorkers;
-    return (await checks.runOnce()) + (await deliveries.runOnce());
+    const { checks, deliveries, inquiries } = this.part('PaymentWorkers') as PaymentWorkers;
+    return (await checks.runOnce()) + (await deliveries.runOnce()) + (await inquiries.runOnce());
+  }
+
+  /** One sentence for each delivery that has failed and is retried later. */
+  async failedDeliveries(): Promise<string[]> {
+    const rows = await (this.part('Database') as Database).rows<{ event: string; consumer: string; error: string }>({})`
+      SELECT d.event_name AS event, d.consumer, d.last_error AS error FROM payment_acceptance.delivery d
+      WHERE d.state = 'PENDING' AND d.last_error IS NOT NULL ORDER BY d.seq LIMIT ${MAX_WARNINGS}`;
+    return rows.map(({ event, consumer, error }) => `${event} to "${consumer}" has failed; retried later. ${error}`);
   }
 
   /** Dead letters that did not exist when the application was attached. */
@@ -75,8 +85,12 @@ export class AttachedHost {
     return clearLedger(this.part('Database') as Database);
   }
 
+  get isOpen(): boolean {
+    return serverOf(this.app).listening;
+  }
+
   async close(): Promise<void> {
-    if (serverOf(this.app).listening) await this.app.close();
+    if (this.isOpen) await this.app.close();
   }
 
   private get role(): PaymentAcceptanceExtras['role'] {

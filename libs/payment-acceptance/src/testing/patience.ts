@@ -1,27 +1,25 @@
-import { clearTimeout, setTimeout as startTimer } from 'node:timers';
+import { clearTimeout, setTimeout } from 'node:timers';
 import { PaymentTestingError } from './testing.errors.js';
 
-/** Far longer than a payment takes in a test. */
-const WAIT_TIMEOUT_MS = 5_000;
+/** Kept from before a test could replace them. */
+const timers = { setTimeout, clearTimeout };
 
-/** Ends waits that a test's fake timers, which also freeze the application's, would make endless. */
-export class FakeTimerGuard {
-  /** Set once a wait has timed out: work begun under fake timers may never end, whatever the test does later. */
-  private timersWereFaked = false;
+/** Timers that a library advances by itself run within this time. */
+const PATIENCE_MS = 200;
 
-  /** @throws PaymentTestingError that says what to fake instead */
-  async wait<T>(work: Promise<T>): Promise<T> {
-    // @sinonjs/fake-timers (Jest, Vitest) sets this property. Timers that advance by themselves may still work.
-    if (!this.timersWereFaked && !('clock' in globalThis.setTimeout)) return work;
-    let timer: NodeJS.Timeout | undefined;
-    const frozen = new Promise<never>((_resolve, reject) => {
-      timer = startTimer(() => {
-        this.timersWereFaked = true;
-        reject(new PaymentTestingError(FROZEN_TIMERS_MESSAGE));
-      }, WAIT_TIMEOUT_MS);
-    });
-    return Promise.race([work, frozen]).finally(() => clearTimeout(timer));
-  }
+/**
+ * Call it before work that needs timers: begun while they are frozen, it might never end, whatever the test does later.
+ * @throws PaymentTestingError that says what to fake instead
+ */
+export async function assertTimersRun(): Promise<void> {
+  const isFrozen = await new Promise<boolean>((resolve) => {
+    const patience = timers.setTimeout(() => resolve(true), PATIENCE_MS);
+    globalThis.setTimeout(() => {
+      timers.clearTimeout(patience);
+      resolve(false);
+    }, 0);
+  });
+  if (isFrozen) throw new PaymentTestingError(FROZEN_TIMERS_MESSAGE);
 }
 
 const FROZEN_TIMERS_MESSAGE =

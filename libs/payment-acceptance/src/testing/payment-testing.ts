@@ -16,7 +16,7 @@ import { AttachedHost, type AttachOptions } from './attached-host.js';
 import { Payer, type PayOptions, type PayOutcome } from './payer.js';
 import { SharedClock } from './shared-clock.js';
 import { TestedShops } from './tested-shops.js';
-import { FakeTimerGuard } from './patience.js';
+import { assertTimersRun } from './patience.js';
 import { PaymentTestingError } from './testing.errors.js';
 
 export interface PaymentTestingOptions {
@@ -42,7 +42,6 @@ export class PaymentTesting {
   private readonly refused: INestApplication[] = [];
   private readonly shops: TestedShops;
   private readonly payer: Payer;
-  private readonly fakeTimerGuard = new FakeTimerGuard();
 
   /** @internal Use {@link startPaymentTesting}. */
   constructor(
@@ -63,7 +62,8 @@ export class PaymentTesting {
     now: (): Date => this.shared.now(),
     /** Advances the clock, as in `advance('3d')`. {@link settled} then does what has become due. */
     advance: async (by: Duration): Promise<void> => {
-      await this.fakeTimerGuard.wait(this.sandbox.advanceClock(by));
+      await assertTimersRun();
+      await this.sandbox.advanceClock(by);
     },
   };
 
@@ -94,6 +94,7 @@ export class PaymentTesting {
    * @throws PaymentTestingError if its builder did not go through {@link override}
    */
   async attach(app: INestApplication, options: AttachOptions = {}): Promise<void> {
+    await assertTimersRun();
     const host = await AttachedHost.of(app, this.shared, options).catch((error: unknown) => {
       this.refused.push(app);
       throw error;
@@ -109,7 +110,8 @@ export class PaymentTesting {
    */
   async pay(orderId: string, options: PayOptions = {}): Promise<PayOutcome> {
     this.attached();
-    return this.fakeTimerGuard.wait(this.payer.pay(orderId, options));
+    await assertTimersRun();
+    return this.payer.pay(orderId, options);
   }
 
   /** The same as {@link pay} with a payment that fails; the bill stays open. */
@@ -124,14 +126,12 @@ export class PaymentTesting {
   }
 
   /**
-   * Does everything that is due: postbacks, checks, deliveries and their retries.
+   * Does everything that is due: postbacks, checks, deliveries and their retries, and questions about lost bills. Warns
+   * (`process.emitWarning`) of deliveries that are retried later, such as those whose handler finds no order.
    * @throws PaymentTestingError if a handler has permanently failed
    */
-  settled(): Promise<void> {
-    return this.fakeTimerGuard.wait(this.settle());
-  }
-
-  private async settle(): Promise<void> {
+  async settled(): Promise<void> {
+    await assertTimersRun();
     const hosts = this.attached();
     for (let work = 1; work > 0;) {
       await this.sandbox.settled();
@@ -139,6 +139,8 @@ export class PaymentTesting {
       for (const host of hosts) work += await host.work();
       if (work > 0) await this.sandbox.advanceClock(STEP);
     }
+    const retried = new Set((await Promise.all(hosts.map((host) => host.failedDeliveries()))).flat());
+    for (const failure of retried) process.emitWarning(failure, 'PaymentTestingWarning');
     const dead = new Map<string, DeadLetter>();
     for (const host of hosts) for (const letter of await host.newDeadLetters()) dead.set(letter.deliveryId, letter);
     if (dead.size > 0)
@@ -159,23 +161,23 @@ export class PaymentTesting {
    * Closes the attached applications that the test has not closed, and stops the sandbox. Call it from `afterEach`, so
    * that a failing test leaves nothing open that keeps its runner from ending.
    */
-  close(): Promise<void> {
-    return this.fakeTimerGuard.wait(this.closeAll());
-  }
-
-  private async closeAll(): Promise<void> {
-    const closings = [...this.hosts.splice(0), ...this.refused.splice(0)].map((app) => app.close());
-    const ends = [...(await Promise.allSettled(closings)), ...(await Promise.allSettled([this.running.close()]))];
+  async close(): Promise<void> {
+    await assertTimersRun();
+    // The sandbox, too: an application would wait for an answer that it holds back.
+    const closings = [...this.hosts.splice(0), ...this.refused.splice(0), this.running].map((each) => each.close());
+    const ends = await Promise.allSettled(closings);
     const errors = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []));
     if (errors.length > 1) throw new AggregateError(errors, 'Not everything that the test opened could be closed.');
     if (errors.length === 1) throw errors[0];
   }
 
+  /** Those that the test has not closed. */
   private attached(): readonly AttachedHost[] {
-    if (this.hosts.length === 0) {
-      throw new PaymentTestingError('No application is attached: call await payments.attach(app) first.');
+    const open = this.hosts.filter(({ isOpen }) => isOpen);
+    if (open.length === 0) {
+      throw new PaymentTestingError('No open application is attached: call await payments.attach(app) first.');
     }
-    return this.hosts;
+    return open;
   }
 }
 
@@ -193,6 +195,7 @@ export class PaymentTesting {
  * await payments.settled(); // the order is paid
  */
 export async function startPaymentTesting({ sandbox = {} }: PaymentTestingOptions = {}): Promise<PaymentTesting> {
+  await assertTimersRun();
   const clock = new SharedClock();
   const running = await startPaymentSandbox({ ...sandbox, clock: clock.machine });
   clock.follow(running.sandbox);

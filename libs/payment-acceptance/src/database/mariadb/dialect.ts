@@ -22,10 +22,6 @@ export const mariadb: Dialect = {
     );
     return sql`JSON_SET(${toSql(object)}, ${join(set, ', ')})`;
   },
-  jsonArray(properties, order) {
-    const pairs = Object.entries(properties).map(([name, value]) => sql`${rawSql(`'${name}'`)}, ${toSql(value)}`);
-    return sql`coalesce(JSON_ARRAYAGG(JSON_OBJECT(${join(pairs, ', ')}) ORDER BY ${toSql(order)}), '[]')`;
-  },
   concat: (texts) => sql`CONCAT(${join(texts, ', ')})`,
   sha256: (text) => sql`SHA2(${text}, 256)`,
   oneOf: (values) => sql`IN (${values})`,

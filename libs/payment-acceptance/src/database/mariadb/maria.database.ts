@@ -111,12 +111,18 @@ export class MariaDatabase extends Database {
 
   override async verify(): Promise<void> {
     const { type } = this.source;
-    const [server] = await this.rows<{ version: string; mode: string; autocommit: boolean; charset: string }>({
-      autocommit: flag,
-    })`
+    const [server] = await this.rows<{
+      version: string;
+      mode: string;
+      autocommit: boolean;
+      completion: string;
+      binlog: string | null;
+      charset: string;
+    }>({ autocommit: flag })`
       SELECT VERSION() AS version, @@SESSION.sql_mode AS mode, @@SESSION.autocommit AS autocommit,
+      @@SESSION.completion_type AS completion, CASE WHEN @@log_bin THEN @@SESSION.binlog_format END AS binlog,
       CONCAT_WS(',', @@character_set_client, @@character_set_connection, @@character_set_results) AS charset`;
-    const { version = '', mode = '', autocommit = false, charset = '' } = server ?? {};
+    const { version = '', mode = '', autocommit = false, completion, binlog, charset = '' } = server ?? {};
     const [, major, minor] = /(\d+)\.(\d+)\.\d+-MariaDB/i.exec(version) ?? [];
     const require = (fits: boolean, problem: string): void => {
       if (!fits) throw new PaymentUnsupportedDataSourceError(type, problem);
@@ -130,6 +136,10 @@ export class MariaDatabase extends Database {
       'NO_BACKSLASH_ESCAPES, HIGH_NOT_PRECEDENCE, EMPTY_STRING_IS_NULL and ORACLE.');
     // Each statement would begin a transaction that nobody ends.
     require(autocommit, 'Its connections begin with autocommit = 0: remove it from init_connect, the server and the data source.');
+    require(completion ===
+      'NO_CHAIN', `Its connections have completion_type = ${completion}: leave it at NO_CHAIN, its default.`);
+    // The server refuses statements at READ COMMITTED.
+    require(binlog !== 'STATEMENT', 'Its server has binlog_format = STATEMENT: set MIXED, the default, or ROW.');
     // Another charset would turn the characters that it lacks into "?": different ids would become the same.
     require(charset ===
       'utf8mb4,utf8mb4,utf8mb4', `Its connections have the character sets ${charset}: leave the data source's option "charset" at utf8mb4, its default.`);

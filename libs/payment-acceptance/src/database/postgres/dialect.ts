@@ -12,10 +12,6 @@ export const postgres: Dialect = {
   text: (value) => sql`(${toSql(value)})::text`,
   jsonText: (object, property) => sql`(${toSql(object)} ->> ${property}::text)`,
   jsonWith: (object, properties) => sql`(${toSql(object)} || ${JSON.stringify(properties)}::jsonb)`,
-  jsonArray(properties, order) {
-    const pairs = Object.entries(properties).map(([name, value]) => sql`${rawSql(`'${name}'`)}, ${toSql(value)}`);
-    return sql`coalesce(json_agg(json_build_object(${join(pairs, ', ')}) ORDER BY ${toSql(order)}), '[]')::text`;
-  },
   concat: (texts) =>
     sql`concat(${join(
       texts.map((text) => sql`${text}::text`),

@@ -26,17 +26,24 @@ function setIdleTimeout(unattendedMs: number): string {
   return `SET LOCAL idle_in_transaction_session_timeout = ${idleTimeout(unattendedMs)}`;
 }
 
+/** Without statistics, after an upgrade or a restore, compiling a statement takes a hundred times as long as running it. */
+const NO_JIT = 'SET LOCAL jit = off';
+
 export class PostgresDatabase extends Database {
   override readonly dialect = postgres;
   protected override readonly prefix = `${this.schema}.`;
   private readonly preparedStatements = new PreparedStatements();
   private readCommitted: boolean | undefined;
+  /** Whether the server has `transaction_timeout`: PostgreSQL 17 or newer. */
+  private hasTransactionTimeout = false;
 
   /** With any encoding other than UTF-8, callbacks with characters that it lacks could never be stored. */
   override async verify(): Promise<void> {
-    const [set] = await this.rows<{ server: string; client: string }>({})`
-      SELECT current_setting('server_encoding') AS server, current_setting('client_encoding') AS client`;
-    const { server = '', client = '' } = set ?? {};
+    const [set] = await this.rows<{ server: string; client: string; transaction: string | null }>({})`
+      SELECT current_setting('server_encoding') AS server, current_setting('client_encoding') AS client,
+        current_setting('transaction_timeout', true) AS transaction`;
+    const { server = '', client = '', transaction = null } = set ?? {};
+    this.hasTransactionTimeout = transaction !== null;
     if (server !== 'UTF8') {
       throw new PaymentUnsupportedDataSourceError(
         'postgres',
@@ -108,7 +115,9 @@ export class PostgresDatabase extends Database {
 
   protected override async bounds(unattendedMs: number): Promise<TransactionBounds> {
     const level = (await this.isReadCommitted()) ? '' : ' ISOLATION LEVEL READ COMMITTED';
-    return { begin: [`START TRANSACTION${level}; ${setIdleTimeout(unattendedMs)}`] };
+    const settings = [setIdleTimeout(unattendedMs), NO_JIT];
+    if (this.hasTransactionTimeout) settings.push('SET LOCAL transaction_timeout = 0');
+    return { begin: [[`START TRANSACTION${level}`, ...settings].join('; ')] };
   }
 
   override verifyDestroyable(connection: unknown): void {

@@ -1,7 +1,7 @@
 import type { Migration } from '../../migration.js';
 
 /** Compares bytes, including trailing blanks, as PostgreSQL does. One collation for all, so that joins use indexes. */
-const TABLE_OPTIONS = 'ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin';
+const TABLE_OPTIONS = 'ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin';
 const INSTANT_TYPE = 'DATETIME(6)';
 const MONEY_TYPE = 'DECIMAL(10,2)';
 const UUID_TYPE = 'CHAR(36)';

@@ -138,8 +138,10 @@ const FREE_DELIVERIES = prepare(
   UPDATE payment_acceptance.delivery d SET behind = false FROM next WHERE d.id = next.id`,
 );
 
+/** PostgreSQL 17 and newer can also limit the whole transaction, which the handler's time limit does here. */
 const endedAfter = (unattendedMs: Statement): Statement =>
-  sql`set_config('idle_in_transaction_session_timeout', ${unattendedMs}::text, true)`;
+  sql`set_config('idle_in_transaction_session_timeout', ${unattendedMs}::text, true),
+    CASE WHEN current_setting('transaction_timeout', true) IS NOT NULL THEN set_config('transaction_timeout', '0', true) END`;
 
 /** Locking a row also gives the transaction an id. */
 const LOCK_DELIVERY = prepare(

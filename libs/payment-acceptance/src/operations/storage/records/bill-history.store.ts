@@ -6,6 +6,7 @@ import type {
   BillSummary,
   RecordedAction,
   RecordedCallback,
+  RecordedDelivery,
   RecordedEvent,
   RecordedPayment,
   RecordedReview,
@@ -105,25 +106,22 @@ export class BillHistoryStore {
 
   private async events(intentId: IntentId): Promise<RecordedEvent[]> {
     const { dialect } = this.database;
-    const deliveries = dialect.jsonArray(
-      {
-        consumer: 'd.consumer',
-        state: 'd.state',
-        attempts: 'd.attempts',
-        replays: 'd.replays',
-        dueAt: dialect.iso('d.due_at'),
-        endedAt: dialect.iso('d.ended_at'),
-        lastError: 'd.last_error',
-      },
-      'd.consumer',
-    );
-    const events = await this.database.rows<RecordedEvent>({ payload: json, deliveries: json })`
-      SELECT e.id, e.name, ${dialect.text('e.payload')} AS payload, ${dialect.iso('e.occurred_at')} AS "occurredAt",
-        (SELECT ${deliveries} FROM payment_acceptance.delivery d WHERE d.event_id = e.id) AS deliveries
+    const newestFirst = await this.database.rows<Omit<RecordedEvent, 'deliveries'>>({ payload: json })`
+      SELECT e.id, e.name, ${dialect.text('e.payload')} AS payload, ${dialect.iso('e.occurred_at')} AS "occurredAt"
       FROM payment_acceptance.event e WHERE e.intent_id = ${intentId} ORDER BY e.seq DESC LIMIT ${MAX_ROWS}`;
-    return events.reverse().map((event) => ({
+    const ids = newestFirst.map(({ id }) => id);
+    const deliveries = await this.database.rows<Omit<RecordedDelivery, 'deliveryId'> & { readonly eventId: string }>({
+      attempts: integer,
+      replays: integer,
+    })`
+      SELECT d.event_id AS "eventId", d.consumer, d.state, d.attempts, d.replays, ${dialect.iso('d.due_at')} AS "dueAt",
+        ${dialect.iso('d.ended_at')} AS "endedAt", d.last_error AS "lastError"
+      FROM payment_acceptance.delivery d WHERE d.event_id ${dialect.oneOf(ids, 'uuid')} ORDER BY d.consumer`;
+    return newestFirst.reverse().map((event) => ({
       ...event,
-      deliveries: event.deliveries.map((each) => ({ ...each, deliveryId: deliveryId(event.id, each.consumer) })),
+      deliveries: deliveries.flatMap(({ eventId, ...delivery }) =>
+        eventId === event.id ? { ...delivery, deliveryId: deliveryId(eventId, delivery.consumer) } : [],
+      ),
     }));
   }
 
