@@ -2,7 +2,7 @@ import { maskCards, redactFields } from '../common/redact.js';
 import { databaseText } from '../common/text.js';
 import type { DigestCheck } from '../domain/callback.js';
 import { parseAmount } from '../domain/money.js';
-import type { NewCallback } from './storage/callback.store.js';
+import type { NewCallback } from './storage/stored-callback.js';
 import type { NamedBill } from './storage/named-bill.store.js';
 import {
   DECIMAL_PATTERN,

@@ -14,7 +14,8 @@ import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/res
 import { ShopRegistry } from '../config/shop-registry.js';
 import type { CallbackKind, DigestCheck } from '../domain/callback.js';
 import { isUuid } from '../domain/uuid.js';
-import type { NewCallback, RecordResult } from './storage/callback.store.js';
+import type { RecordResult } from './storage/callback.store.js';
+import type { NewCallback } from './storage/stored-callback.js';
 import { NamedBillStore, type NamedBill } from './storage/named-bill.store.js';
 import type { Transmission } from './callback-bodies.js';
 import { AwaitedResults } from './awaited-results.js';

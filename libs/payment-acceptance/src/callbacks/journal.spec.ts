@@ -3,7 +3,8 @@ import { PaymentClock } from '../common/clock.js';
 import { DEFAULT_CONSTANTS } from '../config/constants.js';
 import type { ResolvedOptions } from '../config/resolved-options.js';
 import { CallbackJournal } from './journal.js';
-import type { CallbackStore, NewCallback } from './storage/callback.store.js';
+import type { CallbackStore } from './storage/callback.store.js';
+import type { NewCallback } from './storage/stored-callback.js';
 
 test('a shutdown waits for the callbacks that are being stored, not for those that arrive meanwhile', async () => {
   const commits: (() => void)[] = [];

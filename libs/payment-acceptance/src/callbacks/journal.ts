@@ -3,7 +3,8 @@ import { PaymentClock } from '../common/clock.js';
 import { GroupCommit } from '../common/group-commit.js';
 import { InFlight } from '../common/in-flight.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
-import { CallbackStore, type NewCallback, type RecordResult, type RecordLimits } from './storage/callback.store.js';
+import { CallbackStore, type RecordResult, type RecordLimits } from './storage/callback.store.js';
+import type { NewCallback } from './storage/stored-callback.js';
 import { mayConcernOneRow } from '../database/query-errors.js';
 
 /** Small enough that a statement takes little of `storeTimeoutMs`. */

@@ -189,6 +189,11 @@ export abstract class Database extends Queryable implements ConnectionCloser {
     }
   }
 
+  /** Runs a single statement at READ COMMITTED; see {@link transaction}. */
+  atReadCommitted<T>(work: (within: Queryable) => Promise<T>): Promise<T> {
+    return this.transaction(work);
+  }
+
   private async attempt<T>(
     tx: OwnTransaction,
     { begin, after }: TransactionBounds,

@@ -1,32 +1,10 @@
-import type { CallbackKind, DigestCheck } from '../../domain/callback.js';
-import type { DecimalAmount } from '../../domain/money.js';
 import type { Database } from '../../database/database.js';
+import { flag, integer } from '../../database/reading.js';
 import { sql, toSql, type Expression, type Statement } from '../../database/statement.js';
-import type { BillId, IntentId, OrderId } from '../../domain/ids.js';
+import type { IntentId } from '../../domain/ids.js';
 import type { NamedBill } from './named-bill.store.js';
 import type { Redactable } from '../../database/redactable.js';
-
-/** A callback as it is stored: with the result of checking its digest, but without the digest itself or a full card number. */
-export interface NewCallback {
-  readonly id: string;
-  readonly kind: CallbackKind;
-  readonly shop: string;
-  /** Our bill, if our own records identify it (redirects); otherwise the bill is found by `billId`. */
-  readonly intentId: IntentId | null;
-  /** `TrsId` of a postback. */
-  readonly billId: BillId | null;
-  /** The order that it names, to be compared with ours; not stored. */
-  readonly orderId: OrderId | null;
-  /** The order that it names, as it is stored: with card numbers masked. */
-  readonly maskedOrderId: string | null;
-  readonly status: string | null;
-  readonly digest: DigestCheck;
-  /** `OutSum` as an exact decimal(10,2); `0`, which no bill has, if it cannot be read; `null` if absent. */
-  readonly amount: DecimalAmount | null;
-  readonly currency: string | null;
-  readonly custom: string | null;
-  readonly fields: object;
-}
+import { callbackRow, insertCallbacks, readOwnBills, type NewCallback } from './stored-callback.js';
 
 /**
  * A callback is linked to a bill, stored without one, or rejected because too many of its kind already wait.
@@ -69,7 +47,49 @@ export abstract class CallbackStore<D extends Database = Database> {
    * followed by a check. A new row replaces the latest answered rows beyond the limit; the earliest rows and confirmed
    * ones are kept longest.
    */
-  abstract record(callback: NewCallback, limits: RecordLimits): Promise<RecordResult>;
+  async record(callback: NewCallback, limits: RecordLimits): Promise<RecordResult> {
+    const { intentId, shop, billId } = callback;
+    const named = intentId === null ? sql`b.shop = ${shop} AND b.bill_id = ${billId}` : sql`b.intent_id = ${intentId}`;
+    const [bill] = await readOwnBills(this.database, named);
+    const refusal = bill ? 'repeated' : 'full';
+    const refused = bill
+      ? this.isRepeated(bill.intentId, callback, limits.maxPerBill)
+      : hasAtLeast(limits.maxUnmatched, sql`pending = TRUE AND intent_id IS NULL AND shop = ${shop}`);
+    const [first] = await this.database.rows<{ refused: boolean }>({ refused: flag })`SELECT ${refused} AS refused`;
+    if (first?.refused) return refusal;
+    if (bill) await this.makeRoom(bill.intentId, limits.maxPerBill);
+    // Asked once more as the row is inserted: of callbacks that come together, one requests the check of all.
+    const row = callbackRow(callback, bill, this.database.now());
+    const stored = await this.database.atReadCommitted((within) =>
+      insertCallbacks(within, sql`SELECT ${row} FROM (SELECT 1) one WHERE NOT (${refused})`),
+    );
+    if (stored === 0) return refusal;
+    return bill || (await this.linkLate(callback)) ? 'matched' : 'unmatched';
+  }
+
+  /** Whether the bill has enough callbacks, one of which requests the same check as this one. */
+  private isRepeated(bill: string, { kind, status }: NewCallback, maxPerBill: number): Statement {
+    const expected = expectedStatus(sql`${kind}`, sql`${status}`);
+    return sql`${hasAtLeast(maxPerBill, sql`intent_id = ${bill}`)} AND EXISTS (
+      SELECT 1 FROM payment_acceptance.bill b JOIN payment_acceptance.callback c ON c.intent_id = b.intent_id
+      WHERE b.intent_id = ${bill} AND c.pending = TRUE AND c.asks = 0 AND c.received_at <= ${this.database.now()}
+        AND (b.lease_token IS NULL OR c.received_at > b.check_after)
+        AND coalesce(${expected}, '') IN ('', ${expectedStatus('c.kind', 'c.status')}))`;
+  }
+
+  private async makeRoom(bill: string, maxPerBill: number): Promise<void> {
+    const [row] = await this.database.rows<{ count: number }>({ count: integer })`SELECT count(*) AS count FROM (
+      SELECT 1 FROM payment_acceptance.callback WHERE intent_id = ${bill} LIMIT ${maxPerBill + 1}) kept`;
+    const surplus = (row?.count ?? 0) - maxPerBill + 1;
+    if (surplus <= 0) return;
+    await this.database.transaction(async (tx) => {
+      const replaced = await tx.rows<{ id: string }>({})`
+        SELECT c.id FROM payment_acceptance.callback c WHERE c.intent_id = ${bill} AND c.pending = FALSE
+        ORDER BY coalesce(c.outcome, '') = 'confirmed', c.received_at DESC LIMIT ${surplus} FOR UPDATE SKIP LOCKED`;
+      const ids = replaced.map(({ id }) => id);
+      await this.database.delete(tx, 'callback', ids);
+    });
+  }
 
   /**
    * The fast path for many callbacks at once: stores those whose bill is known and below its limit in one commit, and
@@ -136,7 +156,7 @@ export abstract class CallbackStore<D extends Database = Database> {
   }
 
   /** The bill may have been opened between our read and our commit; see {@link linkWaiting}. */
-  protected async linkLate({ id, shop, intentId, billId }: NewCallback): Promise<boolean> {
+  private async linkLate({ id, shop, intentId, billId }: NewCallback): Promise<boolean> {
     if (intentId !== null || billId === null) return false;
     const [bill] = await this.database.rows<{ intentId: string }>({})`
       SELECT ${this.database.dialect.text('intent_id')} AS "intentId" FROM payment_acceptance.bill
@@ -146,6 +166,12 @@ export abstract class CallbackStore<D extends Database = Database> {
       UPDATE payment_acceptance.callback SET intent_id = ${bill.intentId} WHERE id = ${id} AND intent_id IS NULL`;
     return linked > 0;
   }
+}
+
+/** With 0, nothing is counted. */
+function hasAtLeast(count: number, condition: Statement): Statement {
+  if (count === 0) return sql`TRUE`;
+  return sql`(SELECT count(*) FROM (SELECT 1 FROM payment_acceptance.callback WHERE ${condition} LIMIT ${count}) counted) >= ${count}`;
 }
 
 /**
@@ -168,17 +194,4 @@ export function redactableCallbacks(which: Statement): Redactable {
     condition: sql`${which} AND fields <> '{}'`,
     change: sql`fields = '{}'`,
   };
-}
-
-/** On PostgreSQL: no fields if the personal data of the callback's bill `b` has been removed. */
-export function fieldsUnlessRedacted(fields: Expression): Statement {
-  return sql`CASE WHEN b.redacted_at IS NULL THEN ${toSql(fields)} ELSE '{}'::jsonb END`;
-}
-
-/**
- * On PostgreSQL: omits `custom` if the bill's own `custom` (bill `b`) has been removed, which leaves nothing to compare
- * with.
- */
-export function corroborationUnlessRedacted(corroboration: Statement): Statement {
-  return sql`(${corroboration} - CASE WHEN b.redacted_at IS NOT NULL AND b.custom_given THEN 'custom' ELSE '' END)`;
 }

@@ -1,7 +1,7 @@
 import type { Connection } from '../connection-source.js';
 import { Database, type TransactionBounds, type EnclosingTransaction } from '../database.js';
 import { HostTransaction } from '../host-transaction.js';
-import type { Answer } from '../queryable.js';
+import type { Answer, Queryable } from '../queryable.js';
 import { readRows, type ColumnReaders } from '../reading.js';
 import { closeNow } from '../socket.js';
 import { type Value } from '../statement.js';
@@ -84,6 +84,11 @@ export class PostgresDatabase extends Database {
   ): Promise<Row[]> {
     if (await this.isReadCommitted()) return this.execute(statement, parameters, reading);
     return this.transaction((tx) => this.execute(statement, parameters, reading, tx));
+  }
+
+  /** Needs no transaction of its own if that is the level by default. */
+  override async atReadCommitted<T>(work: (within: Queryable) => Promise<T>): Promise<T> {
+    return (await this.isReadCommitted()) ? work(this) : this.transaction(work);
   }
 
   private async sendPrepared(

@@ -1,114 +1,11 @@
-import { hash } from 'node:crypto';
-import {
-  expectedStatus,
-  CallbackStore,
-  type NewCallback,
-  type OpenedBill,
-  type RecordResult,
-  type RecordLimits,
-  corroborationUnlessRedacted,
-  fieldsUnlessRedacted,
-} from '../callback.store.js';
-import { flag, type ColumnReaders } from '../../../database/reading.js';
+import { CallbackStore, type OpenedBill } from '../callback.store.js';
+import type { NewCallback } from '../stored-callback.js';
+import type { ColumnReaders } from '../../../database/reading.js';
 import { toSql, sql, type Expression, type Statement } from '../../../database/statement.js';
 import type { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
 import { prepare } from '../../../database/postgres/prepare.js';
 import { maskCards } from '../../../common/redact.js';
 import { recordSet } from '../../../database/postgres/planner.js';
-
-/**
- * Compares by hash: the error of a statement keeps its parameters, and the callback's value may contain a full card
- * number.
- */
-function compareHashes(billValue: Expression, callbackValue: Expression): Statement {
-  return sql`CASE WHEN ${toSql(callbackValue)} IS NULL THEN 'absent'
-    WHEN ${toSql(callbackValue)} = sha256(convert_to(${toSql(billValue)}, 'UTF8')) THEN 'match' ELSE 'mismatch' END`;
-}
-
-/** Hashes in PostgreSQL's hex format for `bytea`. */
-function fingerprint(text: string | null): string | null {
-  return text === null ? null : `\\x${hash('sha256', text, 'hex')}`;
-}
-
-const RECORD_PARAMETERS = [
-  'id',
-  'kind',
-  'shop',
-  'intentId',
-  'billId',
-  'orderHash',
-  'status',
-  'digest',
-  'amount',
-  'currencyHash',
-  'customHash',
-  'fields',
-  'maxUnmatched',
-  'maskedOrderId',
-  'maxPerBill',
-] as const;
-
-type RecordParameters = Readonly<Record<(typeof RECORD_PARAMETERS)[number], Statement>>;
-
-/** @param billOf the condition that selects the callback's bill */
-const prepareRecord = (billOf: (parameters: RecordParameters) => Statement) =>
-  prepare(
-    RECORD_PARAMETERS,
-    (parameters, now) => sql`WITH bill AS (
-         SELECT * FROM payment_acceptance.bill WHERE ${billOf(parameters)}
-       ), enough AS (
-         SELECT count(*) >= ${parameters.maxPerBill}::int AS yes, count(*) - ${parameters.maxPerBill}::int + 1 AS surplus FROM (
-           SELECT 1 FROM bill JOIN payment_acceptance.callback c ON c.intent_id = bill.intent_id
-           LIMIT ${parameters.maxPerBill}::int + 1) kept
-       ), repeated AS (
-         SELECT 1 FROM bill JOIN payment_acceptance.callback c ON c.intent_id = bill.intent_id
-         WHERE (SELECT yes FROM enough) AND c.pending AND c.asks = 0 AND c.received_at <= ${now}
-           AND (bill.lease_token IS NULL OR c.received_at > bill.check_after)
-           AND coalesce(${expectedStatus(parameters.kind, parameters.status)}, '')
-             IN ('', ${expectedStatus('c.kind', 'c.status')}) LIMIT 1
-       ), replaced AS (
-         DELETE FROM payment_acceptance.callback WHERE id IN (
-           SELECT c.id FROM bill JOIN payment_acceptance.callback c ON c.intent_id = bill.intent_id
-           WHERE (SELECT yes FROM enough) AND NOT EXISTS (SELECT FROM repeated) AND NOT c.pending
-           ORDER BY c.outcome IS NOT DISTINCT FROM 'confirmed', c.received_at DESC
-           LIMIT (SELECT greatest(surplus, 0) FROM enough) FOR UPDATE OF c SKIP LOCKED)
-       ), stored AS (
-         INSERT INTO payment_acceptance.callback
-           (id, kind, shop, intent_id, bill_id, order_id, status, digest, corroboration, fields, received_at, pending,
-           due_at)
-         SELECT ${parameters.id}, ${parameters.kind}, ${parameters.shop}, b.intent_id, ${parameters.billId}, ${parameters.maskedOrderId}, ${parameters.status},
-           ${parameters.digest},
-           CASE WHEN b.intent_id IS NULL THEN '{}'::jsonb ELSE ${corroborationUnlessRedacted(sql`jsonb_build_object(
-             'order', ${compareHashes('b.order_id', 'v.order_id')},
-             'amount', ${compareValues('b.amount', 'v.amount')},
-             'currency', ${compareHashes('b.currency', 'v.currency')}, 'custom', ${compareHashes('b.custom', 'v.custom')})`)} END,
-           ${fieldsUnlessRedacted(sql`${parameters.fields}::jsonb`)}, ${now}, true, ${now}
-         FROM (SELECT ${parameters.orderHash}::bytea AS order_id, ${parameters.amount}::numeric AS amount,
-           ${parameters.currencyHash}::bytea AS currency, ${parameters.customHash}::bytea AS custom) v
-         LEFT JOIN bill b ON true
-         WHERE CASE WHEN b.intent_id IS NOT NULL THEN NOT EXISTS (SELECT FROM repeated)
-           ELSE ${parameters.maxUnmatched}::int > (SELECT count(*) FROM (
-             SELECT 1 FROM payment_acceptance.callback
-             WHERE pending AND intent_id IS NULL AND shop = ${parameters.shop}
-             LIMIT ${parameters.maxUnmatched}::int) waiting) END
-         RETURNING intent_id
-       )
-       SELECT EXISTS (SELECT FROM stored) AS stored, EXISTS (SELECT FROM stored WHERE intent_id IS NOT NULL) AS matched,
-         EXISTS (SELECT FROM repeated) AS repeated`,
-  );
-
-const RECORD_BY_INTENT_ID = prepareRecord(({ intentId }) => sql`intent_id = ${intentId}::uuid`);
-
-/** Mentions `intentId` only because PostgreSQL needs to know the type of every parameter. */
-const RECORD_BY_BILL_ID = prepareRecord(
-  ({ intentId, shop, billId }) => sql`${intentId}::uuid IS NULL AND shop = ${shop} AND bill_id = ${billId}`,
-);
-
-const RECORD_RESULT_READERS: ColumnReaders<{ stored: boolean; matched: boolean; repeated: boolean }> = {
-  stored: flag,
-  matched: flag,
-  repeated: flag,
-};
 
 const LINK_WAITING = prepare(
   ['intentId', 'shop', 'billId'],
@@ -121,12 +18,16 @@ function compareValues(billValue: Expression, callbackValue: Expression): Statem
     WHEN ${toSql(callbackValue)} = ${toSql(billValue)} THEN 'match' ELSE 'mismatch' END`;
 }
 
-/** In nearly all callbacks everything matches: a constant then saves building the object. */
+/**
+ * In nearly all callbacks everything matches: a constant then saves building the object. Omits `custom` if the bill's own
+ * `custom` has been removed, which leaves nothing to compare with.
+ */
 const CORROBORATION = sql`CASE WHEN (t.told_order, t.amount, t.currency, t.custom) = (b.order_id, b.amount, b.currency, b.custom)
       THEN '{"order": "match", "amount": "match", "currency": "match", "custom": "match"}'::jsonb
-      ELSE ${corroborationUnlessRedacted(sql`jsonb_build_object('order', ${compareValues('b.order_id', 't.told_order')},
+      ELSE (jsonb_build_object('order', ${compareValues('b.order_id', 't.told_order')},
         'amount', ${compareValues('b.amount', 't.amount')},
-        'currency', ${compareValues('b.currency', 't.currency')}, 'custom', ${compareValues('b.custom', 't.custom')})`)} END`;
+        'currency', ${compareValues('b.currency', 't.currency')}, 'custom', ${compareValues('b.custom', 't.custom')})
+        - CASE WHEN b.redacted_at IS NOT NULL AND b.custom_given THEN 'custom' ELSE '' END) END`;
 
 /**
  * Returns the ids of the stored callbacks, or `null` if all were stored: returning each id would take longer. `LIMIT`
@@ -137,7 +38,7 @@ const prepareInsert = (bill: Statement) =>
     return sql`WITH stored AS (INSERT INTO payment_acceptance.callback (id, kind, shop, intent_id, bill_id, order_id,
       status, digest, corroboration, fields, received_at, pending, due_at)
     SELECT t.id, t.kind, t.shop, b.intent_id, t.bill_id, t.told_order, t.status, t.digest, ${CORROBORATION},
-      ${fieldsUnlessRedacted('t.fields')}, ${now} + t.nr * interval '1 microsecond', true, ${now}
+      CASE WHEN b.redacted_at IS NULL THEN t.fields ELSE '{}'::jsonb END, ${now} + t.nr * interval '1 microsecond', true, ${now}
     FROM ${recordSet(rows)} AS t(nr int, place int, id uuid, kind text, shop text, intent_id uuid, bill_id text,
       told_order text, status text, digest text, amount numeric, currency text, custom text, fields jsonb)
     JOIN LATERAL (SELECT intent_id, order_id, amount, currency, custom, custom_given, redacted_at FROM payment_acceptance.bill WHERE ${bill} LIMIT 1) b ON true
@@ -153,35 +54,6 @@ const INSERT_BY_INTENT_ID = prepareInsert(sql`intent_id = t.intent_id`);
 const STORED_READERS: ColumnReaders<{ ids: string[] | null }> = { ids: (value) => String(value).split(' ') };
 
 export class PostgresCallbackStore extends CallbackStore<PostgresDatabase> {
-  override async record(callback: NewCallback, { maxUnmatched, maxPerBill }: RecordLimits): Promise<RecordResult> {
-    const { id, kind, shop, intentId, billId, maskedOrderId, status, digest, amount } = callback;
-    const [row] = await this.database.executeAtReadCommitted(
-      intentId === null ? RECORD_BY_BILL_ID : RECORD_BY_INTENT_ID,
-      {
-        id,
-        kind,
-        shop,
-        intentId,
-        billId,
-        orderHash: fingerprint(callback.orderId),
-        status,
-        digest,
-        amount,
-        currencyHash: fingerprint(callback.currency),
-        customHash: fingerprint(callback.custom),
-        fields: JSON.stringify(callback.fields),
-        maxUnmatched,
-        maskedOrderId,
-        maxPerBill,
-      },
-      RECORD_RESULT_READERS,
-    );
-    if (row?.repeated) return 'repeated';
-    if (!row?.stored) return 'full';
-    if (row.matched) return 'matched';
-    return (await this.linkLate(callback)) ? 'matched' : 'unmatched';
-  }
-
   /** Also leaves out callbacks that may contain a card number. */
   override async recordMany(callbacks: readonly NewCallback[], maxPerBill: number): Promise<ReadonlySet<string>> {
     const rows = rowsOf(callbacks);
