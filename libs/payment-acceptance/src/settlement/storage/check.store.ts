@@ -1,7 +1,9 @@
 import type { HintedBill } from '../../common/wake-ups.js';
-import type { AnsweredHints } from '../../domain/callback.js';
+import type { AnsweredHints, Hint } from '../../domain/callback.js';
 import type { ClaimedBill } from '../../domain/claim.js';
 import type { IntentId } from '../../domain/ids.js';
+import { isUuid } from '../../domain/uuid.js';
+import { assertedStatus } from '../../callbacks/storage/callback.store.js';
 import type { Database } from '../../database/database.js';
 import type { Dialect } from '../../database/dialect.js';
 import { flag, instant, integer, type ColumnReaders } from '../../database/reading.js';
@@ -34,6 +36,10 @@ export const CLAIMED_BILL_READERS: ColumnReaders<ClaimedBillRow> = {
   now: instant,
   shopRefused: flag,
 };
+
+type HintOfBill = Hint & { readonly intentId: IntentId };
+
+const HINT_READERS: ColumnReaders<HintOfBill> = { expectsSuccess: flag, receivedAt: instant, asks: integer, due: flag };
 
 export const MAX_HINTS_PER_CHECK = 5_000;
 
@@ -73,12 +79,81 @@ export abstract class CheckStore<D extends Database = Database> {
    * Leases one bill now, by the service's id or by ours, regardless of its schedule and its shop's rate. `busy` while
    * another check of it is in flight.
    */
-  abstract claimOne(
+  async claimOne(
     shop: string,
     bill: string,
     token: string,
     leaseMs: number,
-  ): Promise<ClaimedBill | 'busy' | 'unknown'>;
+  ): Promise<ClaimedBill | 'busy' | 'unknown'> {
+    const { byPrimaryKey, oneOf, rowLockClause } = this.database.dialect;
+    const claimed = await this.database.transaction(async (tx) => {
+      // The candidates are looked up without a lock: locking by another index first and then by the key could deadlock
+      // with a settlement, which locks the other way round.
+      const candidates = await tx.rows<{ intentId: string }>({})`
+        SELECT intent_id AS "intentId" FROM payment_acceptance.bill WHERE shop = ${shop} AND bill_id IS NOT NULL
+        AND (bill_id = ${bill} OR intent_id = ${isUuid(bill) ? bill : null})`;
+      const ids = candidates.map(({ intentId }) => intentId);
+      const [locked] = await tx.rows<{ intentId: string; free: boolean; refused: boolean }>({
+        free: flag,
+        refused: flag,
+      })`
+        SELECT b.intent_id AS "intentId", b.lease_until IS NULL OR b.lease_until < ${this.database.now()} AS free, EXISTS (
+          SELECT 1 FROM payment_acceptance.shop_state s WHERE s.shop = b.shop AND s.refused_since IS NOT NULL) AS refused
+        FROM payment_acceptance.bill b ${byPrimaryKey} WHERE b.intent_id ${oneOf(ids, 'uuid')} ${rowLockClause}`;
+      if (!locked) return 'unknown';
+      if (!locked.free) return 'busy';
+      return this.lease(tx, [locked.intentId], token, leaseMs, locked.refused);
+    });
+    if (typeof claimed === 'string') return claimed;
+    const [claimedBill] = await this.withHints(claimed);
+    return claimedBill ?? 'unknown';
+  }
+
+  /** The bills must be locked. */
+  protected async lease(
+    tx: OwnTransaction,
+    ids: readonly string[],
+    token: string,
+    leaseMs: number,
+    shopRefused: boolean,
+  ): Promise<ClaimedBillRow[]> {
+    const { dialect } = this.database;
+    const now = this.database.now();
+    await tx.change`
+      UPDATE payment_acceptance.bill SET lease_token = ${token}, lease_until = ${this.database.now(leaseMs)}, check_after = ${now}
+      WHERE intent_id ${dialect.oneOf(ids, 'uuid')}`;
+    return tx.rows(CLAIMED_BILL_READERS)`
+      SELECT ${claimedColumns(dialect, now)}, coalesce(b.next_check_at <= ${now}, FALSE) AS scheduled,
+        ${shopRefused ? sql`TRUE` : sql`FALSE`} AS "shopRefused"
+      FROM payment_acceptance.bill b WHERE b.intent_id ${dialect.oneOf(ids, 'uuid')}`;
+  }
+
+  protected async withHints(bills: readonly ClaimedBillRow[]): Promise<ClaimedBill[]> {
+    if (bills.length === 0) return [];
+    const hints = await this.hintsOf(bills.map(({ intentId }) => intentId)).catch(async (error: unknown) => {
+      // The bills are already leased, but will not be checked.
+      await Promise.all(bills.map((bill) => this.releaseLease(bill)));
+      throw error;
+    });
+    return bills.map((bill) => ({ ...bill, hints: hints.filter(({ intentId }) => intentId === bill.intentId) }));
+  }
+
+  /**
+   * The hints that came before the claim. A later hint must cause another check: storing a callback relies on that. The
+   * earliest due of each bill come first, so that none waits behind hints that are not due yet.
+   */
+  private hintsOf(intentIds: readonly IntentId[]): Promise<HintOfBill[]> {
+    const { epochMs, oneOf } = this.database.dialect;
+    return this.database.rows(HINT_READERS)`
+      SELECT hint.id, hint.intent_id AS "intentId", hint.asserts, hint.success AS "expectsSuccess",
+        hint.received AS "receivedAt", hint.asks, hint.due FROM (
+        SELECT c.id, c.intent_id, ${assertedStatus('c.kind', 'c.status')} AS asserts, c.kind = 'redirect-success' AS success,
+          ${epochMs('c.received_at')} AS received, c.asks, c.due_at <= ${this.database.now()} AS due, c.due_at,
+          ROW_NUMBER() OVER (PARTITION BY c.intent_id ORDER BY c.due_at) AS place
+        FROM payment_acceptance.bill b JOIN payment_acceptance.callback c ON c.intent_id = b.intent_id
+        WHERE b.intent_id ${oneOf(intentIds, 'uuid')} AND c.pending = TRUE AND c.received_at <= b.check_after) hint
+      WHERE hint.place <= ${MAX_HINTS_PER_CHECK} ORDER BY hint.due_at`;
+  }
 
   /** Callbacks that came later stay pending, and cause another check. */
   async answerHints({ consumed, postponed }: AnsweredHints, tx?: OwnTransaction): Promise<void> {

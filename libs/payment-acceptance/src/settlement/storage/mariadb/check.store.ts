@@ -1,29 +1,10 @@
 import type { HintedBill } from '../../../common/wake-ups.js';
-import type { Hint } from '../../../domain/callback.js';
-import type { ClaimedBill } from '../../../domain/claim.js';
-import type { IntentId } from '../../../domain/ids.js';
-import { isUuid } from '../../../domain/uuid.js';
-import { assertedStatus } from '../../../callbacks/storage/callback.store.js';
-import {
-  CheckStore,
-  CLAIMED_BILL_READERS,
-  claimedColumns,
-  isFreeAt,
-  HINTS_PER_CLAIMED_BILL,
-  MAX_HINTS_PER_CHECK,
-  type ClaimedBillRow,
-  type ClaimedBills,
-  type ClaimLimits,
-} from '../check.store.js';
-import { flag, instant, integer, type ColumnReaders } from '../../../database/reading.js';
+import { CheckStore, isFreeAt, HINTS_PER_CLAIMED_BILL, type ClaimedBills, type ClaimLimits } from '../check.store.js';
+import { flag, integer } from '../../../database/reading.js';
 import { sql, type Statement } from '../../../database/statement.js';
 import { mariadb } from '../../../database/mariadb/dialect.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
 import type { OwnTransaction } from '../../../database/own-transaction.js';
-
-type HintOfBill = Hint & { readonly intentId: IntentId };
-
-const HINT_READERS: ColumnReaders<HintOfBill> = { expectsSuccess: flag, receivedAt: instant, asks: integer, due: flag };
 
 interface RequestBudget {
   /** The time from which the next requests count against the rate, as text. */
@@ -71,34 +52,6 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
     return { bills: await this.withHints(bills), isSpent };
   }
 
-  override async claimOne(
-    shop: string,
-    bill: string,
-    token: string,
-    leaseMs: number,
-  ): Promise<ClaimedBill | 'busy' | 'unknown'> {
-    const claimed = await this.database.transaction(async (tx) => {
-      // The candidates are looked up without a lock: locking by another index first and then by the key could deadlock
-      // with a settlement, which locks the other way round.
-      const candidates = await tx.rows<{ intentId: string }>({})`
-        SELECT intent_id AS "intentId" FROM payment_acceptance.bill WHERE shop = ${shop} AND bill_id IS NOT NULL
-        AND (bill_id = ${bill} OR intent_id = ${isUuid(bill) ? bill : null})`;
-      const [locked] = await tx.rows<{ intentId: string; free: boolean; refused: boolean }>({
-        free: flag,
-        refused: flag,
-      })`
-        SELECT b.intent_id AS "intentId", b.lease_until IS NULL OR b.lease_until < ${this.database.now()} AS free, EXISTS (
-          SELECT 1 FROM payment_acceptance.shop_state s WHERE s.shop = b.shop AND s.refused_since IS NOT NULL) AS refused
-        FROM payment_acceptance.bill b FORCE INDEX (PRIMARY) WHERE b.intent_id IN (${candidates.map(({ intentId }) => intentId)}) FOR UPDATE`;
-      if (!locked) return 'unknown';
-      if (!locked.free) return 'busy';
-      return this.lease(tx, [locked.intentId], token, leaseMs, locked.refused);
-    });
-    if (typeof claimed === 'string') return claimed;
-    const [claimedBill] = await this.withHints(claimed);
-    return claimedBill ?? 'unknown';
-  }
-
   private async budget(tx: OwnTransaction, shop: string, limits: ClaimLimits): Promise<RequestBudget | undefined> {
     const { requestsPerSecond, probeMs } = limits;
     const now = this.database.now();
@@ -138,48 +91,5 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
     const rows = await tx.rows<{ intentId: string }>({})`
       ${freeBy('billId', sql`b.bill_id`)} UNION ${freeBy('intentId', sql`b.intent_id`)} ORDER BY 1`;
     return rows.map(({ intentId }) => intentId);
-  }
-
-  /** The bills must be locked. */
-  private async lease(
-    tx: OwnTransaction,
-    ids: readonly string[],
-    token: string,
-    leaseMs: number,
-    shopRefused: boolean,
-  ): Promise<ClaimedBillRow[]> {
-    const now = this.database.now();
-    await tx.change`
-      UPDATE payment_acceptance.bill SET lease_token = ${token}, lease_until = ${this.database.now(leaseMs)}, check_after = ${now}
-      WHERE intent_id IN (${ids})`;
-    return tx.rows(CLAIMED_BILL_READERS)`
-      SELECT ${claimedColumns(mariadb, now)}, coalesce(b.next_check_at <= ${now}, false) AS scheduled,
-        ${shopRefused} AS "shopRefused"
-      FROM payment_acceptance.bill b WHERE b.intent_id IN (${ids})`;
-  }
-
-  private async withHints(bills: readonly ClaimedBillRow[]): Promise<ClaimedBill[]> {
-    if (bills.length === 0) return [];
-    const hints = await this.hintsOf(bills.map(({ intentId }) => intentId)).catch(async (error: unknown) => {
-      // The bills are already leased, but will not be checked.
-      await Promise.all(bills.map((bill) => this.releaseLease(bill)));
-      throw error;
-    });
-    return bills.map((bill) => ({ ...bill, hints: hints.filter(({ intentId }) => intentId === bill.intentId) }));
-  }
-
-  /**
-   * The hints that came before the claim. A later hint must cause another check: storing a callback relies on that. The
-   * earliest due of each bill come first, so that none waits behind hints that are not due yet.
-   */
-  private hintsOf(intentIds: readonly IntentId[]): Promise<HintOfBill[]> {
-    return this.database.rows(HINT_READERS)`SELECT id, intentId, asserts, expectsSuccess, receivedAt, asks, due FROM (
-        SELECT c.id, c.intent_id AS intentId, ${assertedStatus('c.kind', 'c.status')} AS asserts,
-          c.kind = 'redirect-success' AS expectsSuccess,
-          ${mariadb.epochMs('c.received_at')} AS receivedAt, c.asks, c.due_at <= ${this.database.now()} AS due, c.due_at,
-          ROW_NUMBER() OVER (PARTITION BY c.intent_id ORDER BY c.due_at) AS place
-        FROM payment_acceptance.bill b JOIN payment_acceptance.callback c ON c.intent_id = b.intent_id
-        WHERE b.intent_id IN (${intentIds}) AND c.pending = 1 AND c.received_at <= b.check_after) hint
-      WHERE place <= ${MAX_HINTS_PER_CHECK} ORDER BY due_at`;
   }
 }

@@ -2,7 +2,6 @@ import type { HintedBill } from '../../../common/wake-ups.js';
 import type { Hint } from '../../../domain/callback.js';
 import type { ClaimedBill } from '../../../domain/claim.js';
 import type { IntentId } from '../../../domain/ids.js';
-import { isUuid } from '../../../domain/uuid.js';
 import { assertedStatus } from '../../../callbacks/storage/callback.store.js';
 import {
   CheckStore,
@@ -33,8 +32,6 @@ function hintsAt(now: Statement): Statement {
       AND c.received_at <= ${now} ORDER BY c.due_at LIMIT ${opaque(rawSql(String(MAX_HINTS_PER_CHECK)), 'int')}) hint) AS hints`;
 }
 
-const HINTED_BILL_READERS: ColumnReaders<ClaimedBill> = { ...CLAIMED_BILL_READERS, hints: readHints };
-
 function readHints(text: unknown): readonly Hint[] {
   const hints = JSON.parse(String(text)) as (Omit<Hint, 'receivedAt'> & { readonly receivedMs: number })[];
   return hints.map(({ receivedMs, ...hint }) => ({ ...hint, receivedAt: instant(receivedMs) }));
@@ -45,7 +42,7 @@ type ClaimParameter = 'leaseMs' | 'limit' | 'token' | 'shop' | 'requestsPerSecon
 /** A row of a claim; without a bill, it holds only what the rate allows. */
 type ClaimRow = Omit<ClaimedBill, 'intentId'> & { readonly intentId: IntentId | null; readonly most: number };
 
-const CLAIM_ROW_READERS: ColumnReaders<ClaimRow> = { ...HINTED_BILL_READERS, most: integer };
+const CLAIM_ROW_READERS: ColumnReaders<ClaimRow> = { ...CLAIMED_BILL_READERS, hints: readHints, most: integer };
 
 /**
  * Leases the bills of the subquery `due` (`intent_id`, `turn`), as many as the shop's rate allows.
@@ -127,18 +124,6 @@ const CLAIM_NAMED = prepare([...CLAIM_PARAMETERS, 'named'], (parameters, now) =>
   ),
 );
 
-const CLAIM_ONE = prepare(
-  ['leaseMs', 'bill', 'intentId', 'shop', 'token'],
-  ({ leaseMs, bill, intentId, shop, token }, now) =>
-    sql`UPDATE payment_acceptance.bill b
-    SET lease_token = ${token}::uuid, lease_until = ${addMilliseconds(now, leaseMs)}, check_after = ${now}
-    WHERE b.shop = ${shop} AND b.bill_id IS NOT NULL AND (b.bill_id = ${bill} OR b.intent_id = ${intentId}::uuid)
-      AND (b.lease_until IS NULL OR b.lease_until < ${now})
-    RETURNING ${claimedColumns(postgres, now)}, coalesce(b.next_check_at <= ${now}, false) AS scheduled, EXISTS (
-      SELECT 1 FROM payment_acceptance.shop_state s WHERE s.shop = b.shop AND s.refused_since IS NOT NULL) AS "shopRefused",
-      ${hintsAt(now)}`,
-);
-
 export class PostgresCheckStore extends CheckStore<PostgresDatabase> {
   override async claim(
     shop: string,
@@ -157,21 +142,5 @@ export class PostgresCheckStore extends CheckStore<PostgresDatabase> {
     const bills = rows.filter((row): row is ClaimRow & ClaimedBill => row.intentId !== null);
     // There is no row at all while another instance is claiming.
     return { bills, isSpent: rows[0] !== undefined && bills.length >= rows[0].most };
-  }
-
-  override async claimOne(
-    shop: string,
-    bill: string,
-    token: string,
-    leaseMs: number,
-  ): Promise<ClaimedBill | 'busy' | 'unknown'> {
-    const intentId = isUuid(bill) ? bill : null;
-    const parameters = { leaseMs, bill, intentId, shop, token };
-    const [claimedBill] = await this.database.executeAtReadCommitted(CLAIM_ONE, parameters, HINTED_BILL_READERS);
-    if (claimedBill) return claimedBill;
-    const rows = await this.database.rows({})`
-      SELECT 1 FROM payment_acceptance.bill b WHERE b.shop = ${shop} AND b.bill_id IS NOT NULL
-      AND (b.bill_id = ${bill} OR b.intent_id = ${intentId}::uuid)`;
-    return rows.length > 0 ? 'busy' : 'unknown';
   }
 }
