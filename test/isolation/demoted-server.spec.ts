@@ -224,7 +224,7 @@ describe('a server that is gone without closing its connections', () => {
     silences[1]!.fall();
     const hanging = leaving.payments.createBill({ orderId: 'hanging', amount: '10' });
     const end = expect(hanging).rejects.toThrow();
-    database.shortenTimeout(100);
+    database.connections.shortenTimeout(100);
     await end;
     await leaving.app.close();
   });

@@ -97,7 +97,7 @@ describe('the tables on MariaDB', () => {
     await rival.startTransaction();
     await rival.query("UPDATE payment_acceptance_consumer SET event_name = 'held'");
     const database = new MariaDatabase(beside(dataSource), new PaymentClock());
-    database.statementTimeoutMs = 1_000;
+    database.connections.statementTimeoutMs = 1_000;
     try {
       const none = database.dialect.oneOf([], 'text');
       const change = sql`UPDATE payment_acceptance.consumer SET event_name = 'changed' WHERE name ${none}`;

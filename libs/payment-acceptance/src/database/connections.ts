@@ -17,7 +17,10 @@ export const MAX_ATTEMPTS = 4;
 
 /** The connections of a pool, as our statements use them: within time limits, and only if the server is writable. */
 export class Connections {
-  /** See `Database.statementTimeoutMs`. */
+  /**
+   * Timeout of each statement, and of waiting for its connection before that, in milliseconds. A connection whose
+   * statement exceeds it is closed, so that the pool has room for another.
+   */
   statementTimeoutMs = Infinity;
   /** Connections in use, each with a mark of that use. */
   private readonly held = new Map<Connection, symbol>();
@@ -34,7 +37,10 @@ export class Connections {
     source.limitOpening(() => this.statementTimeoutMs);
   }
 
-  /** See `Database.shortenTimeout`. */
+  /**
+   * For the shutdown: limits all further statements to this timeout. When it has passed, connections that have been in
+   * use since the call are destroyed, since the host's pool closes only once all of its connections are back.
+   */
   shortenTimeout(timeoutMs: number): void {
     this.statementTimeoutMs = Math.min(this.statementTimeoutMs, timeoutMs);
     const before = [...this.held];

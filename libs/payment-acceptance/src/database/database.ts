@@ -59,7 +59,7 @@ export abstract class Database extends Queryable implements ConnectionCloser {
 
   readonly schema: string;
   readonly probe: PaymentProbe;
-  private readonly connections: Connections;
+  readonly connections: Connections;
 
   /** @throws RangeError for a name of the schema that is not safe to use unescaped */
   constructor(
@@ -77,30 +77,10 @@ export abstract class Database extends Queryable implements ConnectionCloser {
   /** @throws PaymentUnsupportedDataSourceError if the server's settings would change the meaning of our statements */
   abstract verify(): Promise<void>;
 
-  /**
-   * Timeout of each statement, and of waiting for its connection before that, in milliseconds. A connection whose
-   * statement exceeds it is closed, so that the pool has room for another.
-   */
-  get statementTimeoutMs(): number {
-    return this.connections.statementTimeoutMs;
-  }
-
-  set statementTimeoutMs(timeoutMs: number) {
-    this.connections.statementTimeoutMs = timeoutMs;
-  }
-
-  /**
-   * For the shutdown: limits all further statements to this timeout. When it has passed, connections that have been in
-   * use since the call are destroyed, since the host's pool closes only once all of its connections are back.
-   */
-  shortenTimeout(timeoutMs: number): void {
-    this.connections.shortenTimeout(timeoutMs);
-  }
-
   async verifyWritable(): Promise<void> {
     const { dialect } = this;
     const text = sql`SELECT ${dialect.readOnly} AS "readOnly"`.text(dialect.parameter);
-    await this.onConnection(undefined, undefined, async (connection) => {
+    await this.connections.run(undefined, undefined, async (connection) => {
       const [row] = (await this.send(connection, text)).rows;
       if (flag(row?.readOnly)) throw new PaymentReadOnlyDatabaseError();
     });
@@ -121,28 +101,13 @@ export abstract class Database extends Queryable implements ConnectionCloser {
 
   runIn(transaction: OwnTransaction | undefined, statement: Statement, timeoutMs?: number): Promise<Answer> {
     const whole = statement.text(this.dialect.parameter);
-    return this.sendProbed(whole, (text) => this.answer(text, statement.values, transaction, timeoutMs));
-  }
-
-  protected answer(
-    text: string,
-    values: readonly unknown[],
-    transaction: OwnTransaction | undefined,
-    timeoutMs?: number,
-  ): Promise<Answer> {
-    return this.onConnection(transaction, timeoutMs, (connection) => this.send(connection, text, values));
+    return this.sendProbed(whole, (text) =>
+      this.connections.run(transaction, timeoutMs, (connection) => this.send(connection, text, statement.values)),
+    );
   }
 
   /** @throws QueryFailedError */
   abstract send(connection: Connection, text: string, values?: readonly unknown[]): Promise<Answer>;
-
-  protected onConnection<T>(
-    transaction: OwnTransaction | undefined,
-    timeoutMs: number | undefined,
-    statement: (connection: Connection) => Promise<T>,
-  ): Promise<T> {
-    return this.connections.run(transaction, timeoutMs, statement);
-  }
 
   /** Runs all of the work's statements on one connection, outside any transaction. */
   async holding<T>(work: (held: OwnTransaction) => Promise<T>): Promise<T> {
@@ -201,7 +166,7 @@ export abstract class Database extends Queryable implements ConnectionCloser {
     readsFirst: boolean,
   ): Promise<T> {
     const { connection } = tx;
-    const { statementTimeoutMs } = this;
+    const { statementTimeoutMs } = this.connections;
     const send = (text: string): Promise<Answer> =>
       withStatementTimeout(statementTimeoutMs, this.send(connection, text));
     const sendAll = async (texts: readonly string[]): Promise<void> => {

@@ -41,7 +41,7 @@ export async function migrateTables(source: ConnectionSource, { schema }: Migrat
     statementTimeoutMs: LONG_STATEMENT_TIMEOUT_MS,
   });
   if ((await missing(database)).length === 0) return;
-  database.statementTimeoutMs = MIGRATION_STATEMENT_TIMEOUT_MS;
+  database.connections.statementTimeoutMs = MIGRATION_STATEMENT_TIMEOUT_MS;
   const migrate = database instanceof MariaDatabase ? migrateMaria : migratePostgres;
   await migrate(database, (tx) => missing(database, tx));
 }

@@ -15,7 +15,7 @@ export async function openDatabase(
 ): Promise<Database> {
   const kind = source.type === 'postgres' ? PostgresDatabase : MariaDatabase;
   const database = new kind(source, clock, settings);
-  database.statementTimeoutMs = settings.statementTimeoutMs ?? Infinity;
+  database.connections.statementTimeoutMs = settings.statementTimeoutMs ?? Infinity;
   await database.verify();
   return database;
 }

@@ -25,7 +25,7 @@ export class TypeOrmTransactions implements DriverTransactions<EntityManager> {
     private readonly database: Database,
     private readonly dataSource: DataSource,
   ) {
-    this.pool = hostPool(dataSource, () => database.statementTimeoutMs);
+    this.pool = hostPool(dataSource, () => database.connections.statementTimeoutMs);
   }
 
   async run<T>(work: (manager: EntityManager) => Promise<T>, { timeoutMs }: Limits): Promise<T> {

@@ -121,7 +121,7 @@ export class PaymentAcceptanceRuntime
 
   /** Listeners and the database still work in this hook. */
   async beforeApplicationShutdown(): Promise<void> {
-    this.database.shortenTimeout(STOPPING_STATEMENT_TIMEOUT_MS);
+    this.database.connections.shortenTimeout(STOPPING_STATEMENT_TIMEOUT_MS);
     await this.workers.stop();
   }
 

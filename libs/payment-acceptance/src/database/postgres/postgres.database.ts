@@ -100,12 +100,13 @@ export class PostgresDatabase extends Database {
       const run = (connection: Connection): Promise<Answer['rows']> =>
         this.preparedStatements.run(connection, text, values);
       try {
-        return await this.onConnection(transaction, undefined, run);
+        return await this.connections.run(transaction, undefined, run);
       } catch (error) {
         if (transaction || !(error instanceof PreparedStatementsUnavailableError)) throw error;
       }
     }
-    return (await this.answer(text, values, transaction)).rows;
+    return (await this.connections.run(transaction, undefined, (connection) => this.send(connection, text, values)))
+      .rows;
   }
 
   override async send(connection: Connection, text: string, values: readonly unknown[] = []): Promise<Answer> {
