@@ -3,6 +3,7 @@ import { getMetadataStorage } from 'class-validator';
 import fc from 'fast-check';
 import { PostbackDto, RedirectDto, type CallbackType } from './callback.dto.js';
 import { parseBody, readableFields } from './parse-body.js';
+import { UnreadableBody } from './read-body.js';
 
 const redirect = { InvId: 'A-1', OutSum: '100.05', CurrencyIn: 'RUB' };
 const postback = { Status: 'SUCCESS', InvId: 'A-1', OutSum: '100.05', TrsId: 'b-1' };
@@ -20,6 +21,12 @@ test.each([undefined, null, 'text', 7, true, [], [postback]])(
     });
   },
 );
+
+test('a callback body that could not be read is refused with its problem', () => {
+  expect(parseBody(PostbackDto, new UnreadableBody('has too many fields'))).toEqual({
+    errors: [{ field: 'body', errors: ['body has too many fields'] }],
+  });
+});
 
 describe('a postback', () => {
   test('a postback without any fields is accepted, since it is only a hint', () => {
@@ -152,7 +159,9 @@ describe('a redirect', () => {
     expect(fieldsOf(RedirectDto, { ...redirect, custom: 'x'.repeat(4_001) })).toEqual(['custom']);
     const deep = JSON.parse('['.repeat(100_000) + ']'.repeat(100_000)) as unknown;
     for (const field of ['custom', 'SignatureValue', 'InvId']) {
-      expect(fieldsOf(RedirectDto, { ...redirect, [field]: deep })).toEqual([field]);
+      expect(parseBody(RedirectDto, { ...redirect, [field]: deep })).toEqual({
+        errors: [{ field, errors: [`${field} is nested too deeply`] }],
+      });
     }
   });
 
@@ -189,7 +198,7 @@ describe('a body larger than a genuine one', () => {
   const body = { ...postback, custom: { cart: 7 }, note: 'x', InvId: ['A-1'] };
 
   test('only the flat fields of the specification are read from an oversized callback body', () => {
-    expect(readableFields(PostbackDto, body, 32_769)).toEqual({
+    expect(readableFields(PostbackDto, body, 32_769)).toStrictEqual({
       ...postback,
       custom: {},
       InvId: {},

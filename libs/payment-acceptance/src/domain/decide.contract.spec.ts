@@ -1,13 +1,13 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { anyReported } from '../../../../test/support/arbitraries.js';
 import { names, run } from '../../../../test/support/decisions.js';
 import { SEED } from '../../../../test/support/seed.js';
 import { lockedBill, reported } from '../../../../test/support/units.js';
 import type { LockedBill } from './bill.js';
-import { splitIntoParts, JudgeContractError } from './decide.js';
+import { judgeOnce, splitIntoParts, JudgeContractError } from './decide.js';
 import type { PaymentId } from './ids.js';
-import type { Judge, LedgerPayment, ReportedPayment } from './payment.js';
+import type { Judge, LedgerPayment, PaymentStatus, ReportedPayment, Verdict } from './payment.js';
 
 const [success, fail] = [reported(), reported({ status: 'FAIL' })];
 
@@ -37,6 +37,56 @@ describe('the contract of a judge', () => {
   test.each(judges)('a judge that breaks its contract settles nothing: %s', (_name, judge, payment) => {
     expect(() => run({ judge, listed: [payment] })).toThrow(JudgeContractError);
     expect(() => run({ judge, listed: [payment] })).toThrow(payment.paymentId);
+  });
+
+  test('the error of a judge that breaks its contract names the verdicts that the status allows', () => {
+    expect(() => run({ judge: () => [], listed: [success] })).toThrow('for this status: succeeded or review.');
+  });
+
+  test('a judge that returns a promise settles nothing, and the error says so, whether it rejects or not', () => {
+    for (const promise of [Promise.resolve([]), Promise.reject(new Error('late'))]) {
+      const judge: Judge = () => promise as never;
+      expect(() => run({ judge, listed: [success] })).toThrow(JudgeContractError);
+      expect(() => run({ judge, listed: [success] })).toThrow('returned a promise');
+    }
+  });
+});
+
+describe('a list that is settled in parts', () => {
+  const payment = (paymentId: string, status: PaymentStatus) => reported({ paymentId, status });
+  const [a, b, c] = [payment('p-1', 'NEW'), payment('p-2', 'FAIL'), payment('p-3', 'SUCCESS')];
+
+  test('of a list in parts, the judge is shown the whole list once, and each part gets the verdicts on its payments', () => {
+    const verdicts: Verdict[] = [{ kind: 'pending' }, { kind: 'failed' }, { kind: 'succeeded' }];
+    const judge = jest.fn<Judge>(() => verdicts);
+    const judgeOfPart = judgeOnce(judge, [a, b, c]);
+    expect(judgeOfPart(lockedBill(), [b])).toEqual([{ kind: 'failed' }]);
+    expect(judgeOfPart(lockedBill(), [c, a])).toEqual([{ kind: 'succeeded' }, { kind: 'pending' }]);
+    expect(judge.mock.calls).toEqual([[lockedBill(), [a, b, c]]]);
+  });
+
+  test('of a list in parts, no part gets a verdict from a judge that returns too few or too many', () => {
+    for (const count of [1, 3]) {
+      const judgeOfPart = judgeOnce(() => Array.from({ length: count }, () => ({ kind: 'pending' })), [a, b]);
+      expect([judgeOfPart(lockedBill(), [a]), judgeOfPart(lockedBill(), [b])]).toEqual([[], []]);
+    }
+  });
+
+  test('a list is split into parts only if it is longer than one', () => {
+    expect(splitIntoParts([b, a], 2)).toEqual({ early: [], last: [a, b] });
+    expect(splitIntoParts([b, a], 1)).toEqual({ early: [[a], [b]], last: [] });
+  });
+
+  test('the last part of a long list has what may be money and what is listed twice, and the others are full', () => {
+    const [unknown, d, e] = [payment('p-4', 'UNKNOWN'), payment('p-5', 'FAIL'), payment('p-6', 'PROCESS')];
+    const [before, after] = [payment('p-7', 'NEW'), payment('p-7', 'FAIL')];
+    expect(splitIntoParts([c, after, b, unknown, a, before, e, d], 2)).toEqual({
+      early: [
+        [a, e],
+        [b, d],
+      ],
+      last: [before, unknown, after, c],
+    });
   });
 });
 

@@ -191,7 +191,9 @@ describe('a SUCCESS that is listed otherwise, and then as SUCCESS again', () => 
     expect(run({ known: [waiting], listed: [{ ...fail, billId: null }] }).payments).toHaveLength(1);
     expect(run({ known: [waiting], listed: [] }).payments).toEqual([]);
     expect(run({ known: [waiting], listed: [success] })).toMatchObject({ payments: [], reviews: [] });
-    expect(run({ known: [waiting], listed: [fail, success] }).payments).toMatchObject([{ statusText: 'SUCCESS' }]);
+    const both = run({ known: [waiting], listed: [fail, success] });
+    expect(both.payments).toMatchObject([{ statusText: 'SUCCESS' }]);
+    expect(both.reviews).toMatchObject([{ detail: { listed: { status: 'FAIL' } } }]);
     expect(run({ known: [waiting], listed: [{ ...fail, billId: 'b-other' }] }).payments).toEqual([]);
     expect(run({ known: [kept(success, 'b-2')], listed: [fail] }).payments).toEqual([]);
   });

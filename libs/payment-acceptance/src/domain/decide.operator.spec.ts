@@ -17,19 +17,30 @@ describe('a payment that an operator had accepted before the service said SUCCES
     ['PROCESS', 'PROCESS'],
     ['PROCESS', 'NEW'],
     ['FAIL', 'PROCESS'],
+    ['FAIL', 'UNKNOWN'],
+    ['UNKNOWN', 'UNKNOWN'],
   ])('an accepted payment in %s that is listed as %s stays as it is', (before, status) => {
-    expect(later(before, { status })).toMatchObject({ state: 'PAID', payments: [], events: [], reviews: [] });
+    expect(later(before, { status, statusText: status })).toMatchObject({
+      state: 'PAID',
+      payments: [],
+      events: [],
+      reviews: [],
+    });
   });
 
-  test.each<[PaymentStatus, PaymentStatus]>([
-    ['NEW', 'PROCESS'],
-    ['PROCESS', 'SUCCESS'],
-    ['FAIL', 'SUCCESS'],
-  ])('an accepted payment in %s that becomes %s advances without another event', (before, status) => {
-    const decision = later(before, { status });
-    expect(decision.payments).toMatchObject([{ status, verdict: 'succeeded', intentId: lockedBill().intentId }]);
-    expect(decision).toMatchObject({ events: [], reviews: [], firstPaymentId: null });
-  });
+  test.each<[PaymentStatus, PaymentStatus, Partial<ReportedPayment>]>([
+    ['NEW', 'PROCESS', {}],
+    ['NEW', 'PROCESS', { amount: '1.00' }],
+    ['PROCESS', 'SUCCESS', {}],
+    ['FAIL', 'SUCCESS', {}],
+  ])(
+    'an accepted payment in %s that becomes %s, with the change %j, advances without an event',
+    (before, status, change) => {
+      const decision = later(before, { status, ...change });
+      expect(decision.payments).toMatchObject([{ status, verdict: 'succeeded', intentId: lockedBill().intentId }]);
+      expect(decision).toMatchObject({ events: [], reviews: [], firstPaymentId: null });
+    },
+  );
 
   test.each<[string, Partial<ReportedPayment>]>([
     ['fails', { status: 'FAIL' }],
@@ -38,6 +49,14 @@ describe('a payment that an operator had accepted before the service said SUCCES
   ])('an accepted payment that %s opens a review and still counts', (_name, change) => {
     const decision = later('PROCESS', change);
     expect(decision.payments).toMatchObject([{ ...change, verdict: 'succeeded' }]);
+    expect([names(decision), reasons(decision)]).toEqual([['payment.review'], ['payment-changed']]);
+  });
+
+  test('an accepted payment that becomes SUCCESS with an amount too small all along opens a review and still counts', () => {
+    const less = { amount: '1.00' };
+    const known: LedgerPayment[] = [{ ...kept(reported({ ...less, status: 'PROCESS' })), verdict: 'succeeded' }];
+    const decision = run({ known, listed: [reported(less)], firstPaymentId: 'p-1' });
+    expect(decision.payments).toMatchObject([{ status: 'SUCCESS', verdict: 'succeeded' }]);
     expect([names(decision), reasons(decision)]).toEqual([['payment.review'], ['payment-changed']]);
   });
 
@@ -69,6 +88,23 @@ describe('accepting a payment', () => {
 
   const accept = (known: LedgerPayment[], firstPaymentId: string | null = null, bill = lockedBill()) =>
     decideAccepted(bill, firstPaymentId, known, { paymentId: 'p-1', amount: '99.00', operator: 'anna' });
+
+  test('accepting a payment without a listed currency states the amount received and the commission as listed', () => {
+    const listed = reported({ amount: null, currency: null, commission: '2.00' });
+    expect(accept([kept(listed)]).events[0]!.payload).toMatchObject({ amountReceived: '98.05', commission: '2.00' });
+  });
+
+  const listedNow = { amount: '50.00', currency: 'USD' };
+  test.each<[string, PaymentStatus, typeof listedNow, Partial<LedgerPayment>]>([
+    ['of a SUCCESS takes over what was corrected', 'SUCCESS', listedNow, { ...listedNow, contradiction: null }],
+    ['of a SUCCESS that is still the same leaves it so', 'SUCCESS', { amount: '100.05', currency: 'RUB' }, {}],
+    ['of a payment in PROCESS leaves it as it is', 'PROCESS', listedNow, {}],
+  ])('accepting a listing %s', (_name, status, listed, change) => {
+    const row = { ...kept(reported({ status })), verdict: 'review', contradiction: 'of an earlier list' } as const;
+    const accepted = { paymentId: 'p-1', amount: '99.00', operator: 'anna', listed };
+    const { payments } = decideAccepted(lockedBill(), null, [row], accepted);
+    expect(payments).toEqual([{ ...row, ...change, verdict: 'succeeded' }]);
+  });
 
   test('accepting a payment pays the bill and the order with the stated amount, and names the operator', () => {
     const row = kept(reported({ status: 'PROCESS', amount: '1.00', commission: '2.00' }));
@@ -112,7 +148,10 @@ describe('accepting a payment', () => {
   test('accepting more than was billed states the surplus', () => {
     const decision = decideAccepted(lockedBill(), null, [], { paymentId: 'p-1', amount: '150.05', operator: 'anna' });
     expect(decision.events[0]!.payload).toMatchObject({ amount: '150.05', surplus: '50.00' });
-    expect(accept([]).events[0]!.payload).not.toHaveProperty('surplus');
+    for (const amount of ['100.05', '99.00']) {
+      const { events } = decideAccepted(lockedBill(), null, [], { paymentId: 'p-1', amount, operator: 'anna' });
+      expect(events[0]!.payload).not.toHaveProperty('surplus');
+    }
   });
 
   test('accepting a payment of a paid order makes it the second one and opens a review', () => {

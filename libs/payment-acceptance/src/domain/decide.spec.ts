@@ -3,7 +3,7 @@ import { kept, names, reasons, run } from '../../../../test/support/decisions.js
 import { lockedBill, reported } from '../../../../test/support/units.js';
 import { decideUnlistable } from './decide.js';
 import { defaultJudge } from './judge.js';
-import type { LedgerPayment, PaymentStatus, ReportedPayment } from './payment.js';
+import type { LedgerPayment, PaymentStatus, ReportedPayment, Verdict } from './payment.js';
 
 const [success, fail] = [reported(), reported({ status: 'FAIL' })];
 
@@ -145,6 +145,22 @@ describe('one list', () => {
     });
   });
 
+  test.each<[string, Partial<ReportedPayment>, string[], string[]]>([
+    ['a SUCCESS as billed', {}, ['payment.review'], ['order-cancelled']],
+    ['a SUCCESS of less', { amount: '1.00' }, ['payment.review'], ['underpaid']],
+    ['a FAIL', { status: 'FAIL' }, ['payment.failed'], []],
+    ['a PROCESS', { status: 'PROCESS' }, [], []],
+  ])('for a cancelled order, %s has the events %j and the reviews %j', (_name, listed, events, reviews) => {
+    const decision = run({ cancelled: true, listed: [reported(listed)] });
+    expect(decision).toMatchObject({ state: 'OPEN', firstPaymentId: null, payments: [{ paymentId: 'p-1' }] });
+    expect([names(decision), reasons(decision)]).toEqual([events, reviews]);
+  });
+
+  test('a payment that is listed with its steps to SUCCESS succeeds without a review', () => {
+    const decision = run({ listed: [success, reported({ status: 'PROCESS' })] });
+    expect([names(decision), reasons(decision)]).toEqual([['payment.succeeded'], []]);
+  });
+
   test('a payment listed without a bill id belongs to the bill that was asked about', () => {
     expect(run({ listed: [reported({ billId: null })] })).toMatchObject({ state: 'PAID' });
   });
@@ -166,6 +182,10 @@ describe('the end of a bill', () => {
       state: 'EXPIRED',
       events: [],
     });
+  });
+
+  test('an unpaid bill does not expire while parts of its list are still to come', () => {
+    expect(run({ isPartial: true, endOfLife: over, horizon: over })).toMatchObject({ state: 'OPEN', events: [] });
   });
 
   test.each<[PaymentStatus, string]>([
@@ -270,6 +290,19 @@ describe('the end of a bill', () => {
     expect(decision.payments).toMatchObject([{ statusText: 'OVERPAID', verdict: 'succeeded' }]);
     const again = run({ known: decision.payments, firstPaymentId: decision.firstPaymentId, listed, judge });
     expect(again).toMatchObject({ payments: [], events: [], reviews: [] });
+  });
+
+  test.each<[PaymentStatus, Verdict['kind'], string[], Verdict['kind'][]]>([
+    ['UNKNOWN', 'failed', ['payment.failed'], ['failed']],
+    ['UNKNOWN', 'pending', [], ['pending']],
+    ['FAIL', 'failed', [], []],
+    ['FAIL', 'pending', [], []],
+  ])('an unknown status after %s that the judge calls %s has the events %j', (status, kind, events, verdicts) => {
+    const judge = () => [{ kind } as Verdict];
+    const known = [{ ...kept(reported({ status })), verdict: 'failed' as const }];
+    const decision = run({ known, listed: [reported({ status: 'UNKNOWN', statusText: 'HELD' })], judge });
+    expect([names(decision), reasons(decision)]).toEqual([events, []]);
+    expect(decision.payments.map(({ verdict }) => verdict)).toEqual(verdicts);
   });
 
   test('contradicting entries of a list are the same contradiction in any order', () => {

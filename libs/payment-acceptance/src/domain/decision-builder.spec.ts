@@ -3,6 +3,8 @@ import { kept, names, reasons, run } from '../../../../test/support/decisions.js
 import { lockedBill, reported } from '../../../../test/support/units.js';
 import type { PaymentStatus, ReportedPayment } from './payment.js';
 import { decideUnlistable } from './decide.js';
+import { eventId } from './event-id.js';
+import { uuidFromName } from './uuid.js';
 
 const NOW = lockedBill().now.getTime();
 const BILL = lockedBill().intentId;
@@ -33,6 +35,12 @@ describe('unfinished payments at the end of a bill', () => {
     ]);
   });
 
+  test('an unfinished payment of an ended bill is not reviewed by the list that pays the bill', () => {
+    const known = [kept(reported({ paymentId: 'p-2', status: 'PROCESS' }))];
+    const decision = run({ known, listed: [reported()], endOfLife: NOW, horizon: NOW });
+    expect(decision).toMatchObject({ state: 'PAID', reviews: [] });
+  });
+
   test('a payment of another bill neither keeps this bill open nor is reviewed', () => {
     const known = [kept(reported({ status: 'UNKNOWN' }), '00000000-0000-4000-8000-00000000000f')];
     expect(run({ known, endOfLife: NOW, horizon: NOW })).toMatchObject({ state: 'EXPIRED', reviews: [] });
@@ -61,16 +69,37 @@ describe('unfinished payments at the end of a bill', () => {
 });
 
 describe('a review', () => {
-  const changed = (change: Partial<ReportedPayment>) => run({ known: [kept(reported())], listed: [reported(change)] });
+  const changed = (change: Partial<ReportedPayment>, closedChanges = 0) =>
+    run({ known: [{ ...kept(reported()), closedChanges }], listed: [reported(change)] });
+  const unknown = (statusText: string | null) => reported({ status: 'UNKNOWN', statusText });
+  const renamed = (statusText: string | null) => run({ known: [kept(unknown('HELD'))], listed: [unknown(statusText)] });
 
   // An update of the module must not open reviews again that were opened before it.
   test.each([
     ['underpaid:main:p-1', () => run({ listed: [reported({ amount: '1.00' })] })],
+    ['overpaid:main:p-1', () => run({ listed: [reported({ amount: '500.05' })] })],
+    [`unknown-status:main:p-1:${uuidFromName('PAID UNKNOWN:100.05:RUB')}`, () => renamed('PAID')],
+    [`unknown-status:main:p-1:${uuidFromName(' UNKNOWN:100.05:RUB')}`, () => renamed(null)],
     ['payment-changed:main:p-1:FAIL:100.05:RUB', () => changed({ status: 'FAIL' })],
+    ['payment-changed:main:p-1:FAIL:100.05:RUB:2', () => changed({ status: 'FAIL' }, 2)],
     ['payment-changed:main:p-1:SUCCESS::', () => changed({ amount: null, currency: null })],
     [`uncheckable:main:${BILL}`, () => decideUnlistable(lockedBill(), 'uncheckable', '')],
   ])('the review key %s is the same in every release', (key, decision) => {
     expect(decision().reviews.map((review) => review.key)).toEqual([key]);
+  });
+
+  test('the contradiction of a SUCCESS has the same digest in every release', () => {
+    const listed = [reported({ amount: '1.00' }), reported({ status: 'FAIL' })];
+    expect(run({ known: [kept(reported())], listed }).payments).toMatchObject([
+      { contradiction: uuidFromName('FAIL:100.05:RUB SUCCESS:1.00:RUB') },
+    ]);
+  });
+
+  test('a foreign payment that is listed twice opens one review, which states the same listing as its event', () => {
+    const listed = ['100.05', '50.00'].map((amount) => reported({ billId: 'b-other', amount }));
+    const { reviews, events } = run({ listed });
+    expect(reviews).toMatchObject([{ detail: { listed: { amount: '100.05' } } }]);
+    expect(events.map(({ payload }) => payload)).toMatchObject([{ amount: '100.05' }]);
   });
 
   test('a review of a whole bill names no payment and no amount', () => {
@@ -128,6 +157,23 @@ describe('an event', () => {
       new Set([...all, ...reviews, ...decideUnlistable(lockedBill(), 'uncheckable', '').reviews].map(({ id }) => id))
         .size,
     ).toBe(6);
+  });
+
+  test('the id of an event is derived from its payment, and of a review also from its reason, in every release', () => {
+    const listed = [
+      ...['p-1', 'p-2'].map((paymentId) => reported({ paymentId, status: 'FAIL' })),
+      ...['p-3', 'p-4'].map((paymentId) => reported({ paymentId, amount: '1.00' })),
+      reported({ paymentId: 'p-5' }),
+    ];
+    const ids = [...run({ listed }).events, ...run({ endOfLife: NOW }).events].map(({ id }) => id);
+    expect(ids).toEqual([
+      eventId('payment.failed', lockedBill(), ['p-1']),
+      eventId('payment.failed', lockedBill(), ['p-2']),
+      eventId('payment.review', lockedBill(), ['p-3', 'underpaid', '']),
+      eventId('payment.review', lockedBill(), ['p-4', 'underpaid', '']),
+      eventId('payment.succeeded', lockedBill(), ['p-5']),
+      eventId('bill.expired', lockedBill(), []),
+    ]);
   });
 
   test('an event states a commission only if the service does', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Assertion, ComparablePayment, Hint } from './callback.js';
-import { answerHints } from './hints.js';
+import { answerHints, firstAssertion } from './hints.js';
 
 const LAG_MS = [3_000, 10_000, 30_000];
 
@@ -130,4 +130,9 @@ describe('the claim of a callback', () => {
     expect(answers([early], [])).toEqual(['waits']);
     expect(answerHints([early], [], LAG_MS)).toEqual({ consumed: [], postponed: [] });
   });
+});
+
+test('the first assertion of several callbacks is the earliest of those that assert anything, in any order', () => {
+  expect(firstAssertion([hint(null, 5), hint('SUCCESS', 20), hint('FAIL', 10)])).toEqual(at(10));
+  expect(firstAssertion([hint(null, 5)])).toBeNull();
 });

@@ -104,6 +104,13 @@ describe('an expired bill', () => {
     expect(next(paid, 'PAID', true, brief, 1)).toBe(6 * HOUR);
   });
 
+  test('a bill that is checked at its horizon, not before it, is not checked once more at the end of a short schedule', () => {
+    const brief = { ...schedule, paidForMs: 6 * HOUR };
+    const paid = (time: number) => lockedBill({ state: 'PAID', paidAt: at(0), now: at(time) });
+    expect(horizon(paid(0), brief)).toBe(opened + 3 * HOUR);
+    expect([3 * HOUR - 1, 3 * HOUR].map((time) => next(paid(time), 'PAID', true, brief))).toEqual([6 * HOUR, null]);
+  });
+
   test('an expired bill that is paid late is checked like a paid one', () => {
     const bill = lockedBill({ state: 'EXPIRED', endedAt: at(3 * DAY), now: at(20 * DAY) });
     expect(next(bill, 'PAID', true, schedule)).toBe(20 * DAY + 6 * HOUR);
