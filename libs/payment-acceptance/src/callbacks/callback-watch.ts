@@ -5,7 +5,7 @@ import { CallbackStore } from './storage/callback.store.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
 
-export interface RecordedCallback {
+export interface CallbackNotes {
   digest: DigestCheck;
   id?: string;
   /** The outcome, if the answer does not show it. */
@@ -28,12 +28,12 @@ export class CallbackWatch {
   run<Answer extends { readonly kind: string }, Failed extends { readonly kind: string }>(
     shop: string,
     kind: CallbackKind,
-    receive: (seen: RecordedCallback) => Promise<Answer>,
+    receive: (seen: CallbackNotes) => Promise<Answer>,
     failed: (error: unknown) => Failed,
   ): Promise<Answer | Failed> {
     const attributes = { 'payment.shop': shop, 'payment.callback.kind': kind };
     return this.telemetry.span('payment.callback', { attributes }, async (span) => {
-      const seen: RecordedCallback = { digest: 'absent' };
+      const seen: CallbackNotes = { digest: 'absent' };
       let answer: Answer | Failed;
       try {
         answer = await receive(seen);

@@ -19,7 +19,7 @@ import type { NewCallback } from './storage/stored-callback.js';
 import { NamedBillStore, type NamedBill } from './storage/named-bill.store.js';
 import type { Transmission } from './callback-bodies.js';
 import { AwaitedResults } from './awaited-results.js';
-import { CallbackWatch, type RecordedCallback } from './callback-watch.js';
+import { CallbackWatch, type CallbackNotes } from './callback-watch.js';
 import {
   INVALID_ANSWER,
   malformedAnswer,
@@ -85,7 +85,7 @@ export class PaymentCallbacks {
     shop: Shop,
     fields: unknown,
     sent: Transmission,
-    seen: RecordedCallback,
+    seen: CallbackNotes,
   ): Promise<PostbackAnswer> {
     const parsed = parseBody(PostbackDto, fields);
     if ('errors' in parsed) return this.refuse(shop, 'postback', fields, sent, parsed.errors);
@@ -106,7 +106,7 @@ export class PaymentCallbacks {
   /** `undefined` if neither `TrsId` nor `custom` can be the id of a bill. */
   private async storeNamed(
     row: CallbackRow,
-    seen: RecordedCallback,
+    seen: CallbackNotes,
   ): Promise<typeof STORED_ANSWER | NotStoredAnswer | undefined> {
     const { billId, custom } = row;
     const answer = billId === null ? undefined : await this.store(row, seen);
@@ -162,7 +162,7 @@ export class PaymentCallbacks {
     kind: 'redirect-success' | 'redirect-fail',
     body: unknown,
     sent: Transmission,
-    seen: RecordedCallback,
+    seen: CallbackNotes,
   ): Promise<RedirectAnswer> {
     const parsed = parseBody(RedirectDto, body);
     if ('errors' in parsed) return this.refuse(shop, kind, body, sent, parsed.errors);
@@ -221,7 +221,7 @@ export class PaymentCallbacks {
   private async receive<T extends { readonly kind: string }>(
     kind: CallbackKind,
     name: string = this.shops.defaultName,
-    take: (shop: Shop, seen: RecordedCallback) => Promise<T>,
+    take: (shop: Shop, seen: CallbackNotes) => Promise<T>,
   ): Promise<T | typeof UNKNOWN_SHOP_ANSWER | typeof NOT_STORED_ANSWER> {
     const failed = (error: unknown) => {
       const shown = maskCards(cleanLine(name));
@@ -263,7 +263,7 @@ export class PaymentCallbacks {
     return (await this.shops.findMatching(shop, matches)) ? 'match' : 'mismatch';
   }
 
-  private async store(row: CallbackRow, seen: RecordedCallback): Promise<typeof STORED_ANSWER | NotStoredAnswer> {
+  private async store(row: CallbackRow, seen: CallbackNotes): Promise<typeof STORED_ANSWER | NotStoredAnswer> {
     const callback = { id: timeOrderedUuid(this.random, this.clock.now()), ...row };
     let recorded: RecordResult;
     try {

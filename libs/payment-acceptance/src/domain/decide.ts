@@ -80,7 +80,11 @@ export function decide(input: DecisionInput): Decision {
       }
     } else if (row?.status === 'FAIL' && row.verdict === 'review' && payment.status === 'FAIL') {
       keep({ ...row, statusText: payment.statusText, verdict: 'failed' });
-    } else if (!row || STATUS_RANK[payment.status] > STATUS_RANK[row.status] || isDecidedNow(row, payment, verdict)) {
+    } else if (
+      !row ||
+      STATUS_RANK[payment.status] > STATUS_RANK[row.status] ||
+      (row.verdict === 'pending' && verdict.kind !== 'pending')
+    ) {
       // If the service agrees with a payment that an operator has already accepted, there is no second event.
       const accepted = row?.verdict === 'succeeded';
       const kind = accepted ? 'succeeded' : verdict.kind;
@@ -247,12 +251,6 @@ const ALLOWED_VERDICTS: Readonly<Record<PaymentStatus, readonly Verdict['kind'][
   FAIL: ['failed'],
   SUCCESS: ['succeeded', 'review'],
 };
-
-/** Whether the judge now decides on a payment with an unknown status that it left pending before. */
-function isDecidedNow(row: LedgerPayment, payment: ReportedPayment, verdict: Verdict): boolean {
-  const isUnknown = row.status === 'UNKNOWN' && payment.status === 'UNKNOWN';
-  return isUnknown && row.verdict === 'pending' && verdict.kind !== 'pending';
-}
 
 /**
  * Whether a payment that has not counted is now listed only under unknown statuses, and with another status, amount or

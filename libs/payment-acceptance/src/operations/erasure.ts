@@ -1,8 +1,7 @@
 import { shownText } from '../common/text.js';
 import type { ErasedBill, PaymentErasure } from './records.js';
-import type { BillStore } from '../bills/storage/bill.store.js';
-import type { ErasureStore, OrderKey } from './storage/erasure.store.js';
-import type { OperatorStore } from './storage/operator.store.js';
+import type { OrderKey } from './storage/erasure.store.js';
+import type { OperationsParts } from './operations-parts.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 
 export interface PaymentErasureOptions {
@@ -10,18 +9,12 @@ export interface PaymentErasureOptions {
   readonly operator: string;
 }
 
-export interface ErasureTools {
-  readonly erasures: ErasureStore;
-  readonly bills: BillStore;
-  readonly store: OperatorStore;
-}
-
 /**
  * The order is locked, so that no settlement and no creation is under way. Each bill is marked in the same transaction,
  * so that what comes later is stored without personal data.
  */
 export async function eraseOrder(
-  { erasures, bills, store }: ErasureTools,
+  { erasures, bills, store }: OperationsParts,
   order: OrderKey,
   { operator }: PaymentErasureOptions,
 ): Promise<PaymentErasure> {

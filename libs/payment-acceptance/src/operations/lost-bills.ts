@@ -1,12 +1,10 @@
 import type { OrderId } from '../domain/ids.js';
 import type { DecimalAmount } from '../domain/money.js';
-import type { LostBillStore } from './storage/lost-bill.store.js';
 import type { LostBill } from './records.js';
-import type { OperatorStore } from './storage/operator.store.js';
+import type { OperationsParts } from './operations-parts.js';
 import type { ShopScope } from '../database/scope.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 import type { PaymentOperatorOptions } from './operator-options.js';
-import type { PaymentImport } from './payment-import.service.js';
 
 /** What a person must find out about a lost bill, because the service does not report it and a postback proves nothing. */
 export interface PaymentTakeInOptions extends PaymentOperatorOptions {
@@ -25,14 +23,8 @@ export interface PaymentTakeInOptions extends PaymentOperatorOptions {
   readonly linkPageUrl?: string;
 }
 
-export interface LostBillTools {
-  readonly lostBills: LostBillStore;
-  readonly store: OperatorStore;
-  readonly importer: PaymentImport;
-}
-
 export async function takeInLostBill(
-  { lostBills, importer }: LostBillTools,
+  { lostBills, importer }: OperationsParts,
   id: string,
   { operator, note = '', ...fields }: PaymentTakeInOptions,
   scope: ShopScope,
@@ -47,7 +39,7 @@ export async function takeInLostBill(
 }
 
 export async function dismissLostBill(
-  { lostBills, store }: LostBillTools,
+  { lostBills, store }: OperationsParts,
   id: string,
   { operator, note = '' }: PaymentOperatorOptions,
   scope: ShopScope,

@@ -61,7 +61,7 @@ const EXPECTATIONS = {
 type Name = keyof typeof EXPECTATIONS;
 
 /** @param seen whether the expectation held; `undefined` if nothing could be observed */
-type Judge = (name: Name, seen: boolean | undefined, detail: string) => DoctorFinding;
+type FindingMaker = (name: Name, seen: boolean | undefined, detail: string) => DoctorFinding;
 
 const DAY_MS = 24 * 3_600_000;
 const MIN_VALIDITY_MS = 14 * DAY_MS;
@@ -105,7 +105,7 @@ export class PaymentDoctor {
   }
 
   private async examineShop(shop: Shop): Promise<DoctorFinding[]> {
-    const judge: Judge = (name, seen, detail) => {
+    const find: FindingMaker = (name, seen, detail) => {
       const [section, basis, expectation] = EXPECTATIONS[name];
       const verdict = seen === undefined ? 'not-probeable' : seen ? 'confirmed' : 'different';
       return { shop: shop.name, name, section, basis, expectation, verdict, detail: withoutTokens(shop, detail) };
@@ -114,51 +114,51 @@ export class PaymentDoctor {
     const unknown = await this.ask(shop, randomId, shop.token.reveal());
     const service =
       'failure' in unknown
-        ? unreachableFindings(unknown.failure, judge)
+        ? unreachableFindings(unknown.failure, find)
         : [
-            judge('reachable', true, describeAnswer(unknown)),
-            tls(unknown, judge),
-            clock(unknown, judge),
-            judge('token', isAccepted(unknown), describeAnswer(unknown)),
-            await this.checkWrongToken(shop, randomId, judge),
-            judge(
+            find('reachable', true, describeAnswer(unknown)),
+            tls(unknown, find),
+            clock(unknown, find),
+            find('token', isAccepted(unknown), describeAnswer(unknown)),
+            await this.checkWrongToken(shop, randomId, find),
+            find(
               'unknown-bill',
               unlessUnavailable(unknown, unknown.status === 403 && unknown.text.includes('bill_not_found')),
               describeAnswer(unknown),
             ),
-            ...(await this.checkList(shop, judge)),
+            ...(await this.checkList(shop, find)),
           ];
-    return [...service, ...(await this.checkEvidence(shop, judge))];
+    return [...service, ...(await this.checkEvidence(shop, find))];
   }
 
-  private async checkWrongToken(shop: Shop, randomId: string, judge: Judge): Promise<DoctorFinding> {
+  private async checkWrongToken(shop: Shop, randomId: string, find: FindingMaker): Promise<DoctorFinding> {
     const answer = await this.ask(shop, randomId, randomId);
     return 'failure' in answer
-      ? judge('wrong-token', undefined, answer.failure)
-      : judge('wrong-token', unlessUnavailable(answer, answer.status === 401), describeAnswer(answer));
+      ? find('wrong-token', undefined, answer.failure)
+      : find('wrong-token', unlessUnavailable(answer, answer.status === 401), describeAnswer(answer));
   }
 
-  private async checkList(shop: Shop, judge: Judge): Promise<DoctorFinding[]> {
+  private async checkList(shop: Shop, find: FindingMaker): Promise<DoctorFinding[]> {
     const lookUp = await this.read(async (store) => ({ billId: await store.billWithPayments(shop.name) }));
     const billId = 'failure' in lookUp ? undefined : lookUp.billId;
     if (billId === undefined) {
       const why = 'failure' in lookUp ? lookUp.failure : 'no bill with a payment is known yet';
-      return [judge('list', undefined, why), judge('limits', undefined, why)];
+      return [find('list', undefined, why), find('limits', undefined, why)];
     }
     const began = performance.now();
     const answer = await this.ask(shop, billId, shop.token.reveal());
     const tookMs = Math.round(performance.now() - began);
-    if ('failure' in answer) return [judge('list', false, answer.failure), judge('limits', undefined, answer.failure)];
+    if ('failure' in answer) return [find('list', false, answer.failure), find('limits', undefined, answer.failure)];
     const { maxAnswerBytes, totalTimeoutMs } = this.options.http;
     const bytes = Buffer.byteLength(answer.text);
     const isSmall = bytes <= maxAnswerBytes / 2 && tookMs <= totalTimeoutMs / 2;
     return [
-      judge('list', unlessUnavailable(answer, isUnderstood(answer, shop, billId)), redactAnswer(answer)),
-      judge('limits', isSmall, `${bytes} bytes in ${tookMs} ms`),
+      find('list', unlessUnavailable(answer, isUnderstood(answer, shop, billId)), redactAnswer(answer)),
+      find('limits', isSmall, `${bytes} bytes in ${tookMs} ms`),
     ];
   }
 
-  private async checkEvidence(shop: Shop, judge: Judge): Promise<DoctorFinding[]> {
+  private async checkEvidence(shop: Shop, find: FindingMaker): Promise<DoctorFinding[]> {
     const evidence = await this.read(async (store) => ({
       ...(await store.digests(shop.name)),
       ...(await store.postbacks(shop.name)),
@@ -166,16 +166,16 @@ export class PaymentDoctor {
     }));
     if ('failure' in evidence) {
       const names = ['postback-digest', 'postbacks', 'database-rights'] as const;
-      return names.map((name) => judge(name, undefined, evidence.failure));
+      return names.map((name) => find(name, undefined, evidence.failure));
     }
     const { confirmed, matching, absent, paid, announced, refused } = evidence;
     return [
-      judge(
+      find(
         'postback-digest',
         confirmed === 0 ? undefined : matching === confirmed,
         `of ${confirmed} confirmed postbacks, ${matching} have a matching digest and ${absent} have no digest`,
       ),
-      judge(
+      find(
         'postbacks',
         paid === 0 ? undefined : announced > 0,
         announced > 0 || paid === 0
@@ -183,7 +183,7 @@ export class PaymentDoctor {
           : `latest payments within a day: ${paid}; none came with a postback: check the Result URL set at the service, and look for ` +
               'callback-refused, callback-misaddressed and callback-not-stored in the log',
       ),
-      judge('database-rights', refused === undefined, refused ?? 'the database user has all the rights that it needs'),
+      find('database-rights', refused === undefined, refused ?? 'the database user has all the rights that it needs'),
     ];
   }
 
@@ -210,28 +210,28 @@ function paymentsUrl(apiBaseUrl: string, billId: string): string {
   return `${apiBaseUrl}/api/v1/bill/payments?id=${encodeURIComponent(billId)}`;
 }
 
-function unreachableFindings(failure: string, judge: Judge): DoctorFinding[] {
+function unreachableFindings(failure: string, find: FindingMaker): DoctorFinding[] {
   const isTlsFailure = /CERT|SELF_SIGNED|UNABLE_TO|TLS|SSL|EPROTO/.test(failure);
   const unprobed = ['clock', 'token', 'wrong-token', 'unknown-bill', 'list', 'limits'] as const;
   return [
-    judge('reachable', false, `no answer (${failure})`),
-    judge('tls', isTlsFailure ? false : undefined, failure),
-    ...unprobed.map((name) => judge(name, undefined, 'the service is not reachable')),
+    find('reachable', false, `no answer (${failure})`),
+    find('tls', isTlsFailure ? false : undefined, failure),
+    ...unprobed.map((name) => find(name, undefined, 'the service is not reachable')),
   ];
 }
 
-function tls({ certificate }: RawAnswer, judge: Judge): DoctorFinding {
-  if (!certificate) return judge('tls', undefined, 'apiBaseUrl is an http address');
+function tls({ certificate }: RawAnswer, find: FindingMaker): DoctorFinding {
+  if (!certificate) return find('tls', undefined, 'apiBaseUrl is an http address');
   const leftMs = certificate.validTo.getTime() - Date.now();
   const detail = `${certificate.protocol ?? 'TLS'}, valid for ${Math.floor(leftMs / DAY_MS)} days`;
-  return judge('tls', leftMs >= MIN_VALIDITY_MS, detail);
+  return find('tls', leftMs >= MIN_VALIDITY_MS, detail);
 }
 
-function clock({ aheadMs }: RawAnswer, judge: Judge): DoctorFinding {
-  if (Number.isNaN(aheadMs)) return judge('clock', undefined, 'the answer has no Date header');
+function clock({ aheadMs }: RawAnswer, find: FindingMaker): DoctorFinding {
+  if (Number.isNaN(aheadMs)) return find('clock', undefined, 'the answer has no Date header');
   const seconds = Math.round(aheadMs / 1_000);
   const detail = `the service is ${Math.abs(seconds)} s ${seconds < 0 ? 'behind' : 'ahead'}`;
-  return judge('clock', Math.abs(aheadMs) <= MAX_SKEW_MS, detail);
+  return find('clock', Math.abs(aheadMs) <= MAX_SKEW_MS, detail);
 }
 
 /** Whether the service itself has accepted the token; `undefined` if the answer may be a gateway's. */

@@ -10,7 +10,7 @@ import {
   type ReconciliationDifference,
   type StatementComparison,
 } from './reconciliation.js';
-import type { LedgerPaymentOfBill, NamedBill, ReconciliationStore } from './storage/reconciliation.store.js';
+import type { LedgerPaymentOfBill, StatementBill, ReconciliationStore } from './storage/reconciliation.store.js';
 
 /** A payment in a statement of the merchant's account. */
 export interface StatementPayment {
@@ -111,7 +111,7 @@ async function* compareBatch(
 function differencesOf(
   listed: StatementPayment,
   ledgerPayment: LedgerPaymentOfBill | undefined,
-  bill: NamedBill | undefined,
+  bill: StatementBill | undefined,
 ): ReconciliationDifference[] {
   if (!ledgerPayment)
     return listed.billId !== null && !bill ? ['missing-in-ledger', 'unknown-bill'] : ['missing-in-ledger'];
@@ -127,7 +127,7 @@ function rowOf(
   shop: string,
   listed: StatementPayment | undefined,
   ledgerPayment: LedgerPaymentOfBill | undefined,
-  bill: NamedBill | undefined,
+  bill: StatementBill | undefined,
   differences: readonly ReconciliationDifference[],
 ): StatementComparison {
   return {

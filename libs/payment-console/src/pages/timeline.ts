@@ -61,17 +61,18 @@ function ofBill({ bill, actions }: BillHistory): Entry[] {
       </p>`,
     },
     ...(wasUnknown ? [{ at: createdAt, ...ENDS.UNKNOWN }] : []),
-    ...(openedAt === null ? [] : [{ at: openedAt, title: openingOf(bill.billId, isAttached) }]),
+    ...(openedAt === null
+      ? []
+      : [
+          {
+            at: openedAt,
+            title: html`The service ${isAttached ? 'has' : 'created'} bill <code>${bill.billId}</code>, which can be
+              paid`,
+          },
+        ]),
     ...(orderCancelledAt === null ? [] : [{ at: orderCancelledAt, title: 'The shop cancelled the order' }]),
     ...(end ? [{ at: endedAt ?? createdAt, ...end, content: html`<p>${failure}</p>` }] : []),
   ];
-}
-
-function openingOf(billId: string | null, isAttached: boolean): Html {
-  const bill = html`bill <code>${billId}</code>`;
-  return isAttached
-    ? html`The service has ${bill}, which can be paid`
-    : html`The service created ${bill}, which can be paid`;
 }
 
 /** The ends that no other entry shows. */

@@ -5,7 +5,6 @@ import { type PaymentSandboxOptions, SANDBOX_OPTIONS } from '../model/options.js
 
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
 const LOOPBACK_PATTERN = /^(::1|(::ffff:)?127\.\d+\.\d+\.\d+)$/;
-const READ_METHODS = ['GET', 'HEAD'];
 
 /**
  * Keeps other machines and other sites out of the control interface and the console, which allow everything. A site
@@ -23,21 +22,24 @@ export class LocalOnlyGuard implements CanActivate {
   }
 
   private reasonToRefuse(request: SandboxRequest): string | undefined {
-    // `URL` writes the host name in lower case.
-    const controlHosts = (this.options.controlHosts ?? []).map((host) => host.toLowerCase());
+    const controlHosts = (this.options.controlHosts ?? []).map(nameOf);
     if (controlHosts.length === 0 && !LOOPBACK_PATTERN.test(request.socket.remoteAddress ?? '')) {
       return 'The control interface accepts requests only from this machine: to allow others, set controlHosts (--control-hosts)';
     }
-    const address = `http://${request.headers.host ?? ''}`;
-    const name = URL.canParse(address) ? new URL(address).hostname : '';
+    const name = nameOf(request.headers.host ?? '');
     if (![...LOOPBACK_NAMES, ...controlHosts].includes(name)) {
       return `The control interface does not accept the host name ${JSON.stringify(name)}: to allow it, add it to controlHosts (--control-hosts)`;
     }
     // A link on another site may lead here. Requests of that site's scripts are refused even if the host allows CORS.
-    const isLink = READ_METHODS.includes(request.method ?? '') && request.headers['sec-fetch-mode'] === 'navigate';
+    const isLink = ['GET', 'HEAD'].includes(request.method ?? '') && request.headers['sec-fetch-mode'] === 'navigate';
     if (isLink || !isCrossSite(request)) return undefined;
     return 'Cross-site request refused: use the sandbox’s own pages, or a client that is not a web page';
   }
+}
+
+/** In lower case, without a port; empty if there is none. */
+function nameOf(host: string): string {
+  return URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : '';
 }
 
 function isCrossSite({ headers }: SandboxRequest): boolean {

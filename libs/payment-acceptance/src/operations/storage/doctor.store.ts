@@ -14,7 +14,7 @@ export interface DigestEvidence {
 }
 
 /** How many of the bills last paid, within a day, had a postback. */
-export interface PostbackEvidence {
+export interface PostbackCounts {
   readonly paid: number;
   readonly announced: number;
 }
@@ -54,12 +54,12 @@ export class DoctorStore {
     return evidence ?? { confirmed: 0, matching: 0, absent: 0 };
   }
 
-  async postbacks(shop: string): Promise<PostbackEvidence> {
+  async postbacks(shop: string): Promise<PostbackCounts> {
     const announced = sql`EXISTS (SELECT 1 FROM payment_acceptance.callback c
       WHERE c.intent_id = latest.intent_id AND c.kind = 'postback')`;
     const [evidence] = await this.database
       .withTimeout(LONG_STATEMENT_TIMEOUT_MS)
-      .rows<PostbackEvidence>({ paid: integer, announced: integer })`
+      .rows<PostbackCounts>({ paid: integer, announced: integer })`
       SELECT count(*) AS paid, ${countWhere(announced)} AS announced
       FROM (SELECT intent_id FROM payment_acceptance.bill WHERE shop = ${shop} AND state = 'PAID'
         AND paid_at > ${this.database.now(-DAY_MS)} ORDER BY paid_at DESC LIMIT 100) latest`;

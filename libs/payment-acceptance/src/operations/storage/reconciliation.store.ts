@@ -31,7 +31,7 @@ export interface LedgerPaymentOfBill extends PaymentToReconcile {
   readonly billState: BillState;
 }
 
-export type NamedBill = Pick<BillToReconcile, 'billId' | 'orderId' | 'state'>;
+export type StatementBill = Pick<BillToReconcile, 'billId' | 'orderId' | 'state'>;
 
 export interface ReconciliationSpan {
   readonly shop: string;
@@ -99,8 +99,8 @@ export class ReconciliationStore {
     );
   }
 
-  billsNamed(shop: string, billIds: readonly BillId[]): Promise<NamedBill[]> {
-    return this.database.rows<NamedBill>({})`
+  billsNamed(shop: string, billIds: readonly BillId[]): Promise<StatementBill[]> {
+    return this.database.rows<StatementBill>({})`
       SELECT b.bill_id AS "billId", b.order_id AS "orderId", b.state FROM payment_acceptance.bill b
       WHERE b.shop = ${shop} AND b.bill_id ${this.database.dialect.oneOf(billIds, 'text')}`;
   }
