@@ -91,7 +91,7 @@ describe.each(ONE_ADAPTER)('floods, on %s', (adapter) => {
     test('recording a callback waits neither for the lock of its bill nor for a settlement that holds its callbacks', async () => {
       const bought = await floods.crowded();
       const runner = floods.shop.dataSource.createQueryRunner();
-      await runner.startTransaction();
+      await runner.startTransaction('READ COMMITTED');
       await runner.query('SELECT 1 FROM payment_acceptance.bill WHERE bill_id = $1 FOR UPDATE', [bought.billId]);
       await runner.query(
         `SELECT 1 FROM payment_acceptance.callback WHERE intent_id = (

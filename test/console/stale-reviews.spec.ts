@@ -109,7 +109,7 @@ describe('stale reviews', () => {
     expect((await operator.open(page)).text).toContain('Does the ledger say FAIL?');
     for (const [hadFailed, status, said] of [
       ['', 409, 'has failed: the ledger says FAIL'],
-      ['perhaps', 400, 'enter yes or leave the field empty'],
+      ['perhaps', 400, 'enter yes or no, or leave the field empty'],
     ] as const) {
       const answer = await operator.submit(await operator.open(page), { ...fields, hadFailed });
       expect([answer.status, answer.text]).toEqual([status, expect.stringContaining(said)]);

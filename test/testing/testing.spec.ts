@@ -173,7 +173,8 @@ describe('testing', () => {
       const { orderId } = await first.begin();
       await hosts.apps[0]!.close();
       await expect(payments.settled()).rejects.toThrow('No open application is attached');
-      const second = await hosts.start();
+      const [second] = [await hosts.start(), await hosts.start()];
+      await hosts.apps.at(-1)!.close();
       await payments.pay(orderId);
       await payments.settled();
       expect(await second.status(orderId)).toBe('paid');

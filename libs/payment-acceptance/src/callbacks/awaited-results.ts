@@ -41,7 +41,7 @@ export class AwaitedResults {
     this.waiting += 1;
     try {
       while (!isOver()) {
-        await sleep(POLL_MS - (performance.now() % POLL_MS));
+        await sleep(Math.ceil(POLL_MS - (performance.now() % POLL_MS)) + 1);
         result = await this.look(intentId);
       }
       return result;

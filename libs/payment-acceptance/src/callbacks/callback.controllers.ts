@@ -35,9 +35,9 @@ const LeftOutOfOpenApi = (): ClassDecorator => SetMetadata('swagger/apiExcludeCo
 
 /**
  * A cache of the host (`CacheInterceptor`) would answer with what it has stored, but these methods answer by themselves.
- * Sets the metadata that `@CacheKey()` sets.
+ * Sets the metadata that `@CacheTTL()` sets: what is stored ends at once. Early versions know no key that means none.
  */
-const NeverCached = (): MethodDecorator => SetMetadata('cache_module:cache_key', () => undefined);
+const NeverCached = (): MethodDecorator => SetMetadata('cache_module:cache_ttl', 1);
 
 const ofAnyShop = (path: string): string[] => [path, `${path}/:shop`];
 

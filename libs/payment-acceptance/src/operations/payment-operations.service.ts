@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DroppedCounts } from '../callbacks/dropped-callbacks.js';
 import { PaymentTooManyPaymentsError } from '../client/service.errors.js';
 import { maskCards } from '../common/redact.js';
-import { databaseText } from '../common/text.js';
+import { cleanLine, databaseText } from '../common/text.js';
 import { statedPageAddress } from '../common/web-address.js';
 import { readPieces } from '../common/pieces.js';
 import { PaymentShopError } from '../config/shop.errors.js';
@@ -112,10 +112,11 @@ export class PaymentOperations {
       throw new PaymentOperatorActionError('A bill id must be 1 to 128 visible characters without spaces.');
     }
     const bill = await this.unknownBill(intentId);
-    const named = await this.parts.lists.ordersNamed(bill.shop, billId);
-    if (!despitePostbacks && named.length > 0 && !named.includes(maskCards(bill.orderId))) {
+    const recorded = maskCards(bill.orderId);
+    const named = await this.parts.lists.ordersNamed(bill.shop, billId, recorded);
+    if (!despitePostbacks && named.length > 0 && named[0] !== recorded) {
       throw new PaymentOperatorActionError(
-        `Postbacks of bill ${billId} name order ${named.join(', ')}, not ${bill.orderId}. Look the bill up at the service; if it is ` +
+        `Postbacks of bill ${billId} name order ${cleanLine(named.join(', '))}, not ${bill.orderId}. Look the bill up at the service; if it is ` +
           `this order's all the same, attach it with "despitePostbacks".`,
       );
     }

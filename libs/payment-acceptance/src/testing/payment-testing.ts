@@ -40,6 +40,8 @@ export class PaymentTesting {
   private readonly hosts: AttachedHost[] = [];
   /** Applications that could not be attached; they are closed all the same. */
   private readonly refused: INestApplication[] = [];
+  /** The application to which callbacks go. */
+  private taker: AttachedHost | undefined;
   private readonly shops: TestedShops;
   private readonly payer: Payer;
 
@@ -94,13 +96,13 @@ export class PaymentTesting {
    * @throws PaymentTestingError if its builder did not go through {@link override}
    */
   async attach(app: INestApplication, options: AttachOptions = {}): Promise<void> {
-    await assertTimersRun();
-    const host = await AttachedHost.of(app, this.shared, options).catch((error: unknown) => {
+    const attaching = assertTimersRun().then(() => AttachedHost.of(app, this.shared, options));
+    const host = await attaching.catch((error: unknown) => {
       this.refused.push(app);
       throw error;
     });
     this.hosts.push(host);
-    if (host.takesCallbacks) await this.shops.sendTo((shop) => host.callbackUrls(shop));
+    await this.attached();
   }
 
   /**
@@ -109,8 +111,8 @@ export class PaymentTesting {
    * @throws PaymentTestingError if there is no bill, or the application refuses the postback or the payer
    */
   async pay(orderId: string, options: PayOptions = {}): Promise<PayOutcome> {
-    this.attached();
     await assertTimersRun();
+    await this.attached();
     return this.payer.pay(orderId, options);
   }
 
@@ -132,7 +134,7 @@ export class PaymentTesting {
    */
   async settled(): Promise<void> {
     await assertTimersRun();
-    const hosts = this.attached();
+    const hosts = await this.attached();
     for (let work = 1; work > 0;) {
       await this.sandbox.settled();
       work = 0;
@@ -154,7 +156,7 @@ export class PaymentTesting {
    * that empty their own table of orders: without this, a reused order id would still mean the earlier order.
    */
   async clearLedger(): Promise<void> {
-    for (const host of this.attached()) await host.clearLedger();
+    for (const host of await this.attached()) await host.clearLedger();
   }
 
   /**
@@ -162,21 +164,25 @@ export class PaymentTesting {
    * that a failing test leaves nothing open that keeps its runner from ending.
    */
   async close(): Promise<void> {
-    await assertTimersRun();
     // The sandbox, too: an application would wait for an answer that it holds back.
     const closings = [...this.hosts.splice(0), ...this.refused.splice(0), this.running].map((each) => each.close());
-    const ends = await Promise.allSettled(closings);
+    const ending = Promise.allSettled(closings);
+    await assertTimersRun();
+    const ends = await ending;
     const errors = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []));
     if (errors.length > 1) throw new AggregateError(errors, 'Not everything that the test opened could be closed.');
     if (errors.length === 1) throw errors[0];
   }
 
-  /** Those that the test has not closed. */
-  private attached(): readonly AttachedHost[] {
+  /** Those that the test has not closed. Callbacks go to the last one. */
+  private async attached(): Promise<readonly AttachedHost[]> {
     const open = this.hosts.filter(({ isOpen }) => isOpen);
     if (open.length === 0) {
       throw new PaymentTestingError('No open application is attached: call await payments.attach(app) first.');
     }
+    const taker = open.filter(({ takesCallbacks }) => takesCallbacks).at(-1);
+    if (taker && taker !== this.taker) await this.shops.sendTo((shop) => taker.callbackUrls(shop));
+    this.taker = taker;
     return open;
   }
 }

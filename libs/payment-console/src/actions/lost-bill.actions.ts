@@ -1,11 +1,10 @@
-import type { LostBill } from 'nestjs-payment-acceptance/operations';
 import { html } from '../common/html.js';
-import { ConsoleRefusal, type PageContext } from '../common/page-context.js';
+import { requireFound, type PageContext } from '../common/page-context.js';
 import { lostBillFacts } from '../pages/lost-bills.page.js';
-import { assertAmount, InputError, type OperatorAction } from './operator-action.js';
+import { assertAmount, InputError, readYesOrNo, type OperatorAction } from './operator-action.js';
 
 export async function takeInBill(context: PageContext, id: string): Promise<OperatorAction> {
-  const lost = await lostBill(context, id);
+  const lost = requireFound(await context.records.lostBill(id), LOST_BILL);
   return {
     title: `Import bill ${lost.billId}?`,
     place: 'lost-bills',
@@ -45,21 +44,18 @@ export async function takeInBill(context: PageContext, id: string): Promise<Oper
       </p>`,
     async perform(by, input) {
       const [orderId, amount] = [input('orderId'), input('amount')];
-      const commission = input('payerPaysCommission').toLowerCase();
       if (orderId.trim() === '') throw new InputError('Specify the order that the bill was created for.');
       if (orderId !== lost.namedOrderId && UNSEEN_PATTERN.test(orderId)) {
         throw new InputError('The order id has a space at one end or an invisible character: remove it.');
       }
       assertAmount(amount);
-      if (!['', 'yes', 'no'].includes(commission)) {
-        throw new InputError('For the commission, enter yes or no, or leave the field empty.');
-      }
+      const payerPaysCommission = readYesOrNo(input('payerPaysCommission'));
       await context.operations.takeInLostBill(lost.id, {
         ...by,
         orderId,
         amount,
         currency: input('currency') || undefined,
-        payerPaysCommission: commission === '' ? undefined : commission === 'yes',
+        payerPaysCommission,
         linkPageUrl: input('linkPageUrl') || undefined,
       });
       return { done: 'taken-in' };
@@ -67,11 +63,13 @@ export async function takeInBill(context: PageContext, id: string): Promise<Oper
   };
 }
 
+const LOST_BILL = 'lost bill; if it was imported or dismissed, the log says by whom';
+
 /** What copying adds without anybody seeing it. */
 const UNSEEN_PATTERN = /^\s|\s$|\p{C}/u;
 
 export async function dismissLostBill(context: PageContext, id: string): Promise<OperatorAction> {
-  const lost = await lostBill(context, id);
+  const lost = requireFound(await context.records.lostBill(id), LOST_BILL);
   return {
     title: `Dismiss bill ${lost.billId}?`,
     place: 'lost-bills',
@@ -87,11 +85,4 @@ export async function dismissLostBill(context: PageContext, id: string): Promise
       return { done: 'bill-dismissed' };
     },
   };
-}
-
-async function lostBill({ records }: PageContext, id: string): Promise<LostBill> {
-  const lost = await records.lostBill(id);
-  if (lost) return lost;
-  const reason = 'There is no such lost bill. If it was imported or dismissed, the log says by whom.';
-  throw new ConsoleRefusal(404, 'Not found', reason, 'lost-bills');
 }

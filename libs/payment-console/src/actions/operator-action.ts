@@ -47,6 +47,13 @@ export type Input = (name: string) => string;
 /** A field that was filled in wrongly. */
 export class InputError extends Error {}
 
+/** @throws InputError */
+export function readYesOrNo(text: string): boolean | undefined {
+  const answer = text.toLowerCase();
+  if (['', 'yes', 'no'].includes(answer)) return answer === '' ? undefined : answer === 'yes';
+  throw new InputError('To the question, enter yes or no, or leave the field empty.');
+}
+
 /**
  * Stricter than what is read from the service: `7.000` may be meant as seven thousand.
  * @throws InputError

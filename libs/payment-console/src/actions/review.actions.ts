@@ -4,7 +4,7 @@ import { billLink, tag } from '../pages/parts.js';
 import { reviewFacts } from '../pages/reviews.page.js';
 import { requireFound, type PageContext } from '../common/page-context.js';
 import { adviceOn, hasFailed, reasonOf } from '../labels/reasons.js';
-import { assertAmount, impossible, InputError, type Field, type OperatorAction } from './operator-action.js';
+import { assertAmount, impossible, readYesOrNo, type Field, type OperatorAction } from './operator-action.js';
 
 export async function acceptReview(context: PageContext, id: string): Promise<OperatorAction> {
   const review = await openReview(context, id);
@@ -29,13 +29,10 @@ export async function acceptReview(context: PageContext, id: string): Promise<Op
       </p>`,
     async perform(by, input) {
       const amount = (fields.some(({ name }) => name === 'amount') && input('amount')) || undefined;
-      const hadFailed = input('hadFailed').toLowerCase();
-      if (hadFailed !== '' && hadFailed !== 'yes') {
-        throw new InputError('For "Does the ledger say FAIL?", enter yes or leave the field empty.');
-      }
+      const hadFailed = readYesOrNo(input('hadFailed'));
       if (amount !== undefined) assertAmount(amount);
       const paymentId = input('paymentId') || undefined;
-      await context.reviews.accept(review.id, { ...by, amount, paymentId, hadFailed: hadFailed === 'yes' });
+      await context.reviews.accept(review.id, { ...by, amount, paymentId, hadFailed });
       return { done: 'accepted', bill: review.intentId };
     },
   };

@@ -3,7 +3,7 @@ import { html, type Html } from '../common/html.js';
 import { billLink, facts, stateName, time } from '../pages/parts.js';
 import { requireFound, type PageContext } from '../common/page-context.js';
 import { money } from '../labels/text.js';
-import { impossible, InputError, type OperatorAction } from './operator-action.js';
+import { impossible, InputError, readYesOrNo, type OperatorAction } from './operator-action.js';
 
 export async function attachBill(context: PageContext, intentId: string): Promise<OperatorAction> {
   const bill = await unknownBill(context, intentId);
@@ -21,7 +21,7 @@ export async function attachBill(context: PageContext, intentId: string): Promis
       },
       {
         name: 'despitePostbacks',
-        label: 'Attach it although postbacks name another order?',
+        label: 'Attach it despite its postbacks?',
         hint: 'Enter yes if you know that they are wrong: a payer can forge one.',
       },
     ],
@@ -40,7 +40,7 @@ export async function attachBill(context: PageContext, intentId: string): Promis
         throw new InputError('A bill id must be 1 to 128 visible characters without spaces.');
       }
       const linkPageUrl = input('linkPageUrl') || undefined;
-      const despitePostbacks = input('despitePostbacks').toLowerCase() === 'yes';
+      const despitePostbacks = readYesOrNo(input('despitePostbacks'));
       await context.operations.attachBill(bill.intentId, billId, { ...by, linkPageUrl, despitePostbacks });
       return { done: 'attached', bill: bill.intentId };
     },

@@ -6,11 +6,11 @@ import { duration } from '../labels/text.js';
 /** Age buckets of the backlog, in milliseconds. */
 export const AGES = [0, 10_000, 60_000, 300_000, 3_600_000, 86_400_000] as const;
 
-/** Upper limits of the buckets for the time from payment to settlement, in milliseconds; the rest took longer. */
-const DELAYS = [5_000, 15_000, 60_000, 300_000, 3_600_000] as const;
-
-/** By which a payment may be settled before it was made, by the service's clock. */
-const MAX_CLOCK_DIFFERENCE_MS = 5_000;
+/**
+ * Upper limits of the buckets for the time from payment to settlement, in milliseconds; the rest took longer. The first is
+ * for clocks that differ.
+ */
+const DELAYS = [-5_000, 5_000, 15_000, 60_000, 300_000, 3_600_000] as const;
 
 export function overviewCharts(figures: PaymentFigures): Html {
   const { hours, settlementDelaysMs, waiting, errors, truncated } = figures;
@@ -83,14 +83,13 @@ function hourColumns(rows: PaymentFigures['hours']): Column[] {
 function settledColumns(delays: PaymentFigures['settlementDelaysMs']): Column[] {
   const limits = [...DELAYS, Infinity];
   const bucketOf = (delay: number): number => limits.findIndex((limit) => delay < limit);
-  const early = delays.filter((delay) => delay < -MAX_CLOCK_DIFFERENCE_MS);
-  const columns = limits.map((_, bucket): Column => {
-    const value = delays.filter((delay) => bucketOf(delay) === bucket).length - (bucket === 0 ? early.length : 0);
-    return { label: span(DELAYS[bucket], DELAYS.at(-1)), parts: [{ kind: 'plain', value }] };
-  });
-  return early.length === 0
-    ? columns
-    : [{ label: 'negative', parts: [{ kind: 'plain', value: early.length }] }, ...columns];
+  const columns = limits.map((_, bucket) => ({
+    label: bucket === 0 ? 'negative' : span(DELAYS[bucket], DELAYS.at(-1)),
+    value: delays.filter((delay) => bucketOf(delay) === bucket).length,
+  }));
+  return columns
+    .slice(columns[0]?.value === 0 ? 1 : 0)
+    .map(({ label, value }) => ({ label, parts: [{ kind: 'plain', value }] }));
 }
 
 function waitingColumns(rows: PaymentFigures['waiting']): Column[] {

@@ -47,23 +47,26 @@ export abstract class CallbackStore<D extends Database = Database> {
    * followed by a check. A new row replaces the latest answered rows beyond the limit; the earliest rows and confirmed
    * ones are kept longest.
    */
-  async record(callback: NewCallback, limits: RecordLimits): Promise<RecordResult> {
+  async record(callback: NewCallback, { maxUnmatched, maxPerBill }: RecordLimits): Promise<RecordResult> {
     const { intentId, shop, billId } = callback;
     const named = intentId === null ? sql`b.shop = ${shop} AND b.bill_id = ${billId}` : sql`b.intent_id = ${intentId}`;
     const [bill] = await readOwnBills(this.database, named);
-    const refusal = bill ? 'repeated' : 'full';
+    if (!bill && maxUnmatched === 0) return 'full';
     const refused = bill
-      ? this.isRepeated(bill.intentId, callback, limits.maxPerBill)
-      : hasAtLeast(limits.maxUnmatched, sql`pending = TRUE AND intent_id IS NULL AND shop = ${shop}`);
-    const [first] = await this.database.rows<{ refused: boolean }>({ refused: flag })`SELECT ${refused} AS refused`;
-    if (first?.refused) return refusal;
-    if (bill) await this.makeRoom(bill.intentId, limits.maxPerBill);
-    // Asked once more as the row is inserted: of callbacks that come together, one requests the check of all.
+      ? this.isRepeated(bill.intentId, callback, maxPerBill)
+      : hasAtLeast(maxUnmatched, sql`pending = TRUE AND intent_id IS NULL AND shop = ${shop}`);
+    const surplus = bill ? await this.surplusOf(bill.intentId, maxPerBill) : 0;
+    if (bill && surplus > 0) {
+      const [first] = await this.database.rows<{ refused: boolean }>({ refused: flag })`SELECT ${refused} AS refused`;
+      if (first?.refused) return 'repeated';
+      await this.makeRoom(bill.intentId, surplus);
+    }
+    // Asked as the row is inserted: of callbacks that come together, one requests the check of all.
     const row = callbackRow(callback, bill, this.database.now());
     const stored = await this.database.atReadCommitted((within) =>
       insertCallbacks(within, sql`SELECT ${row} FROM (SELECT 1) one WHERE NOT (${refused})`),
     );
-    if (stored === 0) return refusal;
+    if (stored === 0) return bill ? 'repeated' : 'full';
     return bill || (await this.linkLate(callback)) ? 'matched' : 'unmatched';
   }
 
@@ -77,11 +80,14 @@ export abstract class CallbackStore<D extends Database = Database> {
         AND coalesce(${expected}, '') IN ('', ${expectedStatus('c.kind', 'c.status')}))`;
   }
 
-  private async makeRoom(bill: string, maxPerBill: number): Promise<void> {
+  /** How many of the bill's callbacks one more would be too many. */
+  private async surplusOf(bill: string, maxPerBill: number): Promise<number> {
     const [row] = await this.database.rows<{ count: number }>({ count: integer })`SELECT count(*) AS count FROM (
       SELECT 1 FROM payment_acceptance.callback WHERE intent_id = ${bill} LIMIT ${maxPerBill + 1}) kept`;
-    const surplus = (row?.count ?? 0) - maxPerBill + 1;
-    if (surplus <= 0) return;
+    return (row?.count ?? 0) - maxPerBill + 1;
+  }
+
+  private async makeRoom(bill: string, surplus: number): Promise<void> {
     await this.database.transaction(async (tx) => {
       const replaced = await tx.rows<{ id: string }>({})`
         SELECT c.id FROM payment_acceptance.callback c WHERE c.intent_id = ${bill} AND c.pending = FALSE
@@ -168,9 +174,7 @@ export abstract class CallbackStore<D extends Database = Database> {
   }
 }
 
-/** With 0, nothing is counted. */
 function hasAtLeast(count: number, condition: Statement): Statement {
-  if (count === 0) return sql`TRUE`;
   return sql`(SELECT count(*) FROM (SELECT 1 FROM payment_acceptance.callback WHERE ${condition} LIMIT ${count}) counted) >= ${count}`;
 }
 

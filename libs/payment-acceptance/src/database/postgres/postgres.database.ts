@@ -26,7 +26,7 @@ function setIdleTimeout(unattendedMs: number): string {
   return `SET LOCAL idle_in_transaction_session_timeout = ${idleTimeout(unattendedMs)}`;
 }
 
-/** Without statistics, after an upgrade or a restore, compiling a statement takes a hundred times as long as running it. */
+/** Without statistics, after an upgrade or a restore, compiling takes seconds, and the transaction holds its locks. */
 const NO_JIT = 'SET LOCAL jit = off';
 
 export class PostgresDatabase extends Database {

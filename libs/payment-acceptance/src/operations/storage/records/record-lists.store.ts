@@ -134,11 +134,12 @@ export class RecordListsStore {
       ORDER BY c.received_at DESC, c.id LIMIT ${PAGE_SIZE}`;
   }
 
-  /** Some of the orders that waiting postbacks of a bill name, with card numbers masked. Postbacks may be forged. */
-  async ordersNamed(shop: string, billId: BillId): Promise<string[]> {
+  /** Up to three orders that waiting postbacks of a bill name, beginning with `first`. Postbacks may be forged. */
+  async ordersNamed(shop: string, billId: BillId, first: string): Promise<string[]> {
     const rows = await this.database.rows<{ orderId: string }>({})`
-      SELECT DISTINCT c.order_id AS "orderId" FROM payment_acceptance.callback c WHERE c.pending = TRUE AND c.intent_id IS NULL
-        AND c.shop = ${shop} AND c.bill_id = ${billId} AND c.order_id IS NOT NULL LIMIT ${PAGE_SIZE}`;
+      SELECT c.order_id AS "orderId" FROM payment_acceptance.callback c WHERE c.pending = TRUE AND c.intent_id IS NULL
+        AND c.shop = ${shop} AND c.bill_id = ${billId} AND c.order_id IS NOT NULL
+      GROUP BY c.order_id ORDER BY c.order_id = ${first} DESC LIMIT 3`;
     return rows.map(({ orderId }) => orderId);
   }
 
