@@ -47,7 +47,7 @@ export class CallbackResponder {
   /** 200 only after the postback is stored; 400 names the invalid fields; 503 makes the service send it again. */
   async postback(shop: string | undefined, exchange: Exchange): Promise<void> {
     const callbackBody = await this.take(exchange);
-    if (!callbackBody) return json(exchange, 503, { message: 'The body could not be read.' });
+    if (!callbackBody) return sendJson(exchange, 503, { message: 'The body could not be read.' });
     const answer = await this.callbacks.postback(shop, callbackBody.body, callbackBody.sent);
     switch (answer.kind) {
       case 'stored': {
@@ -55,14 +55,14 @@ export class CallbackResponder {
         return send(exchange, answer.status, replyContentType, replyBody);
       }
       case 'unknown-shop':
-        return json(exchange, answer.status, { message: 'There is no such shop.' });
+        return sendJson(exchange, answer.status, { message: 'There is no such shop.' });
       case 'malformed':
-        return json(exchange, answer.status, malformedBody(answer.errors));
+        return sendJson(exchange, answer.status, malformedBody(answer.errors));
       case 'refused':
-        return json(exchange, answer.status, { message: 'The SignatureValue does not match.' });
+        return sendJson(exchange, answer.status, { message: 'The SignatureValue does not match.' });
       case 'not-stored':
         retryAfter(exchange, answer);
-        return json(exchange, answer.status, { message: 'The postback could not be stored. Send it again.' });
+        return sendJson(exchange, answer.status, { message: 'The postback could not be stored. Send it again.' });
     }
   }
 
@@ -77,35 +77,35 @@ export class CallbackResponder {
     resultPage: (deeper: number) => string,
   ): Promise<void> {
     const callbackBody = await this.take(exchange);
-    if (!callbackBody) return page(exchange, 503, RETRY_LATER_PAGE);
+    if (!callbackBody) return sendPage(exchange, 503, RETRY_LATER_PAGE);
     const answer = await this.callbacks.redirect(to, shop, callbackBody.body, callbackBody.sent);
     switch (answer.kind) {
       case 'result': {
         const deeper = (shop === undefined ? 0 : 1) + (hasTrailingSlash(exchange) ? 1 : 0);
         exchange.adapter.setHeader(exchange.response, 'Location', `${resultPage(deeper)}/${answer.ticket}`);
-        return page(exchange, answer.status, '');
+        return sendPage(exchange, answer.status, '');
       }
       case 'neutral':
-        return page(exchange, answer.status, neutralPage(answer.orderId));
+        return sendPage(exchange, answer.status, neutralPage(answer.orderId));
       case 'unknown-shop':
-        return page(exchange, answer.status, messagePage('Unknown shop', 'There is no such shop.'));
+        return sendPage(exchange, answer.status, messagePage('Unknown shop', 'There is no such shop.'));
       case 'malformed':
         return isBrowser(exchange)
-          ? page(exchange, answer.status, neutralPage())
-          : json(exchange, answer.status, malformedBody(answer.errors));
+          ? sendPage(exchange, answer.status, neutralPage())
+          : sendJson(exchange, answer.status, malformedBody(answer.errors));
       case 'refused': {
         const text = 'This link could not be verified. Open your order in the shop to see its status.';
-        return page(exchange, answer.status, messagePage('Not accepted', text));
+        return sendPage(exchange, answer.status, messagePage('Not accepted', text));
       }
       case 'not-stored':
         retryAfter(exchange, answer);
-        return page(exchange, answer.status, RETRY_LATER_PAGE);
+        return sendPage(exchange, answer.status, RETRY_LATER_PAGE);
     }
   }
 
   /** Answers a payer who goes back or opens the address again, when nothing is known of the payment. */
   neutral(exchange: Exchange): void {
-    page(exchange, 200, neutralPage());
+    sendPage(exchange, 200, neutralPage());
   }
 
   async result(ticket: string, exchange: Exchange): Promise<void> {
@@ -115,10 +115,10 @@ export class CallbackResponder {
         return this.show(answer.result, exchange);
       case 'invalid': {
         const text = 'This link is wrong or no longer works. Open your order in the shop.';
-        return page(exchange, answer.status, messagePage('Link not valid', text));
+        return sendPage(exchange, answer.status, messagePage('Link not valid', text));
       }
       case 'not-stored':
-        return page(exchange, answer.status, RETRY_LATER_PAGE);
+        return sendPage(exchange, answer.status, RETRY_LATER_PAGE);
     }
   }
 
@@ -127,15 +127,15 @@ export class CallbackResponder {
       const rendered = await (this.options.resultPage ?? resultPage)(result);
       if (typeof rendered !== 'string') {
         exchange.adapter.setHeader(exchange.response, 'Location', rendered.redirectTo);
-        return page(exchange, 303, '');
+        return sendPage(exchange, 303, '');
       }
       if (result.result === 'pending')
         exchange.adapter.setHeader(exchange.response, 'Refresh', String(REFRESH_SECONDS));
-      return this.options.resultPage ? hostPage(exchange, rendered) : page(exchange, 200, rendered);
+      return this.options.resultPage ? sendHostPage(exchange, rendered) : sendPage(exchange, 200, rendered);
     } catch (error) {
       const line = (): string => `A result page could not be shown. ${describeError(error)}`;
       this.log.write('result-failed', 'page', line, { shop: result.shop, error: errorType(error) });
-      return page(exchange, 503, RETRY_LATER_PAGE);
+      return sendPage(exchange, 503, RETRY_LATER_PAGE);
     }
   }
 
@@ -173,22 +173,22 @@ function malformedBody(errors: readonly FieldError[]): object {
   return { message: 'The request is malformed.', errors };
 }
 
-function json(exchange: Exchange, status: number, body: object): void {
+function sendJson(exchange: Exchange, status: number, body: object): void {
   send(exchange, status, 'application/json; charset=utf-8', JSON.stringify({ success: false, ...body }));
 }
 
 /** Our own pages need nothing from other sites or from the window that opened them. */
-function page(exchange: Exchange, status: number, html: string): void {
+function sendPage(exchange: Exchange, status: number, html: string): void {
   exchange.adapter.setHeader(exchange.response, 'Content-Security-Policy', PAGE_POLICY);
   exchange.adapter.setHeader(exchange.response, 'Cross-Origin-Opener-Policy', 'same-origin');
-  hostPage(exchange, html, status);
+  sendHostPage(exchange, html, status);
 }
 
 /**
  * A page rendered by the host, which decides what it may load and open. Its address is secret: it stays out of Referer
  * headers, the page stays out of caches, and no other site may frame or embed it.
  */
-function hostPage(exchange: Exchange, html: string, status = 200): void {
+function sendHostPage(exchange: Exchange, html: string, status = 200): void {
   const { adapter, response } = exchange;
   adapter.setHeader(response, 'Cache-Control', 'no-store');
   adapter.setHeader(response, 'Referrer-Policy', 'no-referrer');

@@ -40,7 +40,7 @@ export class CallbackJournal implements BeforeApplicationShutdown, OnApplication
       name: 'PaymentCallbackJournal',
       maxBatch: MAX_ROWS_OF_STATEMENT,
       maxWaiting: options.maxQueued,
-      maxAlone: MAX_SINGLE_STATEMENTS,
+      maxSingles: MAX_SINGLE_STATEMENTS,
       timeoutMs: options.storeTimeoutMs,
       maxWaitMs: options.storeTimeoutMs,
       kindOf: ({ intentId }) => intentId === null,

@@ -149,7 +149,7 @@ describe('group commit', () => {
     });
   });
 
-  test('no more than maxAlone items are processed alone at once', async () => {
+  test('no more than maxSingles items are processed alone at once', async () => {
     let atOnce = 0;
     let most = 0;
     const alone = async (item: string): Promise<string> => {
@@ -159,7 +159,7 @@ describe('group commit', () => {
       return item;
     };
     const run = (items: readonly string[]) => Promise.resolve(items.map(() => undefined));
-    const { all } = setUp({ maxBatch: 9, maxAlone: 2, processSingle: alone, run });
+    const { all } = setUp({ maxBatch: 9, maxSingles: 2, processSingle: alone, run });
     expect(ends(await all('a', 'b', 'c', 'd', 'e'))).toEqual(['a', 'b', 'c', 'd', 'e']);
     expect(most).toBe(2);
   });

@@ -14,7 +14,7 @@ export interface GroupCommitOptions<T, R> {
   /** Maximum items that wait; at most half as many may wait to be done alone. Default unlimited. */
   readonly maxWaiting?: number;
   /** Maximum items done alone at the same time. Default unlimited. */
-  readonly maxAlone?: number;
+  readonly maxSingles?: number;
   /** Timeout of a batch, or of an item done alone; the next one then starts. In milliseconds. */
   readonly timeoutMs: number;
   /** Timeout of an item, from `add` to its answer, in milliseconds. Default none. */
@@ -45,19 +45,19 @@ interface WaitingItem<T, R> {
 export class GroupCommit<T, R> {
   private open = 0;
   private batched: WaitingItem<T, R>[] = [];
-  private single: WaitingItem<T, R>[] = [];
+  private singles: WaitingItem<T, R>[] = [];
   private batchRuns = false;
-  private aloneRunning = 0;
+  private singlesRunning = 0;
   private readonly context: AsyncResource;
   private readonly work: TimeLimitedWork;
   private readonly maxWaiting: number;
-  private readonly maxAlone: number;
+  private readonly maxSingles: number;
 
   constructor(private readonly options: GroupCommitOptions<T, R>) {
     this.context = new AsyncResource(options.name);
     this.work = new TimeLimitedWork(options.timeoutMs);
     this.maxWaiting = options.maxWaiting ?? Infinity;
-    this.maxAlone = options.maxAlone ?? Infinity;
+    this.maxSingles = options.maxSingles ?? Infinity;
   }
 
   /** @throws GroupCommitFullError, GroupCommitTimeoutError, or what the work throws */
@@ -116,7 +116,7 @@ export class GroupCommit<T, R> {
   }
 
   private answer(entry: WaitingItem<T, R>, end: ItemOutcome<R> | undefined): void {
-    if (!end) this.runAlone(entry);
+    if (!end) this.queueSingle(entry);
     else if ('error' in end) this.reject(entry, end.error);
     else this.end(entry, () => entry.resolve(end.value));
   }
@@ -125,30 +125,30 @@ export class GroupCommit<T, R> {
     const items = batch.map(({ item }) => item);
     const separable = this.options.isSeparable(error, items);
     for (const entry of batch) {
-      if (separable) this.runAlone(entry);
+      if (separable) this.queueSingle(entry);
       else this.reject(entry, error);
     }
   }
 
   /** Takes at most half of the queue, so that exceptional items leave room for ordinary ones. */
-  private runAlone(entry: WaitingItem<T, R>): void {
+  private queueSingle(entry: WaitingItem<T, R>): void {
     const limit = Math.ceil(this.maxWaiting / 2);
-    if (this.single.length >= limit) {
+    if (this.singles.length >= limit) {
       this.reject(entry, new GroupCommitFullError(`${limit} items are already waiting to be processed individually.`));
       return;
     }
-    this.single.push(entry);
-    if (this.aloneRunning < this.maxAlone) void this.runSingles();
+    this.singles.push(entry);
+    if (this.singlesRunning < this.maxSingles) void this.runSingles();
   }
 
   private async runSingles(): Promise<void> {
-    this.aloneRunning += 1;
-    for (let entry = this.single.shift(); entry; entry = this.single.shift()) {
+    this.singlesRunning += 1;
+    for (let entry = this.singles.shift(); entry; entry = this.singles.shift()) {
       if (!entry.open) continue;
       if (this.work.isBlocked) this.reject(entry, GroupCommitTimeoutError.blocked());
       else await this.runSingle(entry);
     }
-    this.aloneRunning -= 1;
+    this.singlesRunning -= 1;
   }
 
   private async runSingle(entry: WaitingItem<T, R>): Promise<void> {

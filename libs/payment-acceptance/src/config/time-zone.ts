@@ -1,3 +1,5 @@
+import { memoize } from '../common/memoize.js';
+
 const OFFSET_PATTERN = /^([+-])([01]\d|2[0-3]):([0-5]\d)$/;
 
 /** Whether the text is an offset (`+03:00`) or a time zone that this runtime knows (`Europe/Berlin`). */
@@ -67,21 +69,16 @@ function offsetAt(timeZone: string, epochMs: number): number {
 }
 
 /** Creating a format is expensive. Only shops' settings name zones, so the cache stays small. */
-const formats = new Map<string, Intl.DateTimeFormat>();
-
-function formatOf(timeZone: string): Intl.DateTimeFormat {
-  const cached = formats.get(timeZone);
-  if (cached) return cached;
-  const format = new Intl.DateTimeFormat('en', {
-    timeZone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-  });
-  formats.set(timeZone, format);
-  return format;
-}
+const formatOf = memoize(
+  (timeZone) =>
+    new Intl.DateTimeFormat('en', {
+      timeZone,
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    }),
+);

@@ -18,11 +18,11 @@ import { flag, integer, json } from '../../../database/reading.js';
 import { ofScope, type ShopScope } from '../../../database/scope.js';
 import {
   ACTION_READERS,
-  BILL_READERS,
+  SUMMARY_READERS,
   REVIEW_READERS,
   REVIEWS,
   actionColumns,
-  billColumns,
+  summaryColumns,
   reviewColumns,
 } from './columns.js';
 
@@ -57,12 +57,12 @@ export class BillHistoryStore {
     if (!isUuid(intentId)) return undefined;
     const { dialect } = this.database;
     const [bill] = await this.database.rows<BillDetails>({
-      ...BILL_READERS,
+      ...SUMMARY_READERS,
       customGiven: flag,
       payerPaysCommission: flag,
       failedChecks: integer,
     })`
-      SELECT ${billColumns(dialect)}, b.description, b.custom, b.custom_given AS "customGiven",
+      SELECT ${summaryColumns(dialect)}, b.description, b.custom, b.custom_given AS "customGiven",
         b.payer_pays_commission AS "payerPaysCommission", b.link_page_url AS "linkPageUrl",
         ${dialect.iso('b.opened_at')} AS "openedAt", ${dialect.iso('b.paid_at')} AS "paidAt",
         ${dialect.iso('b.ended_at')} AS "endedAt", ${dialect.iso('b.checked_at')} AS "checkedAt",
@@ -75,8 +75,8 @@ export class BillHistoryStore {
   }
 
   private async attempts({ shop, orderId }: BillSummary): Promise<BillSummary[]> {
-    const newestFirst = await this.database.rows<BillSummary>(BILL_READERS)`
-      SELECT ${billColumns(this.database.dialect)} FROM payment_acceptance.bill b
+    const newestFirst = await this.database.rows<BillSummary>(SUMMARY_READERS)`
+      SELECT ${summaryColumns(this.database.dialect)} FROM payment_acceptance.bill b
       WHERE b.shop = ${shop} AND b.order_id = ${orderId} ORDER BY b.attempt DESC LIMIT ${MAX_ROWS}`;
     return newestFirst.reverse();
   }

@@ -4,11 +4,11 @@ import { flag, integer, json, type ColumnReaders } from '../../../database/readi
 import { sql, type Statement } from '../../../database/statement.js';
 
 /** Selects from the bill `b`. */
-export const billColumns = ({ text, iso }: Dialect): Statement =>
+export const summaryColumns = ({ text, iso }: Dialect): Statement =>
   sql`b.intent_id AS "intentId", b.shop, b.order_id AS "orderId", b.attempt, b.bill_id AS "billId", b.state,
   ${text('b.amount')} AS amount, b.currency, b.failure, ${iso('b.created_at')} AS "createdAt"`;
 
-export const BILL_READERS = { attempt: integer } satisfies ColumnReaders<BillSummary>;
+export const SUMMARY_READERS = { attempt: integer } satisfies ColumnReaders<BillSummary>;
 
 /** The review `r`, its bill `b` and its order `o`. */
 export const REVIEWS = sql`payment_acceptance.review r JOIN payment_acceptance.bill b ON b.intent_id = r.intent_id

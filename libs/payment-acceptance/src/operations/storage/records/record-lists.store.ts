@@ -21,12 +21,12 @@ import { rawSql, join, sql } from '../../../database/statement.js';
 import { LONG_STATEMENT_TIMEOUT_MS } from '../../../database/statement-timeout.js';
 import {
   ACTION_READERS,
-  BILL_READERS,
+  SUMMARY_READERS,
   PAGE_SIZE,
   REVIEW_READERS,
   REVIEWS,
   actionColumns,
-  billColumns,
+  summaryColumns,
   pageOf,
   reviewColumns,
 } from './columns.js';
@@ -47,8 +47,8 @@ export class RecordListsStore {
          WHERE b.state = ${state} AND ${ofScope('b.shop', scope)} ${beforeCursor}
          ORDER BY b.created_at DESC, b.intent_id DESC LIMIT ${PAGE_SIZE + 1})`,
     );
-    const rows = await this.database.rows<BillSummary>(BILL_READERS)`
-      SELECT ${billColumns(this.database.dialect)} FROM (${join(newest, ' UNION ALL ')}) b
+    const rows = await this.database.rows<BillSummary>(SUMMARY_READERS)`
+      SELECT ${summaryColumns(this.database.dialect)} FROM (${join(newest, ' UNION ALL ')}) b
       ORDER BY b.created_at DESC, b.intent_id DESC LIMIT ${PAGE_SIZE + 1}`;
     return pageOf(rows);
   }
@@ -60,7 +60,7 @@ export class RecordListsStore {
     const byId = isUuid(text)
       ? sql`UNION SELECT intent_id FROM payment_acceptance.bill WHERE ${ofShops} AND intent_id = ${text}`
       : rawSql('');
-    return this.database.rows<BillSummary>(BILL_READERS)`SELECT ${billColumns(dialect)} FROM (
+    return this.database.rows<BillSummary>(SUMMARY_READERS)`SELECT ${summaryColumns(dialect)} FROM (
         SELECT intent_id FROM payment_acceptance.bill WHERE ${ofShops} AND order_id = ${text}
         UNION SELECT intent_id FROM payment_acceptance.bill WHERE ${ofShops} AND bill_id = ${text}
         UNION SELECT intent_id FROM payment_acceptance.payment WHERE ${ofShops} AND payment_id = ${text}
