@@ -62,6 +62,7 @@ describe('access to the console', () => {
     expect(from('::ffff:10.0.0.7', 'localhost')).toThrow('only from this machine');
     expect(from('10.0.0.7', 'sandbox:4010', ['sandbox'])()).toBe(true);
     expect(from('10.0.0.7', 'Dev-Box.test:4010', ['Dev-Box.test:80'])()).toBe(true);
+    expect(from('10.0.0.7', '', ['', 'not a name'])).toThrow('only from this machine');
     expect(from('10.0.0.7', 'evil.test', ['sandbox'])).toThrow('does not accept the host name "evil.test"');
   });
 

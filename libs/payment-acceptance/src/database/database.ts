@@ -155,7 +155,7 @@ export abstract class Database extends Queryable implements ConnectionCloser {
   }
 
   /** Runs a single statement at READ COMMITTED; see {@link transaction}. */
-  atReadCommitted<T>(work: (within: Queryable) => Promise<T>): Promise<T> {
+  atReadCommitted<T>(work: (tx?: OwnTransaction) => Promise<T>): Promise<T> {
     return this.transaction(work);
   }
 

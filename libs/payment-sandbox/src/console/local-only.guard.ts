@@ -22,7 +22,7 @@ export class LocalOnlyGuard implements CanActivate {
   }
 
   private reasonToRefuse(request: SandboxRequest): string | undefined {
-    const controlHosts = (this.options.controlHosts ?? []).map(nameOf);
+    const controlHosts = (this.options.controlHosts ?? []).map(nameOf).filter(Boolean);
     if (controlHosts.length === 0 && !LOOPBACK_PATTERN.test(request.socket.remoteAddress ?? '')) {
       return 'The control interface accepts requests only from this machine: to allow others, set controlHosts (--control-hosts)';
     }

@@ -63,8 +63,8 @@ export abstract class CallbackStore<D extends Database = Database> {
     }
     // Asked as the row is inserted: of callbacks that come together, one requests the check of all.
     const row = callbackRow(callback, bill, this.database.now());
-    const stored = await this.database.atReadCommitted((within) =>
-      insertCallbacks(within, sql`SELECT ${row} FROM (SELECT 1) one WHERE NOT (${refused})`),
+    const stored = await this.database.atReadCommitted((tx) =>
+      insertCallbacks(tx ?? this.database, sql`SELECT ${row} FROM (SELECT 1) one WHERE NOT (${refused})`),
     );
     if (stored === 0) return bill ? 'repeated' : 'full';
     return bill || (await this.linkLate(callback)) ? 'matched' : 'unmatched';

@@ -11,10 +11,10 @@ export class ResultStore {
 
   /**
    * Returns `paid` once the order is paid by any of its bills, with the amount of that bill; `review` while the bill has
-   * an open review; `failed` once no payment counts and no callback announces another; otherwise `pending`. A callback announces a payment until the
-   * first check made for it; one that says a payment has succeeded does so until the last such check, since the list
-   * may show the payment later. A redirect to the Fail URL announces none: it concerns the failure that is already
-   * known.
+   * an open review; `failed` once no payment counts and no callback announces another; otherwise `pending`. A callback
+   * announces a payment until the first check made for it; one that says a payment has succeeded does so until the last
+   * such check, since the list may show the payment later. A redirect to the Fail URL announces none: it concerns the
+   * failure that is already known.
    */
   async ofIntents(ids: readonly string[]): Promise<ReadonlyMap<string, BillResult>> {
     const { dialect } = this.database;

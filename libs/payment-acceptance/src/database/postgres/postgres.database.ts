@@ -1,7 +1,7 @@
 import type { Connection } from '../connection-source.js';
 import { Database, type TransactionBounds, type EnclosingTransaction } from '../database.js';
 import { HostTransaction } from '../host-transaction.js';
-import type { Answer, Queryable } from '../queryable.js';
+import type { Answer } from '../queryable.js';
 import { readRows, type ColumnReaders } from '../reading.js';
 import { closeNow } from '../socket.js';
 import { type Value } from '../statement.js';
@@ -77,18 +77,17 @@ export class PostgresDatabase extends Database {
    * Like {@link execute}, but at READ COMMITTED, whatever the database's default: claims must skip rows that another
    * instance has just taken, where a stricter level would fail.
    */
-  async executeAtReadCommitted<Row, Name extends string>(
+  executeAtReadCommitted<Row, Name extends string>(
     statement: PreparedStatement<Name>,
     parameters: Readonly<Record<Name, Value>>,
     reading: ColumnReaders<Row>,
   ): Promise<Row[]> {
-    if (await this.isReadCommitted()) return this.execute(statement, parameters, reading);
-    return this.transaction((tx) => this.execute(statement, parameters, reading, tx));
+    return this.atReadCommitted((tx) => this.execute(statement, parameters, reading, tx));
   }
 
   /** Needs no transaction of its own if that is the level by default. */
-  override async atReadCommitted<T>(work: (within: Queryable) => Promise<T>): Promise<T> {
-    return (await this.isReadCommitted()) ? work(this) : this.transaction(work);
+  override async atReadCommitted<T>(work: (tx?: OwnTransaction) => Promise<T>): Promise<T> {
+    return (await this.isReadCommitted()) ? work() : this.transaction(work);
   }
 
   private async sendPrepared(
