@@ -56,6 +56,8 @@ describe.each(ONE_ADAPTER)('forms, on %s', (adapter) => {
     test('a refused form is shown again with a CSRF token of its own, so that it can be confirmed', async () => {
       const again = await desk.operator.submit(asked, { csrf: '', note: 'kept' });
       expect(formOf(again)).toMatchObject({ note: 'kept' });
+      // A screen reader begins with the title.
+      expect(again.text).toMatch(/^Error: Void /);
       expect((await desk.operator.submit(again)).status).toBe(303);
       expect(await desk.stateOf(desk.main.lost)).toBe('VOIDED');
     });

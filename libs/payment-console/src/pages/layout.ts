@@ -22,7 +22,7 @@ export function layout(
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>${title}: payment console</title>
+        <title>${message?.tone === 'bad' && 'Error: '}${title}: payment console</title>
         <link rel="stylesheet" href="${link(`assets/${STYLE.name}`)}" />
         <link rel="icon" href="${ICON}" />
       </head>
@@ -47,7 +47,8 @@ export function layout(
             <h1>${title}</h1>
             ${tag} ${lead && html`<p>${lead}</p>`}
           </div>
-          ${message && html`<p class="message ${message.tone}" role="status">${message.text}</p>`} ${content}
+          ${message && html`<p class="message ${message.tone}" role="${message.tone === 'bad' ? 'alert' : 'status'}">${message.text}</p>`}
+          ${content}
         </main>
       </body>
     </html>`.text;

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { redactableCallbacks } from '../../callbacks/storage/callback.store.js';
 import { Database, keyOf, type KeyedTable } from '../../database/database.js';
 import type { OwnTransaction } from '../../database/own-transaction.js';
 import { flag } from '../../database/reading.js';
@@ -26,10 +27,9 @@ export class RetentionStore {
   redactCallbacks(afterMs: number, limit: number): Promise<number> {
     const { is, since } = this.unredacted('callback');
     const rows = { is: sql`${is} AND ${HAS_NO_OPEN_REVIEW}`, since };
-    return this.batch('callback', rows, afterMs, limit, (ids, tx) => {
-      const ofThese = sql`WHERE id ${this.database.dialect.oneOf(ids, 'uuid')}`;
-      return tx.change`UPDATE payment_acceptance.callback SET fields = '{}' ${ofThese}`;
-    });
+    return this.batch('callback', rows, afterMs, limit, (ids, tx) =>
+      remove(redactableCallbacks(sql`id ${this.database.dialect.oneOf(ids, 'uuid')}`), tx),
+    );
   }
 
   deleteCallbacks(afterMs: number, limit: number): Promise<number> {
