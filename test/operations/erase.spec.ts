@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { PaymentOperations, PaymentReviews } from 'nestjs-payment-acceptance/operations';
+import { PaymentImport, PaymentOperations, PaymentReviews } from 'nestjs-payment-acceptance/operations';
+import { inspect } from 'node:util';
 import { commandsOf, type Commands } from '../support/commands.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { billOf, Clerk, MASKED, paidWithTraces, payByCard, PERSON, placesOf, tell } from '../support/personal-data.js';
@@ -35,7 +36,7 @@ describe('erase', () => {
   ];
   const actions = () =>
     harness.host.dataSource.query<object[]>(
-      `SELECT operator FROM payment_acceptance.operator_action WHERE action = 'erase'`,
+      `SELECT operator FROM payment_acceptance.operator_action WHERE action = 'erase' ORDER BY at`,
     );
 
   test('erase removes every personal text of the order, and only of this order', async () => {
@@ -59,12 +60,13 @@ describe('erase', () => {
     expect(bill).toMatchObject({ orderId: 'A-1', state: 'PAID', amount: '10.00' });
   });
 
-  test('erase does nothing more when it is repeated', async () => {
+  test('erase removes nothing more when it is repeated, and records each request', async () => {
     await paidWithTraces(harness, 'A-1');
     const done = await commands.json('erase', '--order', 'A-1');
     expect(done).toMatchObject({ code: 0, document: { removed: { bills: 1, notes: 1, payments: 1 } } });
-    expect(await commands.json('erase', '--order', 'A-1')).toMatchObject({ code: 0, document: { removed: NOTHING } });
-    expect(await actions()).toHaveLength(1);
+    const again = await commands.json('erase', '--order', 'A-1', '--operator', 'ann');
+    expect(again).toMatchObject({ code: 0, document: { removed: NOTHING } });
+    expect(await actions()).toEqual([expect.anything(), { operator: 'ann' }]);
   });
 
   test('erase covers all bills of the order, and a waiting postback that names it', async () => {
@@ -162,6 +164,47 @@ describe('erase', () => {
     }
     await commands.command('erase', '--order', 'A-1');
     expect(await places()).toEqual([]);
+  });
+
+  test('erase covers the note on a lost bill that was dismissed first and imported for the order later', async () => {
+    await harness.host.dataSource.query(
+      `INSERT INTO payment_acceptance.lost_bill
+       (id, shop, bill_id, state, asks, asked_at, order_id, payments, listed, found_at, first_postback_at)
+       VALUES (gen_random_uuid(), 'main', 'lost-1', 'LOST', 1, now(), 'another', '[]', 0, now(), now())`,
+    );
+    const operations = harness.host.app.get(PaymentOperations);
+    const [lost] = await operations.lostBills();
+    await operations.dismissLostBill(lost!.id, { operator: 'ann', note: `${PERSON} says that it is not ours` });
+    const bill = { orderId: 'A-1', billId: 'lost-1', amount: '10', createdAt: new Date() };
+    await harness.host.app.get(PaymentImport).importBills([bill], { operator: 'ann', note: 'ours after all' });
+    expect(await operations.eraseOrder({ orderId: 'A-1' }, { operator: 'ann' })).toMatchObject({
+      removed: { notes: 2 },
+    });
+    expect(await places()).toEqual([]);
+  });
+
+  test.each(['\0', '\u200b', ' \u2060\u0001 '])(
+    'erase needs the name of an operator, and %j is none',
+    async (operator) => {
+      await billOf(harness, 'A-1');
+      const erased = harness.host.app.get(PaymentOperations).eraseOrder({ orderId: 'A-1' }, { operator });
+      await expect(erased).rejects.toThrow('Specify in "operator" who is doing this.');
+      expect(await placesOf(harness.host.dataSource, PERSON)).toContain('bill.custom');
+    },
+  );
+
+  test('an error of the database quotes neither the parameters of the statement nor the row', async () => {
+    const { dataSource } = harness.host;
+    await dataSource.query('ALTER TABLE payment_acceptance.bill ADD CONSTRAINT trouble CHECK (1 = 0)');
+    try {
+      const bill = { orderId: 'A-1', billId: 'b-1', amount: '10', createdAt: new Date(), custom: PERSON };
+      const importing = harness.host.app.get(PaymentImport).importBills([bill], { operator: 'ann' });
+      const error: unknown = await importing.catch((thrown: unknown) => thrown);
+      expect(String(error)).toContain('trouble');
+      expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(PERSON);
+    } finally {
+      await dataSource.query('ALTER TABLE payment_acceptance.bill DROP CONSTRAINT trouble');
+    }
   });
 
   test('an open bill can still be paid after an erasure', async () => {

@@ -100,6 +100,18 @@ describe('lost bills', () => {
     expect(row).toEqual({ payments: null, again: null });
   });
 
+  test('a lost bill taken in during an inquiry keeps nothing of its answer: the order may be erased by now', async () => {
+    const lost = await world.find('asked and taken in');
+    await world.operations.takeInLostBill(lost.id, { amount: '10.00', operator: 'ann', orderId: 'taken in' });
+    await world.operations.eraseOrder({ orderId: 'taken in' }, { operator: 'ann' });
+    const inquiries = world.harness.host.app.get(InquiryStore, { strict: false });
+    expect(await inquiries.storeConfirmed('main', lost.billId, [reported({ billId: lost.billId })])).toBe(false);
+    const rows = await world.harness.host.dataSource.query<object[]>(
+      `SELECT payments FROM payment_acceptance.lost_bill WHERE state = 'LOST' AND bill_id = '${lost.billId}'`,
+    );
+    expect(rows).toEqual([{ payments: null }]);
+  });
+
   test('a lost bill is imported with its own shop, id and time, whatever a caller passes', async () => {
     const lost = await world.find('named otherwise');
     const more = { shop: 'eu', billId: 'chosen', createdAt: '2020-01-01T00:00:00Z' };

@@ -288,6 +288,6 @@ describe('recovering what a database has lost', () => {
     const recovery = harness.host.app.get(PaymentRecovery);
     const ofEu = await recovery.forShop('eu').recover({ since: new Date(), operator: 'ann' });
     expect(ofEu).toMatchObject({ bills: [], shops: [{ shop: 'eu' }] });
-    await expect(recovery.recover({ since: new Date(), operator: ' ' })).rejects.toThrow('who is running the recovery');
+    await expect(recovery.recover({ since: new Date(), operator: ' ' })).rejects.toThrow('who is doing this');
   });
 });

@@ -176,7 +176,6 @@ export function operatorOf(operator: string | undefined): string {
   try {
     return `cli:${userInfo().username}`;
   } catch {
-    // In a container, the user id may have no user name.
-    return 'cli';
+    throw new UsageError('This system has no name for its user, as in a container: specify --operator NAME.');
   }
 }

@@ -130,9 +130,9 @@ const TABLE: readonly [error: Error, code: string, next: string, exitCode: numbe
   [anError(storage.PaymentPoolExhaustedError), 'its-code', `${RUN} status ${ON}`, 1],
   [anError(GroupCommitTimeoutError), 'timeout', `${RUN} status ${ON}`, 1],
   [new TimeoutError('late'), 'timeout', `${RUN} status ${ON}`, 1],
-  [new QueryFailedError('SELECT 1', [], new Error('no')), 'database-error', AGAIN, 1],
+  [new QueryFailedError('SELECT 1', new Error('no')), 'database-error', AGAIN, 1],
   [
-    new QueryFailedError('CREATE', [], Object.assign(new Error('no'), { code: '42501' })),
+    new QueryFailedError('CREATE', Object.assign(new Error('no'), { code: '42501' })),
     'database-error',
     `Use a user with the privileges in docs/getting-started.md#privileges, or have them granted, then: ${AGAIN}`,
     1,

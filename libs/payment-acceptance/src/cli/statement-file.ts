@@ -1,4 +1,5 @@
 import { open, type FileHandle } from 'node:fs/promises';
+import { maskCards } from '../common/redact.js';
 import { parseAmount } from '../domain/money.js';
 import type { PaymentStatus } from '../domain/payment.js';
 import { statementInstant, type StatementPayment } from '../operations/statement.js';
@@ -83,5 +84,5 @@ function paymentOf(values: readonly string[], timeZone: string): StatementPaymen
 }
 
 function shorten(text: string): string {
-  return text.slice(0, 40);
+  return maskCards(text).slice(0, 40);
 }

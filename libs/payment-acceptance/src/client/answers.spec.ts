@@ -136,6 +136,17 @@ describe('a payment', () => {
     expect(payment(`"from_card":"${card}"`).fromCard).toBe(kept);
   });
 
+  test('a card number is masked in whatever text of a payment it stands', () => {
+    const card = '4111111111111111';
+    const item = {
+      status: `HOLD ${card}`,
+      currency_in: card,
+      created_at: `${card} paid`,
+      from_card: '４１１１１１１１１１１１１１１１',
+    };
+    expect(JSON.stringify(payments(JSON.stringify({ id: 'p-1', ...item })))).not.toMatch(/\d{12}|４/);
+  });
+
   test('texts of a payment are cut to the length of their columns', () => {
     const text = 'x'.repeat(100);
     expect(payment(`"currency_in":"${text}","created_at":"${text}"`)).toMatchObject({

@@ -200,11 +200,12 @@ function readId(value: unknown): string | null {
   return isServiceId(value) ? value : null;
 }
 
+/** Masks before it cuts, and before anything can store the text. */
 function readText(value: unknown, limit = 64): string | null {
-  return typeof value === 'string' && value !== '' ? cleanLine(value).slice(0, limit).toWellFormed() : null;
+  return typeof value === 'string' && value !== '' ? maskCards(cleanLine(value)).slice(0, limit).toWellFormed() : null;
 }
 
-/** Masks an unmasked card number before anything can store it. */
+/** Masks whatever is as long as a card number, whatever its check digit. */
 function readCard(value: unknown): string | null {
   const text = readText(value);
   if (text === null) return null;

@@ -26,6 +26,13 @@ describe('anything that can be thrown is described', () => {
     ['text', 'text', 'unknown'],
     [new TypeError('no'), 'TypeError: no', 'TypeError'],
     [Object.assign(new Error('no'), { code: 'E_NO' }), 'Error: no', 'E_NO'],
+    [Object.assign(new Error('no'), { code: 'Jane Roe' }), 'Error: no', 'Error'],
+    [Object.assign(new Error('no'), { name: 'Jane Roe' }), 'Jane Roe: no', 'unknown'],
+    [
+      new Error('no', { cause: new Error('Failed query\nparams: Jane Roe') }),
+      'Error: no (Error: Failed query)',
+      'Error',
+    ],
     [new Error('not stored', { cause: new TypeError('full') }), 'Error: not stored (TypeError: full)', 'Error'],
     [new Error('not stored: full', { cause: new TypeError('full') }), 'Error: not stored: full', 'Error'],
     [

@@ -31,25 +31,36 @@ export function isMarked(error: unknown, mark: symbol): boolean {
   return readable(() => typeof error === 'object' && error !== null && mark in error, false);
 }
 
-/** The kind of an error, of low cardinality: its code, or else its name. Reveals nothing of its message. */
+const TYPE_PATTERN = /^[\w.:-]{1,64}$/;
+
+/**
+ * The kind of an error, of low cardinality: its code, or else its name. It is stored and counted, so whatever else the
+ * host has put there is not taken for one.
+ */
 export function errorType(error: unknown): string {
   return readable(() => {
     const { code, name } = (error ?? {}) as { readonly code?: unknown; readonly name?: unknown };
-    return typeof code === 'string' ? code : typeof name === 'string' ? name : 'unknown';
+    return (
+      [code, name].find((type): type is string => typeof type === 'string' && TYPE_PATTERN.test(type)) ?? 'unknown'
+    );
   }, 'unknown');
 }
 
-/** Includes the error's cause, but not the values that Drizzle adds to its message: they may be personal data. */
-function textOf({ name, message, cause }: Error): string {
-  const text = `${name}: ${message.replace(/\nparams: [^]*/, '')}`;
-  if (!(cause instanceof Error) || message.includes(cause.message)) return text;
-  return `${text.slice(0, 200)} (${cause.name}: ${cause.message})`;
+/** Without the values that Drizzle adds to messages: they may be personal data. */
+function textOf({ name, message }: Error): string {
+  return `${name}: ${message.replace(/\nparams: [^]*/, '')}`;
+}
+
+function textWithCause(error: Error): string {
+  const { message, cause } = error;
+  if (!(cause instanceof Error) || message.includes(cause.message)) return textOf(error);
+  return `${textOf(error).slice(0, 200)} (${textOf(cause)})`;
 }
 
 /** The message of any thrown value, fit for a log line or a column: one line, limited length, card numbers masked. */
 export function describeError(error: unknown, limit = 500): string {
   const text = readable(
-    () => (error instanceof Error ? textOf(error) : String(error)),
+    () => (error instanceof Error ? textWithCause(error) : String(error)),
     'A value that cannot be described was thrown.',
   );
   const line = maskCards(cleanLine(text));

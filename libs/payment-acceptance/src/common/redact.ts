@@ -70,8 +70,18 @@ function cleanText(text: string, limit: number): string {
 const NO_CARD =
   /((?<!\d)(?:19|20)\d\d[-./](?:0[1-9]|1[0-2])[-./][0-3]\d(?:[ T][0-2]\d:[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?)?(?!\d)|\b(?=[\da-f]{8}-)(?=[\d-]{0,35}[a-f])[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}\b)/i;
 
-/** Groups of digits with up to three separators between them. A `%20` is a separator, also where it is none of these. */
-const DIGIT_GROUPS = /%20|\d+(?:(?:%20|(?!%20)[^\p{L}\p{N}]){1,3}\d+)*/gu;
+/**
+ * A blank or a sign as forms and JSON write it, with letters or digits in it: `%20`, `%2D`, `%2520`, `\u0020`, `\n`. Other
+ * pairs of decimal digits after a percent sign may begin a card number.
+ */
+const ENCODED = String.raw`%(?:25)*(?:20|09|[\da-f][a-f]|[a-f]\d)|\\(?:u(?:00|20)[\da-f]{2}|[nrt])`;
+
+/** Groups of digits with up to three separators between them. */
+const DIGIT_GROUPS = new RegExp(
+  String.raw`(?:${ENCODED})|\d+(?:(?:${ENCODED}|(?!${ENCODED})[^\p{L}\p{N}]){1,3}\d+)*`,
+  'giu',
+);
+const GROUP_OR_SEPARATOR = new RegExp(String.raw`(?:${ENCODED}|\D)+|\d+`, 'gi');
 
 /**
  * Masks everything that looks like a card number: 12 to 19 digits with a valid first and check digit, and between any two digits
@@ -120,7 +130,7 @@ function hasDigitsOfCard(text: string): boolean {
 
 function maskGroups(text: string): string {
   // Digits are at even indices, separators at odd ones.
-  const parts: string[] = text.match(/(?:%20|\D)+|\d+/g) ?? [];
+  const parts: string[] = text.match(GROUP_OR_SEPARATOR) ?? [];
   for (let first = 0; first < parts.length; first += 2) {
     const end = endOfCard(parts, first);
     if (end === undefined) continue;

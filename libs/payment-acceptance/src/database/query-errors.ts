@@ -1,9 +1,8 @@
 import { PaymentReadOnlyDatabaseError } from './database.errors.js';
-import { isQueryFailure } from './query-failed.error.js';
+import { isQueryFailure, type DriverCodes } from './query-failed.error.js';
 
-/** The error codes of a failed statement; MariaDB adds error numbers. */
-function driverCodes(error: unknown): { code?: unknown; errno?: unknown; sqlState?: unknown } {
-  return isQueryFailure(error) ? (error.driverError as object) : {};
+function driverCodes(error: unknown): DriverCodes {
+  return isQueryFailure(error) ? error.driverError : {};
 }
 
 /** The database's own error code of a failed statement; on MariaDB a number. */
@@ -64,7 +63,7 @@ const NO_CONNECTION_CODES = new Set<unknown>(['53300', 1040, 1203, 1226]);
 
 /** Whether the server refuses to open another connection; the error is the driver's. */
 export function hasNoConnectionLeft(error: unknown): boolean {
-  const { code, errno } = error as { code?: unknown; errno?: unknown };
+  const { code, errno } = error as DriverCodes;
   return NO_CONNECTION_CODES.has(errno ?? code);
 }
 

@@ -1,15 +1,27 @@
-/** Has the name and shape of TypeORM's error, which applications without TypeORM lack. */
+/** What a driver tells of a failed statement by a code; MariaDB adds numbers. */
+export interface DriverCodes {
+  readonly code?: unknown;
+  readonly errno?: unknown;
+  readonly sqlState?: unknown;
+}
+
+/**
+ * Has the name of TypeORM's error, which applications without TypeORM lack, but neither the parameters of the statement
+ * nor what the driver quotes of the row: they may be personal data, and whoever logs the error would log them.
+ */
 export class QueryFailedError extends Error {
   override readonly name = 'QueryFailedError';
+  readonly code: unknown;
+  readonly driverError: DriverCodes;
 
   constructor(
     readonly query: string,
-    readonly parameters: readonly unknown[],
-    readonly driverError: Error,
+    error: Error & DriverCodes,
   ) {
-    super(String(driverError).replace(/^(error|Error): /, ''));
-    const { name: _name, message: _message, stack: _stack, ...properties } = driverError;
-    Object.assign(this, properties);
+    super(String(error).replace(/^(error|Error): /, ''));
+    const { code, errno, sqlState } = error;
+    this.code = code;
+    this.driverError = { code, errno, sqlState };
   }
 }
 

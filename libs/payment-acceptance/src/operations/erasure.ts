@@ -25,13 +25,10 @@ export async function eraseOrder(
     const orderBills = await erasures.billsOf(order, tx);
     const ids = orderBills.map(({ intentId }) => intentId);
     assertErasable(order, orderBills, await erasures.openReviews(tx, ids));
-    const { removed, marked } = await erasures.erase(tx, order, orderBills);
-    if (marked > 0 || Object.values(removed).some((number) => number > 0)) {
-      for (const target of ids) {
-        const detail = { shop: order.shop, orderId: order.orderId, removed };
-        await store.record({ operator, action: 'erase', target, detail }, tx);
-      }
-    }
+    const removed = await erasures.erase(tx, order, orderBills);
+    const detail = { shop: order.shop, orderId: order.orderId, removed };
+    // Recorded even if retention has removed everything already: it proves that the request was answered.
+    for (const target of ids) await store.record({ operator, action: 'erase', target, detail }, tx);
     return { ...order, bills: orderBills, removed };
   });
 }

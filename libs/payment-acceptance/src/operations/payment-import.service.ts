@@ -16,6 +16,7 @@ import type { DecimalAmount } from '../domain/money.js';
 import type { ShopScope } from '../database/scope.js';
 import { attachBill } from './attach-bill.js';
 import { readBillToImport, type BillToImport } from './bill-to-import.js';
+import { operatorName } from './operator-options.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 
 export interface PaymentImportOptions {
@@ -208,7 +209,7 @@ export class PaymentImport {
     { operator, note, dryRun = false }: PaymentImportOptions,
   ): Promise<ImportReport> {
     const operatorNote = { operator, ...(note !== undefined && { note }) };
-    if (operator.trim() === '') throw new PaymentOperatorActionError('Specify in "operator" who is importing.');
+    operatorName(operator);
     const report = { dryRun, imported: 0, present: 0, refused: [] as RefusedBill[] };
     const planned = new Map<string, KnownBill>();
     let index = -1;

@@ -4,6 +4,7 @@ import { ShopRegistry } from '../config/shop-registry.js';
 import type { BillId } from '../domain/ids.js';
 import { OperatorStore } from './storage/operator.store.js';
 import { RecoveryStore, type BillToRecheck, type UnknownBillPostback } from './storage/recovery.store.js';
+import { operatorName } from './operator-options.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 import { isOfShop } from './payment-reconciliation.service.js';
 import { PostbackEvidence, type RecoveredBill } from './recovery.js';
@@ -84,8 +85,7 @@ export class PaymentRecovery {
    */
   async recover(options: PaymentRecoveryOptions): Promise<RecoveryReport> {
     const { operator, shop, dryRun = false } = options;
-    if (operator.trim() === '')
-      throw new PaymentOperatorActionError('Specify in "operator" who is running the recovery.');
+    operatorName(operator);
     if (Number.isNaN(options.since.getTime())) throw new PaymentOperatorActionError('"since" is not a valid date.');
     const names = shop === undefined ? await this.shops.list() : [(await this.shops.get(shop)).name];
     const since = new Date(options.since.getTime() - MARGIN_MS);

@@ -1,4 +1,3 @@
-import { databaseText } from '../common/text.js';
 import { decideAccepted } from '../domain/decide.js';
 import { parseAmount, type DecimalAmount } from '../domain/money.js';
 import { isUuid } from '../domain/uuid.js';
@@ -9,7 +8,7 @@ import { assertAcceptable, listedPaymentOf } from './acceptance.js';
 import type { OperationsParts } from './operations-parts.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 import { isServiceId, type BillId, type PaymentId } from '../domain/ids.js';
-import type { PaymentOperatorOptions } from './operator-options.js';
+import { operatorName, type PaymentOperatorOptions } from './operator-options.js';
 
 export interface PaymentAcceptReviewOptions extends PaymentOperatorOptions {
   /** The paid amount, if the service states none in the bill's currency: an exact decimal. Recorded with the action. */
@@ -73,7 +72,7 @@ export class PaymentReviews {
       await assertAcceptable({ bill, review, paymentId, row, newest, orderIdOf: orderOf, hadFailed });
       const amount = amountOf(review, bill.currency, options);
       await store.amend(actionId, { amount }, tx);
-      const accepted = { paymentId, amount, operator: databaseText(options.operator), listed: listedPaymentOf(review) };
+      const accepted = { paymentId, amount, operator: operatorName(options.operator), listed: listedPaymentOf(review) };
       return decideAccepted(bill, firstPaymentId, payments, accepted);
     });
   }

@@ -20,6 +20,6 @@ export async function runOnConnection(
       );
     });
   } catch (error) {
-    throw new QueryFailedError(text, [...values], error as Error);
+    throw new QueryFailedError(text, error as Error);
   }
 }

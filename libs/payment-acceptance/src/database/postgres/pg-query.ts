@@ -37,6 +37,6 @@ export async function runOnClient(client: unknown, query: PgQuery): Promise<PgRe
       if (sent instanceof Promise) sent.then((result?: PgResult) => result && resolve(result), reject);
     });
   } catch (error) {
-    throw new QueryFailedError(query.text, [...query.values], error as Error);
+    throw new QueryFailedError(query.text, error as Error);
   }
 }

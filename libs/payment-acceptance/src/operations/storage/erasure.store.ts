@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { maskCards } from '../../common/redact.js';
-import type { IntentId, OrderId } from '../../domain/ids.js';
+import type { BillId, IntentId, OrderId } from '../../domain/ids.js';
 import type { ErasedBill, ErasedPart } from '../records.js';
 import { Database } from '../../database/database.js';
 import { redactableCallbacks } from '../../callbacks/storage/callback.store.js';
@@ -34,20 +34,16 @@ export class ErasureStore {
     );
   }
 
-  /** Returns how many records of each part were changed, and how many bills were newly marked. */
-  async erase(
-    tx: OwnTransaction,
-    order: OrderKey,
-    bills: readonly ErasedBill[],
-  ): Promise<{ removed: Record<ErasedPart, number>; marked: number }> {
+  /** Returns how many records of each part were changed. */
+  async erase(tx: OwnTransaction, order: OrderKey, bills: readonly ErasedBill[]): Promise<Record<ErasedPart, number>> {
     const ids = bills.map(({ intentId }) => intentId);
     // Marking locks the bills: a concurrent write comes either before or after the removal.
-    const marked = await markRedacted(this.database, ids, tx);
+    await markRedacted(this.database, ids, tx);
     const numbers: [string, number][] = [];
     for (const [name, part] of Object.entries(await this.partsOf(tx, order, bills))) {
       numbers.push([name, await remove(part, tx)]);
     }
-    return { removed: Object.fromEntries(numbers) as Record<ErasedPart, number>, marked };
+    return Object.fromEntries(numbers) as Record<ErasedPart, number>;
   }
 
   private async partsOf(
@@ -58,7 +54,7 @@ export class ErasureStore {
     const { dialect } = this.database;
     const intentIds = bills.map(({ intentId }) => intentId);
     const billIds = bills.flatMap(({ billId }) => billId ?? []);
-    const targets = [...intentIds, ...(await this.targets(tx, intentIds, { shop, orderId }))];
+    const targets = [...intentIds, ...(await this.targets(tx, intentIds, billIds, { shop, orderId }))];
     const named = dialect.jsonText('detail', 'shop');
     const ofOrder = sql`${dialect.jsonText('detail', 'orderId')} = ${orderId} AND coalesce(${named}, ${shop}) = ${shop}`;
     return {
@@ -76,18 +72,20 @@ export class ErasureStore {
   }
 
   /**
-   * Possible targets of operators' actions: reviews of these bills, and dismissed lost bills whose
-   * postback named the order.
+   * Possible targets of operators' actions: reviews of these bills, and dismissed lost bills that are among them or
+   * whose postback named the order.
    */
   private async targets(
     tx: OwnTransaction,
     intentIds: readonly IntentId[],
+    billIds: readonly BillId[],
     { shop, orderId }: OrderKey,
   ): Promise<string[]> {
-    const { text } = this.database.dialect;
+    const { text, oneOf } = this.database.dialect;
     const reviews = sql`SELECT ${text('id')} AS id FROM payment_acceptance.review WHERE ${this.ofIntents(intentIds)}`;
     const lost = sql`SELECT ${text('id')} AS id FROM payment_acceptance.lost_bill
-      WHERE shop = ${shop} AND order_id = ${maskCards(orderId)} AND state = 'DISMISSED'`;
+      WHERE shop = ${shop} AND (order_id = ${maskCards(orderId)} OR bill_id ${oneOf(billIds, 'text')})
+      AND state = 'DISMISSED'`;
     const targetIds: string[] = [];
     for (const statement of [reviews, lost]) targetIds.push(...(await this.ids(tx, statement)));
     return targetIds;

@@ -9,7 +9,7 @@ import { Database } from '../../database/database.js';
 import { deadLettersOf, isOrderless, orderlessOf } from './dead-letters.js';
 import { LONG_STATEMENT_TIMEOUT_MS } from '../../database/statement-timeout.js';
 import { CONSUMER_ABSENT_MS, type DeliveryQueue } from '../../events/storage/delivery.store.js';
-import { PaymentOperatorActionError } from '../operator.errors.js';
+import { operatorName } from '../operator-options.js';
 import { integer } from '../../database/reading.js';
 import { ofScope, type ShopScope } from '../../database/scope.js';
 import { rawSql, sql, type Statement } from '../../database/statement.js';
@@ -97,14 +97,13 @@ export class OperatorStore {
 
   /**
    * @returns the id of the record
-   * @throws PaymentOperatorActionError if `operator` is empty
+   * @throws PaymentOperatorActionError if `operator` has no visible character
    */
   async record({ operator, action, target, detail }: OperatorAction, tx?: OwnTransaction): Promise<string> {
-    if (operator.trim() === '') throw new PaymentOperatorActionError('Specify in "operator" who is doing this.');
     const id = this.random.uuid();
     await (tx ?? this.database).change`
       INSERT INTO payment_acceptance.operator_action (id, at, operator, action, target, detail)
-      VALUES (${id}, ${this.database.now()}, ${databaseText(operator)}, ${action}, ${target}, ${storable(detail)})`;
+      VALUES (${id}, ${this.database.now()}, ${operatorName(operator)}, ${action}, ${target}, ${storable(detail)})`;
     return id;
   }
 
@@ -156,7 +155,7 @@ export class OperatorStore {
 
   async closeReview(tx: OwnTransaction, id: string, state: 'ACCEPTED' | 'DISMISSED', operator: string): Promise<void> {
     await tx.change`
-      UPDATE payment_acceptance.review SET state = ${state}, closed_at = ${this.database.now()}, closed_by = ${databaseText(operator)}
+      UPDATE payment_acceptance.review SET state = ${state}, closed_at = ${this.database.now()}, closed_by = ${operatorName(operator)}
       WHERE id = ${id}`;
   }
 

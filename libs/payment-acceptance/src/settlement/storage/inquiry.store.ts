@@ -154,7 +154,9 @@ export class InquiryStore {
         order_id = ${first('order_id')}, first_postback_at = coalesce(${first('received_at')}, asked_at)
       WHERE ${ofBill} AND state = 'SOUGHT'`;
     if (changed === 0) {
-      await this.database.change`UPDATE payment_acceptance.lost_bill SET ${listed} WHERE ${ofBill} AND state = 'LOST'`;
+      // A bill taken in meanwhile may even be erased by now.
+      await this.database.change`
+        UPDATE payment_acceptance.lost_bill l SET ${listed} WHERE ${ofBill} AND ${IS_LOST}`;
       return false;
     }
     const lost = await this.database.rows({})`
