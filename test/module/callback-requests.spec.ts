@@ -2,13 +2,16 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import { BadRequestException, Logger, NotFoundException, type INestApplication } from '@nestjs/common';
 import { RouterModule } from '@nestjs/core';
 import type { ServerResponse } from 'node:http';
+import { connect } from 'node:net';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import { PaymentAcceptanceModule } from 'nestjs-payment-acceptance';
 import { PaymentHealthIndicator, PaymentOperations } from 'nestjs-payment-acceptance/operations';
+import { CallbackBodies } from '../../libs/payment-acceptance/src/callbacks/callback-bodies.js';
 import { postbackFields, postForm, postJson, redirectFields } from '../support/http.js';
 import { startHarness, type Harness, type HarnessOptions } from '../support/harness.js';
+import { until } from '../support/until.js';
 
 /** A platform that handles requests before the application gets them. */
 const behind = (handler: RequestHandler) => () => {
@@ -162,6 +165,22 @@ describe('requests to callbacks', () => {
       harness = await startHarness({ adapter: 'fastify' });
       expect((await postForm(`${harness.host.url}/postback/payment/`, { TrsId: 'b-1' })).status).toBe(404);
       expect(log.join()).toContain('A callback to an address with a trailing slash got 404');
+    });
+
+    test('a sender that hangs up in the middle of a callback is no fault of the application', async () => {
+      harness = await startHarness({ adapter: 'express' });
+      const { port } = new URL(harness.host.url);
+      const socket = connect(Number(port), '127.0.0.1');
+      const head = 'POST /postback/payment HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded';
+      socket.write(`${head}\r\nContent-Length: 100\r\n\r\nTrsId=`);
+      const taken = jest.spyOn(CallbackBodies.prototype, 'take');
+      socket.end();
+      await until(
+        () => new Promise<number>((resolve) => setImmediate(() => resolve(taken.mock.results.length))),
+        (count) => count === 1,
+      );
+      expect((await postForm(`${harness.host.url}/postback/payment`, { TrsId: 'b-1' })).status).toBe(200);
+      expect(log.join()).not.toContain('body-parser-off');
     });
 
     test('a callback whose body something has read and not kept is answered 503, with a log line', async () => {

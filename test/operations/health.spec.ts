@@ -81,6 +81,9 @@ describe('health', () => {
       await expect(payments.isHealthy('payments', { deadLetters: NaN })).rejects.toThrow(
         'deadLetters: must be a number',
       );
+      expect(await payments.isHealthy('payments', { timeoutMs: Infinity })).toMatchObject({
+        payments: { status: 'up' },
+      });
       await expect(payments.isHealthy('payments', { timeoutMs: -1 })).rejects.toThrow(PaymentConfigurationError);
     });
 

@@ -1,11 +1,13 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { trace } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import { OnPaymentSucceeded, PaymentUnknownOutcomeError } from 'nestjs-payment-acceptance';
 import { PaymentReviews } from 'nestjs-payment-acceptance/operations';
+import { CallbackStore } from '../../libs/payment-acceptance/src/callbacks/storage/callback.store.js';
 import { MAIN_TOKEN, startHarness, type Harness } from '../support/harness.js';
 import { postbackFields, postForm, redirectFields } from '../support/http.js';
+import { until } from '../support/until.js';
 import { registerSdk, type Sdk } from './sdk.js';
 
 /** Gets a new tracer each time, because a tracer keeps the SDK that it was first used with. */
@@ -136,6 +138,31 @@ describe('tracing', () => {
       expect([unmatched!.links, unmatched!.attributes['payment.outcome']]).toEqual([[], 'unmatched']);
       await harness.settle();
     });
+  });
+
+  test('callbacks that come together share the look-ups of the traces that they link', async () => {
+    const { billId } = await buy('crowd');
+    const body = postbackFields({ InvId: 'crowd', OutSum: '10.00', TrsId: billId });
+    let letGo = (): void => undefined;
+    const held = new Promise<void>((resolve) => (letGo = resolve));
+    const { tracesOf } = CallbackStore.prototype;
+    const lookUps = jest.spyOn(CallbackStore.prototype, 'tracesOf').mockImplementation(async function (
+      this: CallbackStore,
+      ids,
+    ) {
+      await held;
+      return tracesOf.call(this, ids);
+    });
+    const posts = Array.from({ length: 20 }, () => postForm(`${harness.host.url}/postback/payment`, body));
+    const stored = async (): Promise<number> =>
+      (await harness.host.ledger()).callbacks.filter(({ billId: named }) => named === billId).length;
+    await until(stored, (count) => count === 20);
+    expect(lookUps).toHaveBeenCalledTimes(1);
+    letGo();
+    await Promise.all(posts);
+    lookUps.mockRestore();
+    expect(sdk.spans('payment.callback').map(({ links }) => links.length)).toEqual(Array(20).fill(1));
+    await harness.settle();
   });
 
   describe('failures', () => {

@@ -291,12 +291,7 @@ export class BillService implements BeforeApplicationShutdown {
 
   /** Writes a second record in case the database loses its own. It therefore precedes the storing of the bill. */
   private recordInLog(shop: Shop, fields: BillFields, intentId: IntentId, answer: CreatedBill): void {
-    try {
-      const record = creationRecord(shop.name, fields, intentId, answer, this.clock.now());
-      this.logger.writePlain('bill-created', creationLine(record, shop.token));
-    } catch (error) {
-      // The host's logger failed, but the bill must still be stored.
-      process.emitWarning(`The creation of bill ${answer.billId} could not be logged. ${describeError(error)}`);
-    }
+    const record = creationRecord(shop.name, fields, intentId, answer, this.clock.now());
+    this.logger.writePlain('bill-created', creationLine(record, shop.token));
   }
 }

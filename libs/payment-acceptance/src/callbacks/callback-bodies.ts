@@ -85,6 +85,11 @@ function announcesBody(headers: IncomingHttpHeaders): boolean {
   return Number(headers['content-length']) > 0 || headers['transfer-encoding'] !== undefined;
 }
 
+export function isAborted(request: ReceivedRequest): boolean {
+  const { destroyed, complete } = request.raw ?? (request as IncomingMessage & ReceivedRequest);
+  return destroyed && !complete;
+}
+
 function isEmptyObject(value: unknown): boolean {
   return isRecord(value) && Object.keys(value).length === 0;
 }

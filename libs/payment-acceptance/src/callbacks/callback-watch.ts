@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { withTimeout } from '../common/timeout.js';
+import { sharedLookUps } from '../common/shared-look-ups.js';
 import type { CallbackKind, DigestCheck } from '../domain/callback.js';
 import { CallbackStore } from './storage/callback.store.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
@@ -12,17 +12,21 @@ export interface CallbackNotes {
   outcome?: 'matched' | 'unmatched' | 'repeated' | 'turned-away';
 }
 
-/** How long looking up the trace to link may delay the answer to a stored callback. */
+/** Timeout of a statement that looks up the traces to link: it delays the answers to stored callbacks. */
 const LINK_TIMEOUT_MS = 1_000;
 
 /** Records a span and a metric for each callback. The span links to the trace of the callback's bill. */
 @Injectable()
 export class CallbackWatch {
+  private readonly traceOf: (id: string) => Promise<string | null | undefined>;
+
   constructor(
     private readonly telemetry: Telemetry,
     private readonly metrics: PaymentMetrics,
-    private readonly callbacks: CallbackStore,
-  ) {}
+    callbacks: CallbackStore,
+  ) {
+    this.traceOf = sharedLookUps('PaymentTraces', LINK_TIMEOUT_MS, (ids) => callbacks.tracesOf(ids));
+  }
 
   /** @param failed makes the answer if receiving throws */
   run<Answer extends { readonly kind: string }, Failed extends { readonly kind: string }>(
@@ -43,17 +47,9 @@ export class CallbackWatch {
       const outcome = seen.outcome ?? answer.kind;
       this.metrics.callback(shop, kind, seen.digest, outcome);
       span.set({ 'payment.callback.digest': seen.digest, 'payment.outcome': outcome });
-      if (span.recording && seen.id !== undefined) span.link(await this.traceOf(seen.id));
+      // If the look-up fails, the callback is stored all the same; only the link is missing.
+      if (span.recording && seen.id !== undefined) span.link((await this.traceOf(seen.id).catch(() => null)) ?? null);
       return answer;
     });
-  }
-
-  private async traceOf(id: string): Promise<string | null> {
-    try {
-      return await withTimeout(LINK_TIMEOUT_MS, this.callbacks.traceOf(id));
-    } catch {
-      // The callback is stored; only the link is missing.
-      return null;
-    }
   }
 }

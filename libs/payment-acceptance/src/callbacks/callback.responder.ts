@@ -8,7 +8,7 @@ import { RateLimitedLog } from '../common/rate-limited-log.js';
 import type { PaymentResult } from '../config/hooks.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import type { NotStoredAnswer } from './callback.answers.js';
-import { CallbackBodies, type CallbackBody, type ReceivedRequest } from './callback-bodies.js';
+import { CallbackBodies, isAborted, type CallbackBody, type ReceivedRequest } from './callback-bodies.js';
 import { PaymentCallbacks } from './callback.service.js';
 import { PAGE_POLICY, messagePage, neutralPage, resultPage } from './pages.js';
 import type { FieldError } from './parse-body.js';
@@ -142,7 +142,8 @@ export class CallbackResponder {
   /** `undefined` if something else has already read the body and kept it nowhere. */
   private async take({ request }: Exchange): Promise<CallbackBody | undefined> {
     const callbackBody = await this.bodies.take(request);
-    if (!callbackBody) {
+    // A sender that has hung up has simply not sent it.
+    if (!callbackBody && !isAborted(request)) {
       const line = (): string =>
         'Something in or before the application had already read the body of a callback, and left it in neither the ' +
         "request's body nor its rawBody. Exempt callbacks from whatever reads it, or make that store the bytes in rawBody.";

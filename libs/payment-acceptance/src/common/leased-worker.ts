@@ -87,10 +87,14 @@ export class LeasedWorker<T> {
     this.loop ??= this.run();
   }
 
+  get isStopped(): boolean {
+    return this.stopping.signal.aborted;
+  }
+
   /** `stalled` if no poll has succeeded for `silenceMs` beyond `pollMs`, as when a query hangs. */
   state(silenceMs: number): WorkerState {
     if (!this.loop) return 'not-started';
-    if (this.stopping.signal.aborted) return 'stopped';
+    if (this.isStopped) return 'stopped';
     return performance.now() - this.pollEndedAt > silenceMs + this.options.pollMs ? 'stalled' : 'running';
   }
 
@@ -136,7 +140,7 @@ export class LeasedWorker<T> {
   }
 
   private async runRound(): Promise<number> {
-    if (this.stopping.signal.aborted) return 0;
+    if (this.isStopped) return 0;
     const { items } = await this.claimed(this.options.concurrency);
     const ends = await Promise.allSettled(items.map((item) => this.work.process(item, this.stopping.signal)));
     const failed = ends.find((end) => end.status === 'rejected');
@@ -145,7 +149,7 @@ export class LeasedWorker<T> {
   }
 
   private async run(): Promise<void> {
-    while (!this.stopping.signal.aborted) {
+    while (!this.isStopped) {
       this.consumeSignal();
       this.pollStartedAt = performance.now();
       const free = this.options.concurrency - this.inFlight.size;

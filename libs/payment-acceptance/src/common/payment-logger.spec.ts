@@ -55,4 +55,15 @@ describe('payment logger', () => {
     });
     expect(line).toMatchObject({ shop: '411111******1111', orderId: number, routes: ['/411111******1111'] });
   });
+
+  test('a logger that throws does not stop what is logged', () => {
+    jest.spyOn(Logger.prototype, 'error').mockImplementation(() => {
+      throw new Error('the disk is full');
+    });
+    const warned = jest.spyOn(process, 'emitWarning').mockReturnValue();
+    new PaymentLogger('Test').write('delivery-dead', 'It failed for good.');
+    expect(warned).toHaveBeenCalledWith(
+      'The logger of the application failed. Error: the disk is full The line: delivery-dead: It failed for good.',
+    );
+  });
 });

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { inspect } from 'node:util';
+import { describeError } from './errors.js';
 import { LOG_LEVELS, type LogCode } from './log-lines.js';
 import { maskCards } from './redact.js';
 import { shownText } from './text.js';
@@ -75,7 +76,10 @@ class LogLineRecord {
   }
 }
 
-/** Replaces control characters, since outsiders may choose parts of a line, such as an order id. */
+/**
+ * Replaces control characters, since outsiders may choose parts of a line, such as an order id. If the host's logger
+ * throws, what is logged goes on.
+ */
 export class PaymentLogger {
   private readonly logger: Logger;
 
@@ -84,12 +88,20 @@ export class PaymentLogger {
   }
 
   write(code: LogCode, message: string, fields: LogFields = {}): void {
-    this.logger[LOG_LEVELS[code]](new LogLineRecord(code, message, fields));
+    this.log(code, new LogLineRecord(code, message, fields));
   }
 
   /** Writes a line that consists only of its text. */
   writePlain(code: 'bill-created', text: string): void {
-    this.logger[LOG_LEVELS[code]](shownText(text));
+    this.log(code, shownText(text));
+  }
+
+  private log(code: LogCode, line: LogLineRecord | string): void {
+    try {
+      this.logger[LOG_LEVELS[code]](line);
+    } catch (error) {
+      process.emitWarning(`The logger of the application failed. ${describeError(error)} The line: ${String(line)}`);
+    }
   }
 }
 

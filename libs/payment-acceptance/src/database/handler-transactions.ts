@@ -230,8 +230,8 @@ class HostAttempt {
           .then(() => reject(reason));
       };
       const late = (): void => {
-        if (!this.isConnected)
-          refuse(new TimeoutError(`The data layer had no free connection within ${connectMs} ms.`));
+        const problem = this.isConnected ? 'The session did not answer' : 'The data layer had no free connection';
+        if (!this.hasBegun) refuse(new TimeoutError(`${problem} within ${connectMs} ms.`));
       };
       onAbort = () => refuse(signal.reason as Error);
       connecting = setTimeout(late, connectMs);

@@ -20,6 +20,9 @@ const FAKE: Parameters<typeof jest.useFakeTimers>[0] = {
 /** Longer than any timeout, and than the pause after the first failure. */
 const LONG_MS = 30_000;
 
+/** Shorter than the time within which a statement must be answered. */
+const SHORT_MS = 5_000;
+
 let server: Server;
 let sockets: Socket[];
 let welcoming: boolean;
@@ -111,31 +114,46 @@ describe('signals', () => {
       }
     }
 
+    const heldSignals = (clients: HeldClient[]): Signals => {
+      const Client = function () {
+        return clients.shift();
+      };
+      const database = { schema: 'payment_acceptance', source: { pg: { Client } } } as unknown as PostgresDatabase;
+      return new Signals(database, new PaymentRandom());
+    };
+
+    test('a connection that falls silent is replaced', async () => {
+      const [silent, next] = [new HeldClient(), new HeldClient()];
+      const own = heldSignals([silent, next]);
+      await new Promise<void>((heard) => own.start(() => heard()));
+      jest.useFakeTimers(FAKE);
+      own.notify('hint');
+      await jest.advanceTimersByTimeAsync(SHORT_MS);
+      await jest.advanceTimersByTimeAsync(LONG_MS);
+      own.notify('event');
+      await jest.advanceTimersByTimeAsync(SHORT_MS);
+      expect([silent.sent, next.sent]).toEqual([['hint'], ['event']]);
+      expect(warned.mock.calls.map(([code]) => code)).toEqual(['wake-ups-lost', 'wake-ups-restored']);
+      next.ends.shift()!();
+      await own.stop();
+    });
+
     test('a connection sends one signal at a time, and later ones together with the next', async () => {
       const client = new HeldClient();
-      const master = {
-        Client: function () {
-          return client;
-        },
-      };
-      const database = {
-        schema: 'payment_acceptance',
-        source: { pg: master },
-      } as unknown as PostgresDatabase;
-      const own = new Signals(database, new PaymentRandom());
+      const own = heldSignals([client]);
       await new Promise<void>((heard) => own.start(() => heard()));
       own.notify('hint');
       await once(client, 'sent');
       jest.useFakeTimers(FAKE);
       own.notify('hint');
       own.notify('event');
-      await jest.advanceTimersByTimeAsync(LONG_MS);
+      await jest.advanceTimersByTimeAsync(SHORT_MS);
       expect(client.sent).toEqual(['hint']);
       client.ends.shift()!();
-      await jest.advanceTimersByTimeAsync(LONG_MS);
+      await jest.advanceTimersByTimeAsync(SHORT_MS);
       expect(client.sent).toEqual(['hint', 'hint event']);
       client.ends.shift()!();
-      await jest.advanceTimersByTimeAsync(LONG_MS);
+      await jest.advanceTimersByTimeAsync(SHORT_MS);
       expect(client.sent).toHaveLength(2);
       await own.stop();
     });

@@ -107,8 +107,10 @@ export class Signals {
     const payload = [this.instanceId, ...this.waiting].join(' ');
     this.waiting.clear();
     this.isSending = true;
-    // If the connection fails, its events `error` and `end` report it.
-    await this.client.query('SELECT pg_notify($1, $2)', [this.database.schema, payload]).catch(() => undefined);
+    const { client } = this;
+    const sending = client.query('SELECT pg_notify($1, $2)', [this.database.schema, payload]);
+    // A connection that falls silent reports nothing itself, for a quarter of an hour.
+    await withTimeout(ANSWER_TIMEOUT_MS, sending).catch(() => this.handleLoss(client));
     this.isSending = false;
     this.sendSoon();
   }

@@ -15,9 +15,9 @@ export interface PaymentWorker {
    * @returns how many items were processed
    */
   runOnce(): Promise<number>;
-  /** Starts polling. */
+  /** Starts polling. Does nothing after {@link stop}. */
   start(): void;
-  /** Starts no new work, and waits a bounded time for running work to end. */
+  /** Stops for good: starts no new work, and waits a bounded time for running work to end. */
   stop(): Promise<void>;
 }
 

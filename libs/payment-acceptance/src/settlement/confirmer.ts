@@ -104,7 +104,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
       checking.isHinted ||= isNew(bill, checking.claim);
       isChecked = bill !== undefined;
     }
-    if (isChecked) return;
+    if (isChecked || this.worker.isStopped) return;
     this.claims.addHint(bill);
     this.worker.wake();
   }

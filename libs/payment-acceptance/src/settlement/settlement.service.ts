@@ -72,6 +72,8 @@ export class SettlementService {
     this.commits = new GroupCommit({
       name: 'PaymentSettlement',
       maxBatch: MAX_BILLS_OF_TRANSACTION,
+      // Each may wait for a locked order, and holds a connection meanwhile.
+      maxSingles: 2,
       timeoutMs: this.options.leases.checkMs / 2,
       run: (answers) => this.settleTogether(answers, false),
       processSingle: (answer) => this.settleAlone(answer),

@@ -127,11 +127,13 @@ export abstract class CallbackStore<D extends Database = Database> {
     this.lastPosition = (bills.length < LINK_BATCH_SIZE ? undefined : bills.at(-1)) ?? START_POSITION;
   }
 
-  async traceOf(id: string): Promise<string | null> {
-    const [row] = await this.database.rows<{ traceparent: string | null }>({})`
-      SELECT b.traceparent FROM payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id
-      WHERE c.id = ${id}`;
-    return row?.traceparent ?? null;
+  /** The traces of the bills of these callbacks, by the callbacks' ids. */
+  async tracesOf(ids: readonly string[]): Promise<Map<string, string | null>> {
+    const { text, oneOf } = this.database.dialect;
+    const rows = await this.database.rows<{ id: string; traceparent: string | null }>({})`
+      SELECT ${text('c.id')} AS id, b.traceparent FROM payment_acceptance.callback c
+      JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id WHERE c.id ${oneOf(ids, 'uuid')}`;
+    return new Map(rows.map(({ id, traceparent }) => [id, traceparent]));
   }
 
   /**
