@@ -69,4 +69,11 @@ describe.each(ADAPTERS)('11: a host with Helmet, on %s', (adapter) => {
       expect([page.status, page.headers.get('location')]).toEqual([303, `/orders/${encodeURIComponent(orderId)}`]);
     }
   });
+
+  test('a host can redirect the payer to an address with letters of any script', async () => {
+    const redirectTo = 'https://магазин.рф/заказ/1?a=%20';
+    harness = await startHarness({ adapter, options: { resultPage: () => ({ redirectTo }) } });
+    const { page } = await payerReturns('A-4');
+    expect([page.status, decodeURI(page.headers.get('location') ?? '')]).toEqual([303, decodeURI(redirectTo)]);
+  });
 });

@@ -2,7 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@j
 import { Body, Controller, HttpException, Inject, Logger, Module, Param, Post, UseFilters } from '@nestjs/common';
 import { ClientProxyFactory, MessagePattern, Payload, Transport } from '@nestjs/microservices';
 import type { AddressInfo, Server } from 'node:net';
-import { PaymentAcceptanceService, PaymentExceptionFilter } from 'nestjs-payment-acceptance';
+import { paymentHttpException, PaymentAcceptanceService, PaymentExceptionFilter } from 'nestjs-payment-acceptance';
+import { PaymentOperatorActionError } from 'nestjs-payment-acceptance/operations';
 import { firstValueFrom, timeout } from 'rxjs';
 import { PaymentProbe } from 'nestjs-payment-acceptance/testing';
 import { startHarness, type Harness } from '../support/harness.js';
@@ -99,6 +100,18 @@ describe.each(['express', 'fastify'] as const)('a checkout with PaymentException
       message: 'The payment cannot be started at the moment. The order is kept.',
     });
     expect(String(logged.mock.calls[0]?.[0])).toContain('apiToken');
+  });
+
+  test.each([
+    [404, 'not-found'],
+    [409, 'busy'],
+    [400, 'refused'],
+  ] as const)("an operator's request is answered %i with the reason if it is %s", (status, reason) => {
+    const exception = paymentHttpException(new PaymentOperatorActionError('There is no such review.', reason));
+    expect([exception.getStatus(), exception.getResponse()]).toEqual([
+      status,
+      { statusCode: status, code: 'operator-action', message: 'There is no such review.' },
+    ]);
   });
 
   test.each([

@@ -126,7 +126,7 @@ export class CallbackResponder {
     try {
       const rendered = await (this.options.resultPage ?? resultPage)(result);
       if (typeof rendered !== 'string') {
-        exchange.adapter.setHeader(exchange.response, 'Location', rendered.redirectTo);
+        exchange.adapter.setHeader(exchange.response, 'Location', headerText(rendered.redirectTo));
         return sendPage(exchange, 303, '');
       }
       if (result.result === 'pending')
@@ -157,6 +157,11 @@ const RETRY_LATER_PAGE = messagePage(
   'Please try again',
   'We could not process this right now. Your payment is not affected.',
 );
+
+/** A header has ASCII only; browsers decode the rest, also in a host's name. */
+function headerText(address: string): string {
+  return address.toWellFormed().replace(/[^\x21-\x7e]+/g, encodeURIComponent);
+}
 
 function isBrowser({ request }: Exchange): boolean {
   return /\btext\/html\b/i.test(String(request.headers.accept));

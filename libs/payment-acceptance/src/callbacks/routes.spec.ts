@@ -54,7 +54,10 @@ describe('the callback routes', () => {
   test.each([
     [{ redirects: {} }, 'routes.redirects: unknown option.'],
     [{ redirect: 'pay' }, 'routes.redirect: must be an object of options or true or false.'],
-    [{ postback: { path: 7 } }, 'routes.postback.path: must be text (given: 7).'],
+    [
+      { postback: { path: 7 } },
+      'routes.postback.path: must be one or more path segments of letters, digits, ".", "_", "~" and "-", separated by "/" (given: 7).',
+    ],
     [{ decorators: {} }, 'routes.decorators: must be a list of decorators (given: object).'],
   ])('the route options %j are refused: %s', (options, problem) => {
     expect(problems(options as PaymentRoutesOptions)).toEqual([problem]);
@@ -67,9 +70,22 @@ describe('the callback routes', () => {
     expect(problems({ redirect: { resultPath: 'x' }, postback: { path: 'x' } })[0]).toContain(
       'routes.postback.path: is',
     );
-    for (const path of ['', '/', ':id', 'a/*', 'a b', 'a?b', 'http://a/b']) {
+    for (const path of ['', '/', '..', './a', 'a/../b', ':id', 'a/*', 'a b', 'a?b', 'http://a/b']) {
       expect(problems({ postback: { path } })).toEqual([expect.stringContaining('routes.postback.path: must be')]);
     }
+    for (const path of ['zahlung/ü', 'a b', '..', 'a#b', 'a*']) {
+      expect(problems({ path })).toEqual([expect.stringContaining('routes.path: must be path segments of letters')]);
+    }
+  });
+
+  test('a callback route below another one is refused: its last part would be taken for a shop', () => {
+    expect(
+      problems({ redirect: { successPath: 'pay', failPath: 'pay/fail' }, postback: { path: 'pay/fail/x' } }),
+    ).toEqual([
+      'routes.redirect.failPath: is below routes.redirect.successPath, where its last part would be taken for a shop. Give it another path.',
+      'routes.postback.path: is below routes.redirect.failPath, where its last part would be taken for a shop. Give it another path.',
+    ]);
+    expect(problems({ redirect: { resultPath: 'postback/payment/result' } })).toEqual([]);
   });
 });
 

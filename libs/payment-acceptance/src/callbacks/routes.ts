@@ -26,14 +26,8 @@ export function resolveRoutes(options: PaymentRoutesOptions): CallbackRoutes {
   const postback = all.postback as Required<PostbackRoutesOptions> | false;
   const optionByPath = new Map<string, string>();
   const pathOf = (option: string, path: string): string => {
-    const pathSegments = segments(path);
     const name = `routes.${option}`;
-    if (pathSegments.length === 0 || !pathSegments.every((segment) => SEGMENT_PATTERN.test(segment))) {
-      problems.push(
-        `${name}: must be one or more path segments of letters, digits, ".", "_", "~" and "-", separated by "/".`,
-      );
-    }
-    const fullPath = [...segments(all.path), ...pathSegments].join('/');
+    const fullPath = [...segments(all.path), ...segments(path)].join('/');
     const other = optionByPath.get(fullPath);
     if (other) problems.push(`${name}: is also the path of ${other}. Give each its own path.`);
     optionByPath.set(fullPath, name);
@@ -54,6 +48,14 @@ export function resolveRoutes(options: PaymentRoutesOptions): CallbackRoutes {
       : undefined,
     postback: postback ? { path: pathOf('postback.path', postback.path), ...withDecorators(postback) } : undefined,
   };
+  for (const path of postedPaths(routes)) {
+    const parent = postedPaths(routes).find((other) => path.replace(/\/[^/]+$/, '') === other && path !== other);
+    if (parent === undefined) continue;
+    const [child, ofParent] = [optionByPath.get(path), optionByPath.get(parent)];
+    problems.push(
+      `${child}: is below ${ofParent}, where its last part would be taken for a shop. Give it another path.`,
+    );
+  }
   if (problems.length > 0) throw new PaymentConfigurationError(problems);
   return routes;
 }
@@ -76,8 +78,6 @@ export function relativePath(from: string, to: string, deeper: number): string {
   }
   return '../'.repeat(source.length - 1 + deeper) + target.join('/');
 }
-
-const SEGMENT_PATTERN = /^[A-Za-z0-9._~-]+$/;
 
 function segments(path: string): string[] {
   return path.split('/').filter(Boolean);

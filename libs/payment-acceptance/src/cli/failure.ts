@@ -1,7 +1,7 @@
 import { lacksPrivilege } from '../database/query-errors.js';
 import { QueryFailedError } from '../database/query-failed.error.js';
 import { PaymentServiceError } from '../client/service.errors.js';
-import { describeError, errorType, PaymentAcceptanceError } from '../common/errors.js';
+import { describeError, PaymentAcceptanceError } from '../common/errors.js';
 import { GroupCommitTimeoutError } from '../common/group-commit.js';
 import { TimeoutError } from '../common/timeout.js';
 import { PaymentConfigurationError, PaymentUnknownShopError } from '../config/configuration.error.js';
@@ -42,7 +42,7 @@ export class DatabaseUnreachableError extends PaymentAcceptanceError {
   readonly code = 'database-unreachable';
 
   constructor(reason: unknown) {
-    super(`The database cannot be reached: ${reasonText(reason)}`);
+    super(`The database cannot be reached: ${describeError(reason)}`);
   }
 }
 
@@ -50,7 +50,7 @@ export function failureOf(error: unknown, situation: Situation): Failure {
   const step = NEXT_STEPS.find(({ type }) => error instanceof type);
   return {
     code: error instanceof PaymentAcceptanceError ? error.code : (step?.code ?? 'unexpected'),
-    message: error instanceof PaymentAcceptanceError ? error.message : reasonText(error),
+    message: error instanceof PaymentAcceptanceError ? error.message : describeError(error),
     next: step ? step.next(error, situation) : command('doctor', situation),
     exitCode: USAGE_ERRORS.some((type) => error instanceof type) ? 2 : 1,
   };
@@ -174,9 +174,4 @@ function command(name: string, { invocation }: Situation, extraArgs: readonly st
 
 function shellQuote(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
-}
-
-/** The message of a foreign error may be empty, for example when no address answers. */
-function reasonText(error: unknown): string {
-  return error instanceof Error && error.message === '' ? errorType(error) : describeError(error);
 }

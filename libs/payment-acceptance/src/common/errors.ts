@@ -1,3 +1,4 @@
+import { isObject } from './objects.js';
 import { maskCards } from './redact.js';
 import { cleanLine } from './text.js';
 
@@ -46,21 +47,33 @@ export function errorType(error: unknown): string {
   }, 'unknown');
 }
 
-/** Without the values that Drizzle adds to messages: they may be personal data. */
-function textOf({ name, message }: Error): string {
-  return `${name}: ${message.replace(/\nparams: [^]*/, '')}`;
+/** The parts of an error, or of an object that was thrown in place of one. */
+type Thrown = Readonly<Partial<Record<'name' | 'message' | 'code' | 'cause', unknown>>>;
+
+/**
+ * The message, or else the code: Node.js has only that if none of a host's addresses answers. Without the values that
+ * Drizzle adds: they may be personal data.
+ */
+function messageOf({ message, code }: Thrown): string {
+  const text = [message, code].find((each) => typeof each === 'string' && each !== '');
+  return String(text ?? '').replace(/\nparams: [^]*/, '');
 }
 
-function textWithCause(error: Error): string {
-  const { message, cause } = error;
-  if (!(cause instanceof Error) || message.includes(cause.message)) return textOf(error);
-  return `${textOf(error).slice(0, 200)} (${textOf(cause)})`;
+function textOf(thrown: Thrown): string {
+  const name = typeof thrown.name === 'string' ? thrown.name : '';
+  return [name, messageOf(thrown)].filter(Boolean).join(': ') || String(thrown);
+}
+
+function textWithCause(thrown: Thrown): string {
+  const { cause } = thrown;
+  if (!(cause instanceof Error) || messageOf(thrown).includes(cause.message)) return textOf(thrown);
+  return `${textOf(thrown).slice(0, 200)} (${textOf(cause)})`;
 }
 
 /** The message of any thrown value, fit for a log line or a column: one line, limited length, card numbers masked. */
 export function describeError(error: unknown, limit = 500): string {
   const text = readable(
-    () => (error instanceof Error ? textWithCause(error) : String(error)),
+    () => (isObject(error) ? textWithCause(error) : String(error)),
     'A value that cannot be described was thrown.',
   );
   const line = maskCards(cleanLine(text));

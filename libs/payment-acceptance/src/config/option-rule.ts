@@ -34,7 +34,6 @@ export function group<T>(rules: OptionRules<T>, options: Pick<OptionGroup<T>, 'm
   return { rules, ...options };
 }
 
-/** The longest delay of Node's timers: about 24 days, in milliseconds. */
 const MAX_INTEGER = 2 ** 31 - 1;
 
 interface Range {
@@ -52,8 +51,11 @@ export function wholeNumber(otherwise: number, { min = 1, max = MAX_INTEGER, uni
   };
 }
 
-export function milliseconds(otherwise: number, range: Range = {}): OptionRule<number> {
-  return wholeNumber(otherwise, { ...range, unit: 'milliseconds' });
+const DAY = 86_400_000;
+
+/** At most a day by default: several together must not exceed what Node's timers can wait, some 24 days. */
+export function milliseconds(otherwise: number, { max = DAY, ...range }: Range = {}): OptionRule<number> {
+  return wholeNumber(otherwise, { ...range, max, unit: 'milliseconds' });
 }
 
 /** Like {@link milliseconds}; `null` means forever. */

@@ -9,7 +9,7 @@ const SCHEMA =
   "database's own names (pg_…, information_schema).";
 
 describe('the groups of options', () => {
-  const MS = 'a whole number of milliseconds from 1 to 2147483647';
+  const MS = 'a whole number of milliseconds from 1 to 86400000';
   const SOME_PAUSES = 'a list of one or more whole numbers of milliseconds from 1 to 316224000000';
 
   test('a group of options is filled with defaults for what is not given', () => {
@@ -36,10 +36,10 @@ describe('the groups of options', () => {
       { http: { maxAnswerBytes: 0 } },
       'http.maxAnswerBytes: must be a whole number of bytes from 1 to 2147483647 (given: 0).',
     ],
-    [{ http: { attempts: 0 } }, 'http.attempts: must be a whole number from 1 to 2147483647 (given: 0).'],
-    [{ http: { attempts: 1.5 } }, 'http.attempts: must be a whole number from 1 to 2147483647 (given: 1.5).'],
-    [{ http: { attempts: '3' } }, 'http.attempts: must be a whole number from 1 to 2147483647 (given: string).'],
-    [{ http: { attempts: NaN } }, 'http.attempts: must be a whole number from 1 to 2147483647 (given: NaN).'],
+    [{ http: { attempts: 0 } }, 'http.attempts: must be a whole number from 1 to 10 (given: 0).'],
+    [{ http: { attempts: 1.5 } }, 'http.attempts: must be a whole number from 1 to 10 (given: 1.5).'],
+    [{ http: { attempts: '3' } }, 'http.attempts: must be a whole number from 1 to 10 (given: string).'],
+    [{ http: { attempts: NaN } }, 'http.attempts: must be a whole number from 1 to 10 (given: NaN).'],
     [{ schedule: { openMs: [] } }, `schedule.openMs: must be ${SOME_PAUSES} (given: array).`],
     [{ schedule: { openMs: [1, -1] } }, `schedule.openMs: must be ${SOME_PAUSES} (given: array).`],
     [

@@ -98,7 +98,8 @@ export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
   http: group<ServiceHttpOptions>({
     totalTimeoutMs: milliseconds(15 * SECOND),
     maxAnswerBytes: wholeNumber(MIB / 2, { unit: 'bytes' }),
-    attempts: wholeNumber(3),
+    // A creation holds its order for as long as all of them may take.
+    attempts: wholeNumber(3, { max: 10 }),
   }),
   publicUrl: { takes: 'an address', problem: publicAddressProblem, fromText: String },
   schedule: group(SCHEDULE),
@@ -189,6 +190,11 @@ function isResolver(value: unknown): boolean {
   return typeof find === 'function' && typeof list === 'function';
 }
 
+const SEGMENT = String.raw`(?!\.{1,2}(?:/|$))[A-Za-z0-9._~-]+`;
+const PATH = String.raw`/*${SEGMENT}(?:/+${SEGMENT})*/*`;
+const SEGMENTS = 'path segments of letters, digits, ".", "_", "~" and "-", separated by "/"';
+const path = (otherwise: string) => text(otherwise, new RegExp(`^${PATH}$`), `one or more ${SEGMENTS}`);
+
 const decorators = {
   decorators: listOf<MethodDecorator>('decorators'),
   classDecorators: listOf<ClassDecorator>('decorators'),
@@ -197,17 +203,17 @@ const booleanAllowed = { mayBe: [true, false] };
 
 export const ROUTE_RULES: OptionRules<PaymentRoutesOptions> = {
   ...decorators,
-  path: text(''),
+  path: text('', new RegExp(`^(?:${PATH}|/*)$`), SEGMENTS),
   redirect: group<RedirectRoutesOptions>(
     {
       ...decorators,
-      successPath: text('redirect/payment/success'),
-      failPath: text('redirect/payment/fail'),
-      resultPath: text('redirect/payment/result'),
+      successPath: path('redirect/payment/success'),
+      failPath: path('redirect/payment/fail'),
+      resultPath: path('redirect/payment/result'),
     },
     booleanAllowed,
   ),
-  postback: group<PostbackRoutesOptions>({ ...decorators, path: text('postback/payment') }, booleanAllowed),
+  postback: group<PostbackRoutesOptions>({ ...decorators, path: path('postback/payment') }, booleanAllowed),
 };
 
 /** Like `OPTION_RULES`, for the options passed next to the factory. */

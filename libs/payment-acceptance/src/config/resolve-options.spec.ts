@@ -81,9 +81,14 @@ describe('a shop', () => {
     expect(problemsOf(oneShop({ shopId }))[0]).toMatch(/^shops\.main\.shopId: must be a string, not of the type /);
   });
 
-  test('the apiBaseUrl of a shop keeps its path, without a trailing slash', () => {
-    const { shops } = resolveOptions(oneShop({ apiBaseUrl: 'https://api.example/pay//' }), 'test');
-    expect(shops.get('main')?.apiBaseUrl).toBe('https://api.example/pay');
+  test.each([
+    ['https://api.example/pay//', 'https://api.example/pay'],
+    ['HTTPS://API.example:443/Pay', 'https://api.example/Pay'],
+    ['http:/api.example', 'http://api.example'],
+    ['https://бухгалтерия.example', 'https://xn--80abgjpq0bofu1j.example'],
+  ])('the apiBaseUrl %s of a shop is used as %s', (given, used) => {
+    const { shops } = resolveOptions(oneShop({ apiBaseUrl: given }), 'test');
+    expect(shops.get('main')?.apiBaseUrl).toBe(used);
   });
 });
 
@@ -126,7 +131,8 @@ describe('the shops', () => {
   });
 
   test('two names for the same shop of the service cause a warning', () => {
-    const shops = { main: shopOptions(), eu: shopOptions({ apiToken: 'other-token-0123456789abcdef' }) };
+    const eu = { apiToken: 'other-token-0123456789abcdef', apiBaseUrl: shopOptions().apiBaseUrl.toUpperCase() };
+    const shops = { main: shopOptions(), eu: shopOptions(eu) };
     expect(resolveOptions({ shops }, 'test').warnings).toEqual([
       'shops.eu.shopId: this shop and "main" are the same shop of the service, and its bills are in one account. Set the id of each.',
     ]);

@@ -56,7 +56,8 @@ export function resolveShop(name: string, rawSettings: unknown, production: bool
     shopId,
     token: new Secret(apiToken),
     previousTokens: previousApiTokens.map((token) => new Secret(token)),
-    apiBaseUrl: apiBaseUrl.replace(/\/+$/, ''),
+    // Two spellings of an address are one shop of the service.
+    apiBaseUrl: new URL(apiBaseUrl).href.replace(/\/+$/, ''),
     currency,
     payerPaysCommission,
     timeZone,

@@ -41,6 +41,12 @@ describe('shop cache', () => {
     expect(warned.join()).not.toContain('token-of-tenant');
   });
 
+  test('a list of rows in place of names causes a warning', async () => {
+    jest.spyOn(shopResolver, 'list').mockResolvedValue([Object.assign(Object.create(null), { name: 'a' }), 'b']);
+    expect(await cache.list()).toEqual(['b']);
+    expect(warned).toEqual([expect.stringContaining('list() of the shop resolver returned invalid shop names: ')]);
+  });
+
   test('a resolved shop that shares a token with a shop of the options causes a warning', async () => {
     rows.set('a', shopOptions({ apiToken: TOKEN }));
     await read('a');

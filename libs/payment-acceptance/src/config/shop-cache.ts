@@ -1,4 +1,5 @@
 import type { PaymentClock } from '../common/clock.js';
+import { describeError } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { withTimeout } from '../common/timeout.js';
 import { isShopName, resolveShop } from './resolve-shop.js';
@@ -58,7 +59,8 @@ export class ShopCache {
     const names: unknown = await this.ask(undefined, () => this.resolver.list());
     if (!Array.isArray(names))
       throw new PaymentShopResolverError(undefined, new TypeError('list() must return an array.'));
-    const [validNames, invalidNames] = [names.filter(isShopName), names.filter((name) => !isShopName(name))];
+    const validNames = names.filter(isShopName);
+    const invalidNames = names.filter((name) => !isShopName(name)).map((name) => describeError(name, 60));
     if (invalidNames.length > 0)
       this.warnOnce(`list() of the shop resolver returned invalid shop names: ${invalidNames.join(', ')}.`);
     this.listed = new Set(validNames);

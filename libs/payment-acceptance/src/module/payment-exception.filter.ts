@@ -4,6 +4,7 @@ import { throwError, type Observable } from 'rxjs';
 import { PaymentAcceptanceError } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentInvalidBillRequestError } from '../bills/bill.errors.js';
+import { PaymentOperatorActionError } from '../operations/operator.errors.js';
 
 /** What the responses of Express and Fastify have in common. */
 interface AnyResponse {
@@ -56,6 +57,12 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
   'read-only-database': RETRY_LATER_ANSWER,
 };
 
+const OPERATOR_STATUS = {
+  'not-found': HttpStatus.NOT_FOUND,
+  busy: HttpStatus.CONFLICT,
+  refused: HttpStatus.BAD_REQUEST,
+} as const;
+
 /**
  * The HTTP exception that a checkout should answer with instead of a bare 500, for an error that `createBill` or another
  * method of the module has thrown. Its body is Nest's usual one plus the error's `code`; its `cause` is the error, which
@@ -67,11 +74,18 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
  * - 409 if the order is paid already or cancelled, or its open bill differs from the request
  * - 404 for an unknown shop
  * - 400 for a request that cannot be sent, with a sentence for each unusable field
+ * - 400, 404 or 409 with the error's message for an operator's request that cannot be carried out
  */
 export function paymentHttpException(error: PaymentAcceptanceError): PaymentHttpException {
-  const invalid = error instanceof PaymentInvalidBillRequestError;
-  const answer = invalid ? { status: HttpStatus.BAD_REQUEST, message: error.problems } : ANSWERS[error.code];
-  return new PaymentHttpException(error, answer ?? ACTION_NEEDED_ANSWER);
+  return new PaymentHttpException(error, answerTo(error));
+}
+
+function answerTo(error: PaymentAcceptanceError): Answer {
+  if (error instanceof PaymentInvalidBillRequestError)
+    return { status: HttpStatus.BAD_REQUEST, message: error.problems };
+  if (error instanceof PaymentOperatorActionError)
+    return { status: OPERATOR_STATUS[error.reason], message: error.message };
+  return ANSWERS[error.code] ?? ACTION_NEEDED_ANSWER;
 }
 
 /** The answer to a call that failed with an error of the module. Made by {@link paymentHttpException}. */
