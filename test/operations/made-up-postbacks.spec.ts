@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { PaymentImport } from 'nestjs-payment-acceptance/operations';
 import { BillInquiry } from '../../libs/payment-acceptance/src/settlement/bill-inquiry.js';
 import { ON_MARIADB } from '../support/database.js';
 import { WHOLE_FORM } from '../support/forms.js';
@@ -37,6 +38,17 @@ describe('postbacks of made-up bills whose digests look valid', () => {
            generate_series(1, ${count - 1}) n WHERE bill_id = '${TrsId}'`,
     );
   }
+
+  test('postbacks without a bill stand outside of what searches for due ones read, until they are linked', async () => {
+    const due = `pending AND due_at < '9999-01-01' AND bill_id =`;
+    await world.post('made-up');
+    expect(await rows(`callback WHERE ${due} 'made-up'`)).toBe(0);
+    const billId = await world.lose('linked later');
+    expect(await rows(`callback WHERE ${due} '${billId}'`)).toBe(0);
+    const bill = { orderId: 'linked later', billId, amount: '10.00', createdAt: world.harness.clock.now() };
+    await world.harness.host.app.get(PaymentImport).importBills([bill], { operator: 'ann' });
+    expect(await rows(`callback WHERE ${due} '${billId}'`)).toBe(1);
+  });
 
   test.each([
     ['the first', 0],

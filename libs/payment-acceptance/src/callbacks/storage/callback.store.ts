@@ -171,7 +171,8 @@ export abstract class CallbackStore<D extends Database = Database> {
       WHERE shop = ${shop} AND bill_id = ${billId}`;
     if (!bill) return false;
     const linked = await this.database.change`
-      UPDATE payment_acceptance.callback SET intent_id = ${bill.intentId} WHERE id = ${id} AND intent_id IS NULL`;
+      UPDATE payment_acceptance.callback SET intent_id = ${bill.intentId}, due_at = ${this.database.now()}
+      WHERE id = ${id} AND intent_id IS NULL`;
     return linked > 0;
   }
 }

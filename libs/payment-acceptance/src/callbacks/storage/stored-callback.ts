@@ -57,6 +57,9 @@ export function insertCallbacks(within: Queryable, rows: Statement): Promise<num
     corroboration, fields, received_at, pending, due_at) ${rows}`;
 }
 
+/** When a callback without a bill is due, so that no search for due ones reads it. Linking it to its bill makes it due. */
+const NEVER = sql`TIMESTAMP '9999-12-31 00:00:00'`;
+
 /**
  * Compares the callback with its bill in this process: only the result is sent to the database, since the error of a
  * statement keeps its parameters, and the callback's texts may contain a full card number.
@@ -80,5 +83,5 @@ export function callbackRow(
     : {};
   const { id, kind, shop, billId, maskedOrderId, status, digest, fields } = callback;
   return sql`${id}, ${kind}, ${shop}, ${bill?.intentId ?? null}, ${billId}, ${maskedOrderId}, ${status}, ${digest},
-    ${JSON.stringify(corroboration)}, ${JSON.stringify(bill?.redacted ? {} : fields)}, ${receivedAt}, true, ${now}`;
+    ${JSON.stringify(corroboration)}, ${JSON.stringify(bill?.redacted ? {} : fields)}, ${receivedAt}, true, ${bill ? now : NEVER}`;
 }

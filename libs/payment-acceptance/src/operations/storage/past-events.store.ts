@@ -87,7 +87,9 @@ export class PastEventsStore {
       ...(orderId === undefined
         ? []
         : [
-            sql`e.intent_id IN (SELECT b.intent_id FROM payment_acceptance.bill b WHERE b.order_id = ${databaseText(orderId)})`,
+            // With the shops, since orders are found by shop.
+            sql`e.intent_id IN (SELECT b.intent_id FROM payment_acceptance.shop_state s
+              JOIN payment_acceptance.bill b ON b.shop = s.shop WHERE b.order_id = ${databaseText(orderId)})`,
           ]),
       ...(from === undefined ? [] : [sql`e.occurred_at >= ${toInstant(from)}`]),
       ...(to === undefined ? [] : [sql`e.occurred_at < ${toInstant(to)}`]),

@@ -44,7 +44,7 @@ export class MariaCallbackStore extends CallbackStore<MariaDatabase> {
   override async linkWaiting(bill: OpenedBill): Promise<void> {
     await this.database.transaction(
       (tx) =>
-        tx.change`UPDATE payment_acceptance.callback SET intent_id = ${bill.intentId}
+        tx.change`UPDATE payment_acceptance.callback SET intent_id = ${bill.intentId}, due_at = ${this.database.now()}
         WHERE pending = 1 AND shop = ${bill.shop} AND bill_id = ${bill.billId} AND intent_id IS NULL`,
     );
   }

@@ -9,7 +9,10 @@ import { recordSet } from '../../../database/postgres/planner.js';
 
 const LINK_WAITING = prepare(
   ['intentId', 'shop', 'billId'],
-  ({ intentId, shop, billId }) => sql`UPDATE payment_acceptance.callback SET intent_id = ${intentId}
+  (
+    { intentId, shop, billId },
+    now,
+  ) => sql`UPDATE payment_acceptance.callback SET intent_id = ${intentId}, due_at = ${now}
        WHERE shop = ${shop} AND bill_id = ${billId} AND pending AND intent_id IS NULL`,
 );
 

@@ -122,7 +122,7 @@ export class FiguresStore {
 
   private newestEvents(columns: Statement, limit: number): Statement {
     return sql`SELECT * FROM (
-        SELECT shop, occurred_at, ${columns} FROM payment_acceptance.event ORDER BY seq DESC LIMIT ${limit}) newest
+        SELECT shop, occurred_at, ${columns} FROM payment_acceptance.event ${this.database.dialect.bySeq} ORDER BY seq DESC LIMIT ${limit}) newest
       WHERE newest.occurred_at > ${this.database.now(-(HOURS * HOUR))}`;
   }
 }

@@ -74,7 +74,8 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
          WHERE b.shop = ${shop} AND b.next_check_at <= ${now} AND ${free} ORDER BY b.next_check_at LIMIT ${limit})
         UNION ALL
         (SELECT intent_id, ROW_NUMBER() OVER (ORDER BY MIN(due_at)) FROM (
-           SELECT b.intent_id, c.due_at FROM payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id
+           SELECT b.intent_id, c.due_at FROM payment_acceptance.callback c FORCE INDEX (callback_due)
+           JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id
            WHERE c.pending = 1 AND c.shop = ${shop} AND c.due_at <= ${now} AND b.shop = ${shop} AND ${free}
            ORDER BY c.due_at LIMIT ${limit * HINTS_PER_CLAIMED_BILL}) earliest
          GROUP BY intent_id ORDER BY MIN(due_at) LIMIT ${limit})) every

@@ -24,7 +24,7 @@ export class MariaDueStore extends DueStore<MariaDatabase> {
         ? sql`SELECT ${shop} AS shop, ${now} AS at`
         : sql`SELECT ${shop} AS shop, ${claimableAt('c.due_at')} AS at FROM (
             SELECT intent_id, due_at FROM payment_acceptance.callback
-            WHERE shop = ${shop} AND pending = 1 AND intent_id IS NOT NULL ORDER BY due_at LIMIT ${MAX_NEXT_BILLS}) c
+            WHERE shop = ${shop} AND pending = 1 AND due_at < '9999-01-01' ORDER BY due_at LIMIT ${MAX_NEXT_BILLS}) c
           JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id AND b.bill_id IS NOT NULL`,
     );
     const candidates = [
@@ -45,7 +45,9 @@ export class MariaDueStore extends DueStore<MariaDatabase> {
   private findShopsWithCallbacks(now: Statement): Promise<{ shop: string; due: boolean }[]> {
     return this.database.rows<{ shop: string; due: boolean }>({ due: flag })`
       SELECT s.shop, ${this.hasDueCallback(now)} AS due
-      FROM (SELECT DISTINCT shop FROM payment_acceptance.callback WHERE pending = 1) s ORDER BY s.shop`;
+      FROM payment_acceptance.shop_state s WHERE (
+        SELECT 1 FROM payment_acceptance.callback c FORCE INDEX (callback_due)
+        WHERE c.pending = 1 AND c.shop = s.shop AND c.due_at < '9999-01-01' LIMIT 1) = 1 ORDER BY s.shop`;
   }
 
   protected override async filterDue(shops: readonly string[], probeMs: number): Promise<readonly string[]> {
@@ -59,7 +61,8 @@ export class MariaDueStore extends DueStore<MariaDatabase> {
 
   private hasDueCallback(now: Statement): Statement {
     return sql`EXISTS (
-      SELECT 1 FROM payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id
+      SELECT 1 FROM payment_acceptance.callback c FORCE INDEX (callback_due)
+      JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id
       WHERE c.shop = s.shop AND c.pending = 1 AND c.due_at <= ${now} AND ${isFreeAt(now)})`;
   }
 

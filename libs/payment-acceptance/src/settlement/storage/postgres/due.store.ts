@@ -1,4 +1,5 @@
 import { isFreeAt } from '../check.store.js';
+import { isOfShop } from './check.store.js';
 import {
   claimableAt,
   MAX_DUE_BILLS,
@@ -52,7 +53,7 @@ const FIND_SHOPS_DUE_SOON = prepare(['probeMs'], ({ probeMs }, now) => {
         SELECT intent_id, due_at FROM payment_acceptance.callback c
         WHERE c.shop = s.shop AND c.pending AND c.intent_id IS NOT NULL ORDER BY c.due_at LIMIT ${next}) c
       JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id AND b.bill_id IS NOT NULL) END AS at
-    FROM called s WHERE s.shop IS NOT NULL
+    FROM (SELECT * FROM called s WHERE s.shop IS NOT NULL ${IN_ORDER}) s
   ), near AS (
     SELECT shop, min(at) AS at FROM (
       SELECT shop, at FROM due WHERE bill_id IS NOT NULL
@@ -71,8 +72,8 @@ const FILTER_DUE = prepare(['shops', 'probeMs'], ({ shops, probeMs }, now) => {
   return sql`SELECT s.shop FROM payment_acceptance.shop_state s
   WHERE s.shop = ANY(${opaque(shops, 'text[]')}) AND ${nextProbe(now, probeMs)} IS NULL AND (EXISTS (
       SELECT FROM (
-        SELECT * FROM payment_acceptance.bill b WHERE b.shop = s.shop AND b.next_check_at <= ${opaqueNow}
-        ORDER BY b.next_check_at ${IN_ORDER}) b WHERE ${isFreeAt(opaqueNow)} ${ROW_BY_ROW}
+        SELECT * FROM payment_acceptance.bill b WHERE ${isOfShop('s.shop')} AND b.next_check_at <= ${opaqueNow}
+        ORDER BY b.shop, b.next_check_at ${IN_ORDER}) b WHERE ${isFreeAt(opaqueNow)} ${ROW_BY_ROW}
     ) OR ${hasDueCallback(opaqueNow)}) ORDER BY s.shop`;
 });
 
