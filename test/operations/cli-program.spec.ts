@@ -117,7 +117,7 @@ describe('cli program', () => {
     const { code, out, err } = await program('migrate', '--data-source', 'data-source.ts');
     expect([code, out]).toEqual([2, '']);
     expect(err).toContain(
-      'Next: Pass the compiled file, such as --data-source dist/data-source.js, or use a TypeScript loader',
+      'Pass the compiled file, such as --data-source dist/data-source.js, or use a TypeScript loader',
     );
   }, 60_000);
 });

@@ -25,7 +25,7 @@ assert.equal(succeeds('status', ...bare).status, 'up');
 // tsx emits no types of columns, and ts-node does not find `order.entity.ts` where an import of CommonJS says `.js`.
 const { status, stdout } = program('migrate', '--data-source', 'app/data-source.ts', '--json');
 assert.equal(status, 2);
-assert.match(JSON.parse(stdout).error.next, /^Pass the compiled file, such as --data-source dist\/data-source\.js/);
+assert.match(JSON.parse(stdout).error.message, /Pass the compiled file, such as --data-source dist\/data-source\.js/);
 
 /** The JSON document of a command. */
 function succeeds(...args) {

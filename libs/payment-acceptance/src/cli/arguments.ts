@@ -64,7 +64,7 @@ Options for all commands; init takes only --json:
       --env-file FILE      sets variables missing from the environment; can be repeated: the first wins
                            default: .env in the working folder, if there is one
       --json               one JSON document instead of text, also on failure:
-                           {"error":{"code":…,"message":…,"next":…}}
+                           {"error":{"code":…,"message":…}}
   -h, --help               shows this help
 
 Exit codes: 0 success, 1 failure or findings, 2 invalid command line or configuration.
@@ -73,15 +73,9 @@ Exit codes: 0 success, 1 failure or findings, 2 invalid command line or configur
 /** The command line, or a file that it names, is invalid. */
 export class UsageError extends PaymentAcceptanceError {
   readonly code = 'usage';
-
-  /** @param next what to run or do next; default: read the help */
-  constructor(
-    message: string,
-    readonly next?: string,
-  ) {
-    super(message);
-  }
 }
+
+const SEE_HELP = 'See npx payment-acceptance --help.';
 
 const OPTIONS = {
   'data-source': { type: 'string', short: 'd' },
@@ -149,8 +143,8 @@ export function readArguments(args: readonly string[]): Arguments | undefined {
   const { values, positionals } = parse(args);
   if (values.help) return undefined;
   const [command, operand = '', ...extraOperands] = positionals;
-  if (command === undefined) throw new UsageError('Missing command.');
-  if (!isCommand(command)) throw new UsageError(`Unknown command "${command}".`);
+  if (command === undefined) throw new UsageError(`Missing command. ${SEE_HELP}`);
+  if (!isCommand(command)) throw new UsageError(`Unknown command "${command}". ${SEE_HELP}`);
   const takes = COMMANDS[command];
   const common = command === 'init' ? ['json'] : COMMON_OPTIONS;
   const unknownOption = Object.keys(values).find((name) => ![...common, ...takes.options].includes(name));

@@ -29,8 +29,8 @@ export async function withDatabase<T>(
   const storage = await storageOf(invocation, env);
   if (!storage) {
     throw new UsageError(
-      `Missing database: DATABASE_URL is set neither in the environment nor in ${invocation.environmentFiles}.`,
-      `Set DATABASE_URL there, or: npx payment-acceptance ${invocation.command} --data-source FILE`,
+      `Missing database: DATABASE_URL is set neither in the environment nor in ${invocation.environmentFiles}. ` +
+        'Set it there, or pass --data-source FILE.',
     );
   }
   await withConnections(storage, async (source) => {

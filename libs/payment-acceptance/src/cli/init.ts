@@ -41,10 +41,10 @@ export function init({ values }: Arguments, folder: string, output: Output): num
   const host = manifestIn(folder);
   const declared = { ...host?.devDependencies, ...host?.dependencies };
   if (!host || declared['@nestjs/common'] === undefined) {
-    const message = 'There is no package.json here that depends on @nestjs/common.';
-    const next = 'Run payment-acceptance init in the folder of a NestJS application.';
-    if (values.json) printJson(output, { error: { code: 'no-application', message, next } });
-    else output.err(`${message}\nNext: ${next}\n`);
+    const message =
+      'There is no package.json here that depends on @nestjs/common. Run payment-acceptance init in the folder of a NestJS application.';
+    if (values.json) printJson(output, { error: { code: 'no-application', message } });
+    else output.err(`${message}\n`);
     return 1;
   }
   const manager = managerOf(folder);

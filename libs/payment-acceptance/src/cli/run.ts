@@ -5,7 +5,7 @@ import { check, deliver, importFile, replay, retireConsumer, status, type Comman
 import { doctor, doctorWithoutDatabase, namesDatabase } from './doctor.js';
 import { loadEnvironmentFiles, type CommandLine } from './environment-file.js';
 import { erase } from './erase.js';
-import { failureOf, type Situation } from './failure.js';
+import { failureOf } from './failure.js';
 import { forgetShop } from './forget-shop.js';
 import { printHelp } from './help.js';
 import { loggerTo, withModule } from './host.js';
@@ -34,16 +34,14 @@ const COMMANDS: Readonly<Record<Exclude<CommandName, 'init' | 'migrate' | 'forge
  * @returns the exit code
  */
 export async function run(args: readonly string[], env: NodeJS.ProcessEnv, output: Output): Promise<number> {
-  let situation: Situation = { args, invocation: undefined };
   try {
     const read = readArguments(args);
     if (!read) return printHelp(args, output);
     const invocation = { ...read, environmentFiles: loadEnvironmentFiles(read, env) };
-    situation = { args, invocation };
     Logger.overrideLogger(loggerTo(output));
     return await perform(invocation, env, output);
   } catch (error) {
-    return fail(error, situation, output);
+    return fail(error, args, output);
   }
 }
 
@@ -58,9 +56,9 @@ async function perform(invocation: CommandLine, env: NodeJS.ProcessEnv, output: 
 }
 
 /** With `--json`, standard output gets exactly one JSON document, even if the command line cannot be read. */
-function fail(error: unknown, situation: Situation, output: Output): number {
-  const { exitCode, message, next, code } = failureOf(error, situation);
-  if (situation.args.includes('--json')) printJson(output, { error: { code, message, next } });
-  else output.err(`${shownLines(message)}\nNext: ${shownLines(next)}\n`);
+function fail(error: unknown, args: readonly string[], output: Output): number {
+  const { exitCode, message, code } = failureOf(error);
+  if (args.includes('--json')) printJson(output, { error: { code, message } });
+  else output.err(`${shownLines(message)}\n`);
   return exitCode;
 }

@@ -19,9 +19,9 @@ export async function start(args: readonly string[], env: NodeJS.ProcessEnv, out
   } catch (importError) {
     const { code, message } = importError as NodeJS.ErrnoException;
     if (code !== 'MODULE_NOT_FOUND' && code !== 'ERR_MODULE_NOT_FOUND') throw importError;
-    const error = { code: 'missing-package', message: message.split('\n')[0], next: 'payment-acceptance init' };
+    const error = { code: 'missing-package', message: `${message.split('\n')[0]}. Run payment-acceptance init.` };
     if (args.includes('--json')) printJson(output, { error });
-    else output.err(`${error.message}\nNext: ${error.next}\n`);
+    else output.err(`${error.message}\n`);
     return 2;
   }
   return run(args, env, output);

@@ -66,10 +66,3 @@ export function hasNoConnectionLeft(error: unknown): boolean {
   const { code, errno } = error as DriverCodes;
   return NO_CONNECTION_CODES.has(errno ?? code);
 }
-
-/** Insufficient privilege; on MariaDB for the database, a table, or what only an administrator may do. */
-const PRIVILEGE_CODES = new Set<unknown>(['42501', 1044, 1142, 1227]);
-
-export function lacksPrivilege(error: unknown): boolean {
-  return PRIVILEGE_CODES.has(errorCode(error));
-}
