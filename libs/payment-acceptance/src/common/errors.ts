@@ -55,13 +55,13 @@ type Thrown = Readonly<Partial<Record<'name' | 'message' | 'code' | 'cause', unk
  * Drizzle adds: they may be personal data.
  */
 function messageOf({ message, code }: Thrown): string {
-  const text = [message, code].find((each) => typeof each === 'string' && each !== '');
-  return String(text ?? '').replace(/\nparams: [^]*/, '');
+  const text = [message, code].find((each): each is string => typeof each === 'string' && each !== '') ?? '';
+  return text.replace(/\nparams: [^]*/, '');
 }
 
 function textOf(thrown: Thrown): string {
   const name = typeof thrown.name === 'string' ? thrown.name : '';
-  return [name, messageOf(thrown)].filter(Boolean).join(': ') || String(thrown);
+  return [name, messageOf(thrown)].filter(Boolean).join(': ');
 }
 
 function textWithCause(thrown: Thrown): string {
@@ -73,7 +73,7 @@ function textWithCause(thrown: Thrown): string {
 /** The message of any thrown value, fit for a log line or a column: one line, limited length, card numbers masked. */
 export function describeError(error: unknown, limit = 500): string {
   const text = readable(
-    () => (isObject(error) ? textWithCause(error) : String(error)),
+    () => (isObject(error) && textWithCause(error)) || String(error),
     'A value that cannot be described was thrown.',
   );
   const line = maskCards(cleanLine(text));
