@@ -3,6 +3,8 @@ export interface Stream {
   readonly destroyed: boolean;
   /** Our port, if it is an open TCP connection. */
   readonly localPort?: number;
+  /** Keeps what is written from now on. */
+  cork(): void;
   destroy(): void;
   once(event: 'close', listener: () => void): void;
 }

@@ -15,8 +15,8 @@ interface CancelConnection {
 const CANCEL_TIMEOUT_MS = 1_000;
 
 /**
- * Cancels the statement of a closed connection with a CancelRequest of PostgreSQL's protocol, which needs no connection
- * of the pool; the server then notices that the connection is closed, and ends the session with its locks. The request
+ * Cancels the statement of a connection with a CancelRequest of PostgreSQL's protocol, which needs no connection of the
+ * pool. Once the connection is closed, the server notices that, and ends the session with its locks. The request
  * names the session by its secret, so it cancels nothing if the address leads to another server by now. If it fails,
  * the locks stay until the statement ends by itself.
  */

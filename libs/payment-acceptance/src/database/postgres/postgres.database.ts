@@ -144,8 +144,13 @@ export class PostgresDatabase extends Database {
   override async destroy(connection: Connection): Promise<void> {
     // A lost connection has no statement that could be cancelled.
     const isOpen = isPgClient(connection) && !connection.connection.stream.destroyed;
+    if (isOpen) {
+      // What is queued behind the statement, such as a COMMIT, must not be sent once it is cancelled. The connection stays
+      // open meanwhile: PgBouncer takes requests only for those that are.
+      connection.connection.stream.cork();
+      await cancelStatement(connection);
+    }
     await this.discard(connection);
-    if (isOpen) await cancelStatement(connection);
   }
 
   async isReadCommitted(): Promise<boolean> {
