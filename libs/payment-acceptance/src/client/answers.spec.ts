@@ -1,7 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { SEED } from '../../../../test/support/seed.js';
-import { AnswerProblem, isSuccess, parseAnswer, readCreatedBill, readMessage, readPayments } from './answers.js';
+import {
+  AnswerProblem,
+  isSuccess,
+  nextPage,
+  parseAnswer,
+  readCreatedBill,
+  readMessage,
+  readPayments,
+} from './answers.js';
 
 /** Reads the payments of an answer written as text, so that numbers stay as they are. */
 const payments = (json: string, zone = 'UTC') => readPayments(parseAnswer(`{"data":[${json}],"success":true}`)!, zone);
@@ -245,4 +253,86 @@ test(`no answer of the service causes an error other than AnswerProblem (TEST_SE
     ),
     { numRuns: 500 },
   );
+});
+
+describe('the next page of a list', () => {
+  const PAGE = new URL('https://api.example/list?id=b-1&limit=5');
+  const next = (fields: object) => nextPage({ data: [], ...fields }, PAGE);
+  const MORE = ['has_more', 'hasMore', 'has_next', 'hasNext', 'has_next_page', 'hasNextPage'];
+
+  test.each(MORE)('%s says whether there is one, whatever else is said', (name) => {
+    for (const yes of [true, 'true', 'TRUE', 1, '1']) expect([yes, next({ [name]: yes })]).toEqual([yes, null]);
+    for (const no of [false, 'false', 0, '0'])
+      expect([no, next({ [name]: no, next_cursor: 'c', next: '?page=2' })]).toEqual([no, undefined]);
+    for (const other of ['untrue', 'truer', '10', 'falsehood', null, {}]) {
+      expect([other, next({ [name]: other })]).toEqual([other, undefined]);
+      expect([other, next({ [name]: other, next_cursor: 'c' })]).toEqual([other, 'limit=5&cursor=c']);
+    }
+  });
+
+  test.each(['next_cursor', 'nextCursor'])('%s leads to it', (name) => {
+    expect(next({ [name]: 'c 1', next: '?page=2' })).toBe('limit=5&cursor=c+1');
+    expect(next({ [name]: '00' })).toBe('limit=5&cursor=00');
+    for (const none of ['', '0', null, 5, ['c']]) expect([none, next({ [name]: none })]).toEqual([none, undefined]);
+  });
+
+  test.each(['next_page_url', 'next_url', 'next'])('%s leads to it, on the same host and path only', (name) => {
+    for (const address of ['https://api.example/list?page=2&id=x', '?page=2', { href: '/list?page=2' }])
+      expect([address, next({ [name]: address })]).toEqual([address, 'page=2']);
+    for (const other of [
+      'https://other.example/list?page=2',
+      '/other?page=2',
+      'https://[',
+      'https://api.example:1/list',
+    ])
+      expect([other, next({ [name]: other })]).toEqual([other, null]);
+    for (const none of ['', null, {}, 2]) expect([none, next({ [name]: none })]).toEqual([none, undefined]);
+  });
+
+  test.each(['next_page_token', 'nextPageToken'])('%s says that there is one, to which nothing leads', (name) => {
+    expect([next({ [name]: 't' }), next({ [name]: '' }), next({ [name]: 7 })]).toEqual([null, undefined, undefined]);
+  });
+
+  test.each(['last_page', 'total_pages', 'totalPages', 'page_count', 'pageCount', 'pages'])(
+    'the page number and %s say whether there is one',
+    (name) => {
+      for (const number of ['current_page', 'page']) {
+        expect(next({ [number]: 1, [name]: 2 })).toBeNull();
+        expect(next({ [number]: '1', [name]: '2' })).toBeNull();
+        expect(next({ [number]: 2, [name]: 2 })).toBeUndefined();
+        expect(next({ [number]: 0, [name]: 1 })).toBeUndefined();
+      }
+      expect([next({ [name]: 2 }), next({ [name]: 1 }), next({ [name]: 'many' })]).toEqual([
+        null,
+        undefined,
+        undefined,
+      ]);
+    },
+  );
+
+  test.each(['total', 'total_count', 'totalCount'])('%s and the size of a page say whether there is one', (name) => {
+    for (const size of ['per_page', 'perPage', 'page_size', 'pageSize']) {
+      expect(next({ [name]: 6, [size]: 5 })).toBeNull();
+      expect(next({ [name]: 5, [size]: 5 })).toBeUndefined();
+      expect(next({ [name]: 11, [size]: 5, page: 2 })).toBeNull();
+      expect(next({ [name]: 10, [size]: 5, page: 2 })).toBeUndefined();
+      for (const offset of ['offset', 'skip']) {
+        expect(next({ [name]: 11, [size]: 5, [offset]: 5 })).toBeNull();
+        expect(next({ [name]: 10, [size]: 5, [offset]: 5, page: 1 })).toBeUndefined();
+      }
+    }
+    expect(next({ [name]: 11, limit: 5, offset: 5 })).toBeNull();
+    expect(next({ [name]: 1.5, per_page: 1 })).toBeUndefined();
+    // The whole list is there, whatever a page would have.
+    expect(next({ [name]: 2, per_page: 1, data: [1, 2] })).toBeUndefined();
+    expect(next({ [name]: 2, per_page: 1, data: [1] })).toBeNull();
+  });
+
+  test.each(['meta', 'pagination', 'paging', 'links', '_links'])('it is also looked for in %s', (place) => {
+    expect(next({ [place]: { has_more: true } })).toBeNull();
+    expect(next({ [place]: { meta: { links: { has_more: true } } } })).toBeNull();
+    expect(next({ [place]: { meta: { links: { meta: { has_more: true } } } } })).toBeUndefined();
+    expect(next({ has_more: false, [place]: { has_more: true } })).toBeUndefined();
+    expect(next({ [place]: 'none' })).toBeUndefined();
+  });
 });
