@@ -91,6 +91,20 @@ const ACCEPTED = [
   },
   {
     file: 'client/answers.ts',
+    reason: 'A text has no fields.',
+    code: 'const inner = depth === 0 ? [] : PAGING_FIELDS.map((name) => fields[name]).filter(isRecord);',
+    mutants: [
+      'const inner = depth === 0 ? ["Stryker was here"] : PAGING_FIELDS.map((name) => fields[name]).filter(isRecord);',
+    ],
+  },
+  {
+    file: 'client/answers.ts',
+    reason: 'Only limits how much of a body is read.',
+    code: 'const text = body.slice(0, MAX_ERROR_TEXT);',
+    mutants: ['const text = body;'],
+  },
+  {
+    file: 'client/answers.ts',
     reason: 'No date is found in the text "null" either; only the compiler asks.',
     code: 'createdAt: createdAtText === null ? null : readInstant(createdAtText, timeZone),',
     mutants: ['createdAt: false ? null : readInstant(createdAtText, timeZone),'],

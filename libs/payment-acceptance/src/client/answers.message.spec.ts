@@ -12,6 +12,7 @@ describe('the message of an error', () => {
     ['{"errors":["api:error.too_many_payments"]}', 'api:error.too_many_payments'],
     ['{"error_code":1012,"error_message":"Shop 4111 1111 1111 1111 is closed."}', 'Shop 411111******1111 is closed.'],
     ['{"success":false,"error_code":"1012"}', 'error_code 1012'],
+    ['{"success":false,"error_code":""}', undefined],
     ['{"success":false,"error_code":1012}', 'error_code 1012'],
     ['{"result":{"error_message":"not here"}}', undefined],
     ['{"errors":{"amount":["The amount is wrong."]}}', 'The amount is wrong.'],

@@ -73,6 +73,8 @@ describe('a payment', () => {
   test.each([
     [{ success: true }, 'data is not a list'],
     [{ data: { first: {} } }, 'data is not a list'],
+    [{ data: { 0: { id: 'p-1' }, a1: {} } }, 'data is not a list'],
+    [{ data: { 0: { id: 'p-1' }, '1a': {} } }, 'data is not a list'],
     [{ data: { first: { id: 'p-1' } } }, 'data is not a list'],
     [{ data: [{ id: 'p-1' }, '7'] }, 'data[1] is not an object'],
     [{ data: [[]] }, 'data[0] is not an object'],
@@ -84,7 +86,7 @@ describe('a payment', () => {
   });
 
   test('a list of payments that PHP has filtered and written as an object is read', () => {
-    expect(readPayments({ data: { 1: { id: 'p-1' }, 3: { id: 'p-2' } } }, 'UTC')).toMatchObject([
+    expect(readPayments({ data: { 1: { id: 'p-1' }, 30: { id: 'p-2' } } }, 'UTC')).toMatchObject([
       { paymentId: 'p-1' },
       { paymentId: 'p-2' },
     ]);
@@ -328,11 +330,17 @@ describe('the next page of a list', () => {
     expect(next({ [name]: 2, per_page: 1, data: [1] })).toBeNull();
   });
 
+  test('there is none after a list that is null, whatever the total is', () => {
+    expect(nextPage({ data: null, total: 0, per_page: 5 }, PAGE)).toBeUndefined();
+    expect(readPayments({ data: null }, 'UTC')).toEqual([]);
+  });
+
   test.each(['meta', 'pagination', 'paging', 'links', '_links'])('it is also looked for in %s', (place) => {
     expect(next({ [place]: { has_more: true } })).toBeNull();
     expect(next({ [place]: { meta: { links: { has_more: true } } } })).toBeNull();
     expect(next({ [place]: { meta: { links: { meta: { has_more: true } } } } })).toBeUndefined();
     expect(next({ has_more: false, [place]: { has_more: true } })).toBeUndefined();
+    expect(next({ has_more: null, [place]: { has_more: true } })).toBeNull();
     expect(next({ [place]: 'none' })).toBeUndefined();
   });
 });
