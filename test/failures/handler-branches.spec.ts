@@ -124,34 +124,6 @@ describe('handlers with concurrent statements', () => {
       expect(await effects()).toEqual(['not awaited']);
     });
 
-    test('a handler is marked done after the rollback of a nested transaction it did not await', async () => {
-      const rollback = { isSent: false };
-      const slow: EntitySubscriberInterface = {
-        async beforeQuery({ query }) {
-          if (!query.startsWith('ROLLBACK TO')) return;
-          // Longer than the mark takes.
-          await harness.host.dataSource.query('SELECT pg_sleep(0.2)');
-          rollback.isSent = true;
-        },
-      };
-      const { effects, delivery } = await paidFor(async (manager, write) => {
-        await write('first');
-        const failed = new Promise<void>((resolve) => {
-          const nested = manager.transaction(() => {
-            resolve();
-            return Promise.reject(new Error('a part that may fail'));
-          });
-          nested.catch(() => undefined);
-        });
-        await failed;
-        await setImmediate();
-      }, slow);
-      await harness.host.deliveries.runOnce();
-      expect(rollback.isSent).toBe(true);
-      expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 1 });
-      expect(await effects()).toEqual(['first']);
-    });
-
     test('a handler that sends statements after it has returned has not done its work, and nothing of it is kept', async () => {
       let branch: Promise<unknown> | undefined;
       const { effects, delivery } = await paidFor(async (manager, write) => {
@@ -222,7 +194,6 @@ describe('handlers with concurrent statements', () => {
       transaction: () => given.transaction((nested) => nested.insert(Effect, late)),
       start: () => runner.startTransaction(),
       statement: () => runner.query('SELECT 1'),
-      stream: async () => runner.stream('SELECT 1'),
     };
     for (const [way, take] of Object.entries(ways)) {
       const failure = await take().then(

@@ -6,7 +6,7 @@ import { PostgresDatabase } from '../../libs/payment-acceptance/src/database/pos
 import { prepare } from '../../libs/payment-acceptance/src/database/postgres/prepare.js';
 import { HandlerTransactions } from '../../libs/payment-acceptance/src/database/handler-transactions.js';
 import { PostgresHostSessions } from '../../libs/payment-acceptance/src/database/postgres/host-sessions.js';
-import { TypeOrmTransactions } from '../../libs/payment-acceptance/src/database/typeorm-transactions.js';
+import { typeOrmTransactions } from '../../libs/payment-acceptance/src/database/typeorm-transactions.js';
 import { Effect, startHarness, type Harness } from '../support/harness.js';
 import { onPostgres } from '../support/database.js';
 import { pay } from '../support/pay.js';
@@ -92,7 +92,7 @@ describe('lost prepared statements', () => {
       await database.execute(STATEMENT, { one: 1 }, { sum: integer });
       await loseAll();
       let handled = 0;
-      const layer = new TypeOrmTransactions(database, harness.host.dataSource);
+      const layer = typeOrmTransactions(harness.host.dataSource, () => Promise.resolve('READ COMMITTED'));
       const sessions = new PostgresHostSessions(database);
       await new HandlerTransactions(layer, sessions, () => undefined).run(LIMITS, async (within) => {
         await database.execute(STATEMENT, { one: 1 }, { sum: integer }, within);

@@ -9,7 +9,7 @@ import { instant } from '../../libs/payment-acceptance/src/database/reading.js';
 import { rawSql, sql } from '../../libs/payment-acceptance/src/database/statement.js';
 import { HandlerTransactions } from '../../libs/payment-acceptance/src/database/handler-transactions.js';
 import { MariaHostSessions } from '../../libs/payment-acceptance/src/database/mariadb/host-sessions.js';
-import { TypeOrmTransactions } from '../../libs/payment-acceptance/src/database/typeorm-transactions.js';
+import { typeOrmTransactions } from '../../libs/payment-acceptance/src/database/typeorm-transactions.js';
 import { MariaDatabase } from '../../libs/payment-acceptance/src/database/mariadb/maria.database.js';
 import { MARIA_MIGRATIONS } from '../../libs/payment-acceptance/src/database/mariadb/migrate.js';
 import { initial } from '../../libs/payment-acceptance/src/database/mariadb/migrations/0001-initial.js';
@@ -198,7 +198,7 @@ describe("a handler's transaction", () => {
     await dataSource.query('CREATE TABLE seat (id int PRIMARY KEY, taken int NOT NULL) ENGINE=InnoDB');
     await dataSource.query('INSERT INTO seat VALUES (1, 0), (2, 0), (3, 0)');
     const database = new MariaDatabase(beside(dataSource), new PaymentClock());
-    const layer = new TypeOrmTransactions(database, dataSource);
+    const layer = typeOrmTransactions(dataSource, () => Promise.resolve('READ COMMITTED'));
     const transaction = new HandlerTransactions(layer, new MariaHostSessions(database), () => undefined);
     const rival = dataSource.createQueryRunner();
     await rival.startTransaction('READ COMMITTED');

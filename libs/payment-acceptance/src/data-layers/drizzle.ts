@@ -1,9 +1,9 @@
 import type { PaymentTransactions } from '../database/payment-transactions.js';
-import { onOwnConnections, type MysqlPool, type PgPool } from './own-connections.js';
+import { onOwnConnections, type MysqlPool, type PgPool } from '../database/own-connections.js';
 import { onPostgresJs, type PostgresJs, type PostgresJsOptions } from './postgres-js.js';
 
 export type { PgOccupancy } from '../database/pool.js';
-export type { MysqlPool, PgPool } from './own-connections.js';
+export type { MysqlPool, PgPool } from '../database/own-connections.js';
 export type { PostgresJs, PostgresJsOptions, PostgresJsQuery } from './postgres-js.js';
 
 /** The part of a Drizzle database that is used. */

@@ -1,7 +1,7 @@
 import { HandlerTransactionEndedError } from '../database/database.errors.js';
 import type { PaymentTransactions } from '../database/payment-transactions.js';
 import { DEFAULT_POOL_SIZE } from '../database/pool.js';
-import { answerOf } from './own-connections.js';
+import { answerOf } from '../database/own-connections.js';
 
 /** The part of a Knex transaction that is used. */
 export interface KnexTransaction {

@@ -1,8 +1,8 @@
 import type { PaymentTransactions } from '../database/payment-transactions.js';
-import { onOwnConnections, type MysqlPool, type PgPool } from './own-connections.js';
+import { onOwnConnections, type MysqlPool, type PgPool } from '../database/own-connections.js';
 
 export type { PgOccupancy } from '../database/pool.js';
-export type { MysqlPool, PgPool } from './own-connections.js';
+export type { MysqlPool, PgPool } from '../database/own-connections.js';
 
 /** The part of a Kysely instance that is used. */
 export interface KyselyInstance<Tx> {

@@ -1,7 +1,7 @@
 import type { PaymentTransactions } from '../database/payment-transactions.js';
-import { onOwnConnections, type MysqlPool } from './own-connections.js';
+import { onOwnConnections, type MysqlPool } from '../database/own-connections.js';
 
-export type { MysqlPool } from './own-connections.js';
+export type { MysqlPool } from '../database/own-connections.js';
 
 interface Queries {
   query(sql: string): Promise<unknown>;

@@ -1,8 +1,8 @@
 import type { PaymentTransactions } from '../database/payment-transactions.js';
-import { onOwnConnections, type PgClient, type PgPool } from './own-connections.js';
+import { onOwnConnections, type PgClient, type PgPool } from '../database/own-connections.js';
 
 export type { PgOccupancy } from '../database/pool.js';
-export type { PgClient, PgPool } from './own-connections.js';
+export type { PgClient, PgPool } from '../database/own-connections.js';
 
 /**
  * Transactions of plain `pg`: handlers get a client of the pool, as `PaymentEventContext<PoolClient>`.

@@ -131,6 +131,13 @@ export function statementRefused(): Error {
   );
 }
 
+export const STATEMENT_FAILED = 'A statement of the transaction has failed, so it cannot be committed.';
+
+/** For a transaction whose work has swallowed the failure of a statement. */
+export function refuseFailure(hasFailed: boolean): void {
+  if (hasFailed) throw new Error(STATEMENT_FAILED);
+}
+
 /** The option `transactions` does not do what {@link PaymentTransactions} requires. */
 export class PaymentTransactionsError extends PaymentAcceptanceError {
   readonly code = 'unfit-transactions';

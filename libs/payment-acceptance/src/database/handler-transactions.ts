@@ -11,7 +11,6 @@ import type { EndedSession, HostIdentity, HostSession, HostSessions } from './ho
 import { HostTransaction } from './host-transaction.js';
 import { OwnTransaction } from './own-transaction.js';
 import { isOfDriver, type PaymentTransactions, type PaymentTransactionsPool } from './payment-transactions.js';
-import { TypeOrmTransactions } from './typeorm-transactions.js';
 import type { DataSource } from 'typeorm';
 
 export const HOST = Symbol.for('nestjs-payment-acceptance/host');
@@ -73,8 +72,6 @@ export class HandlerTransactions {
     const verify = (tx: unknown): void => {
       if (isOfDriver(layer)) sessions.database.verifyDestroyable(layer.connectionOf(tx));
     };
-    // TypeORM's connections have the address and the settings of the module's own.
-    if (layer instanceof TypeOrmTransactions) return layer.run((tx) => Promise.resolve(verify(tx)), limits);
     const moduleIdentity = await sessions.identify();
     let layerIdentity: HostIdentity;
     try {

@@ -50,7 +50,7 @@ interface PgConnection {
 }
 
 interface MysqlPool extends MysqlOccupancy {
-  readonly config: { readonly connectionLimit?: number; readonly connectionConfig: { password?: unknown } };
+  readonly config?: { readonly connectionLimit?: number; readonly connectionConfig: { password?: unknown } };
   getConnection(done: (error: Error | null, connection: MysqlConnection) => void): void;
   readonly _closed: boolean;
   end(done: () => void): void;
@@ -112,7 +112,7 @@ class MysqlPoolSource implements ConnectionSource {
     private readonly pool: MysqlPool,
     private readonly isOurs: boolean,
   ) {
-    this.size = pool.config.connectionLimit ?? DEFAULT_POOL_SIZE;
+    this.size = pool.config?.connectionLimit ?? DEFAULT_POOL_SIZE;
   }
 
   free(): number {
@@ -187,6 +187,6 @@ export function openPgPool(Pool: PgPoolClass, to: object, max: number): Connecti
 /** The same for `mysql2`, which closes idle connections only if `maxIdle` is less than `connectionLimit`. */
 export function openMysqlPool(mysql: MysqlPoolFactory, to: object, connectionLimit: number): ConnectionSource {
   const pool = mysql.createPool({ ...to, connectionLimit, idleTimeout: IDLE_MS, maxIdle: connectionLimit - 1 });
-  conceal(pool.config.connectionConfig, 'password');
+  if (pool.config) conceal(pool.config.connectionConfig, 'password');
   return new MysqlPoolSource(pool, true);
 }

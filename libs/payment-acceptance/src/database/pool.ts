@@ -1,6 +1,3 @@
-import type { DataSource } from 'typeorm';
-import type { PaymentTransactionsPool } from './payment-transactions.js';
-
 /** The default of both `pg` and `mysql2`. */
 export const DEFAULT_POOL_SIZE = 10;
 
@@ -16,14 +13,6 @@ export interface MysqlOccupancy {
   readonly _allConnections: { readonly length: number };
   readonly _freeConnections: { readonly length: number };
   readonly _connectionQueue: { readonly length: number };
-}
-
-function poolSizeOf(dataSource: DataSource): number {
-  const { poolSize, extra } = dataSource.options as {
-    poolSize?: number;
-    extra?: { max?: number; connectionLimit?: number };
-  };
-  return extra?.max ?? extra?.connectionLimit ?? poolSize ?? DEFAULT_POOL_SIZE;
 }
 
 interface OpeningPool {
@@ -82,15 +71,4 @@ export function occupiedConnections(pool: Partial<PgOccupancy & MysqlOccupancy> 
   if (pool?.totalCount !== undefined) return pool.totalCount - (pool.idleCount ?? 0) + (pool.waitingCount ?? 0);
   if (!pool?._allConnections) return 0;
   return pool._allConnections.length - (pool._freeConnections?.length ?? 0) + (pool._connectionQueue?.length ?? 0);
-}
-
-/** The pool of the host's data source, prepared for a server that does not answer or that ends sessions. */
-export function hostPool(dataSource: DataSource, timeoutMs: () => number): PaymentTransactionsPool {
-  const { master, pool } = dataSource.driver as unknown as { master?: OpeningPool & PgClients; pool?: object };
-  if (master) {
-    limitPgOpening(master, timeoutMs);
-    guardPgClients(master);
-  }
-  const size = poolSizeOf(dataSource);
-  return { size, free: () => size - occupiedConnections(master ?? pool) };
 }

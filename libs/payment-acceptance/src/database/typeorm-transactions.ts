@@ -1,86 +1,53 @@
-import type { DataSource, EntityManager } from 'typeorm';
-import type { Connection } from './connection-source.js';
+import type { DataSource, EntityManager, EntitySubscriberInterface } from 'typeorm';
 import type { Database } from './database.js';
-import { statementRefused } from './database.errors.js';
-import { guardConnection } from './guarded-connection.js';
-import { idleTimeoutSettings } from './mariadb/maria.database.js';
-import { runUnlessFailed } from './mariadb/failed-statements.js';
-import type { DriverTransactions, PaymentTransactions, PaymentTransactionsPool } from './payment-transactions.js';
-import { hostPool } from './pool.js';
-import { removeFromPool } from './postgres/pg-connection.js';
-import { PostgresDatabase } from './postgres/postgres.database.js';
-import { Transaction } from './transaction.js';
+import { onOwnConnections, type MysqlPool, type PgPool } from './own-connections.js';
+import type { DriverTransactions } from './payment-transactions.js';
 
-type Limits = Parameters<PaymentTransactions['run']>[1];
+/** What TypeORM's drivers have but do not declare: the pool, on MySQL with replication a cluster of pools. */
+interface Pools {
+  readonly master?: PgPool;
+  readonly pool?: MysqlPool;
+  readonly poolCluster?: { of(name: 'MASTER'): MysqlPool };
+}
 
-/** How far START TRANSACTION, COMMIT and ROLLBACK may exceed the limit before the connection is closed. */
-const GRACE_MS = 2_000;
+const BOUND_PATTERN = /^(START TRANSACTION|SET TRANSACTION ISOLATION LEVEL .*|COMMIT)$/;
 
-export class TypeOrmTransactions implements DriverTransactions<EntityManager> {
-  readonly placeholders = '$1';
-  readonly pool: PaymentTransactionsPool;
-  private readonly begun = new WeakMap<EntityManager, { transaction: Transaction; connection: Connection }>();
+/** Subscriber hooks that may send statements while a transaction is committed. */
+const HOOKS = [
+  'beforeQuery',
+  'afterQuery',
+  'beforeTransactionCommit',
+  'afterTransactionCommit',
+] as const satisfies (keyof EntitySubscriberInterface)[];
 
-  constructor(
-    private readonly database: Database,
-    private readonly dataSource: DataSource,
-  ) {
-    this.pool = hostPool(dataSource, () => database.connections.statementTimeoutMs);
-  }
-
-  async run<T>(work: (manager: EntityManager) => Promise<T>, { timeoutMs }: Limits): Promise<T> {
-    const { database, dataSource } = this;
-    const isPostgres = database instanceof PostgresDatabase;
-    const level = isPostgres && (await this.isReadCommitted(database)) ? undefined : 'READ COMMITTED';
-    const runner = dataSource.createQueryRunner();
-    const connection = (await runner.connect()) as Connection;
-    const transaction = new Transaction(dataSource, runner, (text) => database.send(connection, text));
-    let isOver = false;
-    guardConnection(dataSource, runner, () => isOver);
-    const isBusy = (): boolean => database.isBusy(connection);
-    const inside = (manager: EntityManager): Promise<T> => {
-      this.begun.set(manager, { transaction, connection });
-      return work(manager);
-    };
-    const options = { level, isBusy, timeoutMs: timeoutMs + GRACE_MS } as const;
-    try {
-      if (isPostgres) return await transaction.run(inside, options);
-      const { before, after } = idleTimeoutSettings(timeoutMs);
-      return await runUnlessFailed(transaction, inside, { ...options, before: `SET ${before}`, after: `SET ${after}` });
-    } finally {
-      // After its release, the connection belongs to another caller.
-      isOver = true;
-      // A statement that a handler has sent past its manager may be under way even now.
-      if (!transaction.isOver || isBusy()) {
-        await database.destroy(connection);
-        if (isPostgres) await removeFromPool(runner);
-      }
-      await runner.release();
-    }
-  }
-
-  async query(manager: EntityManager, text: string, values: readonly unknown[]) {
-    const rows: unknown = await manager.query(text, [...values]);
-    return Array.isArray(rows) ? { rows, rowCount: rows.length } : { rows: [], rowCount: 0 };
-  }
-
-  connectionOf(manager: EntityManager): Connection {
-    return this.ownOf(manager).connection;
-  }
-
-  close(manager: EntityManager): Promise<void> {
-    return this.ownOf(manager).transaction.drain();
-  }
-
-  private ownOf(manager: EntityManager) {
-    const begunTransaction = this.begun.get(manager);
-    if (!begunTransaction) throw statementRefused();
-    return begunTransaction;
-  }
-
-  /** Whether the level is READ COMMITTED already: setting it would cost a statement. */
-  private async isReadCommitted(postgres: PostgresDatabase): Promise<boolean> {
-    const { isolationLevel } = this.dataSource.options as { isolationLevel?: string };
-    return isolationLevel === undefined && (await postgres.isReadCommitted());
-  }
+/**
+ * Transactions of TypeORM, each on a query runner of its own, which gets a client of the data source's pool.
+ * @param level the isolation level to set, which costs a statement; none if it is READ COMMITTED already
+ */
+export function typeOrmTransactions(
+  dataSource: DataSource,
+  level: () => Promise<'READ COMMITTED' | undefined>,
+  database?: Database,
+): DriverTransactions<EntityManager> {
+  const { master, pool, poolCluster } = dataSource.driver as unknown as Pools;
+  return onOwnConnections<EntityManager>(
+    (master ?? pool ?? poolCluster?.of('MASTER')) as PgPool | MysqlPool,
+    async (client, work, whileEnding) => {
+      const runner = dataSource.createQueryRunner();
+      // A handler that releases the runner must not give the client back.
+      Object.assign(runner, { databaseConnection: client, release: () => Promise.resolve() });
+      const query = runner.query.bind(runner) as (text: string, ...args: unknown[]) => Promise<unknown>;
+      // The bounds are the module's own statements: the host's log and subscribers do not see them.
+      runner.query = ((text: string, ...args: unknown[]) =>
+        BOUND_PATTERN.test(text) ? (client.promise?.() ?? client).query(text) : query(text, ...args)) as typeof query &
+        typeof runner.query;
+      await runner.startTransaction(await level());
+      const result = await work(runner.manager);
+      const commit = (): Promise<void> => runner.commitTransaction();
+      const isHooked = dataSource.subscribers.some((subscriber) => HOOKS.some((hook) => hook in subscriber));
+      await (isHooked ? whileEnding(commit) : commit());
+      return result;
+    },
+    database,
+  );
 }

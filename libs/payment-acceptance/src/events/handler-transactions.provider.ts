@@ -1,11 +1,14 @@
 import type { FactoryProvider } from '@nestjs/common';
+import type { DataSource } from 'typeorm';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { Database } from '../database/database.js';
 import { HandlerTransactions, HOST, type Host } from '../database/handler-transactions.js';
 import { HostSessions } from '../database/host-sessions.js';
+import type { DriverTransactions } from '../database/payment-transactions.js';
 import { namesDatabase } from '../database/storage-options.js';
-import { TypeOrmTransactions } from '../database/typeorm-transactions.js';
+import { PostgresDatabase } from '../database/postgres/postgres.database.js';
+import { typeOrmTransactions } from '../database/typeorm-transactions.js';
 
 export const HANDLER_TRANSACTIONS = Symbol.for('nestjs-payment-acceptance/handler-transactions');
 
@@ -20,10 +23,19 @@ export const HANDLER_TRANSACTIONS_PROVIDER: FactoryProvider<HandlerTransactions 
     sessions: HostSessions,
   ) {
     if (handlers === 'at-least-once') return undefined;
-    const ofTypeOrm = dataSource && !namesDatabase(storage) ? new TypeOrmTransactions(database, dataSource) : undefined;
-    const layer = transactions ?? ofTypeOrm;
+    const layer = transactions ?? (dataSource && !namesDatabase(storage) ? ofTypeOrm(database, dataSource) : undefined);
     if (!layer) return undefined;
     const logger = new PaymentLogger('PaymentAcceptance');
     return new HandlerTransactions(layer, sessions, (line) => logger.write('configuration-warning', line));
   },
 };
+
+function ofTypeOrm(database: Database, dataSource: DataSource): DriverTransactions {
+  const level = async () => {
+    const { isolationLevel } = dataSource.options as { isolationLevel?: string };
+    const isSet =
+      isolationLevel === undefined && database instanceof PostgresDatabase && (await database.isReadCommitted());
+    return isSet ? undefined : 'READ COMMITTED';
+  };
+  return typeOrmTransactions(dataSource, level, database);
+}

@@ -1,4 +1,4 @@
-import { STATEMENT_FAILED } from '../../database/transaction.js';
+import { STATEMENT_FAILED } from '../../database/database.errors.js';
 
 const INBOX_TABLE = 'payment_inbox';
 

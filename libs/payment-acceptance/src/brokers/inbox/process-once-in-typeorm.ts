@@ -1,53 +1,35 @@
-import type { EntityManager, QueryRunner } from 'typeorm';
-import { runUnlessFailed } from '../../database/mariadb/failed-statements.js';
-import { runUnlessFailed as runUnlessFailedOnPostgres } from '../../database/postgres/failed-statements.js';
-import { isPgClient, removeFromPool } from '../../database/postgres/pg-connection.js';
-import { refuseFailure, transact, type Transaction } from '../../database/transaction.js';
+import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
+import { refuseFailure } from '../../database/database.errors.js';
+import type { PaymentTransactions } from '../../database/payment-transactions.js';
+import { typeOrmTransactions } from '../../database/typeorm-transactions.js';
 import { findRecord, insertRecord, verifyRecord, type InboxDialect, type InboxRecord } from './inbox-record.js';
 import { dataSourceOf, inboxDialect } from './inbox-table.js';
+import { processOnceInLayer } from './process-once-in-layer.js';
 
 type Work = (manager: EntityManager) => Promise<unknown>;
 
+const layers = new WeakMap<DataSource, PaymentTransactions<EntityManager>>();
+
 export async function processOnceInTypeOrm(manager: EntityManager, record: InboxRecord, work: Work): Promise<boolean> {
   const dialect = inboxDialect(manager);
-  let began = false;
-  const insertAndRun = async (inner: EntityManager, run: Work): Promise<boolean> => {
-    began = await insert(inner, record, dialect);
-    if (began) await run(inner);
-    return began;
-  };
+  const { queryRunner } = manager;
+  if (!queryRunner) return processOnceInLayer(layerOf(dataSourceOf(manager)), record, work);
   // READ COMMITTED: after waiting for another transaction, that transaction's record must be visible. Inside the
   // caller's transaction this is a savepoint, so that no record stays behind if the caller continues after an error of
   // the work.
-  const level = 'READ COMMITTED';
-  if (manager.queryRunner) {
-    const { queryRunner } = manager;
-    const runWork = (inner: EntityManager): Promise<unknown> =>
-      dialect === 'mysql' ? untilFailed(queryRunner, () => work(inner)) : work(inner);
-    const isDone = await manager.transaction(level, (inner) => insertAndRun(inner, runWork));
-    if (isDone) await verify(manager, record, dialect);
-    return isDone;
-  }
-  const run = (transaction: Transaction, connection: unknown): Promise<boolean> => {
-    const check = (): void => refuseFailure(began && transaction.hasFailed);
-    const runAndVerify = async (inner: EntityManager): Promise<void> => {
-      await work(inner);
-      if (dialect === 'mysql') check();
-      await verify(inner, record, dialect);
-    };
-    const insertAndVerify = (inner: EntityManager): Promise<boolean> => insertAndRun(inner, runAndVerify);
-    const options = { level, check } as const;
-    if (dialect === 'mysql') return runUnlessFailed(transaction, insertAndVerify, options);
-    return isPgClient(connection)
-      ? runUnlessFailedOnPostgres(transaction, connection, insertAndVerify, options)
-      : transaction.run(insertAndVerify, options); // pg-native
-  };
-  return transact(dataSourceOf(manager), run, dialect === 'postgres' ? removeFromPool : destroy);
+  const isDone = await manager.transaction('READ COMMITTED', async (inner) => {
+    if (!(await insert(inner, record, dialect))) return false;
+    await (dialect === 'mysql' ? untilFailed(queryRunner, () => work(inner)) : work(inner));
+    return true;
+  });
+  if (isDone) await verify(manager, record, dialect);
+  return isDone;
 }
 
-function destroy(_runner: QueryRunner, connection: unknown): Promise<void> {
-  (connection as { destroy(): void }).destroy();
-  return Promise.resolve();
+function layerOf(dataSource: DataSource): PaymentTransactions<EntityManager> {
+  const layer = layers.get(dataSource) ?? typeOrmTransactions(dataSource, () => Promise.resolve('READ COMMITTED'));
+  layers.set(dataSource, layer);
+  return layer;
 }
 
 /**

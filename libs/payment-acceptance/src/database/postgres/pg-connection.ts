@@ -1,4 +1,3 @@
-import type { QueryRunner } from 'typeorm';
 import type { Stream } from '../socket.js';
 import { UndestroyableConnectionError } from '../database.errors.js';
 
@@ -20,21 +19,6 @@ export interface PgClient {
 
 export interface PgConnection {
   readonly stream: Stream;
-  on(event: 'readyForQuery' | 'errorMessage', listener: OnAnswer): void;
-  off(event: 'readyForQuery' | 'errorMessage', listener: OnAnswer): void;
-}
-
-/** Called after each statement, and before that if it fails; status `E` means that the transaction has failed. */
-export type OnAnswer = (message: { readonly status?: string }) => void;
-
-/** A private method of TypeORM's query runner for PostgreSQL. */
-interface PgRunner {
-  releasePostgresConnection(error: Error): Promise<void>;
-}
-
-/** Releases the runner, and removes its connection from the pool. */
-export function removeFromPool(runner: QueryRunner): Promise<void> {
-  return (runner as unknown as PgRunner).releasePostgresConnection(new Error('The connection must not be used again.'));
 }
 
 export function pgClientOf(connection: unknown): PgClient {

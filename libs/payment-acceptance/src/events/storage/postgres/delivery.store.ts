@@ -16,9 +16,8 @@ import {
   type DeliveryQueue,
   type HostedConsumer,
 } from '../delivery.store.js';
-import { HandlerTransactionEndedError } from '../../../database/database.errors.js';
+import { HandlerTransactionEndedError, STATEMENT_FAILED } from '../../../database/database.errors.js';
 import { isInFailedTransaction } from '../../../database/query-errors.js';
-import { STATEMENT_FAILED } from '../../../database/transaction.js';
 import { flag, instant, integer, json, type ColumnReaders } from '../../../database/reading.js';
 import { rawSql, toSql, sql, type Expression, type Statement } from '../../../database/statement.js';
 import { postgres } from '../../../database/postgres/dialect.js';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import mysql from 'mysql2/promise';
 import pg from 'pg';
 import { createTestDatabase, ON_MARIADB, onPostgres, type TestDatabase } from '../../../../test/support/database.js';
-import { mysql2Transactions } from './mysql2.js';
+import { mysql2Transactions } from '../data-layers/mysql2.js';
 import { onOwnConnections } from './own-connections.js';
 
 onPostgres(describe)("transactions on a host's pool", () => {
