@@ -1,5 +1,6 @@
 import type { DataSource, EntityManager, EntitySubscriberInterface } from 'typeorm';
 import type { Database } from './database.js';
+import { refuseFailure } from './database.errors.js';
 import { onOwnConnections, type MysqlPool, type PgPool } from './own-connections.js';
 import type { DriverTransactions } from './payment-transactions.js';
 
@@ -37,12 +38,21 @@ export function typeOrmTransactions(
       // A handler that releases the runner must not give the client back.
       Object.assign(runner, { databaseConnection: client, release: () => Promise.resolve() });
       const query = runner.query.bind(runner) as (text: string, ...args: unknown[]) => Promise<unknown>;
+      let hasFailed = false;
+      const observed = (sent: Promise<unknown>): Promise<unknown> =>
+        sent.catch((error: unknown) => {
+          hasFailed = true;
+          throw error;
+        });
       // The bounds are the module's own statements: the host's log and subscribers do not see them.
       runner.query = ((text: string, ...args: unknown[]) =>
-        BOUND_PATTERN.test(text) ? (client.promise?.() ?? client).query(text) : query(text, ...args)) as typeof query &
-        typeof runner.query;
+        BOUND_PATTERN.test(text)
+          ? (client.promise?.() ?? client).query(text)
+          : observed(query(text, ...args))) as typeof query & typeof runner.query;
       await runner.startTransaction(await level());
       const result = await work(runner.manager);
+      // PostgreSQL itself refuses what follows a failed statement, unless a savepoint has undone it.
+      if (!master) refuseFailure(hasFailed);
       const commit = (): Promise<void> => runner.commitTransaction();
       const isHooked = dataSource.subscribers.some((subscriber) => HOOKS.some((hook) => hook in subscriber));
       await (isHooked ? whileEnding(commit) : commit());
