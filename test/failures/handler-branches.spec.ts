@@ -69,6 +69,20 @@ describe('handlers with concurrent statements', () => {
       expect(await effects()).toEqual(['run 2']);
     });
 
+    test("a subscriber's hooks are told of the rollback after a handler has failed", async () => {
+      const hooks: string[] = [];
+      const subscriber: EntitySubscriberInterface = {
+        beforeTransactionRollback: () => void hooks.push('before'),
+        afterTransactionRollback: () => void hooks.push('after'),
+      };
+      const { effects } = await paidFor(async (_manager, write) => {
+        await write('undone');
+        await away();
+      }, subscriber);
+      await harness.host.deliveries.runOnce();
+      expect([hooks, await effects()]).toEqual([['before', 'after'], []]);
+    });
+
     test('a branch that continues after its handler has failed is told that its statements are rejected', async () => {
       let branch: Promise<unknown> | undefined;
       const { effects } = await paidFor(async (manager, write) => {

@@ -11,14 +11,16 @@ interface Pools {
   readonly poolCluster?: { of(name: 'MASTER'): MysqlPool };
 }
 
-const BOUND_PATTERN = /^(START TRANSACTION|SET TRANSACTION ISOLATION LEVEL .*|COMMIT)$/;
+const BOUND_PATTERN = /^(START TRANSACTION|SET TRANSACTION ISOLATION LEVEL .*|COMMIT|ROLLBACK)$/;
 
-/** Subscriber hooks that may send statements while a transaction is committed. */
+/** Subscriber hooks that may send statements while a transaction ends. */
 const HOOKS = [
   'beforeQuery',
   'afterQuery',
   'beforeTransactionCommit',
   'afterTransactionCommit',
+  'beforeTransactionRollback',
+  'afterTransactionRollback',
 ] as const satisfies (keyof EntitySubscriberInterface)[];
 
 /**
@@ -49,14 +51,20 @@ export function typeOrmTransactions(
         BOUND_PATTERN.test(text)
           ? (client.promise?.() ?? client).query(text)
           : observed(query(text, ...args))) as typeof query & typeof runner.query;
-      await runner.startTransaction(await level());
-      const result = await work(runner.manager);
-      // PostgreSQL itself refuses what follows a failed statement, unless a savepoint has undone it.
-      if (!master) refuseFailure(hasFailed);
-      const commit = (): Promise<void> => runner.commitTransaction();
       const isHooked = dataSource.subscribers.some((subscriber) => HOOKS.some((hook) => hook in subscriber));
-      await (isHooked ? whileEnding(commit) : commit());
-      return result;
+      const end = (finish: () => Promise<void>): Promise<void> => (isHooked ? whileEnding(finish) : finish());
+      try {
+        await runner.startTransaction(await level());
+        const result = await work(runner.manager);
+        // PostgreSQL itself refuses what follows a failed statement, unless a savepoint has undone it.
+        if (!master) refuseFailure(hasFailed);
+        await end(() => runner.commitTransaction());
+        return result;
+      } catch (error) {
+        // For the hooks: the connection is rolled back in any case.
+        if (isHooked) await end(() => runner.rollbackTransaction()).catch(() => undefined);
+        throw error;
+      }
     },
     database,
   );
