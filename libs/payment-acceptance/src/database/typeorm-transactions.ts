@@ -1,8 +1,10 @@
 import type { DataSource, EntityManager, EntitySubscriberInterface } from 'typeorm';
 import type { Database } from './database.js';
 import { refuseFailure } from './database.errors.js';
+import { runOnConnection } from './mariadb/mysql-query.js';
 import { onOwnConnections, type MysqlPool, type PgPool } from './own-connections.js';
 import type { DriverTransactions } from './payment-transactions.js';
+import { runOnClient } from './postgres/pg-query.js';
 
 /** What TypeORM's drivers have but do not declare: the pool, on MySQL with replication a cluster of pools. */
 interface Pools {
@@ -33,6 +35,8 @@ export function typeOrmTransactions(
   database?: Database,
 ): DriverTransactions<EntityManager> {
   const { master, pool, poolCluster } = dataSource.driver as unknown as Pools;
+  const send = (client: object, text: string): Promise<unknown> =>
+    master ? runOnClient(client, { text, values: [] }) : runOnConnection(client, text, []);
   return onOwnConnections<EntityManager>(
     (master ?? pool ?? poolCluster?.of('MASTER')) as PgPool | MysqlPool,
     async (client, work, whileEnding) => {
@@ -48,9 +52,8 @@ export function typeOrmTransactions(
         });
       // The bounds are the module's own statements: the host's log and subscribers do not see them.
       runner.query = ((text: string, ...args: unknown[]) =>
-        BOUND_PATTERN.test(text)
-          ? (client.promise?.() ?? client).query(text)
-          : observed(query(text, ...args))) as typeof query & typeof runner.query;
+        BOUND_PATTERN.test(text) ? send(client, text) : observed(query(text, ...args))) as typeof query &
+        typeof runner.query;
       const isHooked = dataSource.subscribers.some((subscriber) => HOOKS.some((hook) => hook in subscriber));
       const end = (finish: () => Promise<void>): Promise<void> => (isHooked ? whileEnding(finish) : finish());
       try {
