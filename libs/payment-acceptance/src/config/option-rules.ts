@@ -16,6 +16,7 @@ import {
   oneOf,
   text,
   wholeNumber,
+  type OptionRule,
   type OptionRules,
   listOf,
 } from './option-rule.js';
@@ -191,9 +192,14 @@ function isResolver(value: unknown): boolean {
 }
 
 const SEGMENT = String.raw`(?!\.{1,2}(?:/|$))[A-Za-z0-9._~-]+`;
-const PATH = String.raw`/*${SEGMENT}(?:/+${SEGMENT})*/*`;
-const SEGMENTS = 'path segments of letters, digits, ".", "_", "~" and "-", separated by "/"';
-const path = (otherwise: string) => text(otherwise, new RegExp(`^${PATH}$`), `one or more ${SEGMENTS}`);
+const PATH_PATTERN = new RegExp(`^/*${SEGMENT}(?:/+${SEGMENT})*/*$`);
+
+function path(otherwise: string): OptionRule<string> {
+  const problem = 'must be one or more path segments of letters, digits, ".", "_", "~" and "-", separated by "/".';
+  const accepts = (value: unknown): boolean =>
+    typeof value === 'string' && (PATH_PATTERN.test(value) || (otherwise === '' && /^\/*$/.test(value)));
+  return { ...text(otherwise), takes: 'path', problem: (value) => (accepts(value) ? undefined : problem) };
+}
 
 const decorators = {
   decorators: listOf<MethodDecorator>('decorators'),
@@ -203,7 +209,7 @@ const booleanAllowed = { mayBe: [true, false] };
 
 export const ROUTE_RULES: OptionRules<PaymentRoutesOptions> = {
   ...decorators,
-  path: text('', new RegExp(`^(?:${PATH}|/*)$`), SEGMENTS),
+  path: path(''),
   redirect: group<RedirectRoutesOptions>(
     {
       ...decorators,
