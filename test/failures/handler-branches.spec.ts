@@ -69,6 +69,22 @@ describe('handlers with concurrent statements', () => {
       expect(await effects()).toEqual(['run 2']);
     });
 
+    test('a nested transaction that a handler leaves open fails the attempt, whatever hooks subscribers have', async () => {
+      const subscriber: EntitySubscriberInterface = { afterTransactionCommit: () => undefined };
+      const { effects, delivery } = await paidFor(async (manager, write) => {
+        await write('first');
+        await new Promise<void>((begun) => {
+          void manager.transaction(() => {
+            begun();
+            return new Promise(() => undefined);
+          });
+        });
+      }, subscriber);
+      await harness.host.deliveries.runOnce();
+      const lastError = expect.stringContaining('continued after it returned');
+      expect([await delivery(), await effects()]).toMatchObject([{ state: 'PENDING', lastError }, []]);
+    });
+
     test("a subscriber's hooks are told of the rollback after a handler has failed", async () => {
       const hooks: string[] = [];
       const subscriber: EntitySubscriberInterface = {

@@ -127,6 +127,14 @@ describe('the connection of a handler', () => {
       expect(new Set(await sessions()).size).toBe(4);
     });
 
+    test('handlers run on the new pool of a data source that was destroyed and initialized again', async () => {
+      await paidFor(() => Promise.resolve());
+      await harness.host.dataSource.destroy();
+      await harness.host.dataSource.initialize();
+      await harness.host.deliveries.runOnce();
+      expect(await delivery()).toMatchObject({ state: 'DONE' });
+    });
+
     test('a connection is destroyed with the statement that runs when its handler throws', async () => {
       let session = '';
       await paidFor(async (manager) => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { PaymentImport } from 'nestjs-payment-acceptance/operations';
+import { CallbackStore } from '../../libs/payment-acceptance/src/callbacks/storage/callback.store.js';
 import { BillInquiry } from '../../libs/payment-acceptance/src/settlement/bill-inquiry.js';
 import { ON_MARIADB } from '../support/database.js';
 import { WHOLE_FORM } from '../support/forms.js';
@@ -47,6 +48,10 @@ describe('postbacks of made-up bills whose digests look valid', () => {
     expect(await rows(`callback WHERE ${due} '${billId}'`)).toBe(0);
     const bill = { orderId: 'linked later', billId, amount: '10.00', createdAt: world.harness.clock.now() };
     await world.harness.host.app.get(PaymentImport).importBills([bill], { operator: 'ann' });
+    expect(await rows(`callback WHERE ${due} '${billId}'`)).toBe(1);
+    // As a release that only links it leaves it.
+    await world.query(`UPDATE payment_acceptance.callback SET due_at = '9999-12-31' WHERE bill_id = '${billId}'`);
+    await world.harness.host.app.get(CallbackStore, { strict: false }).linkForgotten();
     expect(await rows(`callback WHERE ${due} '${billId}'`)).toBe(1);
   });
 

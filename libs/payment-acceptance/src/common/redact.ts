@@ -71,10 +71,10 @@ const NO_CARD =
   /((?<!\d)(?:19|20)\d\d[-./](?:0[1-9]|1[0-2])[-./][0-3]\d(?:[ T][0-2]\d:[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?)?(?!\d)|\b(?=[\da-f]{8}-)(?=[\d-]{0,35}[a-f])[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}\b)/i;
 
 /**
- * A blank or a sign as forms and JSON write it, with letters or digits in it: `%20`, `%2D`, `%2520`, `\u0020`, `\n`. Other
- * pairs of decimal digits after a percent sign may begin a card number.
+ * A blank or a sign as forms and JSON write it, with letters or digits in it: `%20`, `%2D`, `%2520`, `%C2%A0`, `\u0020`,
+ * `\n`. Other digits after a percent sign may begin a card number.
  */
-const ENCODED = String.raw`%(?:25)*(?:20|09|[\da-f][a-f]|[a-f]\d)|\\(?:u(?:00|20)[\da-f]{2}|[nrt])`;
+const ENCODED = String.raw`%(?:25)*(?:20|09|[\da-f][a-f])|%c2%[89ab][\da-f]|%e[23](?:%[89ab][\da-f]){2}|\\(?:u(?:00|20)[\da-f]{2}|[nrt])`;
 
 /** Groups of digits with up to three separators between them. */
 const DIGIT_GROUPS = new RegExp(

@@ -131,6 +131,10 @@ export function statementRefused(): Error {
   );
 }
 
+export function workContinued(): Error {
+  return new Error('The work of the transaction continued after it returned, so it cannot be committed.');
+}
+
 export const STATEMENT_FAILED = 'A statement of the transaction has failed, so it cannot be committed.';
 
 /** For a transaction whose work has swallowed the failure of a statement. */

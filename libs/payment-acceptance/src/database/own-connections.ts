@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { withTimeout } from '../common/timeout.js';
 import type { Connection } from './connection-source.js';
 import type { Database } from './database.js';
-import { statementRefused } from './database.errors.js';
+import { statementRefused, workContinued } from './database.errors.js';
 import { idleTimeoutSettings } from './mariadb/maria.database.js';
 import { runOnConnection } from './mariadb/mysql-query.js';
 import type { DriverTransactions, Scalar } from './payment-transactions.js';
@@ -93,8 +93,7 @@ export function onOwnConnections<Tx extends object>(
           transactions.set(tx, { connection, gate });
           const result = await work(tx).finally(() => gate.close());
           await setImmediate();
-          if (gate.hasRefused)
-            throw new Error('The work of the transaction continued after it returned, so it cannot be committed.');
+          if (gate.hasRefused) throw workContinued();
           return result;
         };
         const running = begin(gate.before(connection as Client), inside, (end) => gate.whileEnding(end));

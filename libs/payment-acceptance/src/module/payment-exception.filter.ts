@@ -4,7 +4,6 @@ import { throwError, type Observable } from 'rxjs';
 import { PaymentAcceptanceError } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentInvalidBillRequestError } from '../bills/bill.errors.js';
-import { PaymentOperatorActionError } from '../operations/operator.errors.js';
 
 /** What the responses of Express and Fastify have in common. */
 interface AnyResponse {
@@ -63,6 +62,13 @@ const OPERATOR_STATUS = {
   refused: HttpStatus.BAD_REQUEST,
 } as const;
 
+/** `PaymentOperatorActionError`, whose entry point builds on this one. */
+type OperatorActionError = PaymentAcceptanceError & { readonly reason: keyof typeof OPERATOR_STATUS };
+
+function isOperatorAction(error: PaymentAcceptanceError): error is OperatorActionError {
+  return error.code === 'operator-action';
+}
+
 /**
  * The HTTP exception that a checkout should answer with instead of a bare 500, for an error that `createBill` or another
  * method of the module has thrown. Its body is Nest's usual one plus the error's `code`; its `cause` is the error, which
@@ -83,8 +89,7 @@ export function paymentHttpException(error: PaymentAcceptanceError): PaymentHttp
 function answerTo(error: PaymentAcceptanceError): Answer {
   if (error instanceof PaymentInvalidBillRequestError)
     return { status: HttpStatus.BAD_REQUEST, message: error.problems };
-  if (error instanceof PaymentOperatorActionError)
-    return { status: OPERATOR_STATUS[error.reason], message: error.message };
+  if (isOperatorAction(error)) return { status: OPERATOR_STATUS[error.reason], message: error.message };
   return ANSWERS[error.code] ?? ACTION_NEEDED_ANSWER;
 }
 

@@ -3,8 +3,8 @@ import { withTimeout } from '../../common/timeout.js';
 import { findRecord, insertRecord, verifyRecord, type InboxDialect, type InboxRecord } from './inbox-record.js';
 
 const WORK_TIMEOUT_MS = 60_000;
-/** Passed to layers that have a timeout of their own, which must not end the transaction before our limit does. */
-const TIMEOUT_MS = WORK_TIMEOUT_MS + 10_000;
+/** For layers that have a timeout of their own, which must not end the transaction before our limit does. */
+const GRACE_MS = 10_000;
 
 const FROM_PROCESSLIST = 'FROM information_schema.PROCESSLIST';
 
@@ -29,8 +29,12 @@ export async function dialectOf<Tx>(transactions: PaymentTransactions<Tx>): Prom
   return dialect;
 }
 
-export function runIn<Tx, T>(transactions: PaymentTransactions<Tx>, work: (tx: Tx) => Promise<T>): Promise<T> {
-  return transactions.run(work, { signal: AbortSignal.timeout(TIMEOUT_MS), timeoutMs: TIMEOUT_MS });
+export function runIn<Tx, T>(
+  transactions: PaymentTransactions<Tx>,
+  work: (tx: Tx) => Promise<T>,
+  timeoutMs = WORK_TIMEOUT_MS + GRACE_MS,
+): Promise<T> {
+  return transactions.run(work, { signal: AbortSignal.timeout(timeoutMs), timeoutMs });
 }
 
 export async function processOnceInLayer<Tx>(
@@ -78,7 +82,7 @@ export async function processOnceInLayer<Tx>(
     }
   };
   try {
-    await runIn(transactions, once);
+    await runIn(transactions, once, limits.workMs + GRACE_MS);
   } catch (error) {
     if (met.thrown && !met.isInserted && (await isRecorded().catch(() => false))) return false;
     throw met.thrown ? met.thrown.error : error;

@@ -8,12 +8,15 @@ import { processOnceInLayer } from './process-once-in-layer.js';
 
 type Work = (manager: EntityManager) => Promise<unknown>;
 
+/** A day: TypeORM's own transactions have no limit. */
+const LIMITS = { workMs: 86_400_000 };
+
 const layers = new WeakMap<DataSource, PaymentTransactions<EntityManager>>();
 
 export async function processOnceInTypeOrm(manager: EntityManager, record: InboxRecord, work: Work): Promise<boolean> {
   const dialect = inboxDialect(manager);
   const { queryRunner } = manager;
-  if (!queryRunner) return processOnceInLayer(layerOf(dataSourceOf(manager)), record, work);
+  if (!queryRunner) return processOnceInLayer(layerOf(dataSourceOf(manager)), record, work, LIMITS);
   // READ COMMITTED: after waiting for another transaction, that transaction's record must be visible. Inside the
   // caller's transaction this is a savepoint, so that no record stays behind if the caller continues after an error of
   // the work.

@@ -113,7 +113,7 @@ export abstract class CallbackStore<D extends Database = Database> {
   /**
    * Links postbacks whose bill was opened by an instance that ended before it could link them. Until then, each waits
    * for its bill's next scheduled check, and takes one of the places for unknown bills. Each call looks at the next
-   * {@link LINK_BATCH_SIZE} bills.
+   * {@link LINK_BATCH_SIZE} bills. Also makes due what another release has linked without doing so.
    */
   async linkForgotten(): Promise<void> {
     const { shop, billId } = this.lastPosition;
@@ -125,6 +125,14 @@ export abstract class CallbackStore<D extends Database = Database> {
         ORDER BY c.shop, c.bill_id LIMIT ${LINK_BATCH_SIZE}) named ORDER BY named.shop, named.bill_id`;
     for (const { intentId, ...named } of bills) if (intentId !== null) await this.linkWaiting({ ...named, intentId });
     this.lastPosition = (bills.length < LINK_BATCH_SIZE ? undefined : bills.at(-1)) ?? START_POSITION;
+    const { text, oneOf } = this.database.dialect;
+    const linked = await this.database.rows<{ id: string }>({})`
+      SELECT ${text('c.id')} AS id FROM payment_acceptance.callback c
+      WHERE c.pending = TRUE AND c.intent_id IS NOT NULL AND c.due_at >= '9999-01-01' LIMIT ${LINK_BATCH_SIZE}`;
+    if (linked.length === 0) return;
+    const ids = linked.map(({ id }) => id);
+    await this.database.change`
+      UPDATE payment_acceptance.callback SET due_at = ${this.database.now()} WHERE id ${oneOf(ids, 'uuid')}`;
   }
 
   /** The traces of the bills of these callbacks, by the callbacks' ids. */

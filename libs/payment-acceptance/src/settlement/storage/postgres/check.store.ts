@@ -14,7 +14,7 @@ import {
   type ClaimLimits,
 } from '../check.store.js';
 import { instant, integer, type ColumnReaders } from '../../../database/reading.js';
-import { rawSql, sql, toSql, type Expression, type Statement } from '../../../database/statement.js';
+import { rawSql, sql, type Statement } from '../../../database/statement.js';
 import { postgres } from '../../../database/postgres/dialect.js';
 import { rowsFromJson, IN_ORDER, addMilliseconds, opaque, ROW_BY_ROW } from '../../../database/postgres/planner.js';
 import type { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
@@ -43,14 +43,6 @@ type ClaimParameter = 'leaseMs' | 'limit' | 'token' | 'shop' | 'requestsPerSecon
 type ClaimRow = Omit<ClaimedBill, 'intentId'> & { readonly intentId: IntentId | null; readonly most: number };
 
 const CLAIM_ROW_READERS: ColumnReaders<ClaimRow> = { ...CLAIMED_BILL_READERS, hints: readHints, most: integer };
-
-/**
- * Whether a bill `b` is of the shop, phrased so that an order by shop stays one: only the index of both has it. If most
- * bills are of another shop, the planner would read all due ones for the few of this.
- */
-export function isOfShop(shop: Expression): Statement {
-  return sql`b.shop >= ${toSql(shop)} AND b.shop <= ${toSql(shop)}`;
-}
 
 /**
  * Leases the bills of the subquery `due` (`intent_id`, `turn`), as many as the shop's rate allows.
@@ -101,9 +93,8 @@ const CLAIM_DUE = prepare(CLAIM_PARAMETERS, (parameters, now) => {
     parameters,
     now,
     (ofShop, opaqueNow) => sql`scheduled AS (
-      SELECT b.intent_id, row_number() OVER (ORDER BY b.shop, b.next_check_at) AS turn FROM payment_acceptance.bill b
-      WHERE b.next_check_at <= ${opaqueNow} AND ${ofShop} AND ${isOfShop(shop)}
-      ORDER BY b.shop, b.next_check_at LIMIT ${opaqueLimit}
+      SELECT b.intent_id, row_number() OVER (ORDER BY b.next_check_at) AS turn FROM payment_acceptance.bill b
+      WHERE b.next_check_at <= ${opaqueNow} AND ${ofShop} ORDER BY b.next_check_at LIMIT ${opaqueLimit}
     ), hinted AS (
       SELECT h.intent_id, row_number() OVER (ORDER BY h.first) AS turn FROM (
         SELECT intent_id, min(due_at) AS first FROM (

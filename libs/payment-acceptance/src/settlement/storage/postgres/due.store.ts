@@ -1,5 +1,4 @@
 import { isFreeAt } from '../check.store.js';
-import { isOfShop } from './check.store.js';
 import {
   claimableAt,
   MAX_DUE_BILLS,
@@ -72,8 +71,8 @@ const FILTER_DUE = prepare(['shops', 'probeMs'], ({ shops, probeMs }, now) => {
   return sql`SELECT s.shop FROM payment_acceptance.shop_state s
   WHERE s.shop = ANY(${opaque(shops, 'text[]')}) AND ${nextProbe(now, probeMs)} IS NULL AND (EXISTS (
       SELECT FROM (
-        SELECT * FROM payment_acceptance.bill b WHERE ${isOfShop('s.shop')} AND b.next_check_at <= ${opaqueNow}
-        ORDER BY b.shop, b.next_check_at ${IN_ORDER}) b WHERE ${isFreeAt(opaqueNow)} ${ROW_BY_ROW}
+        SELECT * FROM payment_acceptance.bill b WHERE b.shop = s.shop AND b.next_check_at <= ${opaqueNow}
+        ORDER BY b.next_check_at ${IN_ORDER}) b WHERE ${isFreeAt(opaqueNow)} ${ROW_BY_ROW}
     ) OR ${hasDueCallback(opaqueNow)}) ORDER BY s.shop`;
 });
 
