@@ -68,7 +68,7 @@ function cleanText(text: string, limit: number): string {
 
 /** Other things made of digits and separators: a date, with or without a time, and a UUID that has a letter. */
 const NO_CARD =
-  /((?<!\d)(?:19|20)\d\d[-./](?:0[1-9]|1[0-2])[-./][0-3]\d(?:[ T][0-2]\d:[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?)?(?!\d)|\b(?=[\da-f]{8}-)(?=[\d-]{0,35}[a-f])[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}\b)/i;
+  /((?<!\d)(?:19|20)\d\d[-./](?:0[1-9]|1[0-2])[-./][0-3]\d(?:[ T][0-2]\d:[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?)?(?!\d)|\b(?=[\d-]{0,35}[a-f])[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}\b)/i;
 
 /**
  * A blank or a sign as forms and JSON write it, with letters or digits in it: `%20`, `%2D`, `%2520`, `%C2%A0`, `\u0020`,
