@@ -103,7 +103,7 @@ describe('query timeout', () => {
           .run(LIMITS, (within) => work(managerOf(within))),
     ],
     ['processOnce', (work) => processOnce(harness.host.dataSource.manager, { id: 'once' }, work)],
-  ])('a connection of %s whose ROLLBACK could not be sent never returns to the pool', async (_whose, run) => {
+  ])('a connection of %s is rolled back although a hook of the host throws before', async (_whose, run) => {
     harness = await startHarness({ instances: 2 });
     await createPaymentInbox(harness.host.dataSource.manager);
     harness.host.dataSource.subscribers.push({

@@ -27,6 +27,24 @@ onPostgres(describe)("transactions on a host's pool", () => {
     expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
   });
 
+  test('a connection that cannot be rolled back never returns to the pool', async () => {
+    const session = async () => (await pool.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0]!.pid;
+    const before = await session();
+    pool.once('acquire', (client: pg.PoolClient) => {
+      const send = client.query.bind(client) as (...given: unknown[]) => unknown;
+      const query = (statement: { text?: string }, done: (error: Error) => void): unknown =>
+        statement.text === 'ROLLBACK' ? setImmediate(done, new Error('not sent')) : send(statement, done);
+      Object.assign(client, { query });
+    });
+    const transactions = onOwnConnections(pool, async (client, work) => {
+      await client.query('BEGIN');
+      return work(client);
+    });
+    const limits = { signal: new AbortController().signal, timeoutMs: 1_000 };
+    await expect(transactions.run(() => Promise.reject(new Error('half-way')), limits)).rejects.toThrow('half-way');
+    expect(await session()).not.toBe(before);
+  });
+
   test('onOwnConnections listens to a pool only once, however often it is called', () => {
     const listeners = () => ['error', 'acquire'].map((event) => pool.listenerCount(event));
     onOwnConnections(pool, (client, work) => work(client));
