@@ -103,7 +103,7 @@ async function preparePlaces(): Promise<Place[]> {
       async then(page) {
         await page.getByLabel('Bill id').fill('no-such-bill');
         await page.getByRole('button', { name: 'Attach' }).click();
-        await page.getByRole('status').waitFor();
+        await page.getByRole('alert').waitFor();
       },
     },
     { name: 'operator-not-found', url: at('/bills/unknown'), status: 404 },

@@ -128,7 +128,7 @@ describe('an unknown outcome', () => {
     await openConsole(`/actions/attach-bill/${intent}`);
     await page.getByLabel('Bill id').fill('no-such-bill');
     await page.getByRole('button', { name: 'Attach' }).click();
-    await status('Nothing was changed.').waitFor();
+    await page.getByRole('alert').filter({ hasText: 'Nothing was changed.' }).waitFor();
     expect(await page.getByLabel('Bill id').inputValue()).toBe('no-such-bill');
   });
 });
