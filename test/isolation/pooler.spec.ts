@@ -6,7 +6,7 @@ import { PaymentClock } from '../../libs/payment-acceptance/src/common/clock.js'
 import type { Connection } from '../../libs/payment-acceptance/src/database/connection-source.js';
 import { openPgPool, type PgPoolClass } from '../../libs/payment-acceptance/src/database/pool-source.js';
 import { PostgresDatabase } from '../../libs/payment-acceptance/src/database/postgres/postgres.database.js';
-import { createTestDatabase, ON_MARIADB } from '../support/database.js';
+import { createTestDatabase, onPostgres } from '../support/database.js';
 import { HOST_TABLES } from '../support/harness.js';
 import { until } from '../support/until.js';
 
@@ -46,7 +46,7 @@ async function startPooler(port: number) {
   };
 }
 
-(ON_MARIADB ? describe.skip : describe)('a connection through a pooler', () => {
+onPostgres(describe)('a connection through a pooler', () => {
   let database: Awaited<ReturnType<typeof createTestDatabase>>;
   let admin: pg.Client;
   beforeEach(async () => {

@@ -62,7 +62,7 @@ export class CallbackBodies {
 
   /** Returns the body as we have read it, or else as the application has; `undefined` if it cannot be had. */
   async take(request: ReceivedRequest): Promise<CallbackBody | undefined> {
-    const raw = request.raw ?? (request as IncomingMessage & ReceivedRequest);
+    const raw = messageOf(request);
     this.takenRequests.add(raw);
     // A body is not read on arrival if the address was not recognised, for example because its prefix has a parameter.
     if (request.rawBody === undefined && !raw.readableDidRead) await this.read(request, raw);
@@ -81,12 +81,16 @@ export class CallbackBodies {
   }
 }
 
+function messageOf(request: ReceivedRequest): IncomingMessage {
+  return request.raw ?? (request as IncomingMessage & ReceivedRequest);
+}
+
 function announcesBody(headers: IncomingHttpHeaders): boolean {
   return Number(headers['content-length']) > 0 || headers['transfer-encoding'] !== undefined;
 }
 
 export function isAborted(request: ReceivedRequest): boolean {
-  const { destroyed, complete } = request.raw ?? (request as IncomingMessage & ReceivedRequest);
+  const { destroyed, complete } = messageOf(request);
   return destroyed && !complete;
 }
 

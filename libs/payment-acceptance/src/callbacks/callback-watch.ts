@@ -18,7 +18,7 @@ const LINK_TIMEOUT_MS = 1_000;
 /** Records a span and a metric for each callback. The span links to the trace of the callback's bill. */
 @Injectable()
 export class CallbackWatch {
-  private readonly traceOf: (id: string) => Promise<string | null | undefined>;
+  private readonly traceOf: (id: string) => Promise<string | undefined>;
 
   constructor(
     private readonly telemetry: Telemetry,
@@ -48,7 +48,7 @@ export class CallbackWatch {
       this.metrics.callback(shop, kind, seen.digest, outcome);
       span.set({ 'payment.callback.digest': seen.digest, 'payment.outcome': outcome });
       // If the look-up fails, the callback is stored all the same; only the link is missing.
-      if (span.recording && seen.id !== undefined) span.link((await this.traceOf(seen.id).catch(() => null)) ?? null);
+      if (span.recording && seen.id !== undefined) span.link(await this.traceOf(seen.id).catch(() => undefined));
       return answer;
     });
   }

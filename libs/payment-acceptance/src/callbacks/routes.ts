@@ -48,9 +48,10 @@ export function resolveRoutes(options: PaymentRoutesOptions): CallbackRoutes {
       : undefined,
     postback: postback ? { path: pathOf('postback.path', postback.path), ...withDecorators(postback) } : undefined,
   };
-  for (const path of postedPaths(routes)) {
-    const parent = postedPaths(routes).find((other) => path.replace(/\/[^/]+$/, '') === other && path !== other);
-    if (parent === undefined) continue;
+  const posted = postedPaths(routes);
+  for (const path of posted) {
+    const parent = path.replace(/\/[^/]+$/, '');
+    if (parent === path || !posted.includes(parent)) continue;
     const [child, ofParent] = [optionByPath.get(path), optionByPath.get(parent)];
     problems.push(
       `${child}: is below ${ofParent}, where its last part would be taken for a shop. Give it another path.`,

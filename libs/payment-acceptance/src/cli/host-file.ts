@@ -19,7 +19,7 @@ export async function importHostFile(option: string, name: string): Promise<unkn
     return createRequire(file)(file) as unknown;
   } catch (error) {
     const isTypeScript = /\.[cm]?ts$/.test(file);
-    throw new UsageError(`${option}: ${describeError(error)}${isTypeScript ? forTypeScript(option, file) : ''}`);
+    throw new UsageError(`${option}: ${describeError(error)}${isTypeScript ? `. ${forTypeScript(option, file)}` : ''}`);
   }
 }
 
@@ -68,7 +68,7 @@ async function awaitExports(exports: readonly unknown[]): Promise<unknown[]> {
 function forTypeScript(option: string, file: string): string {
   const compiled = path.basename(file).replace(/ts$/, 'js');
   return (
-    `. Pass the compiled file, such as ${option} dist/${compiled}, or use a TypeScript loader: ` +
+    `Pass the compiled file, such as ${option} dist/${compiled}, or use a TypeScript loader: ` +
     'NODE_OPTIONS="--import tsx" npx payment-acceptance …, or "--require ts-node/register" in CommonJS'
   );
 }

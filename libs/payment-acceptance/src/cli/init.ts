@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import type { Arguments } from './arguments.js';
 import { ENV, handlerCode, LAYERS, moduleCode, TYPEORM_CODE, type PrintedLayer } from './init-code.js';
-import { printJson, type Output } from './output.js';
+import { printFailure, printJson, type Output } from './output.js';
 
 type Ranges = Readonly<Record<string, string>>;
 
@@ -43,8 +43,7 @@ export function init({ values }: Arguments, folder: string, output: Output): num
   if (!host || declared['@nestjs/common'] === undefined) {
     const message =
       'There is no package.json here that depends on @nestjs/common. Run payment-acceptance init in the folder of a NestJS application.';
-    if (values.json) printJson(output, { error: { code: 'no-application', message } });
-    else output.err(`${message}\n`);
+    printFailure(output, { code: 'no-application', message }, values.json === true);
     return 1;
   }
   const manager = managerOf(folder);

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { shownText, NON_PRINTING_PATTERN } from '../common/text.js';
+import { shownLines, shownText, NON_PRINTING_PATTERN } from '../common/text.js';
 
 /**
  * Where a command writes: results to `out`, everything else to `err`. A terminal obeys control characters, and texts such as
@@ -12,6 +12,12 @@ export interface Output {
 
 export function printJson({ out }: Output, document: unknown): void {
   out(`${jsonText(document, 2)}\n`);
+}
+
+/** With `--json`, standard output gets exactly one JSON document, also on failure. */
+export function printFailure(output: Output, error: { code: string; message: string }, isJson: boolean): void {
+  if (isJson) printJson(output, { error });
+  else output.err(`${shownLines(error.message)}\n`);
 }
 
 /** JSON without any character that a terminal would obey. */

@@ -1,5 +1,4 @@
 import { Logger } from '@nestjs/common';
-import { shownLines } from '../common/text.js';
 import { readArguments, type CommandName } from './arguments.js';
 import { check, deliver, importFile, replay, retireConsumer, status, type Command } from './commands.js';
 import { doctor, doctorWithoutDatabase, namesDatabase } from './doctor.js';
@@ -11,7 +10,7 @@ import { printHelp } from './help.js';
 import { loggerTo, withModule } from './host.js';
 import { init } from './init.js';
 import { migrate } from './migrate.js';
-import { printJson, type Output } from './output.js';
+import { printFailure, type Output } from './output.js';
 import { reconcile } from './reconcile.js';
 import { recover } from './recover.js';
 
@@ -41,7 +40,9 @@ export async function run(args: readonly string[], env: NodeJS.ProcessEnv, outpu
     Logger.overrideLogger(loggerTo(output));
     return await perform(invocation, env, output);
   } catch (error) {
-    return fail(error, args, output);
+    const { exitCode, code, message } = failureOf(error);
+    printFailure(output, { code, message }, args.includes('--json'));
+    return exitCode;
   }
 }
 
@@ -53,12 +54,4 @@ async function perform(invocation: CommandLine, env: NodeJS.ProcessEnv, output: 
   if (command === 'doctor' && !(await namesDatabase(invocation, env)))
     return doctorWithoutDatabase(invocation, env, output);
   return withModule(invocation, env, (context) => COMMANDS[command](context, invocation, output));
-}
-
-/** With `--json`, standard output gets exactly one JSON document, even if the command line cannot be read. */
-function fail(error: unknown, args: readonly string[], output: Output): number {
-  const { exitCode, message, code } = failureOf(error);
-  if (args.includes('--json')) printJson(output, { error: { code, message } });
-  else output.err(`${shownLines(message)}\n`);
-  return exitCode;
 }

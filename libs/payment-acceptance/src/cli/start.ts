@@ -1,7 +1,7 @@
 import { readArguments, type Arguments } from './arguments.js';
 import { printHelp } from './help.js';
 import { init } from './init.js';
-import { printJson, type Output } from './output.js';
+import { printFailure, type Output } from './output.js';
 
 /**
  * Runs a command line in a process of its own. Loads the module only for the commands that need it: help and `init`
@@ -20,8 +20,7 @@ export async function start(args: readonly string[], env: NodeJS.ProcessEnv, out
     const { code, message } = importError as NodeJS.ErrnoException;
     if (code !== 'MODULE_NOT_FOUND' && code !== 'ERR_MODULE_NOT_FOUND') throw importError;
     const error = { code: 'missing-package', message: `${message.split('\n')[0]}. Run payment-acceptance init.` };
-    if (args.includes('--json')) printJson(output, { error });
-    else output.err(`${error.message}\n`);
+    printFailure(output, error, args.includes('--json'));
     return 2;
   }
   return run(args, env, output);

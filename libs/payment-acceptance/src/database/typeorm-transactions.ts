@@ -3,17 +3,18 @@ import type { Database } from './database.js';
 import { refuseFailure, workContinued } from './database.errors.js';
 import { runOnConnection } from './mariadb/mysql-query.js';
 import { onOwnConnections, type MysqlPool, type PgPool } from './own-connections.js';
-import type { DriverTransactions, PaymentTransactionsPool } from './payment-transactions.js';
-import { DEFAULT_POOL_SIZE } from './pool.js';
+import type { DriverTransactions } from './payment-transactions.js';
+import { DEFAULT_POOL_SIZE, occupiedConnections, type MysqlOccupancy } from './pool.js';
 import { runOnClient } from './postgres/pg-query.js';
 import { isReadOnly } from './query-errors.js';
 
 /** What TypeORM's drivers have but do not declare: the pool, on MySQL with replication a cluster of pools. */
 interface Pools {
   readonly master?: PgPool;
-  readonly pool?: MysqlPool;
-  readonly poolCluster?: { of(name: 'MASTER'): MysqlPool };
+  readonly pool?: CountedPool;
+  readonly poolCluster?: { of(name: 'MASTER'): CountedPool };
 }
+type CountedPool = MysqlPool & Partial<MysqlOccupancy>;
 
 const BOUND_PATTERN = /^(START TRANSACTION|SET TRANSACTION ISOLATION LEVEL .*|COMMIT|ROLLBACK)$/;
 
@@ -41,16 +42,16 @@ export function typeOrmTransactions(
 ): DriverTransactions<EntityManager> {
   const layers = new WeakMap<object, DriverTransactions<EntityManager>>();
   const layerNow = (): DriverTransactions<EntityManager> => {
-    const { master, pool, poolCluster } = dataSource.driver as unknown as Pools;
-    const current = (master ?? pool ?? poolCluster?.of('MASTER')) as PgPool | MysqlPool;
-    const layer = layers.get(current) ?? onOwnConnections(current, beginOn(dataSource, level), database);
-    layers.set(current, layer);
+    const pool = poolOf(dataSource);
+    const layer = layers.get(pool) ?? onOwnConnections(pool, beginOn(dataSource, level), database);
+    layers.set(pool, layer);
     return layer;
   };
   const { placeholders } = layerNow();
+  const size = poolSizeOf(dataSource);
   return {
     placeholders,
-    pool: { size: poolSizeOf(dataSource), free: () => poolSizeOf(dataSource) - occupied(layerNow().pool) },
+    pool: { size, free: () => size - occupiedConnections(poolOf(dataSource)) },
     run: (work, limits) => layerNow().run(work, limits),
     query: (manager, text, values, gives) => layerNow().query(manager, text, values, gives),
     connectionOf: (manager) => layerNow().connectionOf(manager),
@@ -58,14 +59,15 @@ export function typeOrmTransactions(
   };
 }
 
+function poolOf({ driver }: DataSource): PgPool | CountedPool {
+  const { master, pool, poolCluster } = driver as unknown as Pools;
+  return (master ?? pool ?? poolCluster?.of('MASTER')) as PgPool | CountedPool;
+}
+
 /** In its options: a cluster of pools does not tell. */
 function poolSizeOf({ options }: DataSource): number {
   const { poolSize, extra } = options as { poolSize?: number; extra?: { max?: number; connectionLimit?: number } };
   return extra?.max ?? extra?.connectionLimit ?? poolSize ?? DEFAULT_POOL_SIZE;
-}
-
-function occupied(pool: PaymentTransactionsPool | undefined): number {
-  return pool ? pool.size - pool.free() : 0;
 }
 
 function beginOn(dataSource: DataSource, level: Level): Parameters<typeof onOwnConnections<EntityManager>>[1] {

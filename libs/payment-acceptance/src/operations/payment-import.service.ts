@@ -208,8 +208,7 @@ export class PaymentImport {
     importOne: (item: T, how: OperatorNote, planned: Map<string, KnownBill> | undefined) => Promise<ImportOutcome>,
     { operator, note, dryRun = false }: PaymentImportOptions,
   ): Promise<ImportReport> {
-    const operatorNote = { operator, ...(note !== undefined && { note }) };
-    operatorName(operator);
+    const operatorNote = { operator: operatorName(operator), ...(note !== undefined && { note }) };
     const report = { dryRun, imported: 0, present: 0, refused: [] as RefusedBill[] };
     const planned = new Map<string, KnownBill>();
     let index = -1;

@@ -37,7 +37,7 @@ export interface ActiveSpan {
   /** Marks the span as failed when the work reports its error without throwing it. */
   fail(error: unknown): void;
   /** Links a span of another trace by its stored `traceparent`. */
-  link(traceparent: string | null): void;
+  link(traceparent: string | undefined): void;
 }
 
 export interface InstrumentOptions {
@@ -152,7 +152,7 @@ export class Telemetry {
       set: (attributes) => this.safely(() => void span.setAttributes(attributes)),
       fail: (error) => this.fail(span, error),
       link: (traceparent) => {
-        const linked = traceparent === null ? undefined : readTraceparent(traceparent);
+        const linked = traceparent === undefined ? undefined : readTraceparent(traceparent);
         if (linked) this.safely(() => void span.addLink({ context: { ...linked, isRemote: true } }));
       },
     };

@@ -4,7 +4,7 @@ import { sql, toSql, type Expression, type Statement } from '../../database/stat
 import type { IntentId } from '../../domain/ids.js';
 import type { NamedBill } from './named-bill.store.js';
 import type { Redactable } from '../../database/redactable.js';
-import { callbackRow, insertCallbacks, readOwnBills, type NewCallback } from './stored-callback.js';
+import { callbackRow, insertCallbacks, LAST_DUE, readOwnBills, type NewCallback } from './stored-callback.js';
 
 /**
  * A callback is linked to a bill, stored without one, or rejected because too many of its kind already wait.
@@ -128,19 +128,19 @@ export abstract class CallbackStore<D extends Database = Database> {
     const { text, oneOf } = this.database.dialect;
     const linked = await this.database.rows<{ id: string }>({})`
       SELECT ${text('c.id')} AS id FROM payment_acceptance.callback c
-      WHERE c.pending = TRUE AND c.intent_id IS NOT NULL AND c.due_at >= '9999-01-01' LIMIT ${LINK_BATCH_SIZE}`;
+      WHERE c.pending = TRUE AND c.intent_id IS NOT NULL AND c.due_at >= ${LAST_DUE} LIMIT ${LINK_BATCH_SIZE}`;
     if (linked.length === 0) return;
     const ids = linked.map(({ id }) => id);
     await this.database.change`
       UPDATE payment_acceptance.callback SET due_at = ${this.database.now()} WHERE id ${oneOf(ids, 'uuid')}`;
   }
 
-  /** The traces of the bills of these callbacks, by the callbacks' ids. */
-  async tracesOf(ids: readonly string[]): Promise<Map<string, string | null>> {
+  /** The traces of the bills of these callbacks that have one, by the callbacks' ids. */
+  async tracesOf(ids: readonly string[]): Promise<Map<string, string>> {
     const { text, oneOf } = this.database.dialect;
-    const rows = await this.database.rows<{ id: string; traceparent: string | null }>({})`
+    const rows = await this.database.rows<{ id: string; traceparent: string }>({})`
       SELECT ${text('c.id')} AS id, b.traceparent FROM payment_acceptance.callback c
-      JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id WHERE c.id ${oneOf(ids, 'uuid')}`;
+      JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id WHERE c.id ${oneOf(ids, 'uuid')} AND b.traceparent IS NOT NULL`;
     return new Map(rows.map(({ id, traceparent }) => [id, traceparent]));
   }
 

@@ -60,6 +60,9 @@ export function insertCallbacks(within: Queryable, rows: Statement): Promise<num
 /** When a callback without a bill is due, so that no search for due ones reads it. Linking it to its bill makes it due. */
 const NEVER = sql`TIMESTAMP '9999-12-31 00:00:00'`;
 
+/** What is due later is never due, whatever the time zone of the session. */
+export const LAST_DUE = sql`'9999-01-01'`;
+
 /**
  * Compares the callback with its bill in this process: only the result is sent to the database, since the error of a
  * statement keeps its parameters, and the callback's texts may contain a full card number.

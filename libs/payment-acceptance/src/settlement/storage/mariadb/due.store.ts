@@ -1,3 +1,4 @@
+import { LAST_DUE } from '../../../callbacks/storage/stored-callback.js';
 import { isFreeAt } from '../check.store.js';
 import {
   claimableAt,
@@ -24,7 +25,7 @@ export class MariaDueStore extends DueStore<MariaDatabase> {
         ? sql`SELECT ${shop} AS shop, ${now} AS at`
         : sql`SELECT ${shop} AS shop, ${claimableAt('c.due_at')} AS at FROM (
             SELECT intent_id, due_at FROM payment_acceptance.callback
-            WHERE shop = ${shop} AND pending = 1 AND due_at < '9999-01-01' ORDER BY due_at LIMIT ${MAX_NEXT_BILLS}) c
+            WHERE shop = ${shop} AND pending = 1 AND due_at < ${LAST_DUE} ORDER BY due_at LIMIT ${MAX_NEXT_BILLS}) c
           JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id AND b.bill_id IS NOT NULL`,
     );
     const candidates = [
@@ -47,7 +48,7 @@ export class MariaDueStore extends DueStore<MariaDatabase> {
       SELECT s.shop, ${this.hasDueCallback(now)} AS due
       FROM payment_acceptance.shop_state s WHERE (
         SELECT 1 FROM payment_acceptance.callback c FORCE INDEX (callback_due)
-        WHERE c.pending = 1 AND c.shop = s.shop AND c.due_at < '9999-01-01' LIMIT 1) = 1 ORDER BY s.shop`;
+        WHERE c.pending = 1 AND c.shop = s.shop AND c.due_at < ${LAST_DUE} LIMIT 1) = 1 ORDER BY s.shop`;
   }
 
   protected override async filterDue(shops: readonly string[], probeMs: number): Promise<readonly string[]> {
