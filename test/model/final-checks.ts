@@ -118,7 +118,7 @@ async function expectOperated(model: Model, world: World, events: readonly Event
   const actions = await world.query<{ what: string }>(
     `SELECT concat(action, ' ', target) AS what FROM payment_acceptance.operator_action`,
   );
-  // Of two who replay one delivery at once, the later finds it gone, and names it instead of its bill.
+  // A delivery that was replayed alone names its bill.
   const named = actions.map(({ what }) => what.replace(/^replay [\da-f-]{36}$/, 'replay one'));
   expect(named.sort()).toEqual([...model.actions].sort());
   const done = new Set(model.actions);

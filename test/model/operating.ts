@@ -115,6 +115,11 @@ export const review = step(
   },
 );
 
+async function replays(world: World): Promise<number> {
+  const actions = `SELECT 1 FROM payment_acceptance.operator_action WHERE action = 'replay'`;
+  return (await world.query(actions)).length;
+}
+
 /** Dead letters are sent again: one, a consumer's, or all. Where there are none, one is made of an order's events first. */
 export const replayDeadLetters = step(
   'replay dead letters',
@@ -141,10 +146,15 @@ export const replayDeadLetters = step(
     const due = dead.filter((letter) =>
       Object.entries(filter).every(([key, value]) => letter[key as keyof typeof filter] === value),
     );
+    const before = await replays(world);
     const counts = await Promise.all(
       (twice ? [by, by + 1] : [by]).map((at) => world.operations(at % 2).replay(filter, { operator: OPERATOR })),
     );
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(due.length);
-    model.actions.push(...counts.map(() => `replay ${what === 'one' ? 'one' : 'dead letters'}`));
+    // Of two who replay one delivery at once, the later may find it gone: nothing is recorded then.
+    const recorded = (await replays(world)) - before;
+    if (what !== 'one') expect(recorded).toBe(counts.length);
+    else expect([1, counts.length]).toContain(recorded);
+    for (let i = 0; i < recorded; i += 1) model.actions.push(`replay ${what === 'one' ? 'one' : 'dead letters'}`);
   },
 );
