@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { SEED } from '../support/seed.js';
 import { forge, noFaults, postbackFaults, redirect, replay, requestFaults, stray } from './callbacks.js';
@@ -23,10 +23,11 @@ const RENEW_AFTER = 400;
 let world: World;
 
 describe('model', () => {
-  beforeAll(async () => {
+  // For each try of a test that is repeated: the sequences are numbered anew, and the sandbox remembers the orders of the others.
+  beforeEach(async () => {
     world = await World.start();
   });
-  afterAll(() => world.close());
+  afterEach(() => world.close());
 
   async function renew(): Promise<void> {
     await world.close();
