@@ -155,6 +155,6 @@ export const replayDeadLetters = step(
     const recorded = (await replays(world)) - before;
     if (what !== 'one') expect(recorded).toBe(counts.length);
     else expect([1, counts.length]).toContain(recorded);
-    for (let i = 0; i < recorded; i += 1) model.actions.push(`replay ${what === 'one' ? 'one' : 'dead letters'}`);
+    model.actions.push(...Array<string>(recorded).fill(`replay ${what === 'one' ? 'one' : 'dead letters'}`));
   },
 );
