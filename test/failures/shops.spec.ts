@@ -54,7 +54,7 @@ describe('shops', () => {
       harness.clock.advance(1_000);
       const checks = harness.host.app.get(CheckStore, { strict: false });
       const claim = async (shop: string, limit = 10) => {
-        const limits = { limit, leaseMs: MINUTE, requestsPerSecond: 3, probeMs: MINUTE };
+        const limits = { limit, leaseMs: MINUTE, requestsPerSecond: 3 };
         const { bills, isSpent } = await checks.claim(shop, randomUUID(), limits, names);
         return { bills: bills.length, isSpent };
       };

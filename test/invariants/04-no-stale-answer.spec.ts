@@ -104,7 +104,7 @@ describe('invariant 4: no stale answer settles', () => {
     const settling = harness.host.confirmer.runOnce();
     await held.reached();
     harness.clock.advance(LEASE_MS + 1_000);
-    const limits = { limit: 10, leaseMs: LEASE_MS, requestsPerSecond: 1_000, probeMs: LEASE_MS };
+    const limits = { limit: 10, leaseMs: LEASE_MS, requestsPerSecond: 1_000 };
     const { bills } = await slow.app.get(CheckStore, { strict: false }).claim('main', randomUUID(), limits);
     expect(bills.map((bill) => bill.billId)).not.toContain(billId);
     await held.letGo();

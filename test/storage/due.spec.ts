@@ -117,7 +117,7 @@ describe('due work', () => {
 
   /** The next moment, to the second that it was written with. */
   async function look(): Promise<DueShops> {
-    const { shops, nextMs } = await store.findDue(FOLLOWED, PROBE_MS);
+    const { shops, nextMs } = await store.findDue(FOLLOWED);
     return { shops, nextMs: shops.length > 0 || nextMs === null ? null : Math.ceil(nextMs / 500) * 500 };
   }
 

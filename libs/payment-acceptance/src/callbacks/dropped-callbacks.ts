@@ -79,14 +79,11 @@ export class DroppedCallbacks {
     this.log = new RateLimitedLog(new PaymentLogger('PaymentCallbacks'), clock, LOG_INTERVAL_MS);
   }
 
-  /** @param shop name of a known shop, or `null`; never a made-up name */
-  count(kind: CountedDropKind, shop: string | null): void {
-    const key = shop ?? NO_SHOP;
-    const counts = this.add(kind, key);
-    const shopPrefix = shop === null ? '' : ` for shop "${shop}"`;
-    const line = (): string => `${LOG_MESSAGES[kind]} Count${shopPrefix} since startup: ${counts[kind]}.`;
-    const fields = { dropped: kind, ...(shop !== null && { shop }) };
-    this.log.write('callbacks-bounded', `${kind} ${key}`, line, fields);
+  /** @param shop name of a known shop; never a made-up name */
+  count(kind: CountedDropKind, shop: string): void {
+    const counts = this.add(kind, shop);
+    const line = (): string => `${LOG_MESSAGES[kind]} Count for shop "${shop}" since startup: ${counts[kind]}.`;
+    this.log.write('callbacks-bounded', `${kind} ${shop}`, line, { dropped: kind, shop });
   }
 
   /** Says what a callback that was answered 400 looked like, with none of its values. */

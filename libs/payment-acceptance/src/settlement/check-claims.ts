@@ -9,7 +9,6 @@ import type { HintedBill } from '../common/wake-ups.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import type { ClaimedBill } from '../domain/claim.js';
 import { FollowedShops } from './followed-shops.js';
-import { PROBE_MS } from './refused-shops.js';
 import { CheckStore } from './storage/check.store.js';
 
 /** Used if more is due than could be claimed, because of the rate limit or another instance. */
@@ -105,7 +104,7 @@ export class CheckClaims {
   }
 
   private async claimDue(limit: number): Promise<ClaimResult<ClaimedBill>> {
-    const { shops: due, nextMs } = await this.followed.findDue(PROBE_MS);
+    const { shops: due, nextMs } = await this.followed.findDue();
     // A shop without free slots is polled again when one of its requests ends.
     const shops = due.filter((shop) => this.remainingFor(shop) > 0);
     const { items, isFull } = await this.claimFromShops(shops, limit);
@@ -137,7 +136,6 @@ export class CheckClaims {
           limit: Math.min(limit - claimed.length, this.remainingFor(name)),
           leaseMs: this.options.leases.checkMs,
           requestsPerSecond,
-          probeMs: PROBE_MS,
         };
         if (limits.limit <= 0) {
           isFull = true;

@@ -15,6 +15,7 @@ import type { ClaimedBill } from '../domain/claim.js';
 import { scheduleAfterFailure } from '../domain/schedule.js';
 import { CallbackStore } from '../callbacks/storage/callback.store.js';
 import { CheckStore } from './storage/check.store.js';
+import { PROBE_MS } from './storage/shop.store.js';
 import { Telemetry, type ActiveSpan } from '../telemetry/telemetry.js';
 import { BillChecks } from './bill-checks.js';
 import { CheckClaims, concerns, isNew } from './check-claims.js';
@@ -22,7 +23,6 @@ import { isWithoutAnswer } from './check-errors.js';
 import { fieldsOf, logTimeout } from './check-log.js';
 import { CheckRequests, retryAfter } from '../client/check-requests.js';
 import { FollowedShops } from './followed-shops.js';
-import { PROBE_MS } from './refused-shops.js';
 import { SettlementService } from './settlement.service.js';
 
 const DAY_MS = 24 * 3_600_000;

@@ -71,7 +71,7 @@ export class FollowedShops {
     return this.names.includes(shop);
   }
 
-  async findDue(probeMs: number): Promise<DueShops> {
+  async findDue(): Promise<DueShops> {
     const age = this.now() - this.preparedAt;
     // A shop that has just created its first bill must not wait for the next minute.
     if (age >= PREPARE_INTERVAL_MS || this.shops.discovered) {
@@ -79,7 +79,7 @@ export class FollowedShops {
       await withLookupTimeout(this.preparing);
     }
     const usable = this.names.filter((name) => !this.isSuspended(name));
-    return this.store.findDue(usable, probeMs);
+    return this.store.findDue(usable);
   }
 
   /**

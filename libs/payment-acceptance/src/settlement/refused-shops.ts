@@ -3,9 +3,6 @@ import type { ClaimedBill } from '../domain/claim.js';
 import { isRefusalOfBill, isRefusalOfShop } from './check-errors.js';
 import type { ShopStore } from './storage/shop.store.js';
 
-/** How often a shop that the service refuses is probed. */
-export const PROBE_MS = 60_000;
-
 /** How many different bills must get a refusal of their shop before the shop counts as refused. */
 const MIN_REFUSED_BILLS = 3;
 
@@ -82,7 +79,7 @@ export class RefusedShops {
   }
 
   private async refuse(shop: string, reason: string): Promise<void> {
-    if (!(await this.store.refuse(shop, reason, PROBE_MS))) return;
+    if (!(await this.store.refuse(shop, reason))) return;
     const line = `The service refuses shop "${shop}": its bills wait, and it is probed every minute. ${reason}`;
     this.logger.write('shop-refused', line, { shop });
   }

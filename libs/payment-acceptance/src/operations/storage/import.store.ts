@@ -14,8 +14,8 @@ export type KnownBill = Pick<BillRecord, 'orderId' | 'amount' | 'currency' | 'st
 export class ImportStore {
   constructor(private readonly database: Database) {}
 
-  async findBill(shop: string, billId: BillId, tx?: OwnTransaction): Promise<KnownBill | undefined> {
-    const [bill] = await (tx ?? this.database).rows<KnownBill>({})`
+  async findBill(shop: string, billId: BillId): Promise<KnownBill | undefined> {
+    const [bill] = await this.database.rows<KnownBill>({})`
       SELECT order_id AS "orderId", ${this.database.dialect.text('amount')} AS amount, currency, state
       FROM payment_acceptance.bill WHERE shop = ${shop} AND bill_id = ${billId}`;
     return bill;

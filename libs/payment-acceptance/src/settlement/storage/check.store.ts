@@ -15,8 +15,6 @@ export interface ClaimLimits {
   readonly limit: number;
   readonly leaseMs: number;
   readonly requestsPerSecond: number;
-  /** Pause between the probes of a shop that the service refuses. */
-  readonly probeMs: number;
 }
 
 export interface ClaimedBills {

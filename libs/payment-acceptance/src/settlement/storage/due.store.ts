@@ -47,8 +47,8 @@ export abstract class DueStore<D extends Database = Database> {
    * A refused shop is due only when its probe is. The cost grows with the number of due bills, not with the number of
    * shops, as long as no more than {@link MAX_DUE_BILLS} bills are due.
    */
-  async findDue(shops: readonly string[], probeMs: number): Promise<DueShops> {
-    const dueSoon = await this.shopsDueSoon(probeMs);
+  async findDue(shops: readonly string[]): Promise<DueShops> {
+    const dueSoon = await this.shopsDueSoon();
     const { seen = MAX_DUE_BILLS, now: readAt = new Date(0) } = dueSoon[0] ?? {};
     const now = readAt.getTime();
     const followed = new Set(shops);
@@ -61,16 +61,16 @@ export abstract class DueStore<D extends Database = Database> {
     }
     if (seen >= MAX_DUE_BILLS) {
       const others = shops.filter((shop) => !due.has(shop));
-      for (const shop of await this.filterDue(others, probeMs)) due.add(shop);
+      for (const shop of await this.filterDue(others)) due.add(shop);
     }
     return { shops: [...due].sort(), nextMs: next === Infinity ? null : Math.max(0, next - now) };
   }
 
   /** Finds the shops whichever instances follow them. Reads only indexes. */
-  protected abstract shopsDueSoon(probeMs: number): Promise<readonly ShopDueSoon[]>;
+  protected abstract shopsDueSoon(): Promise<readonly ShopDueSoon[]>;
 
   /** Queries each shop on its own. */
-  protected abstract filterDue(shops: readonly string[], probeMs: number): Promise<readonly string[]>;
+  protected abstract filterDue(shops: readonly string[]): Promise<readonly string[]>;
 
   /** Shops other than these with scheduled checks, and the number of their bills. */
   findUnfollowed(shops: readonly string[]): Promise<{ shop: string; bills: number }[]> {

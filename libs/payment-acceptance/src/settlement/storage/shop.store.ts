@@ -4,6 +4,9 @@ import type { BillId } from '../../domain/ids.js';
 import { inPieces } from '../../common/pieces.js';
 import { join, sql, type Statement } from '../../database/statement.js';
 
+/** How often a shop that the service refuses is probed. */
+export const PROBE_MS = 60_000;
+
 /** Which shop of the service a name stands for; `null` if never stored. */
 export interface ShopIdentity {
   readonly name: string;
@@ -30,9 +33,9 @@ export class ShopStore {
   }
 
   /** From now on, the shop is probed with one bill at a time. Returns `false` if it was already marked. */
-  async refuse(shop: string, reason: string, probeMs: number): Promise<boolean> {
+  async refuse(shop: string, reason: string): Promise<boolean> {
     const refused = await this.database.change`UPDATE payment_acceptance.shop_state
-      SET refused_since = ${this.database.now()}, refused_reason = ${reason}, probe_at = ${this.database.now(probeMs)}
+      SET refused_since = ${this.database.now()}, refused_reason = ${reason}, probe_at = ${this.database.now(PROBE_MS)}
       WHERE shop = ${shop} AND refused_since IS NULL`;
     return refused === 1;
   }

@@ -1,5 +1,6 @@
 import type { HintedBill } from '../../../common/wake-ups.js';
 import { CheckStore, isFreeAt, HINTS_PER_CLAIMED_BILL, type ClaimedBills, type ClaimLimits } from '../check.store.js';
+import { PROBE_MS } from '../shop.store.js';
 import { flag, integer } from '../../../database/reading.js';
 import { sql, type Statement } from '../../../database/statement.js';
 import { mariadb } from '../../../database/mariadb/dialect.js';
@@ -45,7 +46,7 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
       if (takenIds.length === 0) return [];
       await tx.change`UPDATE payment_acceptance.shop_state
         SET next_request_at = TIMESTAMPADD(MICROSECOND, ${takenIds.length} * 1000000 DIV ${limits.requestsPerSecond}, ${budget.start}),
-          probe_at = CASE WHEN ${budget.refused} THEN ${this.database.now(limits.probeMs)} END
+          probe_at = CASE WHEN ${budget.refused} THEN ${this.database.now(PROBE_MS)} END
         WHERE shop = ${shop}`;
       return this.lease(tx, takenIds, token, limits.leaseMs, budget.refused);
     });
@@ -53,14 +54,13 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
   }
 
   private async budget(tx: OwnTransaction, shop: string, limits: ClaimLimits): Promise<RequestBudget | undefined> {
-    const { requestsPerSecond, probeMs } = limits;
     const now = this.database.now();
     const start = rateStart(now);
     const [budget] = await tx.rows<RequestBudget>({ refused: flag, most: integer })`
       SELECT CAST(${start} AS CHAR) AS start, refused_since IS NOT NULL AS refused, CASE
           WHEN refused_since IS NULL
-            THEN TIMESTAMPDIFF(MICROSECOND, ${start}, ${now}) * ${requestsPerSecond} DIV 1000000
-          WHEN probe_at <= ${now} OR probe_at > ${this.database.now(probeMs)} THEN 1 ELSE 0 END AS most
+            THEN TIMESTAMPDIFF(MICROSECOND, ${start}, ${now}) * ${limits.requestsPerSecond} DIV 1000000
+          WHEN probe_at <= ${now} OR probe_at > ${this.database.now(PROBE_MS)} THEN 1 ELSE 0 END AS most
       FROM payment_acceptance.shop_state WHERE shop = ${shop} FOR UPDATE SKIP LOCKED`;
     return budget;
   }

@@ -8,13 +8,14 @@ import {
   MAX_NEXT_BILLS,
   type ShopDueSoon,
 } from '../due.store.js';
+import { PROBE_MS } from '../shop.store.js';
 import { flag } from '../../../database/reading.js';
 import { join, sql, type Statement } from '../../../database/statement.js';
 import { mariadb } from '../../../database/mariadb/dialect.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
 
 export class MariaDueStore extends DueStore<MariaDatabase> {
-  protected override async shopsDueSoon(probeMs: number): Promise<ShopDueSoon[]> {
+  protected override async shopsDueSoon(): Promise<ShopDueSoon[]> {
     const now = this.database.now();
     const shopsWithCallbacks = await this.findShopsWithCallbacks(now);
     const bills = (condition: Statement, limit: number): Statement =>
@@ -37,7 +38,7 @@ export class MariaDueStore extends DueStore<MariaDatabase> {
       WITH due AS (${bills(sql`<=`, MAX_DUE_BILLS)}), upcoming AS (${bills(sql`>`, MAX_NEXT_BILLS)}),
       near AS (SELECT shop, MIN(at) AS at FROM (${join(candidates, ' UNION ALL ')}) every GROUP BY shop)
       SELECT near.shop, ${mariadb.epochMs('near.at')} AS at, ${mariadb.epochMs(sql`(
-          SELECT ${this.nextProbe(probeMs)} FROM payment_acceptance.shop_state s WHERE s.shop = near.shop)`)} AS probe,
+          SELECT ${this.nextProbe()} FROM payment_acceptance.shop_state s WHERE s.shop = near.shop)`)} AS probe,
         (SELECT COUNT(*) FROM due) AS seen, ${mariadb.epochMs(now)} AS now
       FROM (SELECT 1) one LEFT JOIN near ON TRUE ORDER BY near.shop`;
   }
@@ -51,10 +52,10 @@ export class MariaDueStore extends DueStore<MariaDatabase> {
         WHERE c.pending = 1 AND c.shop = s.shop AND c.due_at < ${LAST_DUE} LIMIT 1) = 1 ORDER BY s.shop`;
   }
 
-  protected override async filterDue(shops: readonly string[], probeMs: number): Promise<readonly string[]> {
+  protected override async filterDue(shops: readonly string[]): Promise<readonly string[]> {
     const now = this.database.now();
     const rows = await this.database.rows<{ shop: string }>({})`SELECT s.shop FROM payment_acceptance.shop_state s
-      WHERE s.shop ${mariadb.oneOf(shops, 'text')} AND ${this.nextProbe(probeMs)} IS NULL AND (EXISTS (
+      WHERE s.shop ${mariadb.oneOf(shops, 'text')} AND ${this.nextProbe()} IS NULL AND (EXISTS (
           SELECT 1 FROM payment_acceptance.bill b WHERE b.shop = s.shop AND b.next_check_at <= ${now} AND ${isFreeAt(now)}
         ) OR ${this.hasDueCallback(now)}) ORDER BY s.shop`;
     return rows.map(({ shop }) => shop);
@@ -68,8 +69,8 @@ export class MariaDueStore extends DueStore<MariaDatabase> {
   }
 
   /** When a refused shop of `shop_state s` is probed next, if that is in the future. */
-  private nextProbe(probeMs: number): Statement {
+  private nextProbe(): Statement {
     return sql`CASE WHEN s.refused_since IS NOT NULL
-      AND s.probe_at BETWEEN ${this.database.now()} AND ${this.database.now(probeMs)} THEN s.probe_at END`;
+      AND s.probe_at BETWEEN ${this.database.now()} AND ${this.database.now(PROBE_MS)} THEN s.probe_at END`;
   }
 }

@@ -13,6 +13,7 @@ import {
   type ClaimedBills,
   type ClaimLimits,
 } from '../check.store.js';
+import { PROBE_MS } from '../shop.store.js';
 import { instant, integer, type ColumnReaders } from '../../../database/reading.js';
 import { rawSql, sql, type Statement } from '../../../database/statement.js';
 import { postgres } from '../../../database/postgres/dialect.js';
@@ -37,7 +38,10 @@ function readHints(text: unknown): readonly Hint[] {
   return hints.map(({ receivedMs, ...hint }) => ({ ...hint, receivedAt: instant(receivedMs) }));
 }
 
-type ClaimParameter = 'leaseMs' | 'limit' | 'token' | 'shop' | 'requestsPerSecond' | 'probeMs';
+/** Until a refused shop is probed again, in milliseconds. */
+const PROBE_INTERVAL = rawSql(String(PROBE_MS));
+
+type ClaimParameter = 'leaseMs' | 'limit' | 'token' | 'shop' | 'requestsPerSecond';
 
 /** A row of a claim; without a bill, it holds only what the rate allows. */
 type ClaimRow = Omit<ClaimedBill, 'intentId'> & { readonly intentId: IntentId | null; readonly most: number };
@@ -49,7 +53,7 @@ const CLAIM_ROW_READERS: ColumnReaders<ClaimRow> = { ...CLAIMED_BILL_READERS, hi
  * @param search builds the subqueries, the last of which is `due`, from the condition that their bills `b` must meet
  */
 function leaseDue(
-  { leaseMs, limit, token, shop, requestsPerSecond, probeMs }: Readonly<Record<ClaimParameter, Statement>>,
+  { leaseMs, limit, token, shop, requestsPerSecond }: Readonly<Record<ClaimParameter, Statement>>,
   now: Statement,
   search: (ofShop: Statement, opaqueNow: Statement) => Statement,
 ): Statement {
@@ -62,7 +66,7 @@ function leaseDue(
     ), budget AS (
       SELECT start, refused_since IS NOT NULL AS refused, greatest(0, CASE
         WHEN refused_since IS NULL THEN floor(extract(epoch FROM ${now} - start) * ${requestsPerSecond}::int)::int
-        WHEN probe_at <= ${now} OR probe_at > ${addMilliseconds(now, probeMs)} THEN 1 ELSE 0 END) AS most FROM shop
+        WHEN probe_at <= ${now} OR probe_at > ${addMilliseconds(now, PROBE_INTERVAL)} THEN 1 ELSE 0 END) AS most FROM shop
     ), ${search(ofShop, opaqueNow)}, taken AS (
       SELECT b.intent_id, b.next_check_at <= ${now} AS scheduled
       FROM (SELECT * FROM due ORDER BY turn, md5(intent_id::text || ${token}::text)) due
@@ -73,7 +77,7 @@ function leaseDue(
     ), spent AS (
       UPDATE payment_acceptance.shop_state s
       SET next_request_at = budget.start + taking.bills * interval '1 second' / ${requestsPerSecond}::int,
-        probe_at = CASE WHEN budget.refused THEN ${addMilliseconds(now, probeMs)} END
+        probe_at = CASE WHEN budget.refused THEN ${addMilliseconds(now, PROBE_INTERVAL)} END
       FROM budget, (SELECT count(*) AS bills FROM taken) taking WHERE s.shop = ${shop} AND taking.bills > 0
     ), claimed AS (
       UPDATE payment_acceptance.bill b SET lease_token = ${token}::uuid, lease_until = ${addMilliseconds(now, leaseMs)}, check_after = ${now}
@@ -84,7 +88,7 @@ function leaseDue(
     SELECT claimed.*, budget.most FROM budget LEFT JOIN claimed ON true`;
 }
 
-const CLAIM_PARAMETERS = ['leaseMs', 'limit', 'token', 'shop', 'requestsPerSecond', 'probeMs'] as const;
+const CLAIM_PARAMETERS = ['leaseMs', 'limit', 'token', 'shop', 'requestsPerSecond'] as const;
 
 const CLAIM_DUE = prepare(CLAIM_PARAMETERS, (parameters, now) => {
   const { limit, shop } = parameters;

@@ -7,6 +7,7 @@ import {
   MAX_NEXT_BILLS,
   type ShopDueSoon,
 } from '../due.store.js';
+import { PROBE_MS } from '../shop.store.js';
 import { rawSql, sql, type Statement } from '../../../database/statement.js';
 import { postgres } from '../../../database/postgres/dialect.js';
 import { IN_ORDER, addMilliseconds, opaque, ROW_BY_ROW } from '../../../database/postgres/planner.js';
@@ -24,12 +25,12 @@ function hasDueCallback(now: Statement): Statement {
 }
 
 /** When a refused shop of `shop_state s` is probed next, if that is in the future. */
-function nextProbe(now: Statement, probeMs: Statement): Statement {
-  return sql`CASE WHEN s.refused_since IS NOT NULL AND s.probe_at BETWEEN ${now} AND ${addMilliseconds(now, probeMs)} THEN s.probe_at END`;
+function nextProbe(now: Statement): Statement {
+  return sql`CASE WHEN s.refused_since IS NOT NULL AND s.probe_at BETWEEN ${now} AND ${addMilliseconds(now, rawSql(String(PROBE_MS)))} THEN s.probe_at END`;
 }
 
 /** Reads the shops with pending callbacks from their index, one lookup per shop (a loose index scan). */
-const FIND_SHOPS_DUE_SOON = prepare(['probeMs'], ({ probeMs }, now) => {
+const FIND_SHOPS_DUE_SOON = prepare([], (_none, now) => {
   const opaqueNow = sql`(SELECT ${now})`;
   const next = opaque(rawSql(String(MAX_NEXT_BILLS)), 'int');
   const nextOfIndex = (condition: Statement): Statement => sql`
@@ -60,16 +61,16 @@ const FIND_SHOPS_DUE_SOON = prepare(['probeMs'], ({ probeMs }, now) => {
       UNION ALL SELECT shop, at FROM hinted) every WHERE at IS NOT NULL GROUP BY shop
   )
   SELECT near.shop, ${postgres.epochMs('near.at')} AS at, ${postgres.epochMs(sql`(
-      SELECT ${nextProbe(now, probeMs)} FROM payment_acceptance.shop_state s WHERE s.shop = near.shop)`)} AS probe,
+      SELECT ${nextProbe(now)} FROM payment_acceptance.shop_state s WHERE s.shop = near.shop)`)} AS probe,
     (SELECT count(*) FROM due) AS seen, ${postgres.epochMs(now)} AS now
   FROM (SELECT 1) one LEFT JOIN near ON true ORDER BY near.shop`;
 });
 
 /** Asks for the first row in index order, so that the indexes of pending rows are used rather than a scan. */
-const FILTER_DUE = prepare(['shops', 'probeMs'], ({ shops, probeMs }, now) => {
+const FILTER_DUE = prepare(['shops'], ({ shops }, now) => {
   const opaqueNow = sql`(SELECT ${now})`;
   return sql`SELECT s.shop FROM payment_acceptance.shop_state s
-  WHERE s.shop = ANY(${opaque(shops, 'text[]')}) AND ${nextProbe(now, probeMs)} IS NULL AND (EXISTS (
+  WHERE s.shop = ANY(${opaque(shops, 'text[]')}) AND ${nextProbe(now)} IS NULL AND (EXISTS (
       SELECT FROM (
         SELECT * FROM payment_acceptance.bill b WHERE b.shop = s.shop AND b.next_check_at <= ${opaqueNow}
         ORDER BY b.next_check_at ${IN_ORDER}) b WHERE ${isFreeAt(opaqueNow)} ${ROW_BY_ROW}
@@ -77,12 +78,12 @@ const FILTER_DUE = prepare(['shops', 'probeMs'], ({ shops, probeMs }, now) => {
 });
 
 export class PostgresDueStore extends DueStore<PostgresDatabase> {
-  protected override shopsDueSoon(probeMs: number): Promise<ShopDueSoon[]> {
-    return this.database.execute(FIND_SHOPS_DUE_SOON, { probeMs }, SHOP_DUE_SOON_READERS);
+  protected override shopsDueSoon(): Promise<ShopDueSoon[]> {
+    return this.database.execute(FIND_SHOPS_DUE_SOON, {}, SHOP_DUE_SOON_READERS);
   }
 
-  protected override async filterDue(shops: readonly string[], probeMs: number): Promise<readonly string[]> {
-    const rows = await this.database.execute<{ shop: string }, 'shops' | 'probeMs'>(FILTER_DUE, { shops, probeMs }, {});
+  protected override async filterDue(shops: readonly string[]): Promise<readonly string[]> {
+    const rows = await this.database.execute<{ shop: string }, 'shops'>(FILTER_DUE, { shops }, {});
     return rows.map(({ shop }) => shop);
   }
 }
