@@ -1,9 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
-import type { HintedBill } from '../../libs/payment-acceptance/src/common/wake-ups.js';
-import { CheckStore } from '../../libs/payment-acceptance/src/settlement/storage/check.store.js';
 import { StatisticsStore } from '../../libs/payment-acceptance/src/health/storage/statistics.store.js';
 import { RetentionStore } from '../../libs/payment-acceptance/src/retention/storage/retention.store.js';
 import { codeBlocks } from '../../scripts/lib/markdown.mjs';
@@ -40,32 +37,6 @@ describe('shops', () => {
       harness.clock.advance(1_000);
       expect(await round()).toBeLessThanOrEqual(5);
       expect(checks()).toBeGreaterThanOrEqual(8);
-    });
-
-    test('the rate of a shop also limits claims of named bills, which report when it is used up', async () => {
-      harness = await startHarness();
-      const names: HintedBill[] = [];
-      for (let bill = 0; bill < 5; bill += 1) {
-        const { billId, intentId } = await harness.host.payments.createBill({ orderId: `o-${bill}`, amount: '1' });
-        const hint = { id: randomUUID(), shop: 'main', billId: null, intentId: null };
-        // As a postback names it, or a redirect.
-        names.push(bill % 2 === 0 ? { ...hint, billId } : { ...hint, intentId });
-      }
-      harness.clock.advance(1_000);
-      const checks = harness.host.app.get(CheckStore, { strict: false });
-      const claim = async (shop: string, limit = 10) => {
-        const limits = { limit, leaseMs: MINUTE, requestsPerSecond: 3 };
-        const { bills, isSpent } = await checks.claim(shop, randomUUID(), limits, names);
-        return { bills: bills.length, isSpent };
-      };
-      expect(await claim('second')).toEqual({ bills: 0, isSpent: false });
-      expect(await claim('main', 1)).toEqual({ bills: 1, isSpent: false });
-      expect(await claim('main')).toEqual({ bills: 2, isSpent: true });
-      expect(await claim('main')).toEqual({ bills: 0, isSpent: true });
-      harness.clock.advance(1_000);
-      expect(await claim('main')).toEqual({ bills: 2, isSpent: false });
-      harness.clock.advance(1_000);
-      expect(await claim('main')).toEqual({ bills: 0, isSpent: false });
     });
 
     onPostgres(test)(

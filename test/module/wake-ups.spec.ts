@@ -146,32 +146,6 @@ describe('wake ups', () => {
       await taken('hinted: succeeded');
     });
 
-    /** What comes first of a payment, after another one: a look at what is due, or a claim. */
-    const firstOf = async (orderId: string): Promise<string | undefined> => {
-      await pay(harness, 'before');
-      await taken('before: succeeded');
-      const order: string[] = [];
-      closeLater(
-        onStatement(({ sql }) => {
-          if (sql.includes('RECURSIVE due')) order.push('look');
-          if (sql.includes('probe_at = CASE')) order.push('claim');
-        }),
-      );
-      await pay(harness, orderId);
-      await taken(`${orderId}: succeeded`);
-      return order[0];
-    };
-
-    test('a bill whose callback was just stored is checked without a look for other due work', async () => {
-      await start();
-      expect(await firstOf('named')).toBe('claim');
-    });
-
-    test('a stored callback causes a look for all due work where only one check can run', async () => {
-      await start({ checks: { concurrency: 1 } });
-      expect(await firstOf('last place')).toBe('look');
-    });
-
     test('a delivery without a free place is left to a claim, which comes as soon as there is one', async () => {
       await start({ deliveries: { concurrency: 1 } });
       const [reached, release] = hold();

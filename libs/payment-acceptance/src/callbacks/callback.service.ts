@@ -4,7 +4,7 @@ import { describeError, errorType } from '../common/errors.js';
 import { GroupCommitFullError } from '../common/group-commit.js';
 import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
 import { PaymentRandom, timeOrderedUuid } from '../common/random.js';
-import { WakeUps, type HintedBill } from '../common/wake-ups.js';
+import { WakeUps } from '../common/wake-ups.js';
 import { RateLimitedLog } from '../common/rate-limited-log.js';
 import { maskCards } from '../common/redact.js';
 import { cleanLine } from '../common/text.js';
@@ -15,7 +15,6 @@ import { ShopRegistry } from '../config/shop-registry.js';
 import type { CallbackKind, DigestCheck } from '../domain/callback.js';
 import { isUuid } from '../domain/uuid.js';
 import type { RecordResult } from './storage/callback.store.js';
-import type { NewCallback } from './storage/stored-callback.js';
 import { NamedBillStore, type NamedBill } from './storage/named-bill.store.js';
 import type { Transmission } from './callback-bodies.js';
 import { AwaitedResults } from './awaited-results.js';
@@ -284,7 +283,7 @@ export class PaymentCallbacks {
       seen.outcome = recorded;
       return STORED_ANSWER;
     }
-    if (recorded === 'matched') this.wakeUps.notify('hint', hintOf(callback));
+    if (recorded === 'matched') this.wakeUps.notify('hint');
     seen.id = callback.id;
     seen.outcome = recorded;
     return STORED_ANSWER;
@@ -312,11 +311,6 @@ async function fieldsOf(type: CallbackType, body: unknown, sent: Transmission): 
   if (typeof body !== 'string' && !(body instanceof Uint8Array)) return readableFields(type, body, sent.bytes);
   const { fields, bytes } = await parseBytes(body, sent);
   return readableFields(type, fields, bytes);
-}
-
-/** Contains none of the callback's text, which would otherwise stay in memory. */
-function hintOf({ id, shop, billId, intentId }: NewCallback): HintedBill {
-  return { id, shop, billId, intentId };
 }
 
 const NO_BILL_ERRORS: readonly FieldError[] = [

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { WakeUps, type HintedBill } from '../common/wake-ups.js';
+import { WakeUps } from '../common/wake-ups.js';
 import { PAYMENT_ROLE, type PaymentAcceptanceExtras } from '../config/extras.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { Signals } from '../database/signals.js';
@@ -79,9 +79,9 @@ export class PaymentWorkers {
   /** Signals new work to this instance's workers and to other instances; without a signal they find it by polling. */
   private connectSignals(): void {
     const hasWorkers = this.role !== 'callbacks';
-    const wake = { hint: (bill?: HintedBill) => this.confirmer.wake(bill), event: () => this.deliverer.wake() };
-    this.wakeUps.listen((wakeUp, bill) => {
-      if (hasWorkers && wakeUp === 'hint') wake.hint(bill);
+    const wake = { hint: () => this.confirmer.wake(), event: () => this.deliverer.wake() };
+    this.wakeUps.listen((wakeUp) => {
+      if (hasWorkers && wakeUp === 'hint') wake.hint();
       this.signals.notify(wakeUp);
     });
     if (this.options.wakeUps === 'listen') this.signals.start((wakeUp) => hasWorkers && wake[wakeUp]());

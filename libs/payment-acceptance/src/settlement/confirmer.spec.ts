@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import type { HintedBill } from '../common/wake-ups.js';
 import type { ClaimedBill } from '../domain/claim.js';
 import { CheckClaims } from './check-claims.js';
 import { Confirmer } from './confirmer.js';
@@ -10,9 +9,8 @@ const PLACES = 3;
 
 const billOf = (id: string): ClaimedBill =>
   ({ intentId: id, shop: id[0], billId: id, orderId: id, hints: [] }) as unknown as ClaimedBill;
-const hint = (id: string): HintedBill => ({ id: `hint of ${id}`, shop: id[0]!, billId: id, intentId: null });
 
-/** A confirmer on tables of the test's: bills that are due, claimed by a look or by name, and checked until the test ends it. */
+/** A confirmer on tables of the test's: bills that are due, and checked until the test ends it. */
 function setUp() {
   const claims: string[] = [];
   const checks = new Map<string, () => void>();
@@ -21,13 +19,11 @@ function setUp() {
   const count = (shop: string, change: number) => running.set(shop, (running.get(shop) ?? 0) + change);
   const parts = {
     checks: {
-      claim: (shop: string, _token: string, { limit }: { limit: number }, named?: readonly HintedBill[]) => {
-        const which = named
-          ? [...new Set(named.map(({ billId }) => billId!))]
-          : due.filter((id) => id.startsWith(shop)).slice(0, limit);
+      claim: (shop: string, _token: string, { limit }: { limit: number }) => {
+        const which = due.filter((id) => id.startsWith(shop)).slice(0, limit);
         due = due.filter((id) => !which.includes(id));
-        claims.push(...which.map((id) => `${id} by ${named ? 'name' : 'a look'}`));
-        return Promise.resolve({ bills: which.map(billOf), isSpent: false });
+        claims.push(...which);
+        return Promise.resolve(which.map(billOf));
       },
     },
     billChecks: {
@@ -44,7 +40,6 @@ function setUp() {
       isPaused: () => false,
     },
     followed: {
-      follows: () => true,
       findDue: () => Promise.resolve({ shops: [...new Set(due.map((id) => id[0]!))], nextMs: null }),
       settingsOf: (shops: readonly string[]) => shops.map((name) => ({ name })),
     },
@@ -62,7 +57,7 @@ function setUp() {
   };
   const { requests, followed, none, clock, options } = parts;
   const confirmer = Reflect.construct(Confirmer, [
-    Reflect.construct(CheckClaims, [parts.checks, requests, followed, none, clock, options]),
+    Reflect.construct(CheckClaims, [parts.checks, requests, followed, none, options]),
     ...[parts.checks, parts.billChecks, {}, none, none, requests, followed, none, clock, parts.telemetry, options],
   ]) as Confirmer;
   return {
@@ -82,47 +77,12 @@ describe('a callback that was stored here', () => {
     due('a1', 'a2', 'a3', 'a4', 'a5');
     confirmer.start();
     await jest.advanceTimersByTimeAsync(200);
-    expect(claims).toEqual(['a1 by a look', 'a2 by a look', 'a3 by a look']);
+    expect(claims).toEqual(['a1', 'a2', 'a3']);
     due('b1');
-    confirmer.wake(hint('b1'));
+    confirmer.wake();
     await jest.advanceTimersByTimeAsync(200);
     for (const id of ['b1', 'a1', 'a2', 'a3']) end(id);
     await jest.advanceTimersByTimeAsync(200);
-    expect(
-      claims
-        .slice(3)
-        .map((claim) => claim.slice(0, 2))
-        .sort(),
-    ).toEqual(['a4', 'a5', 'b1']);
-  });
-
-  test('a callback stored here does not replace the look for due bills after a check', async () => {
-    const { confirmer, claims, due, end } = setUp();
-    confirmer.start();
-    await jest.advanceTimersByTimeAsync(10);
-    confirmer.wake(hint('b1'));
-    await jest.advanceTimersByTimeAsync(10);
-    confirmer.wake({ ...hint('b1'), id: 'a later hint' });
-    confirmer.wake(hint('c1'));
-    await jest.advanceTimersByTimeAsync(0);
-    expect(claims).toEqual(['b1 by name', 'c1 by name']);
-    due('b1', 'd1');
-    end('b1');
-    await jest.advanceTimersByTimeAsync(0);
-    confirmer.wake(hint('d1'));
-    await jest.advanceTimersByTimeAsync(200);
-    expect(claims.slice(2).sort()).toEqual(['b1 by a look', 'd1 by a look']);
-  });
-
-  test('a postback and a redirect that name the same bill cause no look for due bills', async () => {
-    const { confirmer, claims, due } = setUp();
-    confirmer.start();
-    await jest.advanceTimersByTimeAsync(10);
-    // The first causes a claim, the next two are gathered for another one.
-    for (const id of ['b1', 'c1', 'c1']) confirmer.wake(hint(id));
-    await jest.advanceTimersByTimeAsync(10);
-    due('e1');
-    await jest.advanceTimersByTimeAsync(200);
-    expect(claims.sort()).toEqual(['b1 by name', 'c1 by name']);
+    expect(claims.slice(3).sort()).toEqual(['a4', 'a5', 'b1']);
   });
 });

@@ -7,7 +7,6 @@ import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
 import { LeasedWorker, type ClaimResult, type LeasedWork, type WorkerState } from '../common/leased-worker.js';
 import { Throttle } from '../common/throttle.js';
-import type { HintedBill } from '../common/wake-ups.js';
 import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
@@ -18,7 +17,7 @@ import { CheckStore } from './storage/check.store.js';
 import { PROBE_MS } from './storage/shop.store.js';
 import { Telemetry, type ActiveSpan } from '../telemetry/telemetry.js';
 import { BillChecks } from './bill-checks.js';
-import { CheckClaims, concerns, isNew } from './check-claims.js';
+import { CheckClaims } from './check-claims.js';
 import { isWithoutAnswer } from './check-errors.js';
 import { fieldsOf, logTimeout } from './check-log.js';
 import { CheckRequests, retryAfter } from '../client/check-requests.js';
@@ -51,7 +50,9 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   private readonly worker: LeasedWorker<ClaimedBill>;
   private readonly housekeeping: Throttle;
   private readonly linking: Throttle;
-  private readonly checking = new Set<CheckInFlight>();
+  /** How many callbacks have been announced, and how many had been when the last claim began. */
+  private hints = 0;
+  private hintsAtClaim = 0;
 
   constructor(
     private readonly claims: CheckClaims,
@@ -93,19 +94,10 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     return this.worker.state(silenceMs);
   }
 
-  /**
-   * A bill that is being checked is claimed again when its check ends, not before.
-   * @param bill the hinted bill; `undefined` if unknown, as in signals from other instances
-   */
-  wake(bill?: HintedBill): void {
-    let isChecked = false;
-    for (const checking of this.checking) {
-      if (!concerns(bill, checking.claim)) continue;
-      checking.isHinted ||= isNew(bill, checking.claim);
-      isChecked = bill !== undefined;
-    }
-    if (isChecked || this.worker.isStopped) return;
-    this.claims.addHint(bill);
+  /** Call it when a callback was stored. A bill that is being checked can be claimed only when its check has ended. */
+  wake(): void {
+    if (this.worker.isStopped) return;
+    this.hints += 1;
     this.worker.wake();
   }
 
@@ -124,31 +116,28 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
 
   /** @internal */
   claim(limit: number): Promise<ClaimResult<ClaimedBill>> {
+    this.hintsAtClaim = this.hints;
     return this.claims.claim(limit);
   }
 
   /** @internal */
   async process(claim: ClaimedBill, stopping: AbortSignal): Promise<boolean> {
-    const checking: CheckInFlight = { claim, isHinted: this.claims.hasNewHint(claim), isOver: false };
-    this.checking.add(checking);
+    const { hintsAtClaim } = this;
     const attributes = {
       'payment.shop': claim.shop,
       'payment.order_id': claim.orderId,
       'payment.bill_id': claim.billId,
       'payment.check.hints': claim.hints.length,
     };
-    try {
-      await this.telemetry.span('payment.check', { attributes, parent: claim.traceparent }, async (span) => {
+    const isOver = await this.telemetry
+      .span('payment.check', { attributes, parent: claim.traceparent }, async (span) => {
         const end = await this.check(claim, stopping, span);
         span.set({ 'payment.outcome': end.outcome });
-        checking.isOver = end.isOver;
-      });
-    } finally {
-      this.checking.delete(checking);
-      this.requests.release(claim.shop);
-      if (leavesWork(checking)) this.claims.requestScan();
-    }
-    return leavesWork(checking);
+        return end.isOver;
+      })
+      .finally(() => this.requests.release(claim.shop));
+    // A callback that came meanwhile may be about this bill.
+    return !isOver || this.hints !== hintsAtClaim;
   }
 
   /** @internal */
@@ -221,13 +210,3 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     }
   }
 }
-
-interface CheckInFlight {
-  readonly claim: ClaimedBill;
-  /** Whether a callback that the check does not answer may have been stored meanwhile. */
-  isHinted: boolean;
-  /** Whether the check has ended, and nothing of it is left to do. */
-  isOver: boolean;
-}
-
-const leavesWork = ({ isHinted, isOver }: CheckInFlight): boolean => isHinted || !isOver;

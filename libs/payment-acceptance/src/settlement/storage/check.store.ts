@@ -1,4 +1,3 @@
-import type { HintedBill } from '../../common/wake-ups.js';
 import type { AnsweredHints, Hint } from '../../domain/callback.js';
 import type { ClaimedBill } from '../../domain/claim.js';
 import type { IntentId } from '../../domain/ids.js';
@@ -15,12 +14,6 @@ export interface ClaimLimits {
   readonly limit: number;
   readonly leaseMs: number;
   readonly requestsPerSecond: number;
-}
-
-export interface ClaimedBills {
-  readonly bills: readonly ClaimedBill[];
-  /** Whether the shop's rate leaves no request for now. */
-  readonly isSpent: boolean;
 }
 
 export type ClaimedBillRow = Omit<ClaimedBill, 'hints'>;
@@ -64,14 +57,8 @@ export abstract class CheckStore<D extends Database = Database> {
    * Leases due bills of a shop, as many as its rate allows: hinted and scheduled ones alternately (if only one fits,
    * chance decides), so that neither kind starves the other. A fresh token makes every answer to an earlier claim
    * stale. Claims nothing while another instance claims for the same shop. A clock that was set back restarts the rate.
-   * @param named claims only these bills, without a search: callbacks that name them have just been stored
    */
-  abstract claim(
-    shop: string,
-    token: string,
-    limits: ClaimLimits,
-    named?: readonly HintedBill[],
-  ): Promise<ClaimedBills>;
+  abstract claim(shop: string, token: string, limits: ClaimLimits): Promise<readonly ClaimedBill[]>;
 
   /**
    * Leases one bill now, by the service's id or by ours, regardless of its schedule and its shop's rate. `busy` while

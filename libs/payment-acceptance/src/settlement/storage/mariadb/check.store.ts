@@ -1,9 +1,8 @@
-import type { HintedBill } from '../../../common/wake-ups.js';
-import { CheckStore, isFreeAt, HINTS_PER_CLAIMED_BILL, type ClaimedBills, type ClaimLimits } from '../check.store.js';
+import { CheckStore, isFreeAt, HINTS_PER_CLAIMED_BILL, type ClaimLimits } from '../check.store.js';
 import { PROBE_MS } from '../shop.store.js';
 import { flag, integer } from '../../../database/reading.js';
 import { sql, type Statement } from '../../../database/statement.js';
-import { mariadb } from '../../../database/mariadb/dialect.js';
+import type { ClaimedBill } from '../../../domain/claim.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
 import type { OwnTransaction } from '../../../database/own-transaction.js';
 
@@ -22,18 +21,11 @@ function rateStart(now: Statement): Statement {
 
 export class MariaCheckStore extends CheckStore<MariaDatabase> {
   /** Locks the shop's row while its bills are claimed: another instance skips it, and polls again later. */
-  override async claim(
-    shop: string,
-    token: string,
-    limits: ClaimLimits,
-    named?: readonly HintedBill[],
-  ): Promise<ClaimedBills> {
-    let isSpent = false;
+  override async claim(shop: string, token: string, limits: ClaimLimits): Promise<readonly ClaimedBill[]> {
     const bills = await this.database.transaction(async (tx) => {
       const budget = await this.budget(tx, shop, limits);
-      isSpent = budget !== undefined && budget.most <= 0;
       if (!budget || budget.most <= 0) return [];
-      const due = named ? await this.freeOf(tx, shop, named) : await this.due(tx, shop, token, limits.limit);
+      const due = await this.due(tx, shop, token, limits.limit);
       const maxBills = Math.min(limits.limit, budget.most);
       const takenIds: string[] = [];
       // A bill that a settlement has locked is skipped in favour of the next.
@@ -42,7 +34,6 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
         from += next.length;
         takenIds.push(...(await this.database.lockFree(tx, 'bill', next, isFreeAt(this.database.now(), 't'))));
       }
-      isSpent = takenIds.length >= budget.most;
       if (takenIds.length === 0) return [];
       await tx.change`UPDATE payment_acceptance.shop_state
         SET next_request_at = TIMESTAMPADD(MICROSECOND, ${takenIds.length} * 1000000 DIV ${limits.requestsPerSecond}, ${budget.start}),
@@ -50,7 +41,7 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
         WHERE shop = ${shop}`;
       return this.lease(tx, takenIds, token, limits.leaseMs, budget.refused);
     });
-    return { bills: await this.withHints(bills), isSpent };
+    return this.withHints(bills);
   }
 
   private async budget(tx: OwnTransaction, shop: string, limits: ClaimLimits): Promise<RequestBudget | undefined> {
@@ -80,17 +71,6 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
            ORDER BY c.due_at LIMIT ${limit * HINTS_PER_CLAIMED_BILL}) earliest
          GROUP BY intent_id ORDER BY MIN(due_at) LIMIT ${limit})) every
       GROUP BY intent_id ORDER BY MIN(turn), MD5(CONCAT(intent_id, ${token}))`;
-    return rows.map(({ intentId }) => intentId);
-  }
-
-  private async freeOf(tx: OwnTransaction, shop: string, named: readonly HintedBill[]): Promise<string[]> {
-    const freeBy = (key: 'billId' | 'intentId', column: Statement): Statement => {
-      const ids = named.flatMap((bill) => bill[key] ?? []);
-      return sql`SELECT b.intent_id AS "intentId" FROM payment_acceptance.bill b
-        WHERE b.shop = ${shop} AND ${column} ${mariadb.oneOf(ids, 'text')} AND ${isFreeAt(this.database.now())}`;
-    };
-    const rows = await tx.rows<{ intentId: string }>({})`
-      ${freeBy('billId', sql`b.bill_id`)} UNION ${freeBy('intentId', sql`b.intent_id`)} ORDER BY 1`;
     return rows.map(({ intentId }) => intentId);
   }
 }

@@ -1,7 +1,5 @@
-import type { HintedBill } from '../../../common/wake-ups.js';
 import type { Hint } from '../../../domain/callback.js';
 import type { ClaimedBill } from '../../../domain/claim.js';
-import type { IntentId } from '../../../domain/ids.js';
 import { assertedStatus } from '../../../callbacks/storage/callback.store.js';
 import {
   CheckStore,
@@ -10,14 +8,13 @@ import {
   isFreeAt,
   HINTS_PER_CLAIMED_BILL,
   MAX_HINTS_PER_CHECK,
-  type ClaimedBills,
   type ClaimLimits,
 } from '../check.store.js';
 import { PROBE_MS } from '../shop.store.js';
-import { instant, integer, type ColumnReaders } from '../../../database/reading.js';
+import { instant, type ColumnReaders } from '../../../database/reading.js';
 import { rawSql, sql, type Statement } from '../../../database/statement.js';
 import { postgres } from '../../../database/postgres/dialect.js';
-import { rowsFromJson, IN_ORDER, addMilliseconds, opaque, ROW_BY_ROW } from '../../../database/postgres/planner.js';
+import { IN_ORDER, addMilliseconds, opaque, ROW_BY_ROW } from '../../../database/postgres/planner.js';
 import type { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
 import { prepare } from '../../../database/postgres/prepare.js';
 
@@ -41,25 +38,16 @@ function readHints(text: unknown): readonly Hint[] {
 /** Until a refused shop is probed again, in milliseconds. */
 const PROBE_INTERVAL = rawSql(String(PROBE_MS));
 
-type ClaimParameter = 'leaseMs' | 'limit' | 'token' | 'shop' | 'requestsPerSecond';
+const CLAIM_READERS: ColumnReaders<ClaimedBill> = { ...CLAIMED_BILL_READERS, hints: readHints };
 
-/** A row of a claim; without a bill, it holds only what the rate allows. */
-type ClaimRow = Omit<ClaimedBill, 'intentId'> & { readonly intentId: IntentId | null; readonly most: number };
-
-const CLAIM_ROW_READERS: ColumnReaders<ClaimRow> = { ...CLAIMED_BILL_READERS, hints: readHints, most: integer };
-
-/**
- * Leases the bills of the subquery `due` (`intent_id`, `turn`), as many as the shop's rate allows.
- * @param search builds the subqueries, the last of which is `due`, from the condition that their bills `b` must meet
- */
-function leaseDue(
-  { leaseMs, limit, token, shop, requestsPerSecond }: Readonly<Record<ClaimParameter, Statement>>,
-  now: Statement,
-  search: (ofShop: Statement, opaqueNow: Statement) => Statement,
-): Statement {
-  const opaqueNow = sql`(SELECT ${now})`;
-  const ofShop = sql`b.shop = ${shop} AND ${isFreeAt(opaqueNow)}`;
-  return sql`WITH shop AS (
+/** Leases due bills, as many as the shop's rate allows. */
+const CLAIM_DUE = prepare(
+  ['leaseMs', 'limit', 'token', 'shop', 'requestsPerSecond'],
+  ({ leaseMs, limit, token, shop, requestsPerSecond }, now) => {
+    const opaqueNow = sql`(SELECT ${now})`;
+    const opaqueLimit = opaque(limit, 'int');
+    const ofShop = sql`b.shop = ${shop} AND ${isFreeAt(opaqueNow)}`;
+    return sql`WITH shop AS (
       SELECT refused_since, probe_at, CASE WHEN next_request_at BETWEEN ${now} - interval '1 second' AND ${now} + interval '1 second'
         THEN next_request_at ELSE ${now} - interval '1 second' END AS start
       FROM payment_acceptance.shop_state WHERE shop = ${shop} FOR UPDATE SKIP LOCKED
@@ -67,36 +55,7 @@ function leaseDue(
       SELECT start, refused_since IS NOT NULL AS refused, greatest(0, CASE
         WHEN refused_since IS NULL THEN floor(extract(epoch FROM ${now} - start) * ${requestsPerSecond}::int)::int
         WHEN probe_at <= ${now} OR probe_at > ${addMilliseconds(now, PROBE_INTERVAL)} THEN 1 ELSE 0 END) AS most FROM shop
-    ), ${search(ofShop, opaqueNow)}, taken AS (
-      SELECT b.intent_id, b.next_check_at <= ${now} AS scheduled
-      FROM (SELECT * FROM due ORDER BY turn, md5(intent_id::text || ${token}::text)) due
-      CROSS JOIN LATERAL (
-        SELECT b.intent_id, b.next_check_at FROM payment_acceptance.bill b WHERE b.intent_id = due.intent_id AND ${ofShop}
-        FOR UPDATE SKIP LOCKED) b
-      LIMIT coalesce((SELECT least(most, ${limit}::int) FROM budget), 0)
-    ), spent AS (
-      UPDATE payment_acceptance.shop_state s
-      SET next_request_at = budget.start + taking.bills * interval '1 second' / ${requestsPerSecond}::int,
-        probe_at = CASE WHEN budget.refused THEN ${addMilliseconds(now, PROBE_INTERVAL)} END
-      FROM budget, (SELECT count(*) AS bills FROM taken) taking WHERE s.shop = ${shop} AND taking.bills > 0
-    ), claimed AS (
-      UPDATE payment_acceptance.bill b SET lease_token = ${token}::uuid, lease_until = ${addMilliseconds(now, leaseMs)}, check_after = ${now}
-      FROM taken, budget WHERE b.intent_id = taken.intent_id
-      RETURNING ${claimedColumns(postgres, now)}, coalesce(taken.scheduled, false) AS scheduled,
-        budget.refused AS "shopRefused", ${hintsAt(now)}
-    )
-    SELECT claimed.*, budget.most FROM budget LEFT JOIN claimed ON true`;
-}
-
-const CLAIM_PARAMETERS = ['leaseMs', 'limit', 'token', 'shop', 'requestsPerSecond'] as const;
-
-const CLAIM_DUE = prepare(CLAIM_PARAMETERS, (parameters, now) => {
-  const { limit, shop } = parameters;
-  const opaqueLimit = opaque(limit, 'int');
-  return leaseDue(
-    parameters,
-    now,
-    (ofShop, opaqueNow) => sql`scheduled AS (
+    ), scheduled AS (
       SELECT b.intent_id, row_number() OVER (ORDER BY b.next_check_at) AS turn FROM payment_acceptance.bill b
       WHERE b.next_check_at <= ${opaqueNow} AND ${ofShop} ORDER BY b.next_check_at LIMIT ${opaqueLimit}
     ), hinted AS (
@@ -111,40 +70,28 @@ const CLAIM_DUE = prepare(CLAIM_PARAMETERS, (parameters, now) => {
         GROUP BY intent_id ORDER BY first LIMIT ${opaqueLimit}) h
     ), due AS (
       SELECT intent_id, min(turn) AS turn FROM (SELECT * FROM scheduled UNION ALL SELECT * FROM hinted) every GROUP BY intent_id
-    )`,
-  );
-});
-
-const CLAIM_NAMED = prepare([...CLAIM_PARAMETERS, 'named'], (parameters, now) =>
-  leaseDue(
-    parameters,
-    now,
-    (ofShop) => sql`due AS (
-      SELECT b.intent_id, 1 AS turn FROM ${rowsFromJson(parameters.named, '"billId" text, "intentId" uuid')} named CROSS JOIN LATERAL (
-        SELECT b.intent_id FROM payment_acceptance.bill b WHERE b.intent_id = named."intentId" AND ${ofShop}
-        UNION SELECT b.intent_id FROM payment_acceptance.bill b WHERE b.bill_id = named."billId" AND ${ofShop}) b
-      GROUP BY b.intent_id
-    )`,
-  ),
+    ), taken AS (
+      SELECT b.intent_id, b.next_check_at <= ${now} AS scheduled
+      FROM (SELECT * FROM due ORDER BY turn, md5(intent_id::text || ${token}::text)) due
+      CROSS JOIN LATERAL (
+        SELECT b.intent_id, b.next_check_at FROM payment_acceptance.bill b WHERE b.intent_id = due.intent_id AND ${ofShop}
+        FOR UPDATE SKIP LOCKED) b
+      LIMIT coalesce((SELECT least(most, ${limit}::int) FROM budget), 0)
+    ), spent AS (
+      UPDATE payment_acceptance.shop_state s
+      SET next_request_at = budget.start + taking.bills * interval '1 second' / ${requestsPerSecond}::int,
+        probe_at = CASE WHEN budget.refused THEN ${addMilliseconds(now, PROBE_INTERVAL)} END
+      FROM budget, (SELECT count(*) AS bills FROM taken) taking WHERE s.shop = ${shop} AND taking.bills > 0
+    )
+    UPDATE payment_acceptance.bill b SET lease_token = ${token}::uuid, lease_until = ${addMilliseconds(now, leaseMs)}, check_after = ${now}
+    FROM taken, budget WHERE b.intent_id = taken.intent_id
+    RETURNING ${claimedColumns(postgres, now)}, coalesce(taken.scheduled, false) AS scheduled,
+      budget.refused AS "shopRefused", ${hintsAt(now)}`;
+  },
 );
 
 export class PostgresCheckStore extends CheckStore<PostgresDatabase> {
-  override async claim(
-    shop: string,
-    token: string,
-    limits: ClaimLimits,
-    named?: readonly HintedBill[],
-  ): Promise<ClaimedBills> {
-    const parameters = { ...limits, token, shop };
-    const rows = named
-      ? await this.database.executeAtReadCommitted(
-          CLAIM_NAMED,
-          { ...parameters, named: JSON.stringify(named) },
-          CLAIM_ROW_READERS,
-        )
-      : await this.database.executeAtReadCommitted(CLAIM_DUE, parameters, CLAIM_ROW_READERS);
-    const bills = rows.filter((row): row is ClaimRow & ClaimedBill => row.intentId !== null);
-    // There is no row at all while another instance is claiming.
-    return { bills, isSpent: rows[0] !== undefined && bills.length >= rows[0].most };
+  override claim(shop: string, token: string, limits: ClaimLimits): Promise<readonly ClaimedBill[]> {
+    return this.database.executeAtReadCommitted(CLAIM_DUE, { ...limits, token, shop }, CLAIM_READERS);
   }
 }
