@@ -116,6 +116,14 @@ describe('the payer’s pages', () => {
     expect(fixture.sandbox.bill(billId).payments).toEqual([]);
   });
 
+  test('a payer who was charged before the shop was banned gets the result', async () => {
+    const billId = await fixture.bill();
+    const { payment } = await fixture.sandbox.pay(billId);
+    await fixture.sandbox.putShop('main', { banned: true });
+    const answer = await page(`/transfer/${billId}/payments/${payment.id}`);
+    expect([answer.status, answer.text.includes('You were not charged')]).toEqual([200, false]);
+  });
+
   test.each(['1/27', '12/2026', '12 26', '1126'])('the expiry %s is understood', async (expiry) => {
     expect((await submit(await fixture.bill(), { ...CARD, expiry })).status).toBe(303);
   });

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { Fixture, StillClock } from './fixture.js';
+import { createServer, type AddressInfo } from 'node:net';
+import { Fixture, OTHER_TOKEN, ShopServer, StillClock } from './fixture.js';
 
 describe('postbacks', () => {
   let fixture: Fixture;
@@ -57,6 +58,49 @@ describe('postbacks', () => {
     expect(seconds).toEqual([0, 10, 110, 1_110, 11_110, 111_110]);
     expect(state).toBe('givenUp');
     expect(fixture.sandbox.now()).toBe('2026-11-24T12:00:00.000Z');
+  });
+
+  test('a status counts that has arrived, whatever becomes of the body', async () => {
+    const impatient = await Fixture.open({ postbackTimeout: '200ms' });
+    const shop = createServer((socket) => {
+      socket
+        .on('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n'))
+        .on('error', () => undefined);
+    });
+    try {
+      await new Promise<void>((resolve) => shop.listen(0, '127.0.0.1', resolve));
+      const { port } = shop.address() as AddressInfo;
+      await impatient.sandbox.putShop('main', { resultUrl: `http://127.0.0.1:${port}/` });
+      const billId = await impatient.bill();
+      await impatient.sandbox.pay(billId);
+      await impatient.sandbox.settled();
+      expect(impatient.sandbox.bill(billId).callbacks).toMatchObject([
+        { state: 'delivered', tries: [{ status: 200 }] },
+      ]);
+    } finally {
+      await impatient.close();
+      shop.close();
+    }
+  });
+
+  test('a shop that does not answer leaves postbacks of other shops a place', async () => {
+    let open = (): void => undefined;
+    fixture.shopServer.gate = new Promise((resolve) => (open = resolve));
+    const other = await new ShopServer().open();
+    try {
+      await fixture.sandbox.putShop('other', { resultUrl: `${other.url}/result` });
+      const billId = await fixture.bill();
+      for (let count = 0; count < 40; count += 1) await fixture.sandbox.pay(billId);
+      const answer = await fixture.create({}, OTHER_TOKEN);
+      await fixture.sandbox.pay(answer.json['bill_id'] as string);
+      await other.received();
+      expect(fixture.shopServer.requests.length).toBeLessThan(40);
+    } finally {
+      open();
+      await fixture.sandbox.settled();
+      await other.close();
+    }
+    expect(fixture.shopServer.requests).toHaveLength(40);
   });
 
   test("a postback waits for the shop's answer no longer than the time limit", async () => {

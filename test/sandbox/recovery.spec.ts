@@ -112,6 +112,14 @@ describe('recovery', () => {
       await close();
     });
 
+    test('a shop may get another id between two starts, with its token', async () => {
+      await (await start({ shops: { a: { apiToken: 'token-1' } } })).close();
+      const { sandbox, close } = await start({ shops: { b: { apiToken: 'token-1' } } });
+      expect(sandbox.shop('b').apiToken).toBe('token-1');
+      expect(sandbox.shop('a').apiToken).not.toBe('token-1');
+      await close();
+    });
+
     test('a setting follows its seed until it is changed by hand', async () => {
       const seeded = (port: number) => ({
         main: { apiToken: 'token', failUrl: `http://127.0.0.1:${port}/f`, resultUrl: `http://127.0.0.1:${port}/r` },

@@ -147,6 +147,22 @@ describe('tolerance of the sandbox', () => {
       expect(unsigned.status).toBe(401);
     });
 
+    test('a creation with a part in a charset that is not read is refused, instead of losing the value', async () => {
+      const part = (head: string, value: string) => ['--b', `Content-Disposition: form-data; ${head}`, '', value];
+      const odd = part('name="order_id"\r\nContent-Type: text/plain; charset=windows-1251', 'order-7');
+      const body = [...odd, ...part('name="amount"', '5'), '--b--', ''].join('\r\n');
+      const answer = await raw(
+        'POST',
+        '/api/v1/bill/create',
+        { 'content-type': 'multipart/form-data; boundary=b' },
+        body,
+      );
+      expect([answer.status, answer.text]).toEqual([
+        400,
+        expect.stringContaining('a part in a charset other than UTF-8'),
+      ]);
+    });
+
     test('a creation without Accept, User-Agent and Content-Type is accepted', async () => {
       const answer = await raw('POST', '/api/v1/bill/create', {}, 'amount=5&order_id=1');
       expect(answer.status).toBe(200);

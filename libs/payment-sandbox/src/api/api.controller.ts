@@ -16,6 +16,8 @@ export class ApiController {
 
   @Get('v1/bill/payments')
   payments(@Req() request: SandboxRequest, @Res() response: ServerResponse): Promise<void> {
+    // Express also calls it for HEAD.
+    if (request.method !== 'GET') return this.gateway.refuse(request, response);
     return this.gateway.serve('payments', request, response);
   }
 

@@ -23,10 +23,7 @@ const MEMBER_PATTERN = /^custom((?:\[[^[\]]*\]){1,9})$/;
 
 type Tree = Map<string, string | Tree>;
 
-/**
- * Combines an object or a list `custom` that a form spells as several fields, as PHP and axios do, into JSON text
- * (assumed).
- */
+/** Combines a `custom` that a form spells as several fields, as PHP and axios do, into JSON text (assumed). */
 function withCustom(pairs: readonly (readonly [string, string])[]): Parameters {
   const isSpelt = !pairs.some(([name]) => name === 'custom');
   const members: Tree = new Map();
@@ -68,34 +65,20 @@ async function pairsOf(body: Body, type: string): Promise<Pairs> {
   const looksLikeJson = /^\s*\{/.test(text);
   return lowerType.includes('json') || (looksLikeJson && !lowerType.includes('form'))
     ? fromJson(text)
-    : new URLSearchParams(withoutLineEnds(text));
-}
-
-/** Some clients end the Content-Type with a semicolon, which HTTP allows but the parser does not. */
-function withoutEmptyParameters(type: string): string {
-  return type
-    .split(';')
-    .filter((part) => part.trim() !== '')
-    .join(';');
-}
-
-/** A loop, because a regular expression could take hours for a body full of line ends. */
-function withoutLineEnds(text: string): string {
-  const isLineEnd = (at: number): boolean => text[at] === '\r' || text[at] === '\n';
-  let [start, end] = [0, text.length];
-  while (start < end && isLineEnd(start)) start += 1;
-  while (start < end && isLineEnd(end - 1)) end -= 1;
-  return text.slice(start, end);
+    : new URLSearchParams(text.trim());
 }
 
 function fromMultipart(bytes: Buffer, type: string): Promise<Pairs> {
   return new Promise((resolve, reject) => {
-    const refuse = (): void => reject(new SandboxError(400, 'The multipart body cannot be read'));
+    const refuse = (why = 'cannot be read'): void => reject(new SandboxError(400, `The multipart body ${why}`));
     const pairs: [string, string][] = [];
     try {
-      const parser = busboy({ headers: { 'content-type': withoutEmptyParameters(type) }, defParamCharset: 'utf8' });
-      const keep = (name: string | undefined, value: string): void => {
-        if (name) pairs.push([name, value]);
+      // HTTP allows empty parameters, the parser does not.
+      const headers = { 'content-type': type.replace(/;\s*(?=;|$)/g, '') };
+      const parser = busboy({ headers, defParamCharset: 'utf8' });
+      const keep = (name: string | undefined, value: string | undefined): void => {
+        if (value === undefined) refuse('has a part in a charset other than UTF-8, UTF-16LE or ISO-8859-1');
+        else if (name) pairs.push([name, value]);
       };
       parser.on('field', keep);
       parser.on('file', (name, file, { filename }: Partial<busboy.FileInfo>) => {
@@ -112,7 +95,7 @@ function fromMultipart(bytes: Buffer, type: string): Promise<Pairs> {
         return file.on('end', () => keep(name, Buffer.concat(chunks).toString('utf8')));
       });
       parser.on('close', () => resolve(pairs));
-      parser.on('error', refuse);
+      parser.on('error', () => refuse());
       Readable.from([bytes]).pipe(parser);
     } catch {
       refuse();

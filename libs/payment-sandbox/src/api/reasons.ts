@@ -44,10 +44,7 @@ export function whyUnauthenticated(
   return `no shop has this bearer token: it starts with ${firstCharacters(token)}${expected}`;
 }
 
-/**
- * @param shop the shop of the token
- * @param shopId what the request says
- */
+/** @param shopId what the request of the token's `shop` says */
 export function whyAnotherShop(shop: Shop, shopId: string, exists: boolean): string {
   const token = `starts with ${firstCharacters(shop.apiToken)}`;
   return exists

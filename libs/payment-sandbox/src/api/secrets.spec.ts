@@ -21,6 +21,7 @@ describe('secrets in a recorded request', () => {
     ['its token, wherever it stands', `custom=${TOKEN}&x=${encodeURIComponent(TOKEN)}`, 'custom=72|…&x=72|…'],
     ['a token by its name in a form', 'amount=5&api_token=1234567890&a=1', 'amount=5&api_token=123…&a=1'],
     ['a token by its name in a query string', '/api/x?token=1234567890', '/api/x?token=123…'],
+    ['a token in a field for the header', 'a=1&authorization=Bearer+1234567890', 'a=1&authorization=Bear…'],
     ['a password by its name in JSON', '{"a":1,"password":"12345\\"67890"}', '{"a":1,"password":"1234…"}'],
     [
       'a secret by its name in a multipart body',

@@ -2,7 +2,7 @@ import { firstCharacters } from '../common/ids.js';
 import { cardDigits, maskCard } from '../payments/test-cards.js';
 
 /** Names of headers and fields whose values are secret. */
-const SECRET_NAME_PATTERN = String.raw`[\w.\[\]-]*(?:token|secret|passw|api[_-]?key)[\w.\[\]-]*`;
+const SECRET_NAME_PATTERN = String.raw`[\w.\[\]-]*(?:token|secret|passw|api[_-]?key|authorization)[\w.\[\]-]*`;
 const SECRET_HEADER_PATTERN = /^(?:cookie|proxy-authorization)$|token|secret|api-?key/i;
 const SECRET_PARAMETER_PATTERN = new RegExp(String.raw`((?:^|[?&\n])${SECRET_NAME_PATTERN}=)([^&\s]+)`, 'gi');
 const SECRET_JSON_PATTERN = new RegExp(String.raw`("${SECRET_NAME_PATTERN}"\s*:\s*")((?:[^"\\]|\\.)+)`, 'gi');
@@ -15,10 +15,7 @@ const CARD_PATTERN = /(?<![\d.])[2-6](?:[ +-]?\d){12,18}(?![\d.])/g;
 /** A shorter token could be part of any word. */
 const MIN_HIDDEN_TOKEN_LENGTH = 8;
 
-/**
- * Masks card numbers, and cuts tokens and other secrets to their first characters. The names of fields show which
- * values are secrets.
- */
+/** Masks card numbers, and cuts tokens, and what the names of fields show to be secret, to their first characters. */
 export function withoutSecrets(text: string, tokens: readonly string[]): string {
   let redacted = text;
   for (const token of tokens) {

@@ -39,11 +39,11 @@ export function post(
     try {
       const address = new URL(url);
       const send = address.protocol === 'https:' ? httpsRequest : httpRequest;
-      send(address, { method: 'POST', headers, agent: false, signal }, (answer) => {
+      const request = send(address, { method: 'POST', headers, agent: false, signal }, (answer) => {
+        request.off('error', fail).on('error', () => undefined);
         void firstBytes(answer).then((first) => resolve(answerOf(answer, first)));
-      })
-        .on('error', fail)
-        .end(body);
+      });
+      request.on('error', fail).end(body);
     } catch (error) {
       // Thrown for an address that parses but cannot be requested, such as a user name with a broken escape.
       fail(error as Error);

@@ -14,11 +14,15 @@ import { Probes } from './probes.js';
 
 const DEFAULT_RETRY_DELAYS = ['10s', '100s', '1000s', '10000s', '100000s'];
 const MAX_IN_FLIGHT = 32;
+/** A shop that does not answer leaves the rest to the others. */
+const MAX_OF_SHOP = MAX_IN_FLIGHT / 2;
 
 /** Delivers each postback until it is answered with exactly HTTP 200 or no attempt is left. */
 @Injectable()
 export class PostbacksService {
   private readonly inFlight = new Map<string, Promise<void>>();
+  /** How many are in flight for each shop. */
+  private readonly ofShop = new Map<string, number>();
   private readonly shutdown = new AbortController();
   private ended: () => void = () => undefined;
   private readonly retryDelaysMs: number[];
@@ -82,16 +86,20 @@ export class PostbacksService {
   /** When the next attempt can start; undefined if none is left or too many are in flight. */
   nextDueAt(): number | undefined {
     if (this.inFlight.size >= MAX_IN_FLIGHT) return undefined;
-    return earliest(this.waiting(), (callback) => callback.nextTryAt);
+    return earliest(this.startable(), (callback) => callback.nextTryAt);
   }
 
   startDue(): void {
     const now = this.clock.instant();
-    for (const callback of this.waiting()) {
+    for (const callback of this.startable()) {
       if (this.inFlight.size >= MAX_IN_FLIGHT || this.shutdown.signal.aborted) return;
       if (callback.nextTryAt === null || callback.nextTryAt > now) continue;
+      const { id } = this.store.shopOf(callback.billId);
+      const count = (change: number) => this.ofShop.set(id, (this.ofShop.get(id) ?? 0) + change);
+      count(1);
       const ended = this.tryOnce(callback).finally(() => {
         this.inFlight.delete(callback.id);
+        count(-1);
         this.ended();
       });
       this.inFlight.set(callback.id, ended);
@@ -112,6 +120,12 @@ export class PostbacksService {
   async close(): Promise<void> {
     this.shutdown.abort();
     await Promise.all(this.attemptsInFlight());
+  }
+
+  private *startable(): Iterable<Callback> {
+    for (const callback of this.waiting()) {
+      if ((this.ofShop.get(this.store.shopOf(callback.billId).id) ?? 0) < MAX_OF_SHOP) yield callback;
+    }
   }
 
   private *waiting(): Iterable<Callback> {

@@ -30,7 +30,7 @@ describe('the command line of the sandbox', () => {
       SANDBOX_PORT: '1',
       SANDBOX_DATA: 'a',
       SANDBOX_SHOP_URL: 'http://a.test/',
-      SANDBOX_PAY_URL: 'http://b.test',
+      SANDBOX_PAY_URL: 'http://b.test/?x=1',
     };
     expect(readArguments([], env)).toMatchObject({
       port: 1,

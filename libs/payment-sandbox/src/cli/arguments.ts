@@ -127,10 +127,10 @@ function readShopUrl(text: string): string {
 
 function readPayUrl(text: string): string {
   const what = "The address of the payer's pages (--pay-url, SANDBOX_PAY_URL)";
-  const { pathname } = new URL(readAddress(text, what));
+  const { pathname, origin } = new URL(readAddress(text, what));
   // The pages link to each other from the root.
   if (pathname !== '/') throw new UsageError(`${what} must have no path, not "${pathname}"`);
-  return text;
+  return origin;
 }
 
 function readDuration(text: string): Duration {

@@ -1,3 +1,4 @@
+import { randomId } from '../common/ids.js';
 import type { ShopSettings } from '../model/entities.js';
 import type { ShopInput } from '../model/options.js';
 import { checkShop, mergeShopSettings } from '../model/shop-settings.js';
@@ -25,10 +26,7 @@ function demoShop(name: string, apiToken: string, base: string, suffix: string):
   };
 }
 
-/**
- * In a shop that exists, settings follow the options unless they were changed through the control interface since the
- * last seed.
- */
+/** In a shop that exists, settings follow the options unless the control interface has changed them since. */
 export function seedShops(store: SandboxStore, shops: Record<string, ShopInput>): void {
   const seeded = Object.entries(shops).map(([id, input]) => {
     const settings = mergeShopSettings(input, undefined);
@@ -36,11 +34,20 @@ export function seedShops(store: SandboxStore, shops: Record<string, ShopInput>)
     const changes = present ? changedSince(store.seeded.get(id) ?? {}, present) : {};
     return { shop: { id, ...settings, ...changes }, settings };
   });
+  // A shop that the options no longer name leaves its token to one that they name: it was renamed.
+  const claimed = new Set(seeded.map(({ shop }) => shop.apiToken));
+  const released = [...store.shops.values()]
+    .filter(({ id, apiToken }) => !(id in shops) && store.seeded.has(id) && claimed.has(apiToken))
+    .map((shop) => ({ shop: { ...shop, apiToken: randomId() } }));
   // Checks all shops as they will be: two may have swapped their tokens.
-  const all = new Map([...store.shops, ...seeded.map(({ shop }) => [shop.id, shop] as const)]);
+  const changed = [...released, ...seeded].map(({ shop }) => [shop.id, shop] as const);
+  const all = new Map([...store.shops, ...changed]);
   for (const { shop } of seeded) checkShop(shop, all.values());
   if (seeded.length === 0) return;
-  store.commit(...seeded.flatMap(({ shop, settings }) => [{ shop }, { seeded: { shopId: shop.id, settings } }]));
+  store.commit(
+    ...released,
+    ...seeded.flatMap(({ shop, settings }) => [{ shop }, { seeded: { shopId: shop.id, settings } }]),
+  );
 }
 
 function changedSince(

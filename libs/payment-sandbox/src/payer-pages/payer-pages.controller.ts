@@ -128,10 +128,6 @@ export class PayerPagesController {
       return messagePage(404, 'No such bill', 'There is no bill at this address.', advice);
     }
     const shop = this.store.shop(bill.shopId);
-    if (shop.banned) {
-      const advice = 'You were not charged. Ask the shop how to pay.';
-      return messagePage(403, 'Payment not possible', 'The shop of this bill is blocked.', advice);
-    }
     try {
       return page({ shop, bill, ...dueOf(bill, shop), payments: this.store.paymentsOf(billId) });
     } catch (error) {
@@ -164,5 +160,7 @@ function paidPageOr<T>(opened: BillToPay, otherwise: () => T): T | Page {
   const paid = opened.payments.find(({ status }) => status === 'SUCCESS');
   if (paid) return paidPage(opened, paid);
   const underWay = opened.payments.find((payment) => !isFinal(payment));
-  return underWay ? processingPage(opened, underWay) : otherwise();
+  if (underWay) return processingPage(opened, underWay);
+  if (opened.shop.banned) throw new SandboxError(403, 'The shop of this bill is blocked.');
+  return otherwise();
 }
