@@ -92,6 +92,8 @@ describe('the name of a shop', () => {
     const { billId } = await payments.shop('web').createBill({ orderId: 'A-1', amount: '10' });
     const bill = { shop: 'main', billId, orderId: 'A-1', amount: '10', createdAt: '2026-01-01T00:00:00Z' };
     for (const dryRun of [true, false]) {
+      // A name whose shop was never stored, or was set to NULL by hand, is no other shop.
+      await harness.host.dataSource.query(`UPDATE payment_acceptance.shop_state SET shop_id = NULL`);
       const { refused } = await app.get(PaymentImport).importBills([bill], { operator: 'ann', dryRun });
       expect(refused).toMatchObject([{ problems: ['Shop "web" is the same shop of the service, and has this bill.'] }]);
     }
@@ -156,8 +158,12 @@ describe('the name of a shop of the resolver', () => {
     await expect(shops.payments.shop('eu').createBill({ orderId: 'N-1', amount: '10' })).rejects.toThrow(
       'eu.shopId: the tables have a shop "eu" with the id "shop-eu", not "shop-main"',
     );
-    const check = shops.harness.host.app.get(PaymentChecks).check(billId, 'eu');
-    await expect(check).rejects.toThrow(PaymentInvalidShopError);
+    const { app } = shops.harness.host;
+    await expect(app.get(PaymentChecks).check(billId, 'eu')).rejects.toThrow(PaymentInvalidShopError);
+    await expect(shops.payments.shop('eu').cancelOrder('E-1')).rejects.toThrow(PaymentInvalidShopError);
+    const bill = { shop: 'eu', billId: 'b-9', orderId: 'E-9', amount: '10', createdAt: '2026-01-01T00:00:00Z' };
+    const imported = app.get(PaymentImport).importBills([bill], { operator: 'ann' });
+    await expect(imported).rejects.toThrow(PaymentInvalidShopError);
     shops.table.rows.set('eu', { apiToken: EU_TOKEN });
     await pause();
     expect(await shops.orders()).toEqual(['E-1']);

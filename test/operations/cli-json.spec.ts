@@ -76,7 +76,7 @@ describe('cli --json', () => {
     ['check none -s nobody', {}, 'unknown-shop'],
     ['deliver --consumer nobody', {}, 'operator-action'],
     ['import @missing.json', {}, 'usage'],
-    ['reconcile --day today', {}, 'operator-action'],
+    ['reconcile --day today', {}, 'usage'],
     ['reconcile --against @missing.csv', {}, 'usage'],
     ['reconcile --against @bills.json', {}, 'usage'],
     ['import @missing.log --from-log', {}, 'usage'],

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
+import { dirname } from 'node:path';
 import { PaymentNonRetryableError, OnPaymentSucceeded } from 'nestjs-payment-acceptance';
 import { startHarness, type Harness } from '../support/harness.js';
 import { createTestDatabase } from '../support/database.js';
@@ -156,9 +157,9 @@ describe('cli', () => {
         totals: [{ currency: 'EUR', serviceAmount: '10.00', ledgerAmount: '0.00' }],
       });
       expect((await command('reconcile')).code).toBe(2);
-      expect(await command('reconcile --day today')).toMatchObject({
-        code: 1,
-        err: expect.stringContaining('is not a date'),
+      expect(await command('reconcile --day 2026-02-30')).toMatchObject({
+        code: 2,
+        err: expect.stringContaining('--day: must be a date'),
       });
     });
 
@@ -206,7 +207,9 @@ describe('cli', () => {
       const { code, out } = await command(`import ${array} --shop eu`);
       expect(code).toBe(1);
       expect(out).toMatch(/^0 imported, 1 already here, 1 refused\nbill 2 \(old-bill-1, order old-1\): amount must be/);
-      expect(await command(`import ${commands.file('broken', '{')}`)).toMatchObject({ code: 2 });
+      for (const text of ['{', ' \n', Buffer.from('{"orderId":"\u00e9"}', 'latin1')])
+        expect(await command(`import ${commands.file('broken', text)}`)).toMatchObject({ code: 2 });
+      expect(await command(`import ${dirname(array)} --from-log`)).toMatchObject({ code: 2 });
       expect(await command(`import ${commands.file('none')}`)).toMatchObject({
         code: 2,
         err: expect.stringContaining('ENOENT'),

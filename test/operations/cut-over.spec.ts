@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Module } from '@nestjs/common';
+import { PaymentUnknownShopError } from 'nestjs-payment-acceptance';
+import { PaymentCallbacks } from 'nestjs-payment-acceptance/callbacks';
 import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import fs from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -27,8 +29,10 @@ describe('the controller of docs/migrating.md', () => {
       let body = '';
       request.on('data', (part) => (body += String(part)));
       request.on('end', () => {
-        received.push(JSON.parse(body) as Record<string, unknown>);
-        response.writeHead(status).end();
+        const isJson = request.headers['content-type'] === 'application/json';
+        const fields: unknown = isJson ? JSON.parse(body) : Object.fromEntries(new URLSearchParams(body));
+        received.push(fields as Record<string, unknown>);
+        response.writeHead(status, { location: '/login' }).end();
       });
     });
     await new Promise<void>((resolve) => older.listen(0, '127.0.0.1', resolve));
@@ -37,6 +41,7 @@ describe('the controller of docs/migrating.md', () => {
       providers: [EffectWriter],
       imports: [{ module: CutOverModule }],
       extras: { routes: { postback: false } },
+      rawBody: true,
     });
   });
   afterAll(async () => {
@@ -90,6 +95,15 @@ describe('the controller of docs/migrating.md', () => {
     expect((await operations.lostBills()).map(({ billId }) => billId)).toEqual([lost]);
   });
 
+  test('the migration controller takes a postback of ours of any content type', async () => {
+    const { billId } = await harness.host.payments.createBill({ orderId: 'as-text', amount: '10' });
+    status = 404;
+    const body = JSON.stringify(postback(billId));
+    const answer = await fetch(url(), { method: 'POST', headers: { 'content-type': 'text/plain' }, body });
+    expect(answer.status).toBe(200);
+    expect(await stored(billId)).toHaveLength(1);
+  });
+
   test('the migration controller keeps postbacks of our own bills, which settle', async () => {
     const { billId } = await harness.host.payments.createBill({ orderId: 'ours', amount: '10' });
     await harness.sandbox.pay(billId);
@@ -113,9 +127,12 @@ describe('the controller of docs/migrating.md', () => {
     expect(await stored(id)).toMatchObject([{ pending: false, outcome: 'confirmed' }]);
   });
 
+  test('a shop that does not exist has no bills, and the controller is told', async () => {
+    await expect(harness.host.app.get(PaymentCallbacks).isOurs('mian', 'x')).rejects.toThrow(PaymentUnknownShopError);
+  });
+
   test('a postback is sent again while the older handler fails, and invalid ids cause no error', async () => {
-    status = 503;
-    expect((await postForm(url(), postback('old-2'))).status).toBe(500);
+    for (status of [503, 302]) expect((await postForm(url(), postback('old-2'))).status).toBe(500);
     status = 404;
     for (const TrsId of [undefined, null, 7, {}, '\0', 'x'.repeat(5_000)]) {
       const answer = await postJson(url(), { ...postback('made-up'), TrsId });

@@ -120,6 +120,24 @@ describe('importing open bills of an older integration', () => {
     ]);
   });
 
+  test('a bill is not the same if somebody else pays the commission; null is no value, and a numeric id is named', async () => {
+    const older = await olderBill('corrected');
+    const exported = {
+      ...older,
+      shop: null,
+      custom: null,
+      linkUrl: null,
+      description: null,
+    } as unknown as BillToImport;
+    expect(await run([exported])).toMatchObject({ imported: 1 });
+    const numeric = { ...older, billId: 7, orderId: 8 } as unknown as BillToImport;
+    const { refused } = await run([{ ...older, payerPaysCommission: true }, numeric]);
+    expect(refused).toMatchObject([
+      { problems: ['A bill with this billId already exists here: order "corrected", 10.00 RUB, OPEN.'] },
+      { billId: '7', orderId: '8' },
+    ]);
+  });
+
   test('imported addresses of pages are stored normalised, as a browser reads them', async () => {
     const older = await olderBill('addressed');
     const linkPageUrl = ' HTTPS://Pay.Example/a b\r\n"><i>';

@@ -16,7 +16,7 @@ export interface Commands {
   command(...args: string[]): Promise<Ran>;
   /** The JSON document that a command prints. */
   json(...args: string[]): Promise<{ code: number; document: unknown }>;
-  file(name: string, text?: string): string;
+  file(name: string, text?: string | Buffer): string;
   /** Creates a bill at the service that the module does not know. */
   foreignBill(orderId: string, amount?: string): Promise<{ billId: string; linkPageUrl: string }>;
   close(): void;

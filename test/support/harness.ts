@@ -73,6 +73,8 @@ export interface HarnessOptions {
   driver?: unknown;
   /** Another address of the same database, such as a pooler's. Called for each instance. */
   through?: (databaseUrl: string) => string | Promise<string>;
+  /** Nest's option. */
+  rawBody?: boolean;
   /** Called before the application listens: for a global prefix, pipes, guards. */
   prepare?: (app: INestApplication) => void;
 }
@@ -234,7 +236,10 @@ async function startInstance(
   if (options.random) builder.overrideProvider(PaymentRandom).useValue(options.random);
   const module = await builder.compile();
   const adapter = adapterOf(options.adapter);
-  const app = module.createNestApplication(adapter, { logger: false, forceCloseConnections: true });
+  const app = module.createNestApplication(adapter, {
+    ...{ logger: false, forceCloseConnections: true },
+    ...(options.rawBody && { rawBody: true }),
+  });
   options.prepare?.(app);
   try {
     await app.listen(0, '127.0.0.1');

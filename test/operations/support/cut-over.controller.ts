@@ -1,5 +1,5 @@
-import { Body, Controller, Post, Res } from '@nestjs/common';
-import type { Response } from 'express';
+import { Controller, Post, Req, Res, type RawBodyRequest } from '@nestjs/common';
+import type { Request, Response } from 'express';
 import { PaymentCallbacks } from 'nestjs-payment-acceptance/callbacks';
 
 @Controller()
@@ -7,23 +7,26 @@ export class CutOverController {
   constructor(private readonly callbacks: PaymentCallbacks) {}
 
   @Post('postback/payment')
-  async postback(@Body() body: unknown, @Res() response: Response): Promise<void> {
-    const { TrsId } = (body ?? {}) as { TrsId?: unknown };
-    if (!(await this.callbacks.isOurs('main', TrsId)) && (await this.olderHandlerTakes(body))) {
+  async postback(@Req() request: RawBodyRequest<Request>, @Res() response: Response): Promise<void> {
+    const { TrsId } = (request.body ?? {}) as { TrsId?: unknown };
+    const contentType = request.headers['content-type'] ?? '';
+    const bytes = request.rawBody ?? Buffer.concat(await request.toArray());
+    if (!(await this.callbacks.isOurs('main', TrsId)) && (await this.olderHandlerTakes(bytes, contentType))) {
       response.status(200).send('OK');
       return;
     }
     // Ours, or nobody's: if its bill was lost here, it is found.
-    const { kind, status } = await this.callbacks.postback('main', body);
+    const { kind, status } = await this.callbacks.postback('main', bytes, { contentType });
     response.status(status).send(kind === 'stored' ? 'OK' : kind);
   }
 
   /** False: it is not its bill either. An error is answered 500, and the service sends the postback again. */
-  private async olderHandlerTakes(body: unknown): Promise<boolean> {
+  private async olderHandlerTakes(body: Buffer, contentType: string): Promise<boolean> {
     const answer = await fetch(process.env.OLD_POSTBACK_URL!, {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
+      headers: { 'content-type': contentType },
+      body: new Uint8Array(body),
+      redirect: 'manual', // followed, it would be a GET
       signal: AbortSignal.timeout(10_000),
     });
     if (!answer.ok && answer.status !== 404) throw new Error(`The old handler answered ${answer.status}.`);

@@ -105,7 +105,7 @@ export class PaymentBillMismatchError extends PaymentBillError {
   }
 }
 
-function shownTerms({ amount, currency, payerPaysCommission }: PaymentBillTerms): string {
+export function shownTerms({ amount, currency, payerPaysCommission }: PaymentBillTerms): string {
   return `${amount} ${currency}${payerPaysCommission ? ' and the commission' : ''}`;
 }
 
@@ -167,7 +167,7 @@ export class PaymentApplicationStoppingError extends PaymentBillError {
   }
 }
 
-/** The bill exists and is tracked, but the service gave no address to send the payer to. */
+/** The bill exists and is tracked, but neither the service nor its import gave an address to send the payer to. */
 export class PaymentBillAddressError extends PaymentBillError {
   readonly code = 'bill-address';
   constructor(
@@ -179,7 +179,7 @@ export class PaymentBillAddressError extends PaymentBillError {
     super(
       shop,
       orderId,
-      `the service created bill ${billId}, but returned no http or https address for its payment page. ` +
+      `bill ${billId} exists at the service, but no http or https address of its payment page is known. ` +
         'Look up the bill at the service, or pass { newAttempt: true } to create another one.',
     );
   }

@@ -128,13 +128,14 @@ export class PaymentCallbacks {
    * has none. Stores nothing. For a host's own controller that passes postbacks about other bills on to another integration.
    * @param shop name of the shop; `undefined` for the default one
    * @param billId the `TrsId` of a postback, as it was received
+   * @throws PaymentUnknownShopError
    * @throws the database's error: answer 503, so that the postback is sent again
    */
-  isOurs(shop: string | undefined, billId: unknown): Promise<boolean> {
+  async isOurs(shop: string | undefined, billId: unknown): Promise<boolean> {
+    const name = this.shops.requireName(shop ?? this.shops.defaultName);
     const id = typeof billId === 'number' ? String(billId) : billId;
-    if (typeof id !== 'string' || !/^[^\0]+$/.test(id)) return Promise.resolve(false);
-    const { storeTimeoutMs } = this.options.callbacks;
-    return withTimeout(storeTimeoutMs, this.bills.isOurs(shop ?? this.shops.defaultName, id));
+    if (typeof id !== 'string' || !/^[^\0]+$/.test(id)) return false;
+    return withTimeout(this.options.callbacks.storeTimeoutMs, this.bills.isOurs(name, id));
   }
 
   /**

@@ -157,7 +157,8 @@ function withDefaultShop(bill: BillToImport, shop: string): BillToImport {
 
 async function readBills(file: string): Promise<BillToImport[]> {
   try {
-    const text = (await readFile(file, 'utf8')).replace(/^\uFEFF/, '');
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(await readFile(file));
+    if (text.trim() === '') throw new Error('the file is empty.');
     if (text.trimStart().startsWith('[')) return JSON.parse(text) as BillToImport[];
     const lines = text.split('\n').filter((line) => line.trim() !== '');
     return lines.map((line) => JSON.parse(line) as BillToImport);

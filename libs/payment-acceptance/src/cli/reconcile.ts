@@ -1,6 +1,7 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { shownText } from '../common/text.js';
 import { ShopRegistry } from '../config/shop-registry.js';
+import { isDay } from '../config/time-zone.js';
 import { PaymentReconciliation } from '../operations/payment-reconciliation.service.js';
 import { PaymentReconciliationIncompleteError } from '../operations/operator.errors.js';
 import { addToTotals, type ReconciliationTotal, type StatementComparison } from '../operations/reconciliation.js';
@@ -43,6 +44,8 @@ export const reconcile: Command = async (context, invocation, output) => {
   if ((day === undefined) === (against === undefined)) {
     throw new UsageError('Specify either a day, --day 2026-11-21, or an account statement, --against FILE.');
   }
+  if (day !== undefined && !isDay(day))
+    throw new UsageError(`--day: must be a date such as 2026-11-21, not "${shownText(day)}".`);
   const unreadable: UnreadableLine[] = [];
   const compared =
     day === undefined
@@ -62,7 +65,8 @@ export const reconcile: Command = async (context, invocation, output) => {
       else output.out((count.rows === 0 ? HEADER : '') + lineOf(row));
       count.rows += 1;
       if (row.differences.length > 0) count.different += 1;
-      if (row.differences.includes('unknown-bill')) count.unknownBills += 1;
+      if (row.differences.includes('unknown-bill') && !row.differences.includes('listed-twice'))
+        count.unknownBills += 1;
       addToTotals(totals, row, day === undefined);
     }
   } catch (error) {

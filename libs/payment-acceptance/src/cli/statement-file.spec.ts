@@ -59,6 +59,7 @@ describe('a statement', () => {
     [',B-1,SUCCESS,1,RUB,2026-11-21 12:00:00', /payment_id is empty/],
     ['P-1,B-1,Paid,1,RUB,2026-11-21 12:00:00', /status "Paid" is not one of NEW, PROCESS, SUCCESS, FAIL/],
     ['P-1,B-1,SUCCESS,1,RUB,2026-02-30 12:00:00', /created_at "2026-02-30 12:00:00"/],
+    ['P-1,B-1,SUCCESS,1,RUB,2026-11-21T12:00:00+30:00', /created_at "2026-11-21T12:00:00\+30:00"/],
     ['P-1,B-1,SUCCESS,1,rubles,2026-11-21 12:00:00', /currency "rubles"/],
     ['P-1,B-1,SUCCESS,1,RUB', /It has 5 fields, but the header has 6/],
     ['P-1,"B"-1,SUCCESS,1,RUB,2026-11-21 12:00:00', /It has 0 fields/],

@@ -44,7 +44,10 @@ export async function* readStatement(
 /** @throws UsageError */
 export async function openStatement(file: string): Promise<FileHandle> {
   try {
-    return await open(file);
+    const handle = await open(file);
+    if ((await handle.stat()).isFile()) return handle;
+    await handle.close();
+    throw new Error('it is not a file.');
   } catch (error) {
     throw new UsageError(`${file}: ${(error as Error).message}`);
   }

@@ -94,16 +94,50 @@ describe('accepting a payment', () => {
     expect(accept([kept(listed)]).events[0]!.payload).toMatchObject({ amountReceived: '98.05', commission: '2.00' });
   });
 
-  const listedNow = { amount: '50.00', currency: 'USD' };
+  const listedNow = { amount: '50.00', amountReceived: '49.00', currency: 'USD' };
   test.each<[string, PaymentStatus, typeof listedNow, Partial<LedgerPayment>]>([
-    ['of a SUCCESS takes over what was corrected', 'SUCCESS', listedNow, { ...listedNow, contradiction: null }],
-    ['of a SUCCESS that is still the same leaves it so', 'SUCCESS', { amount: '100.05', currency: 'RUB' }, {}],
+    [
+      'of a SUCCESS takes over what was corrected',
+      'SUCCESS',
+      listedNow,
+      { ...listedNow, commission: null, contradiction: null },
+    ],
+    [
+      'of a SUCCESS that is still the same leaves it so',
+      'SUCCESS',
+      { ...listedNow, amount: '100.05', currency: 'RUB' },
+      {},
+    ],
     ['of a payment in PROCESS leaves it as it is', 'PROCESS', listedNow, {}],
   ])('accepting a listing %s', (_name, status, listed, change) => {
     const row = { ...kept(reported({ status })), verdict: 'review', contradiction: 'of an earlier list' } as const;
     const accepted = { paymentId: 'p-1', amount: '99.00', operator: 'anna', listed };
     const { payments } = decideAccepted(lockedBill(), null, [row], accepted);
     expect(payments).toEqual([{ ...row, ...change, verdict: 'succeeded' }]);
+  });
+
+  test('accepting a corrected listing states what was received of it, and keeps the amount that counts if it has none', () => {
+    const row = {
+      ...kept(reported({ amount: '5.00', amountReceived: '4.90', commission: '0.10' })),
+      verdict: 'review',
+    } as const;
+    const acceptListed = (amount: string | null) => {
+      const listed = { amount, amountReceived: '97.05', currency: amount && 'RUB' };
+      const decision = decideAccepted(lockedBill(), null, [row], {
+        paymentId: 'p-1',
+        amount: '99.00',
+        operator: 'anna',
+        listed,
+      });
+      return [decision.events[0]!.payload, decision.payments[0]];
+    };
+    const received = { amount: '99.00', amountReceived: '97.05' };
+    for (const amount of ['99.00', null]) {
+      const [event, row] = acceptListed(amount);
+      expect(event).toMatchObject(received);
+      expect(event).not.toHaveProperty('commission');
+      expect(row).toMatchObject({ ...received, currency: 'RUB', commission: null });
+    }
   });
 
   test('accepting a payment pays the bill and the order with the stated amount, and names the operator', () => {

@@ -142,20 +142,20 @@ export function decideAccepted(
   };
   const { amount, listed } = accepted;
   const isCorrected = listed && row.status === 'SUCCESS' && differs(row, listed);
+  // If the operator accepts a corrected listing, later lists are compared with it. A review keeps no commission.
+  const shown = isCorrected ? { ...row, ...listed, commission: null, contradiction: null } : row;
   builder.keep({
-    ...row,
-    ...(row.amount === null && { amount, currency: bill.currency }),
+    ...shown,
+    ...(shown.amount === null && { amount, currency: bill.currency }),
     // The service already lists it like this; only a different listing contradicts the acceptance.
-    ...(row.amount === null && row.status === 'SUCCESS' && { contradiction: uuidFromName(changeOf(row)) }),
-    // If the operator accepts a corrected listing, later lists are compared with it.
-    ...(isCorrected && { amount: listed.amount, currency: listed.currency, contradiction: null }),
+    ...(shown.amount === null && row.status === 'SUCCESS' && { contradiction: uuidFromName(changeOf(shown)) }),
     verdict: 'succeeded',
   });
   const counted = { amount, currency: bill.currency };
-  const isForeign = row.currency !== null && row.currency !== bill.currency;
+  const isForeign = shown.currency !== null && shown.currency !== bill.currency;
   // The received amount and the commission are in the payment's currency, which the event does not name.
   const unknown = isForeign && { amountReceived: null, commission: null };
-  builder.accept({ ...row, billId: bill.billId, createdAt: null, ...counted, ...unknown }, accepted.operator);
+  builder.accept({ ...shown, billId: bill.billId, createdAt: null, ...counted, ...unknown }, accepted.operator);
   return builder.decision();
 }
 
@@ -166,7 +166,7 @@ export interface AcceptedPayment {
   readonly paymentId: PaymentId;
   readonly amount: DecimalAmount;
   /** What the service listed when the review was opened; absent if the review is about the whole bill. */
-  readonly listed?: Pick<ReportedPayment, 'amount' | 'currency'> | undefined;
+  readonly listed?: Pick<ReportedPayment, 'amount' | 'amountReceived' | 'currency'> | undefined;
   readonly operator: string;
 }
 

@@ -8,6 +8,7 @@ import type { BillId, PaymentId } from '../domain/ids.js';
 export interface ListedPayment {
   readonly status: string | null;
   readonly amount: string | null;
+  readonly amountReceived: string | null;
   readonly currency: string | null;
   readonly billId: BillId | null;
 }

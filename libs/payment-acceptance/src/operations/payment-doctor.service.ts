@@ -66,7 +66,6 @@ type FindingMaker = (name: Name, seen: boolean | undefined, detail: string) => D
 const DAY_MS = 24 * 3_600_000;
 const MIN_VALIDITY_MS = 14 * DAY_MS;
 const MAX_SKEW_MS = 60_000;
-const MAX_BYTES = 4 * 1024 * 1024;
 
 /**
  * Checks whether the service behaves as the module expects. It sends up to three `GET bill/payments` for each shop, one of
@@ -148,7 +147,11 @@ export class PaymentDoctor {
     const began = performance.now();
     const answer = await this.ask(shop, billId, shop.token.reveal());
     const tookMs = Math.round(performance.now() - began);
-    if ('failure' in answer) return [find('list', false, answer.failure), find('limits', undefined, answer.failure)];
+    if ('failure' in answer) {
+      const isOverLimit = /TOO_LARGE|ABORT|Timeout/.test(answer.failure);
+      const [list, limits] = isOverLimit ? [undefined, false] : [false, undefined];
+      return [find('list', list, answer.failure), find('limits', limits, answer.failure)];
+    }
     const { maxAnswerBytes, totalTimeoutMs } = this.options.http;
     const bytes = Buffer.byteLength(answer.text);
     const isSmall = bytes <= maxAnswerBytes / 2 && tookMs <= totalTimeoutMs / 2;
@@ -199,7 +202,7 @@ export class PaymentDoctor {
 
   private async ask(shop: Shop, id: string, token: string): Promise<RawAnswer | RequestFailure> {
     try {
-      return await rawGet(paymentsUrl(shop.apiBaseUrl, id), token, this.options.http.totalTimeoutMs);
+      return await rawGet(paymentsUrl(shop.apiBaseUrl, id), token, this.options.http);
     } catch (error) {
       return { failure: errorType(error) };
     }
@@ -293,17 +296,21 @@ interface RawAnswer {
 }
 
 /** Uses a new connection and no proxy, follows no redirects, and limits time and size. */
-function rawGet(url: string, token: string, timeoutMs: number): Promise<RawAnswer> {
+function rawGet(
+  url: string,
+  token: string,
+  { totalTimeoutMs, maxAnswerBytes }: ResolvedOptions['http'],
+): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const headers = { accept: 'application/json', authorization: `Bearer ${token}` };
     const { get } = url.startsWith('https:') ? https : http;
-    get(url, { agent: false, headers, signal: AbortSignal.timeout(timeoutMs) }, (answer) => {
-      readAnswer(answer).then(resolve, reject);
+    get(url, { agent: false, headers, signal: AbortSignal.timeout(totalTimeoutMs) }, (answer) => {
+      readAnswer(answer, maxAnswerBytes).then(resolve, reject);
     }).on('error', reject);
   });
 }
 
-async function readAnswer(answer: IncomingMessage): Promise<RawAnswer> {
+async function readAnswer(answer: IncomingMessage, maxBytes: number): Promise<RawAnswer> {
   const { socket, headers, statusCode: status = 0 } = answer;
   const certificate =
     socket instanceof TLSSocket
@@ -314,7 +321,7 @@ async function readAnswer(answer: IncomingMessage): Promise<RawAnswer> {
   let bytes = 0;
   for await (const chunk of answer as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > MAX_BYTES) throw Object.assign(new Error('The answer is too large.'), { code: 'TOO_LARGE' });
+    if (bytes > maxBytes) throw Object.assign(new Error('The answer is too large.'), { code: 'TOO_LARGE' });
     chunks.push(chunk);
   }
   return { status, text: Buffer.concat(chunks).toString('utf8'), aheadMs, certificate };

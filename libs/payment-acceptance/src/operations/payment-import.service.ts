@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { shownTerms } from '../bills/bill.errors.js';
 import { readCreationLine, type CreationRecord } from '../bills/creation-log.js';
 import { linkLateCallbacks } from '../callbacks/late-callbacks.js';
 import { CallbackStore } from '../callbacks/storage/callback.store.js';
@@ -8,6 +9,7 @@ import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/res
 import { ShopRegistry } from '../config/shop-registry.js';
 import { BillStore } from '../bills/storage/bill.store.js';
 import { isUniqueViolation } from '../database/query-errors.js';
+import { ShopIdentities } from '../settlement/shop-identities.js';
 import { ShopStore } from '../settlement/storage/shop.store.js';
 import { ImportStore, type ForeignBill, type KnownBill } from './storage/import.store.js';
 import { OperatorStore } from './storage/operator.store.js';
@@ -90,6 +92,7 @@ export class PaymentImport {
   constructor(
     private readonly store: ImportStore,
     private readonly rows: ShopStore,
+    private readonly identities: ShopIdentities,
     private readonly bills: BillStore,
     private readonly callbacks: CallbackStore,
     private readonly operator: OperatorStore,
@@ -233,10 +236,14 @@ export class PaymentImport {
     intentId?: IntentId,
   ): Promise<ImportOutcome> {
     if (typeof input !== 'object' || (input as object | null) === null) return ['It is not an object.'];
-    const shop = await this.shopOf(scope, input.shop);
+    const shop = await this.shopOf(scope, input.shop ?? undefined);
     if (!shop) return [`There is no shop "${truncateText(input.shop)}".`];
+    if (!planned) await this.identities.bind(shop);
     const now = this.clock.now();
-    const bill = readBillToImport(input, {
+    const stated = Object.fromEntries(
+      Object.entries(input).filter(([, value]) => value !== null),
+    ) as unknown as BillToImport;
+    const bill = readBillToImport(stated, {
       shop,
       intentId: intentId ?? timeOrderedUuid(this.random, now),
       now,
@@ -277,13 +284,11 @@ export class PaymentImport {
 
 function compare(
   existing: KnownBill,
-  bill: Pick<ForeignBill, 'orderId' | 'amount' | 'currency'>,
+  bill: Pick<ForeignBill, 'orderId' | 'amount' | 'currency' | 'payerPaysCommission'>,
 ): 'present' | string[] {
-  const isSame =
-    existing.orderId === bill.orderId && existing.amount === bill.amount && existing.currency === bill.currency;
-  if (isSame) return 'present';
-  const { orderId, amount, currency, state } = existing;
-  return [`A bill with this billId already exists here: order "${orderId}", ${amount} ${currency}, ${state}.`];
+  if (existing.orderId === bill.orderId && shownTerms(existing) === shownTerms(bill)) return 'present';
+  const { orderId, state } = existing;
+  return [`A bill with this billId already exists here: order "${orderId}", ${shownTerms(existing)}, ${state}.`];
 }
 
 function plan(
@@ -299,5 +304,5 @@ function keyOf({ shop, billId }: Pick<ForeignBill, 'shop' | 'billId'>): string {
 }
 
 function truncateText(value: unknown): string {
-  return typeof value === 'string' ? value.slice(0, 255) : '';
+  return typeof value === 'string' || typeof value === 'number' ? String(value).slice(0, 255) : '';
 }

@@ -25,6 +25,8 @@ describe('a row for each payment that either side has', () => {
     ['no amount', [reported({ amount: null })], [kept()], [['amount']]],
     ['another currency', [reported({ currency: 'USD' })], [kept()], [['currency']]],
     ['a payment of another bill', [reported({ billId: 'b-2' })], [], [['other-bill']]],
+    ['FAIL on both, but accepted', [reported({ status: 'FAIL' })], [kept({ status: 'FAIL' })], [['status']]],
+    ['a status that a judge knows', [reported({ status: 'UNKNOWN' })], [kept({ status: 'UNKNOWN' })], [[]]],
     ['no event', [reported()], [kept({ succeeded: false })], [['event-missing']]],
     ['no event where none is due', [reported()], [kept({ succeeded: false, verdict: 'review' })], [[]]],
     ['two payments', [reported(), reported({ paymentId: 'p-2' })], [kept()], [[], ['missing-in-ledger']]],

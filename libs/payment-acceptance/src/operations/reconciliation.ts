@@ -171,12 +171,17 @@ export function differencesBetween(
   ledgerPayment: PaymentToReconcile,
 ): ReconciliationDifference[] {
   const comparisons: [ReconciliationDifference, boolean][] = [
-    ['status', listed.status !== ledgerPayment.status],
+    ['status', listed.status !== ledgerPayment.status || isAcceptedInVain(listed, ledgerPayment)],
     ['amount', listed.amount !== ledgerPayment.amount],
     ['currency', listed.currency !== ledgerPayment.currency],
     ['event-missing', ledgerPayment.verdict === 'succeeded' && !ledgerPayment.succeeded],
   ];
   return comparisons.filter(([, differs]) => differs).map(([difference]) => difference);
+}
+
+/** An operator has accepted the payment, but the service still says that it has not succeeded. */
+function isAcceptedInVain({ status }: Pick<ReportedPayment, 'status'>, { verdict }: PaymentToReconcile): boolean {
+  return verdict === 'succeeded' && status !== 'SUCCESS' && status !== 'UNKNOWN';
 }
 
 function namesOf(shop: string, { orderId, billId, state: billState }: BillToReconcile) {

@@ -1,6 +1,6 @@
 import { databaseText } from '../common/text.js';
 import type { Shop } from '../config/resolved-options.js';
-import { instantOfWall } from '../config/time-zone.js';
+import { instantOfWall, zonedInstant } from '../config/time-zone.js';
 import type { BillId, PaymentId } from '../domain/ids.js';
 import type { DecimalAmount } from '../domain/money.js';
 import type { PaymentStatus } from '../domain/payment.js';
@@ -28,8 +28,8 @@ export interface StatementPayment {
 const BATCH = 500;
 const PAGE_SIZE = 5_000;
 
-/** How far the clocks of the service and the database may be apart. */
-const SKEW_MS = 3_600_000;
+/** How far the clocks of the service and the database may be apart, even if the shop's `timeZone` is wrong. */
+const SKEW_MS = 26 * 3_600_000;
 
 /** What the statement covers; complete only once all of it has been read. */
 class StatementSpan {
@@ -160,5 +160,5 @@ export function statementInstant(text: string, timeZone: string): Date | undefin
   const wall = Date.parse(`${day}T${time}Z`);
   // Date.parse reads 31 April as 1 May.
   if (Number.isNaN(wall) || !new Date(wall).toISOString().startsWith(`${day}T`)) return undefined;
-  return zone === undefined ? instantOfWall(timeZone, wall) : new Date(`${day}T${time}${zone}`);
+  return zone === undefined ? instantOfWall(timeZone, wall) : zonedInstant(`${day}T${time}${zone}`);
 }

@@ -3,20 +3,22 @@ import type { NewBill } from '../../bills/storage/bill.store.js';
 import type { CreatedBill } from '../../client/answers.js';
 import type { BillRecord } from '../../domain/bill.js';
 import { Database } from '../../database/database.js';
+import { flag } from '../../database/reading.js';
 import type { BillId } from '../../domain/ids.js';
 import type { OwnTransaction } from '../../database/own-transaction.js';
 
 export type ForeignBill = Omit<NewBill, 'attempt' | 'traceparent'> & CreatedBill & { readonly createdAt: Date };
 
-export type KnownBill = Pick<BillRecord, 'orderId' | 'amount' | 'currency' | 'state'>;
+export type KnownBill = Pick<BillRecord, 'orderId' | 'amount' | 'currency' | 'payerPaysCommission' | 'state'>;
 
 @Injectable()
 export class ImportStore {
   constructor(private readonly database: Database) {}
 
   async findBill(shop: string, billId: BillId): Promise<KnownBill | undefined> {
-    const [bill] = await this.database.rows<KnownBill>({})`
-      SELECT order_id AS "orderId", ${this.database.dialect.text('amount')} AS amount, currency, state
+    const [bill] = await this.database.rows<KnownBill>({ payerPaysCommission: flag })`
+      SELECT order_id AS "orderId", ${this.database.dialect.text('amount')} AS amount, currency, state,
+        payer_pays_commission AS "payerPaysCommission"
       FROM payment_acceptance.bill WHERE shop = ${shop} AND bill_id = ${billId}`;
     return bill;
   }
