@@ -58,6 +58,13 @@ describe('importing open bills of an older integration', () => {
     });
   });
 
+  test('createBill returns the newest bill, even if an older one was imported later', async () => {
+    const own = await harness.host.payments.createBill({ orderId: 'newest', amount: '10' });
+    await run([await olderBill('newest')]);
+    const again = await harness.host.payments.createBill({ orderId: 'newest', amount: '10' });
+    expect(again.billId).toBe(own.billId);
+  });
+
   test('importing again changes nothing, even concurrently, and the operator is recorded', async () => {
     const bills = await Promise.all(Array.from({ length: 5 }, (_, index) => olderBill(`twice-${index}`)));
     const other = harness.instances[1]!.app.get(PaymentImport);

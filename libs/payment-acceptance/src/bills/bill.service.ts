@@ -240,7 +240,8 @@ export class BillService implements BeforeApplicationShutdown {
             each.currency === currency &&
             each.payerPaysCommission === intent.payerPaysCommission,
         );
-        // An imported bill may have no page to send the payer to.
+        // An imported bill may have no page to send the payer to, and is older than its attempt says.
+        same.sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
         const payable = same.findLast(({ linkPageUrl }) => linkPageUrl !== null) ?? same.at(-1);
         if (payable) return payable;
         throw new PaymentBillMismatchError(shop, orderId, open.at(-1) ?? intent, intent);

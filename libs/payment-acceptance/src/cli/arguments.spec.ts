@@ -51,6 +51,7 @@ describe('the command line', () => {
     [['migrate', 'now'], 'Unexpected argument for migrate: "now"'],
     [['migrate', '--shop', 'eu'], 'migrate has no option --shop'],
     [['status', '--dry-run'], 'status has no option --dry-run'],
+    [['erase', '--order', 'a', '--order', 'b'], '--order was given more than once.'],
     [['status', '--nonsense'], '--nonsense'],
     [['status', '--shop'], '--shop'],
   ])('the arguments %j are refused: %s', (args, sentence) => {

@@ -161,7 +161,11 @@ function isCommand(name: string): name is CommandName {
 
 function parse(args: readonly string[]) {
   try {
-    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
+    const parsed = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true, tokens: true });
+    const names = parsed.tokens.flatMap((token) => (token.kind === 'option' ? token.name : []));
+    const repeated = names.find((name, index) => name !== 'env-file' && names.indexOf(name) < index);
+    if (repeated !== undefined) throw new Error(`--${repeated} was given more than once.`);
+    return parsed;
   } catch (error) {
     throw new UsageError((error as Error).message);
   }

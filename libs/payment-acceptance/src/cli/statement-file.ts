@@ -1,8 +1,9 @@
 import { open, type FileHandle } from 'node:fs/promises';
 import { maskCards } from '../common/redact.js';
+import { serviceInstant } from '../config/time-zone.js';
 import { parseAmount } from '../domain/money.js';
-import type { PaymentStatus } from '../domain/payment.js';
-import { statementInstant, type StatementPayment } from '../operations/statement.js';
+import { statusOf } from '../domain/payment.js';
+import type { StatementPayment } from '../operations/statement.js';
 import { UsageError } from './arguments.js';
 
 export interface UnreadableLine {
@@ -12,7 +13,6 @@ export interface UnreadableLine {
 }
 
 export const STATEMENT_HEADER = 'payment_id,bill_id,status,amount,currency,created_at';
-const STATUSES: readonly string[] = ['NEW', 'PROCESS', 'SUCCESS', 'FAIL'] satisfies PaymentStatus[];
 
 /**
  * Reads CSV with the columns of {@link STATEMENT_HEADER}, in this order.
@@ -63,14 +63,13 @@ function valuesOf(line: string): string[] {
 /** Returns the payment, or what is wrong with it. */
 function paymentOf(values: readonly string[], timeZone: string): StatementPayment | string {
   const [paymentId = '', billId = '', statusText = '', amountText = '', currency = '', createdAtText = ''] = values;
-  const status = statusText.toUpperCase();
+  const status = statusOf(statusText.toUpperCase());
   const amount = parseAmount(amountText);
-  const createdAt = statementInstant(createdAtText, timeZone);
+  const createdAt = serviceInstant(createdAtText, timeZone);
   const problems: string[] = [];
   if (values.length !== 6) problems.push(`It has ${values.length} fields, but the header has 6.`);
   if (paymentId === '') problems.push('payment_id is empty.');
-  if (!STATUSES.includes(status))
-    problems.push(`status "${shorten(statusText)}" is not one of ${STATUSES.join(', ')}.`);
+  if (status === 'UNKNOWN') problems.push(`status "${shorten(statusText)}" is not one of NEW, PROCESS, SUCCESS, FAIL.`);
   if (amount === null)
     problems.push(`amount "${shorten(amountText)}" is not a decimal with a point and at most two places.`);
   if (!/^([A-Z]{3})?$/.test(currency)) problems.push(`currency "${shorten(currency)}" is not three capital letters.`);
@@ -79,7 +78,7 @@ function paymentOf(values: readonly string[], timeZone: string): StatementPaymen
   return {
     paymentId,
     billId: billId || null,
-    status: status as PaymentStatus,
+    status,
     amount,
     currency: currency || null,
     createdAt,

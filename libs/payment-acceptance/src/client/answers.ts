@@ -6,7 +6,7 @@ import { parseAmount, type DecimalAmount } from '../domain/money.js';
 import { isServiceId, type BillId, type PaymentId } from '../domain/ids.js';
 import { statusOf, type PaymentList, type ReportedPayment } from '../domain/payment.js';
 import { webAddress } from '../common/web-address.js';
-import { instantOfWall } from '../config/time-zone.js';
+import { serviceInstant } from '../config/time-zone.js';
 
 /** The answer to bill creation (section 2.2). Addresses are `null` if missing or not http(s). */
 export interface CreatedBill {
@@ -155,7 +155,7 @@ function readPayment(paymentId: PaymentId, item: Fields, timeZone: string): Repo
     currency: readText(item.currency_in, 16),
     fromCard: readCard(item.from_card),
     createdAtText,
-    createdAt: createdAtText === null ? null : readInstant(createdAtText, timeZone),
+    createdAt: readInstant(createdAtText, timeZone),
   };
 }
 
@@ -215,11 +215,8 @@ function readCard(value: unknown): string | null {
   });
 }
 
-/** `Y-m-d H:i:s` (section 2.3, documented), local time of the zone (an option; UTC is assumed). */
-function readInstant(text: string, timeZone: string): Date | null {
-  const match = /^(\d{4})-(\d{2})-(\d{2}) (\d{2}):(\d{2}):(\d{2})$/.exec(text);
-  if (!match) return null;
-  const wall = Date.parse(text.replace(' ', 'T') + 'Z');
-  if (Number.isNaN(wall)) return null;
-  return instantOfWall(timeZone, wall);
+/** Only the form of section 2.3 (documented), on the wall clock of the zone (an option; UTC is assumed). */
+function readInstant(text: string | null, timeZone: string): Date | null {
+  if (text === null || !/^[\d-]{10} [\d:]{8}$/.test(text)) return null;
+  return serviceInstant(text, timeZone) ?? null;
 }

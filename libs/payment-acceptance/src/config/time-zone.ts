@@ -21,6 +21,17 @@ export function zonedInstant(text: string): Date | undefined {
   return day === undefined || !isDay(day) || Number.isNaN(Date.parse(text)) ? undefined : new Date(text);
 }
 
+/**
+ * The instant of the service's `created_at`; `undefined` if it is none.
+ * @param text `Y-m-d H:i:s` (section 2.3, documented) on the wall clock of `timeZone`, or ISO 8601 with a zone of its own
+ */
+export function serviceInstant(text: string, timeZone: string): Date | undefined {
+  const [, day, time, zone] =
+    /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}:\d{2})(?:\.\d+)? ?(Z|[+-]\d{2}:\d{2})?$/.exec(text) ?? [];
+  const wall = zonedInstant(`${day}T${time}Z`);
+  return wall && (zone === undefined ? instantOfWall(timeZone, wall.getTime()) : zonedInstant(`${day}T${time}${zone}`));
+}
+
 /** Whether the text is a date such as `2026-11-21`. */
 export function isDay(text: string): boolean {
   const midnight = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : NaN;

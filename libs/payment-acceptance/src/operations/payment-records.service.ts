@@ -1,7 +1,7 @@
 import { isUuid } from '../domain/uuid.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 import { databaseText } from '../common/text.js';
-import { instantOfWall } from '../config/time-zone.js';
+import { serviceInstant } from '../config/time-zone.js';
 import { BILL_STATES } from '../domain/bill.js';
 import type { IntentId } from '../domain/ids.js';
 import type {
@@ -106,9 +106,8 @@ export class PaymentRecords {
     const { settled, ...figures } = await this.parts.figuresOfToday.read(this.scope, ages);
     const settlementDelaysMs = settled.flatMap(({ shop, createdAtText, settledAt }) => {
       const timeZone = this.parts.shops.peek(shop)?.timeZone;
-      const wall = Date.parse(`${createdAtText.replace(' ', 'T')}Z`);
-      if (timeZone === undefined || Number.isNaN(wall)) return [];
-      return [settledAt.getTime() - instantOfWall(timeZone, wall).getTime()];
+      const createdAt = timeZone === undefined ? undefined : serviceInstant(createdAtText, timeZone);
+      return createdAt ? [settledAt.getTime() - createdAt.getTime()] : [];
     });
     return { ...figures, settlementDelaysMs };
   }

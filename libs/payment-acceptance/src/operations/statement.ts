@@ -1,6 +1,6 @@
 import { databaseText } from '../common/text.js';
 import type { Shop } from '../config/resolved-options.js';
-import { instantOfWall, zonedInstant } from '../config/time-zone.js';
+import { serviceInstant } from '../config/time-zone.js';
 import type { BillId, PaymentId } from '../domain/ids.js';
 import type { DecimalAmount } from '../domain/money.js';
 import type { PaymentStatus } from '../domain/payment.js';
@@ -49,7 +49,7 @@ class StatementSpan {
 
   /** Whether a complete statement would list this payment of the ledger. */
   covers({ status, verdict, createdAtText, firstSeenAt }: LedgerPaymentOfBill, timeZone: string): boolean {
-    const created = createdAtText === null ? undefined : statementInstant(createdAtText, timeZone);
+    const created = createdAtText === null ? undefined : serviceInstant(createdAtText, timeZone);
     const epochMs = (created ?? firstSeenAt).getTime();
     return (this.statuses.has(status) || verdict === 'succeeded') && epochMs >= this.from && epochMs <= this.to;
   }
@@ -151,14 +151,4 @@ async function* batchesOf<T>(all: AsyncIterable<T>): AsyncGenerator<T[]> {
     batch = [];
   }
   if (batch.length > 0) yield batch;
-}
-
-/** @param text the service's `Y-m-d H:i:s` on the wall clock of `timeZone`, or ISO 8601 with a zone of its own */
-export function statementInstant(text: string, timeZone: string): Date | undefined {
-  const [, day, time, zone] =
-    /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}:\d{2})(?:\.\d+)? ?(Z|[+-]\d{2}:\d{2})?$/.exec(text) ?? [];
-  const wall = Date.parse(`${day}T${time}Z`);
-  // Date.parse reads 31 April as 1 May.
-  if (Number.isNaN(wall) || !new Date(wall).toISOString().startsWith(`${day}T`)) return undefined;
-  return zone === undefined ? instantOfWall(timeZone, wall) : zonedInstant(`${day}T${time}${zone}`);
 }
