@@ -56,6 +56,18 @@ describe('doctor', () => {
       expect(findings.postbacks!.detail).toBe('latest payments within a day: 1; with a postback: 1');
     });
 
+    test('doctor says of a list that is too large that it exceeds the limits', async () => {
+      const strict = (await harness.start({ options: { http: { maxAnswerBytes: 1_024 } } })).app.get(PaymentDoctor);
+      const { billId } = await harness.host.payments.createBill({ orderId: 'long', amount: '10' });
+      for (let count = 0; count < 6; count += 1) await harness.sandbox.pay(billId, { outcome: 'fail' });
+      await harness.settle();
+      const { list, limits } = await examine(strict);
+      expect([list, limits]).toMatchObject([
+        { verdict: 'not-probeable', detail: 'TOO_LARGE' },
+        { verdict: 'different', detail: 'TOO_LARGE' },
+      ]);
+    });
+
     test('doctor notices a shop whose postbacks do not arrive', async () => {
       const { billId } = await harness.host.payments.shop('eu').createBill({ orderId: 'silent', amount: '10' });
       await harness.sandbox.setFaults({ postbacks: { drop: 1 } });

@@ -91,7 +91,9 @@ describe('importing open bills of an older integration', () => {
           index: 3,
           orderId: 'somebody-else-s',
           billId: fresh.billId,
-          problems: ['A bill with this billId already exists here: order "dry-fresh", 10.00 RUB, OPEN.'],
+          problems: [
+            'A bill with this billId already exists here: order "dry-fresh", 10.00 RUB, the shop pays the commission, OPEN.',
+          ],
         },
       ],
     });
@@ -127,20 +129,21 @@ describe('importing open bills of an older integration', () => {
     ]);
   });
 
-  test('a bill is not the same if somebody else pays the commission; null is no value, and a numeric id is named', async () => {
+  test('a bill is not the same if another payer of the commission is stated, and a numeric id is named', async () => {
     const older = await olderBill('corrected');
-    const exported = {
-      ...older,
-      shop: null,
-      custom: null,
-      linkUrl: null,
-      description: null,
-    } as unknown as BillToImport;
-    expect(await run([exported])).toMatchObject({ imported: 1 });
+    await run([older]);
+    await harness.host.dataSource.query(
+      `UPDATE payment_acceptance.bill SET payer_pays_commission = TRUE WHERE bill_id = '${older.billId}'`,
+    );
+    expect(await run([older])).toMatchObject({ present: 1 });
     const numeric = { ...older, billId: 7, orderId: 8 } as unknown as BillToImport;
-    const { refused } = await run([{ ...older, payerPaysCommission: true }, numeric]);
+    const { refused } = await run([{ ...older, payerPaysCommission: false }, numeric]);
     expect(refused).toMatchObject([
-      { problems: ['A bill with this billId already exists here: order "corrected", 10.00 RUB, OPEN.'] },
+      {
+        problems: [
+          'A bill with this billId already exists here: order "corrected", 10.00 RUB, the payer pays the commission, OPEN.',
+        ],
+      },
       { billId: '7', orderId: '8' },
     ]);
   });

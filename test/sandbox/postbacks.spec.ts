@@ -94,7 +94,7 @@ describe('postbacks', () => {
       const answer = await fixture.create({}, OTHER_TOKEN);
       await fixture.sandbox.pay(answer.json['bill_id'] as string);
       await other.received();
-      expect(fixture.shopServer.requests.length).toBeLessThan(40);
+      expect(fixture.shopServer.requests.length).toBeLessThanOrEqual(16);
     } finally {
       open();
       await fixture.sandbox.settled();

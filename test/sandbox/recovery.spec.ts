@@ -112,12 +112,17 @@ describe('recovery', () => {
       await close();
     });
 
-    test('a shop may get another id between two starts, with its token', async () => {
+    test('a shop may get another id between two starts, with its token, and its former one again', async () => {
       await (await start({ shops: { a: { apiToken: 'token-1' } } })).close();
-      const { sandbox, close } = await start({ shops: { b: { apiToken: 'token-1' } } });
-      expect(sandbox.shop('b').apiToken).toBe('token-1');
-      expect(sandbox.shop('a').apiToken).not.toBe('token-1');
-      await close();
+      for (const [named, other] of [
+        ['b', 'a'],
+        ['a', 'b'],
+      ] as const) {
+        const { sandbox, close } = await start({ shops: { [named]: { apiToken: 'token-1' } } });
+        expect(sandbox.shop(named).apiToken).toBe('token-1');
+        expect(sandbox.shop(other).apiToken).not.toBe('token-1');
+        await close();
+      }
     });
 
     test('a setting follows its seed until it is changed by hand', async () => {

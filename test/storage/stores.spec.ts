@@ -153,6 +153,7 @@ describe('stores on both databases', () => {
       orderId: 'A',
       amount: '7.00',
       currency: 'RUB',
+      payerPaysCommission: true,
       state: 'OPEN',
     });
     expect(await store.findBill('eu', 'foreign')).toBeUndefined();

@@ -10,7 +10,8 @@ export class CutOverController {
   async postback(@Req() request: RawBodyRequest<Request>, @Res() response: Response): Promise<void> {
     const { TrsId } = (request.body ?? {}) as { TrsId?: unknown };
     const contentType = request.headers['content-type'] ?? '';
-    const bytes = request.rawBody ?? Buffer.concat(await request.toArray());
+    const bytes = request.rawBody;
+    if (!bytes) throw new Error('The body is neither JSON nor a form, or rawBody is not set.');
     if (!(await this.callbacks.isOurs('main', TrsId)) && (await this.olderHandlerTakes(bytes, contentType))) {
       response.status(200).send('OK');
       return;

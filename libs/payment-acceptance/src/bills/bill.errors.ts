@@ -105,7 +105,7 @@ export class PaymentBillMismatchError extends PaymentBillError {
   }
 }
 
-export function shownTerms({ amount, currency, payerPaysCommission }: PaymentBillTerms): string {
+function shownTerms({ amount, currency, payerPaysCommission }: PaymentBillTerms): string {
   return `${amount} ${currency}${payerPaysCommission ? ' and the commission' : ''}`;
 }
 
@@ -167,7 +167,7 @@ export class PaymentApplicationStoppingError extends PaymentBillError {
   }
 }
 
-/** The bill exists and is tracked, but neither the service nor its import gave an address to send the payer to. */
+/** The bill exists and is tracked, but neither the service nor the import gave an address to send the payer to. */
 export class PaymentBillAddressError extends PaymentBillError {
   readonly code = 'bill-address';
   constructor(

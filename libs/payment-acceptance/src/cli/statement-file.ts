@@ -45,9 +45,9 @@ export async function* readStatement(
 export async function openStatement(file: string): Promise<FileHandle> {
   try {
     const handle = await open(file);
-    if ((await handle.stat()).isFile()) return handle;
+    if (!(await handle.stat()).isDirectory()) return handle;
     await handle.close();
-    throw new Error('it is not a file.');
+    throw new Error('it is a folder.');
   } catch (error) {
     throw new UsageError(`${file}: ${(error as Error).message}`);
   }

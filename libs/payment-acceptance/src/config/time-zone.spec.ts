@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { instantOfWall, isTimeZone, zonedInstant, zoneOffsetMs } from './time-zone.js';
+import { instantOfWall, isTimeZone, serviceInstant, zonedInstant, zoneOffsetMs } from './time-zone.js';
 
 const HOUR = 3_600_000;
 
@@ -55,3 +55,18 @@ test.each([
 ])('zonedInstant reads %s as the instant %s', (text, instant) => {
   expect(zonedInstant(text)?.toISOString()).toBe(instant);
 });
+
+test.each([
+  ['2026-11-21 12:00:00', '2026-11-21T09:00:00.000Z'],
+  ['2026-11-21T12:00:00.5Z', '2026-11-21T12:00:00.000Z'],
+  ['2026-11-21 12:00:00 +01:00', '2026-11-21T11:00:00.000Z'],
+])('created_at %j is the instant %s', (text, instant) => {
+  expect(serviceInstant(text, '+03:00')?.toISOString()).toBe(instant);
+});
+
+test.each(['2026-11-31 12:00:00', '2026-11-21 24:00:00', '2026-11-21 12:00:00+30:00', '2026-11-21', ''])(
+  'created_at %j is no instant',
+  (text) => {
+    expect(serviceInstant(text, '+03:00')).toBeUndefined();
+  },
+);

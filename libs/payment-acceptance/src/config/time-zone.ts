@@ -27,7 +27,7 @@ export function zonedInstant(text: string): Date | undefined {
  */
 export function serviceInstant(text: string, timeZone: string): Date | undefined {
   const [, day, time, zone] =
-    /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}:\d{2})(?:\.\d+)? ?(Z|[+-]\d{2}:\d{2})?$/.exec(text) ?? [];
+    /^(\d{4}-\d{2}-\d{2})[T ]((?:[01]\d|2[0-3]):\d{2}:\d{2})(?:\.\d+)? ?(Z|[+-]\d{2}:\d{2})?$/.exec(text) ?? [];
   const wall = zonedInstant(`${day}T${time}Z`);
   return wall && (zone === undefined ? instantOfWall(timeZone, wall.getTime()) : zonedInstant(`${day}T${time}${zone}`));
 }

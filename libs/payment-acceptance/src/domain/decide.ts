@@ -143,7 +143,11 @@ export function decideAccepted(
   const { amount, listed } = accepted;
   const isCorrected = listed && row.status === 'SUCCESS' && differs(row, listed);
   // If the operator accepts a corrected listing, later lists are compared with it. A review keeps no commission.
-  const shown = isCorrected ? { ...row, ...listed, commission: null, contradiction: null } : row;
+  const corrected = isCorrected && {
+    ...{ amount: listed.amount, amountReceived: listed.amountReceived, currency: listed.currency },
+    ...{ commission: null, contradiction: null },
+  };
+  const shown = { ...row, ...corrected };
   builder.keep({
     ...shown,
     ...(shown.amount === null && { amount, currency: bill.currency }),

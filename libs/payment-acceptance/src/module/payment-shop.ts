@@ -3,7 +3,7 @@ import type { CreateBillRequest } from '../bills/bill-request.js';
 import { BillService, type CreateBillOptions } from '../bills/bill.service.js';
 import type { PaymentBill } from '../bills/payment-bill.js';
 import { PaymentServiceClient, type RequestControl } from '../client/payment-service.client.js';
-import type { PaymentShopSettings, Shop } from '../config/resolved-options.js';
+import type { PaymentShopSettings } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { PaymentShopNotReadError } from '../config/shop.errors.js';
 import { throwTyped } from '../database/database.errors.js';
@@ -60,9 +60,10 @@ export class PaymentShop {
    * @throws PaymentBillAddressError if the bill was created but has no usable address
    */
   async createBill(request: CreateBillRequest, options?: CreateBillOptions): Promise<PaymentBill> {
-    const { name } = await this.shops.get(this.name);
-    await this.shops.requireListed(name);
-    return this.bills.create(await this.bound(), request, options);
+    const shop = await this.shops.get(this.name);
+    await this.shops.requireListed(shop.name);
+    await this.identities.bind(shop).catch(throwTyped);
+    return this.bills.create(shop, request, options);
   }
 
   /**
@@ -76,10 +77,12 @@ export class PaymentShop {
    * made the order's bills. A cancelled order stays cancelled. An order without a bill can be cancelled, too.
    * @throws PaymentOrderAlreadyPaidError if a payment of it has succeeded
    * @throws PaymentInvalidBillRequestError if no order can have this id
+   * @throws PaymentInvalidShopError if the shop's name stands for another shop
    */
   async cancelOrder(orderId: string): Promise<void> {
-    const { name } = await this.bound();
-    return this.bills.cancelOrder(name, orderId);
+    const shop = await this.shops.get(this.name);
+    await this.identities.bind(shop).catch(throwTyped);
+    return this.bills.cancelOrder(shop.name, orderId);
   }
 
   /**
@@ -88,12 +91,6 @@ export class PaymentShop {
    */
   async listPayments(billId: string, control?: RequestControl): Promise<ReportedPayment[]> {
     return this.client.listPayments(await this.shops.get(this.name), billId, control);
-  }
-
-  private async bound(): Promise<Shop> {
-    const shop = await this.shops.get(this.name);
-    await this.identities.bind(shop).catch(throwTyped);
-    return shop;
   }
 
   /** The stored bills of an order, first attempt first, even if the shop no longer exists. */

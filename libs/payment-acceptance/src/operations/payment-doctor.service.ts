@@ -66,6 +66,8 @@ type FindingMaker = (name: Name, seen: boolean | undefined, detail: string) => D
 const DAY_MS = 24 * 3_600_000;
 const MIN_VALIDITY_MS = 14 * DAY_MS;
 const MAX_SKEW_MS = 60_000;
+const TOO_LARGE = 'TOO_LARGE';
+const TOO_LATE = 'TIMEOUT';
 
 /**
  * Checks whether the service behaves as the module expects. It sends up to three `GET bill/payments` for each shop, one of
@@ -148,7 +150,7 @@ export class PaymentDoctor {
     const answer = await this.ask(shop, billId, shop.token.reveal());
     const tookMs = Math.round(performance.now() - began);
     if ('failure' in answer) {
-      const isOverLimit = /TOO_LARGE|ABORT|Timeout/.test(answer.failure);
+      const isOverLimit = answer.failure === TOO_LARGE || answer.failure === TOO_LATE;
       const [list, limits] = isOverLimit ? [undefined, false] : [false, undefined];
       return [find('list', list, answer.failure), find('limits', limits, answer.failure)];
     }
@@ -201,10 +203,12 @@ export class PaymentDoctor {
   }
 
   private async ask(shop: Shop, id: string, token: string): Promise<RawAnswer | RequestFailure> {
+    const { totalTimeoutMs, maxAnswerBytes } = this.options.http;
+    const limit = AbortSignal.timeout(totalTimeoutMs);
     try {
-      return await rawGet(paymentsUrl(shop.apiBaseUrl, id), token, this.options.http);
+      return await rawGet(paymentsUrl(shop.apiBaseUrl, id), token, limit, maxAnswerBytes);
     } catch (error) {
-      return { failure: errorType(error) };
+      return { failure: limit.aborted ? TOO_LATE : errorType(error) };
     }
   }
 }
@@ -296,16 +300,12 @@ interface RawAnswer {
 }
 
 /** Uses a new connection and no proxy, follows no redirects, and limits time and size. */
-function rawGet(
-  url: string,
-  token: string,
-  { totalTimeoutMs, maxAnswerBytes }: ResolvedOptions['http'],
-): Promise<RawAnswer> {
+function rawGet(url: string, token: string, signal: AbortSignal, maxBytes: number): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const headers = { accept: 'application/json', authorization: `Bearer ${token}` };
     const { get } = url.startsWith('https:') ? https : http;
-    get(url, { agent: false, headers, signal: AbortSignal.timeout(totalTimeoutMs) }, (answer) => {
-      readAnswer(answer, maxAnswerBytes).then(resolve, reject);
+    get(url, { agent: false, headers, signal }, (answer) => {
+      readAnswer(answer, maxBytes).then(resolve, reject);
     }).on('error', reject);
   });
 }
@@ -321,7 +321,7 @@ async function readAnswer(answer: IncomingMessage, maxBytes: number): Promise<Ra
   let bytes = 0;
   for await (const chunk of answer as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > maxBytes) throw Object.assign(new Error('The answer is too large.'), { code: 'TOO_LARGE' });
+    if (bytes > maxBytes) throw Object.assign(new Error('The answer is too large.'), { code: TOO_LARGE });
     chunks.push(chunk);
   }
   return { status, text: Buffer.concat(chunks).toString('utf8'), aheadMs, certificate };

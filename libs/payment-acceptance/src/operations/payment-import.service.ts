@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { shownTerms } from '../bills/bill.errors.js';
 import { readCreationLine, type CreationRecord } from '../bills/creation-log.js';
 import { linkLateCallbacks } from '../callbacks/late-callbacks.js';
 import { CallbackStore } from '../callbacks/storage/callback.store.js';
@@ -236,22 +235,20 @@ export class PaymentImport {
     intentId?: IntentId,
   ): Promise<ImportOutcome> {
     if (typeof input !== 'object' || (input as object | null) === null) return ['It is not an object.'];
-    const shop = await this.shopOf(scope, input.shop ?? undefined);
+    const shop = await this.shopOf(scope, input.shop);
     if (!shop) return [`There is no shop "${truncateText(input.shop)}".`];
     if (!planned) await this.identities.bind(shop);
     const now = this.clock.now();
-    const stated = Object.fromEntries(
-      Object.entries(input).filter(([, value]) => value !== null),
-    ) as unknown as BillToImport;
-    const bill = readBillToImport(stated, {
+    const bill = readBillToImport(input, {
       shop,
       intentId: intentId ?? timeOrderedUuid(this.random, now),
       now,
       production: this.options.production,
     });
     if (Array.isArray(bill)) return bill;
+    const stated = { ...bill, payerPaysCommission: input.payerPaysCommission };
     const existing = planned?.get(keyOf(bill)) ?? (await this.store.findBill(bill.shop, bill.billId));
-    if (existing) return compare(existing, bill);
+    if (existing) return compare(existing, stated);
     const otherName = await this.rows.otherNameOf(shop, bill.billId);
     if (otherName !== undefined) return [`Shop "${otherName}" is the same shop of the service, and has this bill.`];
     if (planned) return plan(planned, bill);
@@ -261,7 +258,7 @@ export class PaymentImport {
       if (!isUniqueViolation(error)) throw error;
       const existing = await this.store.findBill(bill.shop, bill.billId);
       if (!existing) throw error;
-      return compare(existing, bill);
+      return compare(existing, stated);
     }
     await linkLateCallbacks(this.callbacks, bill);
     return 'imported';
@@ -282,13 +279,18 @@ export class PaymentImport {
   }
 }
 
+/** Who pays the commission is compared only if it is stated: the shop's option may have changed since. */
 function compare(
   existing: KnownBill,
-  bill: Pick<ForeignBill, 'orderId' | 'amount' | 'currency' | 'payerPaysCommission'>,
+  bill: Pick<ForeignBill, 'orderId' | 'amount' | 'currency'> & { readonly payerPaysCommission?: boolean | undefined },
 ): 'present' | string[] {
-  if (existing.orderId === bill.orderId && shownTerms(existing) === shownTerms(bill)) return 'present';
-  const { orderId, state } = existing;
-  return [`A bill with this billId already exists here: order "${orderId}", ${shownTerms(existing)}, ${state}.`];
+  const { orderId, amount, currency, payerPaysCommission, state } = existing;
+  const isSame = orderId === bill.orderId && amount === bill.amount && currency === bill.currency;
+  if (isSame && (bill.payerPaysCommission ?? payerPaysCommission) === payerPaysCommission) return 'present';
+  const payer = payerPaysCommission ? 'payer' : 'shop';
+  return [
+    `A bill with this billId already exists here: order "${orderId}", ${amount} ${currency}, the ${payer} pays the commission, ${state}.`,
+  ];
 }
 
 function plan(

@@ -4,7 +4,7 @@ import { isUuid } from '../domain/uuid.js';
 import type { RecordedReview } from './records.js';
 import type { OperatorStore, ReviewRow } from './storage/operator.store.js';
 import type { ShopScope } from '../database/scope.js';
-import { assertAcceptable, listedPaymentOf, type ListedPayment } from './acceptance.js';
+import { assertAcceptable, listedPaymentOf } from './acceptance.js';
 import type { OperationsParts } from './operations-parts.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 import { isServiceId, type BillId, type PaymentId } from '../domain/ids.js';
@@ -72,9 +72,8 @@ export class PaymentReviews {
       await assertAcceptable({ bill, review, paymentId, row, newest, orderIdOf: orderOf, hadFailed });
       const amount = amountOf(review, bill.currency, options);
       await store.amend(actionId, { amount }, tx);
-      const operator = operatorName(options.operator);
-      const listed = corrected(listedPaymentOf(review));
-      return decideAccepted(bill, firstPaymentId, payments, { paymentId, amount, operator, listed });
+      const accepted = { paymentId, amount, operator: operatorName(options.operator), listed: listedPaymentOf(review) };
+      return decideAccepted(bill, firstPaymentId, payments, accepted);
     });
   }
 
@@ -121,12 +120,6 @@ function paymentOf(review: ReviewRow, options: PaymentAcceptReviewOptions): stri
     throw new PaymentOperatorActionError('A payment id must be 1 to 128 visible characters without spaces.');
   }
   return paymentId;
-}
-
-function corrected(listed: ListedPayment | undefined) {
-  if (!listed) return undefined;
-  const { amount, amountReceived, currency } = listed;
-  return { amount, amountReceived, currency };
 }
 
 function amountOf(review: ReviewRow, currency: string, options: PaymentAcceptReviewOptions): DecimalAmount {

@@ -13,6 +13,7 @@ export type ReconciliationDifference =
   | 'missing-at-service'
   /** The service says that the payment belongs to another bill. */
   | 'other-bill'
+  /** Also if both say FAIL of a payment that an operator has accepted. */
   | 'status'
   | 'amount'
   | 'currency'
@@ -170,18 +171,15 @@ export function differencesBetween(
   listed: Pick<ReportedPayment, 'status' | 'amount' | 'currency'>,
   ledgerPayment: PaymentToReconcile,
 ): ReconciliationDifference[] {
+  const isCounted = ledgerPayment.verdict === 'succeeded';
   const comparisons: [ReconciliationDifference, boolean][] = [
-    ['status', listed.status !== ledgerPayment.status || isAcceptedInVain(listed, ledgerPayment)],
+    // An operator may have accepted a payment of which both now say FAIL.
+    ['status', listed.status !== ledgerPayment.status || (listed.status === 'FAIL' && isCounted)],
     ['amount', listed.amount !== ledgerPayment.amount],
     ['currency', listed.currency !== ledgerPayment.currency],
-    ['event-missing', ledgerPayment.verdict === 'succeeded' && !ledgerPayment.succeeded],
+    ['event-missing', isCounted && !ledgerPayment.succeeded],
   ];
   return comparisons.filter(([, differs]) => differs).map(([difference]) => difference);
-}
-
-/** An operator has accepted the payment, but the service still says that it has not succeeded. */
-function isAcceptedInVain({ status }: Pick<ReportedPayment, 'status'>, { verdict }: PaymentToReconcile): boolean {
-  return verdict === 'succeeded' && status !== 'SUCCESS' && status !== 'UNKNOWN';
 }
 
 function namesOf(shop: string, { orderId, billId, state: billState }: BillToReconcile) {

@@ -50,9 +50,9 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   private readonly worker: LeasedWorker<ClaimedBill>;
   private readonly housekeeping: Throttle;
   private readonly linking: Throttle;
-  /** How many callbacks have been announced, and how many had been when the last claim began. */
+  /** How many callbacks have been announced, and how many had been when the claim of a bill began. */
   private hints = 0;
-  private hintsAtClaim = 0;
+  private readonly hintsAtClaim = new WeakMap<ClaimedBill, number>();
 
   constructor(
     private readonly claims: CheckClaims,
@@ -115,14 +115,15 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   }
 
   /** @internal */
-  claim(limit: number): Promise<ClaimResult<ClaimedBill>> {
-    this.hintsAtClaim = this.hints;
-    return this.claims.claim(limit);
+  async claim(limit: number): Promise<ClaimResult<ClaimedBill>> {
+    const { hints } = this;
+    const claimed = await this.claims.claim(limit);
+    for (const item of claimed.items) this.hintsAtClaim.set(item, hints);
+    return claimed;
   }
 
   /** @internal */
   async process(claim: ClaimedBill, stopping: AbortSignal): Promise<boolean> {
-    const { hintsAtClaim } = this;
     const attributes = {
       'payment.shop': claim.shop,
       'payment.order_id': claim.orderId,
@@ -137,7 +138,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
       })
       .finally(() => this.requests.release(claim.shop));
     // A callback that came meanwhile may be about this bill.
-    return !isOver || this.hints !== hintsAtClaim;
+    return !isOver || this.hints !== this.hintsAtClaim.get(claim);
   }
 
   /** @internal */

@@ -14,7 +14,7 @@ import { Probes } from './probes.js';
 
 const DEFAULT_RETRY_DELAYS = ['10s', '100s', '1000s', '10000s', '100000s'];
 const MAX_IN_FLIGHT = 32;
-/** A shop that does not answer leaves the rest to the others. */
+/** One shop that does not answer leaves the rest to the others. */
 const MAX_OF_SHOP = MAX_IN_FLIGHT / 2;
 
 /** Delivers each postback until it is answered with exactly HTTP 200 or no attempt is left. */

@@ -36,18 +36,17 @@ export function seedShops(store: SandboxStore, shops: Record<string, ShopInput>)
   });
   // A shop that the options no longer name leaves its token to one that they name: it was renamed.
   const claimed = new Set(seeded.map(({ shop }) => shop.apiToken));
-  const released = [...store.shops.values()]
-    .filter(({ id, apiToken }) => !(id in shops) && store.seeded.has(id) && claimed.has(apiToken))
-    .map((shop) => ({ shop: { ...shop, apiToken: randomId() } }));
+  const released = [...store.shops.values()].flatMap((shop) => {
+    const settings = shop.id in shops || !claimed.has(shop.apiToken) ? undefined : store.seeded.get(shop.id);
+    const apiToken = randomId();
+    return settings ? { shop: { ...shop, apiToken }, settings: { ...settings, apiToken } } : [];
+  });
+  const changed = [...released, ...seeded];
   // Checks all shops as they will be: two may have swapped their tokens.
-  const changed = [...released, ...seeded].map(({ shop }) => [shop.id, shop] as const);
-  const all = new Map([...store.shops, ...changed]);
+  const all = new Map([...store.shops, ...changed.map(({ shop }) => [shop.id, shop] as const)]);
   for (const { shop } of seeded) checkShop(shop, all.values());
   if (seeded.length === 0) return;
-  store.commit(
-    ...released,
-    ...seeded.flatMap(({ shop, settings }) => [{ shop }, { seeded: { shopId: shop.id, settings } }]),
-  );
+  store.commit(...changed.flatMap(({ shop, settings }) => [{ shop }, { seeded: { shopId: shop.id, settings } }]));
 }
 
 function changedSince(

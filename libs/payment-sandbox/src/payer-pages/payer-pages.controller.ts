@@ -161,6 +161,6 @@ function paidPageOr<T>(opened: BillToPay, otherwise: () => T): T | Page {
   if (paid) return paidPage(opened, paid);
   const underWay = opened.payments.find((payment) => !isFinal(payment));
   if (underWay) return processingPage(opened, underWay);
-  if (opened.shop.banned) throw new SandboxError(403, 'The shop of this bill is blocked.');
+  if (opened.shop.banned) throw new SandboxError(403, 'The shop of this bill is blocked. Ask it how to pay.');
   return otherwise();
 }

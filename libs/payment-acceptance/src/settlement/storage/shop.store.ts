@@ -62,12 +62,12 @@ export class ShopStore {
     return before;
   }
 
-  /** Another name of the same shop under which the bill is known: it would be settled twice. A bill keeps its shop's id. */
+  /** Another name of the same shop under which the bill is known: it would be settled twice. A bill keeps the id of its shop. */
   async otherNameOf(shop: ShopIdentity, billId: BillId): Promise<string | undefined> {
     const [other] = await this.database.rows<{ name: string }>({})`
       SELECT s.shop AS name FROM payment_acceptance.shop_state s
-      JOIN payment_acceptance.bill b ON b.shop = s.shop AND b.bill_id = ${billId} AND b.shop_id = ${shop.shopId}
-      WHERE coalesce(s.api_base_url, ${shop.apiBaseUrl}) = ${shop.apiBaseUrl} AND s.shop <> ${shop.name} LIMIT 1`;
+      JOIN payment_acceptance.bill b ON b.shop = s.shop AND b.bill_id = ${billId}
+      WHERE (b.shop_id = ${shop.shopId} OR s.shop_id = ${shop.shopId}) AND coalesce(s.api_base_url, ${shop.apiBaseUrl}) = ${shop.apiBaseUrl} AND s.shop <> ${shop.name} LIMIT 1`;
     return other?.name;
   }
 

@@ -36,7 +36,7 @@ function readHints(text: unknown): readonly Hint[] {
 }
 
 /** Until a refused shop is probed again, in milliseconds. */
-const PROBE_INTERVAL = rawSql(String(PROBE_MS));
+export const PROBE_INTERVAL = rawSql(String(PROBE_MS));
 
 const CLAIM_READERS: ColumnReaders<ClaimedBill> = { ...CLAIMED_BILL_READERS, hints: readHints };
 

@@ -7,7 +7,7 @@ import {
   MAX_NEXT_BILLS,
   type ShopDueSoon,
 } from '../due.store.js';
-import { PROBE_MS } from '../shop.store.js';
+import { PROBE_INTERVAL } from './check.store.js';
 import { rawSql, sql, type Statement } from '../../../database/statement.js';
 import { postgres } from '../../../database/postgres/dialect.js';
 import { IN_ORDER, addMilliseconds, opaque, ROW_BY_ROW } from '../../../database/postgres/planner.js';
@@ -26,7 +26,7 @@ function hasDueCallback(now: Statement): Statement {
 
 /** When a refused shop of `shop_state s` is probed next, if that is in the future. */
 function nextProbe(now: Statement): Statement {
-  return sql`CASE WHEN s.refused_since IS NOT NULL AND s.probe_at BETWEEN ${now} AND ${addMilliseconds(now, rawSql(String(PROBE_MS)))} THEN s.probe_at END`;
+  return sql`CASE WHEN s.refused_since IS NOT NULL AND s.probe_at BETWEEN ${now} AND ${addMilliseconds(now, PROBE_INTERVAL)} THEN s.probe_at END`;
 }
 
 /** Reads the shops with pending callbacks from their index, one lookup per shop (a loose index scan). */
