@@ -92,7 +92,7 @@ describe('the name of a shop', () => {
     const { billId } = await payments.shop('web').createBill({ orderId: 'A-1', amount: '10' });
     const bill = { shop: 'main', billId, orderId: 'A-1', amount: '10', createdAt: '2026-01-01T00:00:00Z' };
     for (const dryRun of [true, false]) {
-      // A name whose shop was never stored, or was set to NULL by hand, is no other shop.
+      // As if the id of the shop had never been stored, or somebody had set it to NULL.
       await harness.host.dataSource.query(`UPDATE payment_acceptance.shop_state SET shop_id = NULL`);
       const { refused } = await app.get(PaymentImport).importBills([bill], { operator: 'ann', dryRun });
       expect(refused).toMatchObject([{ problems: ['Shop "web" is the same shop of the service, and has this bill.'] }]);

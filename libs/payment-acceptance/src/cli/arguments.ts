@@ -162,8 +162,9 @@ function isCommand(name: string): name is CommandName {
 function parse(args: readonly string[]) {
   try {
     const parsed = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true, tokens: true });
+    const options: NonNullable<ParseArgsConfig['options']> = OPTIONS;
     const names = parsed.tokens.flatMap((token) => (token.kind === 'option' ? token.name : []));
-    const repeated = names.find((name, index) => name !== 'env-file' && names.indexOf(name) < index);
+    const repeated = names.find((name, index) => !options[name]?.multiple && names.indexOf(name) < index);
     if (repeated !== undefined) throw new Error(`--${repeated} was given more than once.`);
     return parsed;
   } catch (error) {

@@ -144,8 +144,11 @@ export function decideAccepted(
   const isCorrected = listed && row.status === 'SUCCESS' && differs(row, listed);
   // If the operator accepts a corrected listing, later lists are compared with it. A review keeps no commission.
   const corrected = isCorrected && {
-    ...{ amount: listed.amount, amountReceived: listed.amountReceived, currency: listed.currency },
-    ...{ commission: null, contradiction: null },
+    amount: listed.amount,
+    amountReceived: listed.amountReceived,
+    currency: listed.currency,
+    commission: null,
+    contradiction: null,
   };
   const shown = { ...row, ...corrected };
   builder.keep({
