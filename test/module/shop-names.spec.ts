@@ -99,6 +99,27 @@ describe('the name of a shop', () => {
     }
   });
 
+  test('a bill that is imported under two names of one shop at the same moment is taken in once', async () => {
+    const { main } = moduleOptions('http://unused').shops;
+    harness = await startHarness({ providers: [EffectWriter] });
+    const { app } = await harness.start({ options: { shops: { main: main!, web: main! } } });
+    for (let bill = 0; bill < 10; bill += 1) {
+      const reports = await Promise.all(
+        ['main', 'web'].map((shop) => {
+          const row = {
+            shop,
+            billId: `bill-${bill}`,
+            orderId: `A-${bill}`,
+            amount: '10',
+            createdAt: '2026-01-01T00:00:00Z',
+          };
+          return app.get(PaymentImport).importBills([row], { operator: 'ann' });
+        }),
+      );
+      expect(reports.map(({ imported, refused }) => imported - refused.length).sort()).toEqual([-1, 1]);
+    }
+  });
+
   test('result pages are signed so that instances show them on both sides of a token rotation', async () => {
     harness = await startHarness();
     const { main } = moduleOptions(harness.sandboxUrl).shops;

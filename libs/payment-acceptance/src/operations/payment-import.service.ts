@@ -7,6 +7,7 @@ import { PaymentRandom, timeOrderedUuid } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { BillStore } from '../bills/storage/bill.store.js';
+import type { OwnTransaction } from '../database/own-transaction.js';
 import { isUniqueViolation } from '../database/query-errors.js';
 import { ShopIdentities } from '../settlement/shop-identities.js';
 import { ShopStore } from '../settlement/storage/shop.store.js';
@@ -249,28 +250,36 @@ export class PaymentImport {
     const stated = { ...bill, payerPaysCommission: input.payerPaysCommission };
     const existing = planned?.get(keyOf(bill)) ?? (await this.store.findBill(bill.shop, bill.billId));
     if (existing) return compare(existing, stated);
-    const otherName = await this.rows.otherNameOf(shop, bill.billId);
-    if (otherName !== undefined) return [`Shop "${otherName}" is the same shop of the service, and has this bill.`];
-    if (planned) return plan(planned, bill);
     try {
-      await this.insert(bill, how);
+      if (planned) await this.refuseOtherName(shop, bill.billId);
+      else await this.insert(shop, bill, how);
     } catch (error) {
+      if (error instanceof PaymentOperatorActionError) return [error.message];
       if (!isUniqueViolation(error)) throw error;
       const existing = await this.store.findBill(bill.shop, bill.billId);
       if (!existing) throw error;
       return compare(existing, stated);
     }
+    if (planned) return plan(planned, bill);
     await linkLateCallbacks(this.callbacks, bill);
     return 'imported';
   }
 
-  private async insert(bill: ForeignBill, { operator, ...note }: OperatorNote): Promise<void> {
-    const { shop, orderId, billId: serviceBillId, amount } = bill;
-    const detail = { shop, orderId, serviceBillId, amount, ...note };
+  private async insert(shop: Shop, bill: ForeignBill, { operator, ...note }: OperatorNote): Promise<void> {
+    const { orderId, billId: serviceBillId, amount } = bill;
+    const detail = { shop: shop.name, orderId, serviceBillId, amount, ...note };
     await this.operator.act({ operator, action: 'import-bill', target: bill.intentId, detail }, async (tx) => {
-      await this.bills.lockOrder(tx, shop, orderId);
+      await this.rows.lockNames(tx, shop.shopId);
+      await this.refuseOtherName(shop, serviceBillId, tx);
+      await this.bills.lockOrder(tx, shop.name, orderId);
       await this.store.insert(tx, bill);
     });
+  }
+
+  private async refuseOtherName(shop: Shop, billId: BillId, tx?: OwnTransaction): Promise<void> {
+    const otherName = await this.rows.otherNameOf(shop, billId, tx);
+    if (otherName === undefined) return;
+    throw new PaymentOperatorActionError(`Shop "${otherName}" is the same shop of the service, and has this bill.`);
   }
 
   private async shopOf(scope: ShopScope, name: unknown = scope ?? this.shops.defaultName): Promise<Shop | undefined> {

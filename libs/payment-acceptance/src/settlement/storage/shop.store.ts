@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../../database/database.js';
 import type { BillId } from '../../domain/ids.js';
 import { inPieces } from '../../common/pieces.js';
+import type { OwnTransaction } from '../../database/own-transaction.js';
+import type { Queryable } from '../../database/queryable.js';
 import { join, sql, type Statement } from '../../database/statement.js';
 
 /** How often a shop that the service refuses is probed. */
@@ -62,9 +64,18 @@ export class ShopStore {
     return before;
   }
 
+  /** Of two transactions that take in bills of one shop under different names, the second waits for the first. */
+  async lockNames(tx: OwnTransaction, shopId: string): Promise<void> {
+    await tx.rows({})`SELECT 1 FROM payment_acceptance.shop_state WHERE shop_id = ${shopId} ORDER BY shop FOR UPDATE`;
+  }
+
   /** Another name of the same shop under which the bill is known: it would be settled twice. A bill keeps the id of its shop. */
-  async otherNameOf(shop: ShopIdentity, billId: BillId): Promise<string | undefined> {
-    const [other] = await this.database.rows<{ name: string }>({})`
+  async otherNameOf(
+    shop: ShopIdentity,
+    billId: BillId,
+    database: Queryable = this.database,
+  ): Promise<string | undefined> {
+    const [other] = await database.rows<{ name: string }>({})`
       SELECT s.shop AS name FROM payment_acceptance.shop_state s
       JOIN payment_acceptance.bill b ON b.shop = s.shop AND b.bill_id = ${billId}
       WHERE (b.shop_id = ${shop.shopId} OR s.shop_id = ${shop.shopId}) AND coalesce(s.api_base_url, ${shop.apiBaseUrl}) = ${shop.apiBaseUrl} AND s.shop <> ${shop.name} LIMIT 1`;
