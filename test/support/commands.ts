@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { run } from '../../libs/payment-acceptance/src/cli/run.js';
+import { start } from '../../libs/payment-acceptance/src/cli/start.js';
 import { EU_TOKEN, MAIN_TOKEN, type Harness } from './harness.js';
 
 export interface Ran {
@@ -41,7 +41,7 @@ export function environmentOf({ databaseUrl, sandboxUrl }: Harness): NodeJS.Proc
 export async function runCommand(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Ran> {
   const ran = { code: 0, out: '', err: '' };
   const output = { out: (text: string) => void (ran.out += text), err: (text: string) => void (ran.err += text) };
-  ran.code = await run(args, env, output);
+  ran.code = await start(args, env, output);
   for (const token of [MAIN_TOKEN, EU_TOKEN]) expect(ran.out + ran.err).not.toContain(token);
   return ran;
 }

@@ -25,8 +25,17 @@ export class DatabaseUnreachableError extends PaymentAcceptanceError {
   }
 }
 
+export class MissingPackageError extends PaymentAcceptanceError {
+  readonly code = 'missing-package';
+
+  constructor(reason: string) {
+    super(`${reason.split('\n')[0]}. Run payment-acceptance init.`);
+  }
+}
+
 const USAGE_ERRORS = [
   UsageError,
+  MissingPackageError,
   PaymentConfigurationError,
   PaymentUnknownShopError,
   PaymentSchemaBehindError,

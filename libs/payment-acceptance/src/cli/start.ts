@@ -1,36 +1,36 @@
-import { readArguments, type Arguments } from './arguments.js';
-import { printHelp } from './help.js';
+import { HELP, readArguments } from './arguments.js';
+import { failureOf, MissingPackageError } from './failure.js';
 import { init } from './init.js';
-import { printFailure, type Output } from './output.js';
+import { printFailure, printJson, type Output } from './output.js';
 
 /**
- * Runs a command line in a process of its own. Loads the module only for the commands that need it: help and `init`
- * must work before the packages that the module needs are installed. The other commands say in one sentence which
- * package is missing.
+ * Runs a command line. Never rejects. Loads the module only for the commands that need it: help and `init` must work
+ * before the packages that the module needs are installed. The other commands say in one sentence which package is
+ * missing.
+ * @param env gets what the host's .env sets
  * @returns the exit code
  */
 export async function start(args: readonly string[], env: NodeJS.ProcessEnv, output: Output): Promise<number> {
-  const invocation = argumentsOf(args);
-  if (invocation === undefined) return printHelp(args, output);
-  if (invocation !== 'invalid' && invocation.command === 'init') return init(invocation, process.cwd(), output);
-  let run;
+  const isJson = args.includes('--json');
   try {
-    ({ run } = await import('./run.js'));
-  } catch (importError) {
-    const { code, message } = importError as NodeJS.ErrnoException;
-    if (code !== 'MODULE_NOT_FOUND' && code !== 'ERR_MODULE_NOT_FOUND') throw importError;
-    const error = { code: 'missing-package', message: `${message.split('\n')[0]}. Run payment-acceptance init.` };
-    printFailure(output, error, args.includes('--json'));
-    return 2;
+    const invocation = readArguments(args);
+    if (!invocation) {
+      if (isJson) printJson(output, { help: HELP });
+      else output.out(HELP);
+      return 0;
+    }
+    const { command } = invocation;
+    if (command === 'init') return init(invocation, process.cwd(), output);
+    const { run } = await import('./run.js').catch(refuseMissingPackage);
+    return await run(command, invocation, env, output);
+  } catch (error) {
+    const { exitCode, code, message } = failureOf(error);
+    printFailure(output, { code, message }, isJson);
+    return exitCode;
   }
-  return run(args, env, output);
 }
 
-/** Returns `undefined` if the command line asks for help. If it is invalid, `run` says why. */
-function argumentsOf(args: readonly string[]): Arguments | 'invalid' | undefined {
-  try {
-    return readArguments(args);
-  } catch {
-    return 'invalid';
-  }
+function refuseMissingPackage(error: NodeJS.ErrnoException): never {
+  const isMissing = error.code === 'MODULE_NOT_FOUND' || error.code === 'ERR_MODULE_NOT_FOUND';
+  throw isMissing ? new MissingPackageError(error.message) : error;
 }

@@ -102,7 +102,7 @@ export class SandboxStore {
     if ('shop' in change) this.shops.set(change.shop.id, change.shop);
     else if ('bill' in change) this.bills.set(change.bill.id, change.bill);
     else if ('payment' in change) {
-      const payment = withHistory(change.payment);
+      const { payment } = change;
       this.payments.set(payment.id, payment);
       add(this.paymentsByBill, payment);
       toggle(this.planned, payment, payment.plan.length > 0);
@@ -130,11 +130,6 @@ export class SandboxStore {
       ...[...this.visits.values()].flat().map((visit) => ({ visit })),
     ];
   }
-}
-
-/** Journals written before payments had a history lack it. */
-function withHistory(payment: Omit<Payment, 'history'> & Partial<Pick<Payment, 'history'>>): Payment {
-  return { ...payment, history: payment.history ?? [{ status: 'NEW', at: payment.createdAt }] };
 }
 
 function add<T extends { id: string; billId: string }>(index: Map<string, Map<string, T>>, item: T): void {
