@@ -5,6 +5,7 @@ import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import { startHarness, type Harness } from '../support/harness.js';
 import { Database } from '../../libs/payment-acceptance/src/database/database.js';
 import { ON_MARIADB } from '../support/database.js';
+import { WHOLE_FORM } from '../support/forms.js';
 import { pay } from '../support/pay.js';
 import { scans, type PlanNode } from '../support/plans.js';
 
@@ -53,7 +54,8 @@ class Orders {
     ['was analysed while nothing was pending', true],
     ['was never analysed', false],
   ])('where the table %s', (_when, isAnalysed) => {
-    test.each(FILTERS)(
+    // Filters and statistics choose the plan: each of them once, and in the whole form each with each.
+    test.each(FILTERS.filter((_, place) => WHOLE_FORM || place % 2 === (isAnalysed ? 0 : 1)))(
       'thousands of dead letters are replayed by one call: %s',
       async (_which, filter, isOrderless) => {
         await seed(isAnalysed, isOrderless);
