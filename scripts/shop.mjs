@@ -23,7 +23,9 @@ await command(
     const sandboxPort = otherPort('SANDBOX_PORT', 4010);
     const shop = await startShop({ port, sandboxPort, databaseUrl: database.url });
     endTogether([database, shop]);
-    console.log(`Shop:    ${address(port)}\nReady. Press Ctrl-C to stop.`);
+    console.log(
+      `Shop:    ${address(port)} (operator console: only with NODE_ENV=development)\nReady. Press Ctrl-C to stop.`,
+    );
   },
   { signalCode: 0 },
 );

@@ -95,6 +95,7 @@ describe('the control interface', () => {
     ['PUT', '/shops/a', { apiToken: 'with space' }, 400, 'apiToken'],
     ['PUT', '/shops/a%2Fb', { apiToken: 'x' }, 400, 'shop id'],
     ['PUT', '/shops/main', { unknown: 1 }, 400, 'unknown'],
+    ['PUT', '/shops/main', { id: 'other' }, 400, 'id'],
     ['PUT', '/shops/main', { resultUrl: 'ftp://x' }, 400, 'resultUrl'],
     ['PUT', '/shops/main', { resultUrl: 'x' }, 400, 'resultUrl'],
     ['PUT', '/shops/main', { postbackFormat: 'xml' }, 400, 'postbackFormat'],

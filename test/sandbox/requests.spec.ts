@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
 import type { LogLine, ReceivedRequest } from 'nestjs-payment-sandbox';
 import { answerOf, Fixture, OTHER_TOKEN, TOKEN } from './fixture.js';
 
@@ -63,6 +64,16 @@ describe('requests', () => {
     ],
     ['upper case', '/api/v1/Bill/Create', form({ amount: '5', shop_id: 'main' }), 'an address not spelled bill'],
     [
+      'another charset',
+      '/api/v1/bill/create',
+      {
+        method: 'POST',
+        body: 'amount=5&shop_id=main&custom=%E7',
+        headers: { 'content-type': 'application/x-www-form-urlencoded; charset=windows-1251' },
+      },
+      'a body that is read as UTF-8 though it says "windows-1251"',
+    ],
+    [
       'JSON as text',
       '/api/v1/bill/create',
       { method: 'POST', body: '{"amount":5,"shop_id":"main"}', headers: { 'content-type': 'text/plain' } },
@@ -74,6 +85,16 @@ describe('requests', () => {
     expect(kept.problem).toBeNull();
     expect(kept.remark).toMatch(remark);
     expect(kept.remark).toMatch(/^accepted here, but perhaps not by the service: /);
+  });
+
+  test('a compressed body is refused with a reason', async () => {
+    const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
+    const { status, text: answer } = await fixture.call('/api/v1/bill/create', {
+      method: 'POST',
+      body: gzipSync('{"amount":5}'),
+      headers: { ...headers, authorization: `Bearer ${TOKEN}` },
+    });
+    expect([status, answer]).toEqual([400, expect.stringContaining('Content-Encoding gzip is not supported')]);
   });
 
   test('TLS to the plain port is shown and logged', async () => {

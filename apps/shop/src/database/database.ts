@@ -25,6 +25,7 @@ const SILENCE_TIMEOUT_MS = 10_000;
 export function databaseOptions(): TypeOrmModuleOptions {
   const url = process.env.DATABASE_URL;
   if (!url) throw new Error('DATABASE_URL is not set. Start the shop with "npm run shop".');
+  if (!URL.canParse(url)) throw new Error('DATABASE_URL is not an address: postgres://user:password@host/database.');
   return {
     // MariaDB's timestamps have no time zone: they are UTC, wherever the shop runs.
     ...(kindOfUrl(url) === 'mariadb'

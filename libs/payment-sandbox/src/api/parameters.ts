@@ -1,4 +1,5 @@
 import busboy from 'busboy';
+import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import { SandboxError } from '../common/errors.js';
 import type { Body, SandboxRequest } from '../common/http.js';
@@ -14,8 +15,7 @@ export type Parameters = Map<string, string>;
 export async function readParameters(request: SandboxRequest, body: Body): Promise<Parameters> {
   const url = request.originalUrl ?? request.url ?? '';
   const query = url.includes('?') ? url.slice(url.indexOf('?') + 1) : '';
-  const type = request.headers['content-type'] ?? '';
-  return withCustom([...new URLSearchParams(query), ...(await pairsOf(body, type))]);
+  return withCustom([...new URLSearchParams(query), ...(await pairsOf(body, request.headers))]);
 }
 
 /** Matches `custom[cart][id]` and captures the names in brackets; the name is empty for an element of a list. */
@@ -54,11 +54,13 @@ function treeToValue(tree: Tree): unknown {
 
 type Pairs = Iterable<readonly [string, string]>;
 
-async function pairsOf(body: Body, type: string): Promise<Pairs> {
+async function pairsOf(body: Body, headers: IncomingHttpHeaders): Promise<Pairs> {
   // A host's parser has already read the body.
   if ('parsed' in body) return fromJson(jsonText(body.parsed));
   const { bytes } = body;
   if (bytes.length === 0) return [];
+  const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = headers;
+  if (encoding !== 'identity') throw new SandboxError(400, `A body with Content-Encoding ${encoding} is not supported`);
   const lowerType = type.toLowerCase();
   if (lowerType.startsWith('multipart/')) return fromMultipart(bytes, type);
   const text = bytes.toString('utf8').replace(/^\ufeff/, '');

@@ -61,11 +61,13 @@ function findOddities(operation: ApiOperation, { address, headers, body }: Sent)
   const [path = ''] = address.split('?');
   const steps = path.split('/').filter((step) => step !== '');
   const type = headers.find(({ name }) => name.toLowerCase() === 'content-type')?.value;
+  const charset = /charset="?([\w-]+)/i.exec(type ?? '')?.[1] ?? 'utf-8';
   const isJson = /^\s*\{/.test(body) && !/json|form/i.test(type ?? '');
   return [
     /\/{2}/.test(path) && 'an address with //',
     path.endsWith('/') && 'an address with a trailing slash',
     steps.slice(-2).join('/') !== `bill/${operation}` && `an address not spelled bill/${operation}`,
+    !/^(utf-?8|us-ascii)$/i.test(charset) && `a body that is read as UTF-8 though it says ${quote(charset)}`,
     isJson && `JSON ${type === undefined ? 'without a Content-Type' : `as ${quote(type)}`}`,
   ].filter((each) => each !== false);
 }

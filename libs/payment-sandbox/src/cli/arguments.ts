@@ -180,7 +180,7 @@ function readShopsFile(file: string): Record<string, ShopInput> {
   const read: Shop[] = [];
   for (const [id, settings] of Object.entries(shops)) {
     try {
-      const shop = { id, ...mergeShopSettings(settings, undefined) };
+      const shop = { id, ...mergeShopSettings(id, settings, undefined) };
       checkShop(shop, read);
       read.push(shop);
     } catch (error) {

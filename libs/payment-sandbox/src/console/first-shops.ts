@@ -29,7 +29,7 @@ function demoShop(name: string, apiToken: string, base: string, suffix: string):
 /** In a shop that exists, settings follow the options unless the control interface has changed them since. */
 export function seedShops(store: SandboxStore, shops: Record<string, ShopInput>): void {
   const seeded = Object.entries(shops).map(([id, input]) => {
-    const settings = mergeShopSettings(input, undefined);
+    const settings = mergeShopSettings(id, input, undefined);
     const present = store.shops.get(id);
     const changes = present ? changedSince(store.seeded.get(id) ?? {}, present) : {};
     return { shop: { id, ...settings, ...changes }, settings };

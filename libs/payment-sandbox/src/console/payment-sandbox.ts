@@ -113,7 +113,7 @@ export class PaymentSandbox {
 
   /** Creates a shop, or changes the given settings. */
   async putShop(id: string, settings: Partial<ShopInput>): Promise<Shop> {
-    const shop: Shop = { id, ...mergeShopSettings(settings, this.store.shops.get(id)) };
+    const shop: Shop = { id, ...mergeShopSettings(id, settings, this.store.shops.get(id)) };
     checkShop(shop, this.shops());
     this.store.commit({ shop });
     this.shopChecks.forget(id);

@@ -23,9 +23,10 @@ const SETTINGS: { [N in keyof Settings]: [byDefault: Settings[N], read: Reader<S
 };
 
 /** What `input` leaves out stays as it is, or takes its default in a new shop. */
-export function mergeShopSettings(input: unknown, present: ShopSettings | undefined): ShopSettings {
+export function mergeShopSettings(id: string, input: unknown, present: ShopSettings | undefined): ShopSettings {
   // Allows `id`, so that the answer of GET can be PUT again.
   const fields = readFields(input, 'Shop settings', ['id', 'apiToken', ...Object.keys(SETTINGS)]);
+  if (fields['id'] !== undefined && fields['id'] !== id) throw new SandboxError(400, 'A shop keeps its id');
   const apiToken = readToken(fields) ?? present?.apiToken;
   if (apiToken === undefined) throw new SandboxError(400, 'A new shop needs an apiToken');
   const settings = Object.entries(SETTINGS).map(([name, [byDefault, read]]) => {

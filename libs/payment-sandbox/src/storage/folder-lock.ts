@@ -19,7 +19,9 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
     server = await listen(address);
   }
   if (!server)
-    throw new Error(`The folder ${folder} is in use by another sandbox: stop that one, or choose another folder`);
+    throw new Error(
+      `The folder ${folder} is in use by another sandbox: stop that one, or choose another folder (--data, SANDBOX_DATA)`,
+    );
   const held = server;
   held.unref();
   return () => new Promise((resolve) => held.close(() => resolve()));
