@@ -220,9 +220,9 @@ export const mutants = [
   {
     name: 'opening-without-limit',
     breaks: 'A connection that is opened to a server that is gone keeps no place of the pool for good.',
-    file: `${src}/database/pool.ts`,
-    find: '      OPENING_TIMEOUT_MS,\n      timeoutMs(),',
-    replace: '      OPENING_TIMEOUT_MS * 1_000,\n      timeoutMs() * 100_000,',
+    file: `${src}/database/pool-source.ts`,
+    find: '        OPENING_TIMEOUT_MS,\n        timeoutMs(),',
+    replace: '        OPENING_TIMEOUT_MS * 1_000,\n        timeoutMs() * 100_000,',
     tests: ['test/isolation/demoted-server.spec.ts'],
     pattern: 'keeps no place of the pool',
   },

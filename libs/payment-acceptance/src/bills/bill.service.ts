@@ -67,14 +67,14 @@ export class BillService implements BeforeApplicationShutdown {
   private readonly creations = new InFlight();
   /** Lets calls for one order take turns: otherwise all but one would poll the database and occupy connections. */
   private readonly queue = new KeyedQueue();
-  private readonly ends: IntentEnds;
-  private readonly refusals: RateLimitedLog;
+  private readonly ends = new IntentEnds(this.store, this.callbacks, this.random, this.logger, this.options);
+  private readonly refusals = new RateLimitedLog(this.logger, this.clock, REFUSAL_LOG_INTERVAL_MS);
   private stopping = false;
   private warned = false;
 
   constructor(
     private readonly store: BillStore,
-    callbacks: CallbackStore,
+    private readonly callbacks: CallbackStore,
     private readonly client: PaymentServiceClient,
     private readonly random: PaymentRandom,
     private readonly clock: PaymentClock,
@@ -82,16 +82,13 @@ export class BillService implements BeforeApplicationShutdown {
     private readonly metrics: PaymentMetrics,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
     @Inject(HOST) private readonly host: Host,
-  ) {
-    this.ends = new IntentEnds(store, callbacks, random, this.logger, options);
-    this.refusals = new RateLimitedLog(this.logger, clock, REFUSAL_LOG_INTERVAL_MS);
-  }
+  ) {}
 
   /** Lets running creations finish and be stored while the database is still available. */
   async beforeApplicationShutdown(): Promise<void> {
     this.stopping = true;
     await this.creations.idle();
-    await this.ends.stop();
+    await this.ends.outcomes.stop();
   }
 
   async create(shop: Shop, request: CreateBillRequest, options: CreateBillOptions = {}): Promise<PaymentBill> {
@@ -183,7 +180,7 @@ export class BillService implements BeforeApplicationShutdown {
   ): Promise<PaymentBill> {
     for (let pauseMs = POLL_MS.first; ; pauseMs = Math.min(2 * pauseMs, POLL_MS.most)) {
       if (this.stopping) throw new PaymentApplicationStoppingError(shop.name, fields.orderId);
-      await this.ends.storeNow(shop.name, fields.orderId);
+      await this.ends.outcomes.storeNow(shop.name, fields.orderId);
       // Every attempt begins within the first half of the lease. Later, for example after a suspension of the process,
       // another call may have taken over.
       const beginBefore = this.clock.elapsed() + this.options.leases.creationMs / 2;

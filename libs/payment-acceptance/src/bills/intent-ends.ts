@@ -20,7 +20,7 @@ const LINK_TIMEOUT_MS = 1_000;
 export type Intent = Omit<NewBill, 'attempt'>;
 
 export class IntentEnds {
-  private readonly outcomes: CreationOutcomes;
+  readonly outcomes = new CreationOutcomes(this.options.creation.storeTimeoutMs, this.random, this.logger);
   /** Two lanes for `linkLate`: each settles when its latest link ends. The lane taken longest ago is in front. */
   private readonly lanes = [Promise.resolve(), Promise.resolve()];
 
@@ -30,17 +30,7 @@ export class IntentEnds {
     private readonly random: PaymentRandom,
     private readonly logger: PaymentLogger,
     private readonly options: Pick<ResolvedOptions, 'creation' | 'leases' | 'schedule'>,
-  ) {
-    this.outcomes = new CreationOutcomes(options.creation.storeTimeoutMs, random, logger);
-  }
-
-  storeNow(shop: string, orderId: string): Promise<void> {
-    return this.outcomes.storeNow(shop, orderId);
-  }
-
-  stop(): Promise<void> {
-    return this.outcomes.stop();
-  }
+  ) {}
 
   /**
    * Opens the bill, even if an operator has voided it: the answer proves that it was made. Opens nothing if another

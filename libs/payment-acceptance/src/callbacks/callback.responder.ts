@@ -33,16 +33,14 @@ const REFRESH_SECONDS = 2;
  */
 @Injectable()
 export class CallbackResponder {
-  private readonly log: RateLimitedLog;
+  private readonly log = new RateLimitedLog(new PaymentLogger('PaymentCallbacks'), this.clock);
 
   constructor(
     private readonly callbacks: PaymentCallbacks,
     private readonly bodies: CallbackBodies,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
-    clock: PaymentClock,
-  ) {
-    this.log = new RateLimitedLog(new PaymentLogger('PaymentCallbacks'), clock);
-  }
+    private readonly clock: PaymentClock,
+  ) {}
 
   /** 200 only after the postback is stored; 400 names the invalid fields; 503 makes the service send it again. */
   async postback(shop: string | undefined, exchange: Exchange): Promise<void> {

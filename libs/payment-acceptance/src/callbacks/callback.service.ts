@@ -49,7 +49,7 @@ import { checkSignature } from './signature.js';
 @Injectable()
 export class PaymentCallbacks {
   private readonly logger = new PaymentLogger('PaymentCallbacks');
-  private readonly rateLimited: RateLimitedLog;
+  private readonly rateLimited = new RateLimitedLog(this.logger, this.clock);
   private readonly queue = new KeyedQueue();
 
   /** @internal */
@@ -64,9 +64,7 @@ export class PaymentCallbacks {
     private readonly random: PaymentRandom,
     private readonly wakeUps: WakeUps,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
-  ) {
-    this.rateLimited = new RateLimitedLog(this.logger, clock);
-  }
+  ) {}
 
   /**
    * Stores a postback (section 4.4). Its `TrsId` determines the bill, among our own bills. Where no bill has that id, the bill is
@@ -230,7 +228,7 @@ export class PaymentCallbacks {
       return this.answerRetryLater('callback-not-stored', sentence, logFields, error);
     };
     try {
-      const shop = this.shops.configuredShop(name) ?? (await this.shops.findRequested(name));
+      const shop = await this.shops.findRequested(name);
       // Watched only from here on: made-up shop names must not become metric attributes.
       if (!shop) return UNKNOWN_SHOP_ANSWER;
       return await this.watch.run(shop.name, kind, (seen) => take(shop, seen), failed);

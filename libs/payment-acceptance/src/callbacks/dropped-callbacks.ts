@@ -72,12 +72,10 @@ const PLAIN_TYPE_PATTERN = /^[a-z]{1,20}\/[a-z.+-]{1,60}(?:; ?charset=[\w-]{1,20
 @Injectable()
 export class DroppedCallbacks {
   private readonly byShop = new Map<string, DroppedCounts>();
-  private readonly log: RateLimitedLog;
+  private readonly log = new RateLimitedLog(new PaymentLogger('PaymentCallbacks'), this.clock, LOG_INTERVAL_MS);
   private readonly refusedInARow = new Map<string, { readonly count: number; readonly at: number }>();
 
-  constructor(private readonly clock: PaymentClock) {
-    this.log = new RateLimitedLog(new PaymentLogger('PaymentCallbacks'), clock, LOG_INTERVAL_MS);
-  }
+  constructor(private readonly clock: PaymentClock) {}
 
   /** @param shop name of a known shop; never a made-up name */
   count(kind: CountedDropKind, shop: string): void {

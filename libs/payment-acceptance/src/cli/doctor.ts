@@ -9,7 +9,7 @@ import { ShopRegistry } from '../config/shop-registry.js';
 import { PaymentDoctor, type DoctorFinding, type DoctorVerdict } from '../operations/payment-doctor.service.js';
 import type { Command } from './commands.js';
 import type { CommandLine } from './environment-file.js';
-import { optionsOf, storageOf } from './host.js';
+import { optionsOf } from './host.js';
 import { printJson, type Output } from './output.js';
 
 /** Exits with 1 if anything differs from what is expected. */
@@ -19,10 +19,6 @@ export const doctor: Command = async (context, { values }, output) => {
   const routes = context.get<CallbackRoutes>(CALLBACK_ROUTES, { strict: false });
   return report(findings, { options, routes, json: values.json }, output);
 };
-
-export async function namesDatabase(invocation: CommandLine, env: NodeJS.ProcessEnv): Promise<boolean> {
-  return invocation.values['data-source'] !== undefined || (await storageOf(invocation, env)) !== undefined;
-}
 
 /** Examines only the service's answers, for somebody who is still deciding whether the module fits. */
 export async function doctorWithoutDatabase(

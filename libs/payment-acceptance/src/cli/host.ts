@@ -133,7 +133,7 @@ export async function optionsOf(file: string | undefined, env: NodeJS.ProcessEnv
   const exported = defaultOf(await importHostFile('--config', file));
   let options: unknown;
   try {
-    options = await givenBy(exported);
+    options = await (typeof exported === 'function' ? (exported as () => unknown)() : exported);
   } catch (error) {
     // The host's function may run the module's own checks, whose errors already say what is wrong.
     if (error instanceof PaymentAcceptanceError) throw error;
@@ -155,10 +155,6 @@ function defaultOf(exported: unknown): unknown {
   const inner =
     typeof exported === 'object' && exported !== null && 'default' in exported ? exported.default : exported;
   return inner === exported ? inner : defaultOf(inner);
-}
-
-function givenBy(value: unknown): unknown {
-  return typeof value === 'function' ? (value as () => unknown)() : value;
 }
 
 /** Standard output is for results, so the module logs to standard error. */

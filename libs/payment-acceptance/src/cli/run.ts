@@ -1,11 +1,11 @@
 import { Logger } from '@nestjs/common';
 import type { Arguments, CommandName } from './arguments.js';
 import { check, deliver, importFile, replay, retireConsumer, status, type Command } from './commands.js';
-import { doctor, doctorWithoutDatabase, namesDatabase } from './doctor.js';
+import { doctor, doctorWithoutDatabase } from './doctor.js';
 import { loadEnvironmentFiles } from './environment-file.js';
 import { erase } from './erase.js';
 import { forgetShop } from './forget-shop.js';
-import { loggerTo, withModule } from './host.js';
+import { loggerTo, storageOf, withModule } from './host.js';
 import { migrate } from './migrate.js';
 import type { Output } from './output.js';
 import { reconcile } from './reconcile.js';
@@ -35,7 +35,7 @@ export async function run(
   Logger.overrideLogger(loggerTo(output));
   if (command === 'migrate') return migrate(invocation, env, output);
   if (command === 'forget-shop') return forgetShop(invocation, env, output);
-  if (command === 'doctor' && !(await namesDatabase(invocation, env)))
+  if (command === 'doctor' && read.values['data-source'] === undefined && !(await storageOf(invocation, env)))
     return doctorWithoutDatabase(invocation, env, output);
   return withModule(invocation, env, (context) => COMMANDS[command](context, invocation, output));
 }

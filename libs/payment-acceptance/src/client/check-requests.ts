@@ -34,8 +34,8 @@ const MAX_RETRY_AFTER_MS = 3_600_000;
  */
 @Injectable()
 export class CheckRequests {
-  private readonly share: FairShare;
-  private readonly hostShare: FairShare;
+  private readonly share = new FairShare(this.options.checks.concurrency);
+  private readonly hostShare = new FairShare(this.options.checks.concurrency);
   /** The host of each shop's service, as of its requests in flight. */
   private readonly hosts = new Map<string, string>();
   private readonly limiters = new Map<string, AdaptiveLimiter>();
@@ -46,10 +46,7 @@ export class CheckRequests {
     private readonly shops: ShopRegistry,
     private readonly clock: PaymentClock,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
-  ) {
-    this.share = new FairShare(options.checks.concurrency);
-    this.hostShare = new FairShare(options.checks.concurrency);
-  }
+  ) {}
 
   /** How many more bills of a shop may be claimed. @param shops how many shops there are */
   free(shop: string, shops: number): number {

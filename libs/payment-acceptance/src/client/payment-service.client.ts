@@ -72,19 +72,17 @@ const MAX_LISTED = 5_000;
 @Injectable()
 export class PaymentServiceClient implements OnApplicationShutdown {
   readonly contacts = new ServiceContacts();
-  private readonly transport: Transport;
+  private readonly transport = new Transport(this.http.axiosRef, this.options.http, () => this.clock.elapsed());
 
   constructor(
-    http: HttpService,
+    private readonly http: HttpService,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
     private readonly clock: PaymentClock,
     private readonly random: PaymentRandom,
     private readonly probe: PaymentProbe,
     private readonly shops: ShopRegistry,
     private readonly metrics: PaymentMetrics,
-  ) {
-    this.transport = new Transport(http.axiosRef, options.http, () => clock.elapsed());
-  }
+  ) {}
 
   onApplicationShutdown(): void {
     this.transport.close();

@@ -48,17 +48,12 @@ export class GroupCommit<T, R> {
   private singles: WaitingItem<T, R>[] = [];
   private batchRuns = false;
   private singlesRunning = 0;
-  private readonly context: AsyncResource;
-  private readonly work: TimeLimitedWork;
-  private readonly maxWaiting: number;
-  private readonly maxSingles: number;
+  private readonly context = new AsyncResource(this.options.name);
+  private readonly work = new TimeLimitedWork(this.options.timeoutMs);
+  private readonly maxWaiting = this.options.maxWaiting ?? Infinity;
+  private readonly maxSingles = this.options.maxSingles ?? Infinity;
 
-  constructor(private readonly options: GroupCommitOptions<T, R>) {
-    this.context = new AsyncResource(options.name);
-    this.work = new TimeLimitedWork(options.timeoutMs);
-    this.maxWaiting = options.maxWaiting ?? Infinity;
-    this.maxSingles = options.maxSingles ?? Infinity;
-  }
+  constructor(private readonly options: GroupCommitOptions<T, R>) {}
 
   /** @throws GroupCommitFullError, GroupCommitTimeoutError, or what the work throws */
   add(item: T): Promise<R> {

@@ -242,3 +242,28 @@ export class LeasedWorker<T> {
     this.signal = undefined;
   }
 }
+
+/** A service that is the work of its own worker. */
+export abstract class WorkingService<T> {
+  protected abstract readonly worker: LeasedWorker<T>;
+
+  runOnce(): Promise<number> {
+    return this.worker.runOnce();
+  }
+
+  start(): void {
+    this.worker.start();
+  }
+
+  state(silenceMs: number): WorkerState {
+    return this.worker.state(silenceMs);
+  }
+
+  wake(): void {
+    this.worker.wake();
+  }
+
+  stop(): Promise<void> {
+    return this.worker.stop();
+  }
+}

@@ -4,7 +4,7 @@ import { PaymentLogger } from '../common/payment-logger.js';
 import { withTimeout } from '../common/timeout.js';
 import { isShopName, resolveShop } from './resolve-shop.js';
 import type { ResolvedOptions, Shop } from './resolved-options.js';
-import type { PaymentShopOptions, PaymentShopResolver } from './service-options.js';
+import type { PaymentShopResolver } from './service-options.js';
 import { PaymentInvalidShopError, PaymentShopResolverError } from './shop.errors.js';
 import { sharedTokenProblem, TokenOwners } from './token-owners.js';
 
@@ -55,7 +55,7 @@ export class ShopCache {
   }
 
   private async readList(): Promise<ReadonlySet<string>> {
-    this.listedAt = this.now();
+    this.listedAt = this.clock.elapsed();
     const names: unknown = await this.ask(undefined, () => this.resolver.list());
     if (!Array.isArray(names))
       throw new PaymentShopResolverError(undefined, new TypeError('list() must return an array.'));
@@ -70,7 +70,7 @@ export class ShopCache {
   /** @throws PaymentShopResolverError, PaymentInvalidShopError */
   async find(name: string): Promise<Shop | undefined> {
     const entry = this.entries.get(name);
-    const isFresh = entry && this.now() - entry.readAt < this.options.shopLookup.cacheMs;
+    const isFresh = entry && this.clock.elapsed() - entry.readAt < this.options.shopLookup.cacheMs;
     return isFresh ? entry.shop : this.read(name);
   }
 
@@ -101,7 +101,7 @@ export class ShopCache {
     const { name } = shop;
     const cached = this.peek(name);
     if (cached && cached !== shop) return cached;
-    const now = this.now();
+    const now = this.clock.elapsed();
     const last = this.refreshes.get(name);
     const isRecent = last !== undefined && now - last.at < this.options.shopLookup.refreshGapMs;
     const read = isRecent ? last.read : this.read(name);
@@ -113,7 +113,7 @@ export class ShopCache {
 
   private async isListed(name: string): Promise<boolean> {
     if (this.listed.has(name)) return true;
-    const isRecent = this.now() - this.listedAt < this.options.shopLookup.refreshGapMs;
+    const isRecent = this.clock.elapsed() - this.listedAt < this.options.shopLookup.refreshGapMs;
     if (!this.listing || !isRecent) this.listing = this.readList();
     return (await this.listing).has(name);
   }
@@ -123,7 +123,7 @@ export class ShopCache {
    * after a failure it is not read again for `refreshGapMs`.
    */
   async names(): Promise<ReadonlySet<string> | undefined> {
-    if (this.now() - this.namesFailedAt < this.options.shopLookup.refreshGapMs) return undefined;
+    if (this.clock.elapsed() - this.namesFailedAt < this.options.shopLookup.refreshGapMs) return undefined;
     if (!this.readingNames) {
       this.listing = this.readList();
       this.readingNames = this.listing.finally(() => (this.readingNames = undefined));
@@ -132,7 +132,7 @@ export class ShopCache {
       return await this.readingNames;
     } catch (error) {
       if (!(error instanceof PaymentShopResolverError)) throw error;
-      this.namesFailedAt = this.now();
+      this.namesFailedAt = this.clock.elapsed();
       return undefined;
     }
   }
@@ -172,8 +172,10 @@ export class ShopCache {
   }
 
   private async readNow(name: string): Promise<Shop | undefined> {
-    const readAt = this.now();
-    const settings = settingsOf(await this.ask(name, () => this.resolver.find(name)));
+    const readAt = this.clock.elapsed();
+    const found = await this.ask(name, () => this.resolver.find(name));
+    // A resolver that looks names up in a plain object finds a function under `constructor`.
+    const settings = typeof found === 'function' ? undefined : (found ?? undefined);
     const before = this.entries.get(name)?.shop;
     if (settings === undefined) {
       if (before) this.owners.release(before);
@@ -210,15 +212,4 @@ export class ShopCache {
     this.warned.add(warning);
     this.logger.write('configuration-warning', warning);
   }
-
-  private now(): number {
-    return this.clock.elapsed();
-  }
-}
-
-/**
- * Treats a function as "no such shop": a resolver that looks names up in a plain object finds one under `constructor`.
- */
-function settingsOf(settings: PaymentShopOptions | null | undefined): PaymentShopOptions | undefined {
-  return settings === null || typeof settings === 'function' ? undefined : settings;
 }

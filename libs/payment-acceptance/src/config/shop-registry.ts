@@ -53,11 +53,6 @@ export class ShopRegistry {
     return this.options.shops.has(name);
   }
 
-  /** Reads the options only, never the resolver. */
-  configuredShop(name: string): Shop | undefined {
-    return this.options.shops.get(name);
-  }
-
   /** Whether the shop is in the options, or the resolver could have it; does not ask the resolver. */
   mayExist(name: string): boolean {
     return this.isConfigured(name) || (this.cache !== undefined && isShopName(name));

@@ -221,10 +221,10 @@ export abstract class Database extends Queryable implements ConnectionCloser {
     if (ids.length === 0) return [];
     const { byPrimaryKey, rowLockClause: locking, oneOf, text } = this.dialect;
     const key = sql`t.${keyOf(table)}`;
-    const rows = await tx.rows<{ id: string }>({})`
+    const free = await tx.ids`
       SELECT ${text(key)} AS id FROM payment_acceptance.${rawSql(table)} t ${byPrimaryKey}
       WHERE ${key} ${oneOf(ids, table === 'delivery' ? 'bigint' : 'uuid')} AND ${condition} ${locking} SKIP LOCKED`;
-    const locked = new Set(rows.map(({ id }) => id));
+    const locked = new Set(free);
     return ids.filter((id) => locked.has(id));
   }
 

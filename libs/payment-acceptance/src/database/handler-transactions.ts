@@ -52,15 +52,13 @@ const VERIFY_TIMEOUT_MS = 10_000;
  * server before the error is reported, and if the outcome is uncertain, the mark that the delivery is done decides.
  */
 export class HandlerTransactions {
-  readonly pool: PaymentTransactionsPool;
+  readonly pool = this.layer.pool ?? ASSUMED_POOL;
 
   constructor(
     private readonly layer: PaymentTransactions,
     private readonly sessions: HostSessions,
     private readonly warn: (sentence: string) => void,
-  ) {
-    this.pool = layer.pool ?? ASSUMED_POOL;
-  }
+  ) {}
 
   /**
    * Called before the first transaction.

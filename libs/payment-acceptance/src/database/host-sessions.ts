@@ -45,14 +45,14 @@ export abstract class HostSessions {
   /** On MariaDB, also lets the server end the transaction if it idles for longer than `unattendedMs`. */
   protected abstract find(transaction: HostTransaction, unattendedMs: number): Promise<SessionId>;
 
-  /** Sends the last statements of the transaction, after the mark. */
-  abstract end(transaction: HostTransaction): Promise<void>;
+  /** Sends the last statements of the transaction, after the mark and before the COMMIT of its layer. */
+  async end(_transaction: HostTransaction): Promise<void> {}
 
   /**
    * Called in a transaction that must not be committed, before its layer rolls it back.
-   * @param untilQuiet resolves when its handler can send nothing more
+   * @param _untilQuiet resolves when its handler can send nothing more
    */
-  abstract undo(transaction: HostTransaction, untilQuiet: () => Promise<void>): Promise<void>;
+  async undo(_transaction: HostTransaction, _untilQuiet: () => Promise<void>): Promise<void> {}
 
   /** Resolves with `undefined` if the session need no longer be ended. */
   async kill(session: HostSession, { isWanted, isEnding }: EndingOfSession): Promise<EndedSession | undefined> {

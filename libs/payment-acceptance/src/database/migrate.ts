@@ -1,11 +1,9 @@
 import type { ConnectionSource } from './connection-source.js';
-import { PaymentClock } from '../common/clock.js';
 import type { Database } from './database.js';
 import { MariaDatabase } from './mariadb/maria.database.js';
 import { MARIA_MIGRATIONS, mariaTables, migrateMaria } from './mariadb/migrate.js';
 import type { Migration } from './migration.js';
-import { openDatabase, withConnections } from './open-database.js';
-import { LONG_STATEMENT_TIMEOUT_MS } from './statement-timeout.js';
+import { openForTool, withConnections } from './open-database.js';
 import type { PaymentStorageOptions } from './storage-options.js';
 import type { TypeOrmDataSource } from './typeorm-source.js';
 import { migratePostgres, POSTGRES_MIGRATIONS, postgresTables } from './postgres/migrate.js';
@@ -36,10 +34,7 @@ export function migratePaymentAcceptance(
 }
 
 export async function migrateTables(source: ConnectionSource, { schema }: MigrationOptions): Promise<void> {
-  const database = await openDatabase(source, new PaymentClock(), {
-    schema,
-    statementTimeoutMs: LONG_STATEMENT_TIMEOUT_MS,
-  });
+  const database = await openForTool(source, schema);
   if ((await missing(database)).length === 0) return;
   database.connections.statementTimeoutMs = MIGRATION_STATEMENT_TIMEOUT_MS;
   const migrate = database instanceof MariaDatabase ? migrateMaria : migratePostgres;
@@ -56,11 +51,7 @@ export function pendingMigrations(
   { schema }: MigrationOptions = {},
 ): Promise<Pick<Migration, 'version' | 'name'>[]> {
   return withConnections(database, async (source) => {
-    const opened = await openDatabase(source, new PaymentClock(), {
-      schema,
-      statementTimeoutMs: LONG_STATEMENT_TIMEOUT_MS,
-    });
-    return (await missing(opened)).map(({ version, name }) => ({ version, name }));
+    return (await missing(await openForTool(source, schema))).map(({ version, name }) => ({ version, name }));
   });
 }
 

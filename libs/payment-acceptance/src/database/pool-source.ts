@@ -2,14 +2,7 @@ import { conceal } from '../common/secret.js';
 import type { Connection, ConnectionSource, PgDriver } from './connection-source.js';
 import type { PaymentStorageOptions } from './storage-options.js';
 import { PaymentUnsupportedDataSourceError } from './database.errors.js';
-import {
-  DEFAULT_POOL_SIZE,
-  guardPgClients,
-  limitPgOpening,
-  occupiedConnections,
-  type MysqlOccupancy,
-  type PgOccupancy,
-} from './pool.js';
+import { DEFAULT_POOL_SIZE, occupiedConnections, type MysqlOccupancy, type PgOccupancy } from './pool.js';
 
 /** How long a connection that the module has opened may be unused before it is closed, in milliseconds. */
 const IDLE_MS = 10_000;
@@ -36,7 +29,8 @@ export interface MysqlPoolFactory {
 
 interface PgPool extends PgOccupancy {
   readonly options: { readonly max?: number; readonly connectionTimeoutMillis?: number };
-  Client: new (options: unknown) => object;
+  /** Its timeout of connecting, in milliseconds, is 0 for none. */
+  Client: new (options: unknown) => { _connectionTimeoutMillis?: number };
   connect(): Promise<PgConnection>;
   readonly ended: boolean;
   end(): Promise<void>;
@@ -62,6 +56,11 @@ interface MysqlConnection {
   destroy(): void;
 }
 
+const guardedPools = new WeakSet<PgPool>();
+
+/** The default of `mysql2`, in milliseconds. */
+const OPENING_TIMEOUT_MS = 10_000;
+
 class PgPoolSource implements ConnectionSource {
   readonly type = 'postgres';
   readonly size: number;
@@ -71,7 +70,22 @@ class PgPoolSource implements ConnectionSource {
     private readonly isOurs: boolean,
   ) {
     this.size = pool.options.max ?? DEFAULT_POOL_SIZE;
-    guardPgClients(pool);
+    this.guardClients();
+  }
+
+  /**
+   * Adds error listeners: without them, a session that the server ends while no statement is under way would end the
+   * process, whether its connection is in use or idle.
+   */
+  private guardClients(): void {
+    if (guardedPools.has(this.pool)) return;
+    guardedPools.add(this.pool);
+    this.pool.on('error', () => undefined);
+    const guarded = new WeakSet();
+    this.pool.on('acquire', (client) => {
+      if (!guarded.has(client)) client.on('error', () => undefined);
+      guarded.add(client);
+    });
   }
 
   get pg(): PgDriver {
@@ -95,8 +109,20 @@ class PgPoolSource implements ConnectionSource {
     this.pool.on('connect', listener);
   }
 
+  /**
+   * Unless the host sets a timeout, `pg` waits forever for a server that does not answer, and each wait takes a slot of
+   * the pool. This limits only connecting; waiting for a free connection of the pool stays as it is.
+   */
   limitOpening(timeoutMs: () => number): void {
-    limitPgOpening(this.pool, timeoutMs);
+    if (this.pool.options.connectionTimeoutMillis) return;
+    const { Client } = this.pool;
+    this.pool.Client = class extends Client {
+      override _connectionTimeoutMillis = Math.min(
+        this._connectionTimeoutMillis || Infinity,
+        OPENING_TIMEOUT_MS,
+        timeoutMs(),
+      );
+    };
   }
 
   async close(): Promise<void> {
@@ -106,14 +132,12 @@ class PgPoolSource implements ConnectionSource {
 
 class MysqlPoolSource implements ConnectionSource {
   readonly type = 'mariadb';
-  readonly size: number;
+  readonly size = this.pool.config?.connectionLimit ?? DEFAULT_POOL_SIZE;
 
   constructor(
     private readonly pool: MysqlPool,
     private readonly isOurs: boolean,
-  ) {
-    this.size = pool.config?.connectionLimit ?? DEFAULT_POOL_SIZE;
-  }
+  ) {}
 
   free(): number {
     return this.size - occupiedConnections(this.pool);

@@ -1,4 +1,4 @@
-import { readRows, type ColumnReaders } from './reading.js';
+import { integer, readRows, type ColumnReaders } from './reading.js';
 import { sql, type Statement } from './statement.js';
 
 export interface Answer {
@@ -23,6 +23,17 @@ export abstract class Queryable {
 
   rows<Row>(readers: ColumnReaders<Row>): (...template: Template) => Promise<Row[]> {
     return async (...template) => readRows((await this.run(sql(...template), 'rows')).rows, readers);
+  }
+
+  /** Executes a statement that selects ids, each as `id`. */
+  async ids(...template: Template): Promise<string[]> {
+    return (await this.rows<{ id: string }>({})(...template)).map(({ id }) => id);
+  }
+
+  /** Executes a statement that selects one number, as `count`. */
+  async count(...template: Template): Promise<number> {
+    const [row] = await this.rows<{ count: number }>({ count: integer })(...template);
+    return row?.count ?? 0;
   }
 
   /** Statements of the result may take this long, in milliseconds. For many rows, when no payment waits. */

@@ -42,7 +42,7 @@ interface PgClient {
 @Injectable()
 export class Signals {
   private readonly logger = new PaymentLogger('PaymentSignals');
-  private readonly instanceId: string;
+  private readonly instanceId = this.random.uuid();
   private readonly waiting = new Set<WakeUp>();
   private onSignal: ((signal: WakeUp) => void) | undefined;
   private client: PgClient | undefined;
@@ -58,9 +58,7 @@ export class Signals {
   constructor(
     private readonly database: Database,
     private readonly random: PaymentRandom,
-  ) {
-    this.instanceId = random.uuid();
-  }
+  ) {}
 
   /** Calls `onSignal` for each signal from another instance, and for all kinds whenever some may have been missed. */
   start(onSignal: (signal: WakeUp) => void): void {

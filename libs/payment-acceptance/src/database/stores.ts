@@ -1,8 +1,7 @@
 import type { FactoryProvider } from '@nestjs/common';
 import { Database } from './database.js';
-import { PaymentUnsupportedDataSourceError } from './database.errors.js';
 import { MariaDatabase } from './mariadb/maria.database.js';
-import { PostgresDatabase } from './postgres/postgres.database.js';
+import type { PostgresDatabase } from './postgres/postgres.database.js';
 
 type StoreClass = abstract new (database: never) => unknown;
 
@@ -15,10 +14,7 @@ export function perDatabase<Store extends StoreClass>(
   return {
     provide: token,
     inject: [Database],
-    useFactory(database: Database) {
-      if (database instanceof PostgresDatabase) return new postgres(database);
-      if (database instanceof MariaDatabase) return new maria(database);
-      throw new PaymentUnsupportedDataSourceError(database.source.type);
-    },
+    useFactory: (database: Database) =>
+      database instanceof MariaDatabase ? new maria(database) : new postgres(database as PostgresDatabase),
   };
 }

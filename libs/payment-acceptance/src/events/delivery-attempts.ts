@@ -31,11 +31,11 @@ const LEASE_MARGIN_MS = 15_000;
  * ends by marking it done: lock, handler, mark, COMMIT.
  */
 export class DeliveryAttempts {
-  private readonly connectMs: number;
+  private readonly connectMs = Math.min(this.options.deliveries.timeoutMs, CONNECT_MS);
   /** How long the transaction may stay open after the attempt begins. */
-  private readonly unattendedMs: number;
+  private readonly unattendedMs = this.options.deliveries.timeoutMs + LEASE_MARGIN_MS;
   /** An attempt may first wait for a connection, and then has its full time limit. */
-  readonly leaseMs: number;
+  readonly leaseMs = this.connectMs + this.unattendedMs;
 
   constructor(
     private readonly store: DeliveryStore,
@@ -45,12 +45,7 @@ export class DeliveryAttempts {
     private readonly probe: PaymentProbe,
     private readonly metrics: PaymentMetrics,
     private readonly options: ResolvedOptions,
-  ) {
-    const { timeoutMs } = options.deliveries;
-    this.connectMs = Math.min(timeoutMs, CONNECT_MS);
-    this.unattendedMs = timeoutMs + LEASE_MARGIN_MS;
-    this.leaseMs = this.connectMs + this.unattendedMs;
-  }
+  ) {}
 
   async run(
     consumer: EventConsumer,

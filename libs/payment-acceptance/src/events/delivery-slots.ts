@@ -24,19 +24,18 @@ const RESERVED_CONNECTIONS = 1;
  * One handler may always run, even if no connection is free: it then waits for one like everybody else.
  */
 export class DeliverySlots {
-  private readonly share: FairShare;
-  private readonly transactions: FairShare;
+  private readonly share = new FairShare(this.concurrency);
+  private readonly transactions = new FairShare(
+    Math.min(this.concurrency, Math.max(1, Math.floor(this.pool.size / 2))),
+  );
   private readonly members = new Map<string, { readonly shareName: string; readonly inTransaction: boolean }>();
   private consumers: readonly EventConsumer[] = [];
   private counts = { all: 0, inTransaction: 0 };
 
   constructor(
-    concurrency: number,
+    private readonly concurrency: number,
     private readonly pool: PaymentTransactionsPool = NO_POOL,
-  ) {
-    this.share = new FairShare(concurrency);
-    this.transactions = new FairShare(Math.min(concurrency, Math.max(1, Math.floor(pool.size / 2))));
-  }
+  ) {}
 
   host(consumers: readonly EventConsumer[]): void {
     this.consumers = consumers;

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { PaymentClock } from '../common/clock.js';
-import { LeasedWorker, type ClaimResult, type LeasedWork, type WorkerState } from '../common/leased-worker.js';
+import { LeasedWorker, WorkingService, type ClaimResult, type LeasedWork } from '../common/leased-worker.js';
 import { Throttle } from '../common/throttle.js';
-import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
+import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentProbe } from '../common/probe.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
@@ -39,9 +39,9 @@ const HEARTBEAT_MS = 60_000;
 
 /** Hands events to the consumers this instance hosts. An attempt is counted and leased in a commit before it runs. */
 @Injectable()
-export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
+export class DeliveryWorker extends WorkingService<ClaimedDelivery> implements LeasedWork<ClaimedDelivery> {
   private readonly logger = new PaymentLogger('PaymentDeliveries');
-  private readonly worker: LeasedWorker<ClaimedDelivery>;
+  protected readonly worker: LeasedWorker<ClaimedDelivery>;
   private readonly housekeeping: Throttle;
   private readonly heartbeat: Throttle;
   private readonly slots: DeliverySlots;
@@ -64,6 +64,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     private readonly metrics: PaymentMetrics,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
+    super();
     const { pollMs, shutdownTimeoutMs } = options;
     const { concurrency } = options.deliveries;
     this.worker = new LeasedWorker(this, { concurrency, pollMs, shutdownTimeoutMs }, this.logger);
@@ -75,7 +76,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     this.attempts = new DeliveryAttempts(store, transactions, failed, clock, probe, metrics, options);
   }
 
-  /** @internal Registers this instance's consumers; from now on their deliveries are created, and claimed here. */
+  /** Registers this instance's consumers; from now on their deliveries are created, and claimed here. */
   async host(consumers: readonly EventConsumer[]): Promise<void> {
     this.consumers = consumers;
     this.slots.host(consumers);
@@ -96,7 +97,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
    * Delivers what is due now; resolves with the number of attempts when all have ended. If there is nothing else to do,
    * it first waits for brokers that are connecting for the first time: no caller would come back for them.
    */
-  async runOnce(): Promise<number> {
+  override async runOnce(): Promise<number> {
     const attempts = await this.worker.runOnce();
     const connecting = this.consumers.flatMap((each) => (each.kind === 'broker' && each.connecting()) || []);
     if (attempts > 0 || connecting.length === 0) return attempts;
@@ -104,30 +105,12 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     return this.worker.runOnce();
   }
 
-  start(): void {
-    this.worker.start();
-  }
-
-  state(silenceMs: number): WorkerState {
-    return this.worker.state(silenceMs);
-  }
-
-  /** @internal */
   workload(): DeliveryWorkload {
     const { running: inTransactions, limit } = this.slots.inTransactions;
     return { running: this.slots.running, inTransactions, limit };
   }
 
-  wake(): void {
-    this.worker.wake();
-  }
-
-  /** Starts no more attempts; resolves when running handlers have ended, each within its time limit. */
-  stop(): Promise<void> {
-    return this.worker.stop();
-  }
-
-  /** @internal Renews the registration, dead-letters abandoned attempts, frees queues and connects brokers. */
+  /** Renews the registration, dead-letters abandoned attempts, frees queues and connects brokers. */
   async maintain(): Promise<void> {
     if (this.consumers.length === 0) return;
     if (this.heartbeat.tryTake()) await this.store.register(this.consumers);
@@ -135,7 +118,11 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     this.ended = [];
     if (ended.length > 0) await this.store.free(ended, this.consumers);
     if (this.housekeeping.tryTake()) {
-      await this.deadLetterExhausted(this.options.deliveries.maxAttempts);
+      const { maxAttempts } = this.options.deliveries;
+      for (const { deliveryId, consumer } of await this.store.deadLetterExhausted(this.consumers, maxAttempts)) {
+        const line = `Delivery ${deliveryId} to "${consumer}" is a dead letter: no attempt ended within its lease.`;
+        this.logger.write('delivery-dead', line, { consumer, deliveryId });
+      }
       this.sweepPosition ??= null;
     }
     if (this.sweepPosition !== undefined) await this.sweep(this.sweepPosition);
@@ -150,7 +137,6 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     if (queues.length > 0) await this.store.free(queues, this.consumers);
   }
 
-  /** @internal */
   async claim(limit: number): Promise<ClaimResult<ClaimedDelivery>> {
     const { consumers, limit: offered, isFull } = this.slots.offer(limit);
     if (consumers.length === 0) return { items: [], nextMs: null, isFull };
@@ -166,17 +152,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     return { items, nextMs, mayBeMore: items.length === offered, isFull };
   }
 
-  /** @internal */
-  fieldsOf(delivery: ClaimedDelivery): LogFields {
-    return fieldsOf(delivery);
-  }
-
-  private async deadLetterExhausted(maxAttempts: number): Promise<void> {
-    for (const { deliveryId, consumer } of await this.store.deadLetterExhausted(this.consumers, maxAttempts)) {
-      const line = `Delivery ${deliveryId} to "${consumer}" is a dead letter: no attempt ended within its lease.`;
-      this.logger.write('delivery-dead', line, { consumer, deliveryId });
-    }
-  }
+  readonly fieldsOf = fieldsOf;
 
   /** Warns about shops that only another release names. Only people know whether it is older or being rolled out. */
   private async reportMissingShops(): Promise<void> {
@@ -191,7 +167,6 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     }
   }
 
-  /** @internal */
   async process(delivery: ClaimedDelivery, stopping: AbortSignal): Promise<boolean> {
     try {
       return await this.handOver(delivery, stopping);

@@ -31,19 +31,17 @@ export const fieldsOf = ({ consumer, eventName: event, deliveryId, attempt }: Cl
 export class FailedAttempts {
   /** Uncounted failures in a row, by consumer. */
   private readonly uncounted = new Map<string, number>();
-  private readonly orderNotFoundRetry: typeof ORDER_NOT_FOUND_RETRY;
+  private readonly orderNotFoundRetry = {
+    ...ORDER_NOT_FOUND_RETRY,
+    maxAttempts: Math.max(ORDER_NOT_FOUND_RETRY.maxAttempts, this.options.maxAttempts),
+  };
 
   constructor(
     private readonly store: DeliveryStore,
     private readonly random: PaymentRandom,
     private readonly options: ResolvedOptions['deliveries'],
     private readonly logger: PaymentLogger,
-  ) {
-    this.orderNotFoundRetry = {
-      ...ORDER_NOT_FOUND_RETRY,
-      maxAttempts: Math.max(ORDER_NOT_FOUND_RETRY.maxAttempts, options.maxAttempts),
-    };
-  }
+  ) {}
 
   conclude(consumer: EventConsumer, delivery: ClaimedDelivery, error: unknown): Promise<Failure> {
     if (error instanceof NoConnectionError) return this.releaseUncounted(delivery, error, 'no-connection');

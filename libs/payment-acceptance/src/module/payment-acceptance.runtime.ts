@@ -17,7 +17,7 @@ import { DeliveryWorker } from '../events/delivery.worker.js';
 import { EventEmitterConsumers } from '../events/event-emitter.consumer.js';
 import { HandlerExplorer } from '../events/handler.explorer.js';
 import { HANDLER_TRANSACTIONS } from '../events/handler-transactions.provider.js';
-import { Confirmer } from '../settlement/confirmer.js';
+import { FollowedShops } from '../settlement/followed-shops.js';
 import { ShopIdentities } from '../settlement/shop-identities.js';
 import { Database } from '../database/database.js';
 import type { HandlerTransactions } from '../database/handler-transactions.js';
@@ -41,7 +41,7 @@ export class PaymentAcceptanceRuntime
     private readonly emitters: EventEmitterConsumers,
     private readonly added: AddedConsumers,
     private readonly identities: ShopIdentities,
-    private readonly confirmer: Confirmer,
+    private readonly followed: FollowedShops,
     private readonly deliveries: DeliveryWorker,
     private readonly workers: PaymentWorkers,
     @Inject(HANDLER_TRANSACTIONS) private readonly transactions: HandlerTransactions | undefined,
@@ -67,7 +67,7 @@ export class PaymentAcceptanceRuntime
       if (this.role === 'callbacks' && !this.options.autoStart) await this.identities.compare();
       else await this.identities.verify();
       if (this.role !== 'callbacks') {
-        await this.confirmer.prepare();
+        await this.followed.prepare();
         const handlers = this.explorer.consumers();
         this.checkTransactions(handlers.filter(({ kind }) => kind === 'transaction').length);
         await this.deliveries.host(this.added.beside([...handlers, ...this.emitters.consumers()]));

@@ -1,17 +1,12 @@
 import type { LockedBill } from '../domain/bill.js';
 import { statusOf, type LedgerPayment } from '../domain/payment.js';
 import type { PaymentReview, ReviewRow } from './storage/operator.store.js';
+import type { ReviewDetail } from './records.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 import type { BillId, PaymentId } from '../domain/ids.js';
 
 /** What the service reported about a payment when a review was opened. */
-export interface ListedPayment {
-  readonly status: string | null;
-  readonly amount: string | null;
-  readonly amountReceived: string | null;
-  readonly currency: string | null;
-  readonly billId: BillId | null;
-}
+type ListedPayment = NonNullable<ReviewDetail['listed']>;
 
 /** What is known, under the bill's lock, about a payment that an operator accepts and that has not counted yet. */
 export interface Acceptance {
@@ -29,7 +24,7 @@ export interface Acceptance {
 
 /** `undefined` if the review is about the bill as a whole. */
 export function listedPaymentOf({ detail }: Pick<ReviewRow, 'detail'>): ListedPayment | undefined {
-  return (JSON.parse(detail) as { listed?: ListedPayment }).listed;
+  return (JSON.parse(detail) as ReviewDetail).listed;
 }
 
 /**

@@ -20,7 +20,7 @@ export async function eraseOrder(
 ): Promise<PaymentErasure> {
   // Checked before the order is locked, because locking would create a row for it.
   if ((await erasures.billsOf(order)).length === 0) throw noBillError(order);
-  return erasures.transaction(async (tx) => {
+  return store.transaction(async (tx) => {
     await bills.lockOrder(tx, order.shop, order.orderId);
     const orderBills = await erasures.billsOf(order, tx);
     const ids = orderBills.map(({ intentId }) => intentId);

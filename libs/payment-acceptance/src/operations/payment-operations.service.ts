@@ -15,7 +15,7 @@ import { isUuid } from '../domain/uuid.js';
 import type { ShopScope } from '../database/scope.js';
 import { attachBill, notUnknownError } from './attach-bill.js';
 import { eraseOrder, noBillError, type PaymentErasureOptions } from './erasure.js';
-import { dismissLostBill, takeInLostBill, type PaymentTakeInOptions } from './lost-bills.js';
+import { earliest, notLostError, type PaymentTakeInOptions } from './lost-bills.js';
 import type { OperationsParts } from './operations-parts.js';
 import type { DeliveryToReplay, OperatorAction } from './storage/operator.store.js';
 import type { PastEvent } from './storage/past-events.store.js';
@@ -154,8 +154,13 @@ export class PaymentOperations {
    * @param id the lost bill's id, as {@link lostBills} returns it
    * @throws PaymentOperatorActionError if there is no such lost bill, or it cannot be imported
    */
-  takeInLostBill(id: string, options: PaymentTakeInOptions): Promise<void> {
-    return takeInLostBill(this.parts, id, options, this.scope);
+  async takeInLostBill(id: string, { operator, note = '', ...fields }: PaymentTakeInOptions): Promise<void> {
+    const lost = await this.lostBill(id);
+    const { shop, billId } = lost;
+    // The caller's fields come first, so that ours win: a JavaScript caller may pass any, but must not choose shop or bill.
+    const bill = { ...fields, shop, billId, createdAt: earliest(lost) };
+    const { refused } = await this.parts.importer.importBills([bill], { operator, note });
+    if (refused[0]) throw new PaymentOperatorActionError(refused[0].problems.join(' '));
   }
 
   /**
@@ -163,8 +168,20 @@ export class PaymentOperations {
    * @param options the note is required
    * @throws PaymentOperatorActionError
    */
-  dismissLostBill(id: string, options: PaymentOperatorOptions): Promise<void> {
-    return dismissLostBill(this.parts, id, options, this.scope);
+  async dismissLostBill(id: string, { operator, note = '' }: PaymentOperatorOptions): Promise<void> {
+    const { lostBills, store } = this.parts;
+    if (note.trim() === '') throw new PaymentOperatorActionError('Add a note on why the bill is not yours.');
+    const lost = await this.lostBill(id);
+    const detail = { shop: lost.shop, serviceBillId: lost.billId, note };
+    await store.act({ operator, action: 'dismiss-lost-bill', target: id, detail }, async (tx) => {
+      if (!(await lostBills.dismiss(tx, id))) throw notLostError(id);
+    });
+  }
+
+  private async lostBill(id: string): Promise<LostBill> {
+    const lost = await this.parts.lostBills.byId(id, this.scope);
+    if (!lost) throw notLostError(id);
+    return lost;
   }
 
   /**

@@ -140,7 +140,8 @@ export class PaymentReconciliation {
         this.reconcileBill(shop, bill, signal),
         sleep(pauseMs, undefined, { signal }),
       ]);
-      failures = error && isShopWide(error) ? failures + 1 : 0;
+      // Of these, the next bill will most likely get the same.
+      failures = error && (isWithoutAnswer(error) || isRefusalOfShop(error)) ? failures + 1 : 0;
       if (error && failures >= MAX_FAILURES) throw error;
       yield* rows.filter((row) => isOfDay(row, day, { from, to }));
     }
@@ -182,11 +183,6 @@ export class PaymentReconciliation {
 /** Whether the error concerns one shop only, which may also have been removed meanwhile. */
 export function isOfShop(error: unknown): error is PaymentAcceptanceError {
   return [PaymentServiceError, PaymentShopError, PaymentUnknownShopError].some((type) => error instanceof type);
-}
-
-/** Whether the next bill will most likely get the same error. */
-function isShopWide(error: PaymentServiceError): boolean {
-  return isWithoutAnswer(error) || isRefusalOfShop(error);
 }
 
 /** @returns epoch milliseconds, in UTC */

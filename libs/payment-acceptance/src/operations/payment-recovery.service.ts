@@ -145,7 +145,7 @@ export class PaymentRecovery {
       for (const postback of page) {
         const bill = evidence.get(postback.billId) ?? new PostbackEvidence(shop, postback);
         bill.add(postback);
-        evidence.set(bill.billId, bill);
+        evidence.set(postback.billId, bill);
       }
       last = page.length < PAGE_SIZE ? undefined : page.at(-1);
     } while (last);

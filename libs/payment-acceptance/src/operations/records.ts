@@ -237,21 +237,16 @@ export interface DeadLetterFilter {
 }
 
 /** A delivery that was given up: a dead letter. */
-export interface DeadLetter {
-  readonly deliveryId: DeliveryId;
-  readonly consumer: string;
+export interface DeadLetter extends Pick<
+  RecordedDelivery,
+  'deliveryId' | 'consumer' | 'attempts' | 'replays' | 'lastError' | 'endedAt'
+> {
   readonly event: string;
   readonly eventId: string;
   readonly shop: string;
   readonly orderId: OrderId;
   /** Id of our bill. */
   readonly intentId: IntentId;
-  readonly attempts: number;
-  /** How often an operator has had it delivered: replayed, or created for a past event. */
-  readonly replays: number;
-  readonly lastError: string | null;
-  /** When it was given up, ISO 8601. */
-  readonly endedAt: string | null;
 }
 
 /** Selects past events to deliver to a consumer; an omitted field matches all. */

@@ -1,4 +1,4 @@
-import type { BillId, OrderId } from '../domain/ids.js';
+import type { OrderId } from '../domain/ids.js';
 import { parseAmount } from '../domain/money.js';
 import type { UnknownBillPostback } from './storage/recovery.store.js';
 import type { BillToImport } from './bill-to-import.js';
@@ -21,10 +21,6 @@ export class PostbackEvidence {
     private readonly shop: string,
     private readonly first: UnknownBillPostback,
   ) {}
-
-  get billId(): BillId {
-    return this.first.billId;
-  }
 
   add({ orderId }: UnknownBillPostback): void {
     this.count += 1;

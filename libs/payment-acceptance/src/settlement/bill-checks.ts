@@ -11,7 +11,7 @@ import type { ClaimedBill } from '../domain/claim.js';
 import type { PaymentList, ReportedPayment } from '../domain/payment.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { provesShopIsAccepted } from './check-errors.js';
-import { fieldsOf, warnOfProblems } from './check-log.js';
+import { fieldsOf } from './check-log.js';
 import { ShopIdentities } from './shop-identities.js';
 import { RefusedShops } from './refused-shops.js';
 import { SettlementService, type SettlementResult } from './settlement.service.js';
@@ -32,11 +32,11 @@ export interface CheckedBill {
  */
 @Injectable()
 export class BillChecks {
-  readonly refusedShops: RefusedShops;
   private readonly logger = new PaymentLogger('PaymentChecks');
+  readonly refusedShops = new RefusedShops(this.rows, this.logger);
 
   constructor(
-    rows: ShopStore,
+    private readonly rows: ShopStore,
     private readonly checks: CheckStore,
     private readonly settlement: SettlementService,
     private readonly requests: CheckRequests,
@@ -45,9 +45,7 @@ export class BillChecks {
     private readonly clock: PaymentClock,
     private readonly metrics: PaymentMetrics,
     private readonly wakeUps: WakeUps,
-  ) {
-    this.refusedShops = new RefusedShops(rows, this.logger);
-  }
+  ) {}
 
   /**
    * Asks once, within the shop's limits; the caller has taken a slot and gives it back afterwards.
@@ -82,7 +80,12 @@ export class BillChecks {
     await this.refusedShops.accept(claim);
     await this.retryNow(claim.shop);
     const settled = await this.settlement.settle(claim, listed);
-    if (listed.problems.length > 0) warnOfProblems(this.logger, claim, listed.problems);
+    if (listed.problems.length > 0) {
+      const line =
+        `Cannot read every payment of bill ${claim.billId} of shop "${claim.shop}" that the service lists: ` +
+        `${listed.problems.slice(0, 5).join(', ')}. The others are settled, and a review is open.`;
+      this.logger.write('payments-unreadable', line, fieldsOf(claim));
+    }
     if (settled.stale) {
       const line = `A later check of bill ${claim.billId} made this answer stale.`;
       this.logger.write('check-stale', line, fieldsOf(claim));

@@ -3,7 +3,7 @@ import { PaymentServiceClient } from '../client/payment-service.client.js';
 import { PaymentRequestRefusedError, PaymentTooManyPaymentsError } from '../client/service.errors.js';
 import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
-import { LeasedWorker, type ClaimResult, type LeasedWork } from '../common/leased-worker.js';
+import { LeasedWorker, WorkingService, type ClaimResult, type LeasedWork } from '../common/leased-worker.js';
 import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
 import { PaymentRandom } from '../common/random.js';
 import { maskCards } from '../common/redact.js';
@@ -73,11 +73,11 @@ const EMPTY_SHOP_PAUSE_MS = MINUTE;
  * The requests come from the rate and the slots that the checks of known bills leave unused.
  */
 @Injectable()
-export class BillInquiry implements LeasedWork<Inquiries> {
+export class BillInquiry extends WorkingService<Inquiries> implements LeasedWork<Inquiries> {
   private readonly logger = new PaymentLogger('PaymentInquiry');
   private readonly rateLimited: RateLimitedLog;
   private readonly housekeeping: Throttle;
-  private readonly worker: LeasedWorker<Inquiries>;
+  protected readonly worker: LeasedWorker<Inquiries>;
   /** When each shop last had nothing to ask about. */
   private readonly emptySince = new Map<string, number>();
   private readonly asking = new Set<string>();
@@ -92,32 +92,22 @@ export class BillInquiry implements LeasedWork<Inquiries> {
     private readonly clock: PaymentClock,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
+    super();
     this.rateLimited = new RateLimitedLog(this.logger, clock, HOUR);
     this.housekeeping = new Throttle(clock, HOUSEKEEPING_MS);
     const { shutdownTimeoutMs } = options;
     this.worker = new LeasedWorker(this, { concurrency: MAX_SHOPS, pollMs: POLL_MS, shutdownTimeoutMs }, this.logger);
   }
 
-  /** Takes one turn for each shop. Resolves with the number of shops once all turns have ended. */
-  runOnce(): Promise<number> {
-    return this.worker.runOnce();
+  override start(): void {
+    if (this.isOn) super.start();
   }
 
-  start(): void {
-    if (this.isOn) this.worker.start();
-  }
-
-  /** Aborts the requests in flight. */
-  stop(): Promise<void> {
-    return this.worker.stop();
-  }
-
-  /** @internal Deletes old unsuccessful inquiries. */
+  /** Deletes old unsuccessful inquiries. */
   async maintain(): Promise<void> {
     if (this.housekeeping.tryTake()) await this.store.forget(DELETE_AFTER_MS);
   }
 
-  /** @internal */
   async claim(limit: number): Promise<ClaimResult<Inquiries>> {
     if (!this.isOn) return NO_INQUIRIES;
     const open = (await this.store.shopsToAsk()).filter(
@@ -135,7 +125,6 @@ export class BillInquiry implements LeasedWork<Inquiries> {
     return { items, nextMs: items.length > 0 ? Math.max(ROUND_MS, this.gapMs) : null };
   }
 
-  /** @internal */
   async process(inquiries: Inquiries, stopping: AbortSignal): Promise<boolean> {
     const { shop, bills, atOnce, isCrowded } = inquiries;
     const remaining = [...bills];
@@ -168,7 +157,6 @@ export class BillInquiry implements LeasedWork<Inquiries> {
     return true;
   }
 
-  /** @internal */
   fieldsOf({ shop }: Inquiries): LogFields {
     return { shop: shop.name };
   }

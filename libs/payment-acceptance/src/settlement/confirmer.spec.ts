@@ -58,7 +58,7 @@ function setUp() {
   const { requests, followed, none, clock, options } = parts;
   const confirmer = Reflect.construct(Confirmer, [
     Reflect.construct(CheckClaims, [parts.checks, requests, followed, none, options]),
-    ...[parts.checks, parts.billChecks, {}, none, none, requests, followed, none, clock, parts.telemetry, options],
+    ...[parts.checks, parts.billChecks, {}, none, none, requests, none, clock, parts.telemetry, options],
   ]) as Confirmer;
   return {
     confirmer,

@@ -5,9 +5,9 @@ import { backoff } from '../common/retry.js';
 import { GroupCommitTimeoutError } from '../common/group-commit.js';
 import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
-import { LeasedWorker, type ClaimResult, type LeasedWork, type WorkerState } from '../common/leased-worker.js';
+import { LeasedWorker, WorkingService, type ClaimResult, type LeasedWork } from '../common/leased-worker.js';
 import { Throttle } from '../common/throttle.js';
-import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
+import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import type { ClaimedBill } from '../domain/claim.js';
@@ -19,19 +19,9 @@ import { Telemetry, type ActiveSpan } from '../telemetry/telemetry.js';
 import { BillChecks } from './bill-checks.js';
 import { CheckClaims } from './check-claims.js';
 import { isWithoutAnswer } from './check-errors.js';
-import { fieldsOf, logTimeout } from './check-log.js';
+import { fieldsOf } from './check-log.js';
 import { CheckRequests, retryAfter } from '../client/check-requests.js';
-import { FollowedShops } from './followed-shops.js';
 import { SettlementService } from './settlement.service.js';
-
-const DAY_MS = 24 * 3_600_000;
-
-const WAITING_LIMITS = {
-  /** The commit of an unknown bill may have been lost, and its postback helps to find it again. */
-  unmatchedMs: 30 * DAY_MS,
-  /** For a bill of ours without an id at the service. */
-  unnamedMs: DAY_MS,
-};
 
 const HOUSEKEEPING_MS = 30_000;
 /**
@@ -45,9 +35,9 @@ const LINK_INTERVAL_MS = 600_000;
  * waits for the network.
  */
 @Injectable()
-export class Confirmer implements LeasedWork<ClaimedBill> {
+export class Confirmer extends WorkingService<ClaimedBill> implements LeasedWork<ClaimedBill> {
   private readonly logger = new PaymentLogger('PaymentChecks');
-  private readonly worker: LeasedWorker<ClaimedBill>;
+  protected readonly worker: LeasedWorker<ClaimedBill>;
   private readonly housekeeping: Throttle;
   private readonly linking: Throttle;
   /** How many callbacks have been announced, and how many had been when the claim of a bill began. */
@@ -62,12 +52,12 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     private readonly bills: BillService,
     private readonly callbacks: CallbackStore,
     private readonly requests: CheckRequests,
-    private readonly followed: FollowedShops,
     private readonly random: PaymentRandom,
     clock: PaymentClock,
     private readonly telemetry: Telemetry,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
+    super();
     const { pollMs, shutdownTimeoutMs } = options;
     const { concurrency } = options.checks;
     this.worker = new LeasedWorker(this, { concurrency, pollMs, shutdownTimeoutMs }, this.logger);
@@ -75,46 +65,21 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     this.linking = new Throttle(clock, LINK_INTERVAL_MS);
   }
 
-  /** @internal Registers the shops for all instances, at start. */
-  prepare(): Promise<void> {
-    return this.followed.prepare();
-  }
-
-  /** Resolves with the number of checked bills once all are settled or postponed. */
-  runOnce(): Promise<number> {
-    return this.worker.runOnce();
-  }
-
-  start(): void {
-    this.worker.start();
-  }
-
-  /** `stalled` if no poll has succeeded within the last `silenceMs`. */
-  state(silenceMs: number): WorkerState {
-    return this.worker.state(silenceMs);
-  }
-
   /** Call it when a callback was stored. A bill that is being checked can be claimed only when its check has ended. */
-  wake(): void {
+  override wake(): void {
     if (this.worker.isStopped) return;
     this.hints += 1;
     this.worker.wake();
   }
 
-  /** Aborts requests in flight and releases their bills. */
-  stop(): Promise<void> {
-    return this.worker.stop();
-  }
-
-  /** @internal Closes abandoned creations and expired callbacks. */
+  /** Closes abandoned creations and expired callbacks. */
   async maintain(): Promise<void> {
     if (!this.housekeeping.tryTake()) return;
     await this.bills.closeAbandoned();
-    await this.callbacks.retireWaiting(WAITING_LIMITS);
+    await this.callbacks.retireWaiting();
     if (this.linking.tryTake()) await this.callbacks.linkForgotten();
   }
 
-  /** @internal */
   async claim(limit: number): Promise<ClaimResult<ClaimedBill>> {
     const { hints } = this;
     const claimed = await this.claims.claim(limit);
@@ -122,7 +87,6 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     return claimed;
   }
 
-  /** @internal */
   async process(claim: ClaimedBill, stopping: AbortSignal): Promise<boolean> {
     const attributes = {
       'payment.shop': claim.shop,
@@ -141,10 +105,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     return !isOver || this.hints !== this.hintsAtClaim.get(claim);
   }
 
-  /** @internal */
-  fieldsOf(claim: ClaimedBill): LogFields {
-    return fieldsOf(claim);
-  }
+  readonly fieldsOf = fieldsOf;
 
   /**
    * The outcome is `settled`, `unchanged`, `stale`, `released`, or the error's code. The check is over if nothing is
@@ -169,7 +130,12 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     span: ActiveSpan,
     error: unknown,
   ): Promise<string> {
-    if (error instanceof GroupCommitTimeoutError) return logTimeout(this.logger, claim, error);
+    if (error instanceof GroupCommitTimeoutError) {
+      const what = `The settlement of bill ${claim.billId} of shop "${claim.shop}" timed out`;
+      const line = `${what}; the bill will be checked again when its lease expires. ${error.message}`;
+      this.logger.write('settlement-timed-out', line, { ...fieldsOf(claim), error: errorType(error) });
+      return errorType(error);
+    }
     if (stopping.aborted) {
       await this.checks.releaseLease(claim);
       return 'released';

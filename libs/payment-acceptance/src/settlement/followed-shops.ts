@@ -59,7 +59,7 @@ export class FollowedShops {
     const listed = await this.list();
     this.names = listed ?? (this.names.length > 0 ? this.names : this.shops.configured);
     await this.rows.register(this.names);
-    this.preparedAt = listed ? this.now() : this.now() - PREPARE_INTERVAL_MS + RETRY_PAUSE_MS;
+    this.preparedAt = listed ? this.clock.elapsed() : this.clock.elapsed() - PREPARE_INTERVAL_MS + RETRY_PAUSE_MS;
     if (listed) await this.reportRemoved();
   }
 
@@ -72,7 +72,7 @@ export class FollowedShops {
   }
 
   async findDue(): Promise<DueShops> {
-    const age = this.now() - this.preparedAt;
+    const age = this.clock.elapsed() - this.preparedAt;
     // A shop that has just created its first bill must not wait for the next minute.
     if (age >= PREPARE_INTERVAL_MS || this.shops.discovered) {
       this.preparing ??= this.prepareAgain().finally(() => (this.preparing = undefined));
@@ -104,7 +104,7 @@ export class FollowedShops {
     try {
       await this.prepare();
     } catch (error) {
-      this.preparedAt = this.now() - PREPARE_INTERVAL_MS + RETRY_PAUSE_MS;
+      this.preparedAt = this.clock.elapsed() - PREPARE_INTERVAL_MS + RETRY_PAUSE_MS;
       this.logNotListed(error);
     }
   }
@@ -126,7 +126,7 @@ export class FollowedShops {
 
   private isSuspended(name: string): boolean {
     if (this.shops.isConfigured(name)) return false;
-    return this.now() - (this.unusableSince.get(name) ?? -Infinity) < RETRY_PAUSE_MS;
+    return this.clock.elapsed() - (this.unusableSince.get(name) ?? -Infinity) < RETRY_PAUSE_MS;
   }
 
   private async findUsable(name: string): Promise<Shop | undefined> {
@@ -138,12 +138,12 @@ export class FollowedShops {
       this.reported.delete(name);
       return shop;
     } catch (error) {
-      this.unusableSince.set(name, this.now());
+      this.unusableSince.set(name, this.clock.elapsed());
       const isOwn = error instanceof PaymentInvalidShopError || error instanceof PaymentUnknownShopError;
-      const isOfAll = !isOwn && this.now() - this.reportedAt < RETRY_PAUSE_MS;
+      const isOfAll = !isOwn && this.clock.elapsed() - this.reportedAt < RETRY_PAUSE_MS;
       if (this.reported.has(name) || isOfAll) return undefined;
       this.reported.add(name);
-      this.reportedAt = this.now();
+      this.reportedAt = this.clock.elapsed();
       const line = `Bills of shop "${name}" are waiting. ${describeError(error)}`;
       this.logger.write('shop-unusable', line, { shop: name, error: errorType(error) });
       return undefined;
@@ -164,10 +164,6 @@ export class FollowedShops {
         { shop },
       );
     }
-  }
-
-  private now(): number {
-    return this.clock.elapsed();
   }
 }
 

@@ -74,13 +74,11 @@ export class RefusedShops {
     if (!isRefusalOfShop(error)) return isRefusalOfBill(error) ? 'bill' : undefined;
     const concerns = this.bills.recordRefusal(claim.shop, claim.intentId);
     if (concerns !== 'shop' && !claim.shopRefused) return concerns === 'bill' ? 'bill' : undefined;
-    await this.refuse(claim.shop, reason);
+    const { shop } = claim;
+    if (await this.store.refuse(shop, reason)) {
+      const line = `The service refuses shop "${shop}": its bills wait, and it is probed every minute. ${reason}`;
+      this.logger.write('shop-refused', line, { shop });
+    }
     return 'shop';
-  }
-
-  private async refuse(shop: string, reason: string): Promise<void> {
-    if (!(await this.store.refuse(shop, reason))) return;
-    const line = `The service refuses shop "${shop}": its bills wait, and it is probed every minute. ${reason}`;
-    this.logger.write('shop-refused', line, { shop });
   }
 }

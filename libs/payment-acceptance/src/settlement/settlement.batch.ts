@@ -1,6 +1,6 @@
 import type { ItemOutcome } from '../common/group-commit.js';
 import type { LockedBill, LockedOrder } from '../domain/bill.js';
-import type { AnsweredHints, ComparablePayment, KnownPayment } from '../domain/callback.js';
+import type { AnsweredHints, KnownPayment } from '../domain/callback.js';
 import type { ClaimedBill, LockedClaim } from '../domain/claim.js';
 import type { Decision } from '../domain/decide.js';
 import { answerHints, firstAssertion } from '../domain/hints.js';
@@ -62,7 +62,7 @@ export class SettlementBatch {
     }
     for (const payment of decided.payments) this.keep(bill, payment);
     if (decided.firstPaymentId !== null) this.firstPaymentIds.set(orderKey, decided.firstPaymentId);
-    const hints = answerHints(claim.hints, this.comparablePayments(bill), this.schedule.lagMs);
+    const hints = answerHints(claim.hints, this.paymentsOf(this.ofBills.get(bill.intentId) ?? []), this.schedule.lagMs);
     // Its payments are the same either way.
     if (decided.state === 'EXPIRED' && this.countLeft(claim, hints) > 0)
       decided = answer.decide(bill, order, knownPayments, true);
@@ -114,10 +114,6 @@ export class SettlementBatch {
     const consumedIds = new Set(consumed.map(({ id }) => id));
     const announce = hints.filter(({ asserts, expectsSuccess }) => asserts === 'SUCCESS' || expectsSuccess);
     return (this.announcements.get(intentId) ?? 0) - announce.filter(({ id }) => consumedIds.has(id)).length;
-  }
-
-  private comparablePayments(bill: LockedBill): ComparablePayment[] {
-    return this.paymentsOf(this.ofBills.get(bill.intentId) ?? []);
   }
 }
 

@@ -58,7 +58,17 @@ const MAX_BILLS_OF_TRANSACTION = 64;
 @Injectable()
 export class SettlementService {
   private readonly logger = new PaymentLogger('PaymentSettlement');
-  private readonly commits: GroupCommit<CheckAnswer, SettlementResult>;
+  private readonly commits: GroupCommit<CheckAnswer, SettlementResult> = new GroupCommit({
+    name: 'PaymentSettlement',
+    maxBatch: MAX_BILLS_OF_TRANSACTION,
+    // Each may wait for a locked order, and holds a connection meanwhile.
+    maxSingles: 2,
+    timeoutMs: this.options.leases.checkMs / 2,
+    run: (answers) => this.settleTogether(answers, false),
+    processSingle: (answer) => this.settleAlone(answer),
+    // A single answer has already failed alone.
+    isSeparable: (error, answers) => answers.length > 1 && mayConcernOneRow(error),
+  });
 
   constructor(
     private readonly transactions: SettlementTransactions,
@@ -68,19 +78,7 @@ export class SettlementService {
     private readonly telemetry: Telemetry,
     private readonly metrics: PaymentMetrics,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
-  ) {
-    this.commits = new GroupCommit({
-      name: 'PaymentSettlement',
-      maxBatch: MAX_BILLS_OF_TRANSACTION,
-      // Each may wait for a locked order, and holds a connection meanwhile.
-      maxSingles: 2,
-      timeoutMs: this.options.leases.checkMs / 2,
-      run: (answers) => this.settleTogether(answers, false),
-      processSingle: (answer) => this.settleAlone(answer),
-      // A single answer has already failed alone.
-      isSeparable: (error, answers) => answers.length > 1 && mayConcernOneRow(error),
-    });
-  }
+  ) {}
 
   /** Writes nothing if the claim's token has been replaced. */
   async settle(claim: ClaimedBill, { payments: listed, problems }: PaymentList): Promise<SettlementResult> {

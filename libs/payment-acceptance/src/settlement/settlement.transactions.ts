@@ -28,7 +28,7 @@ export type WriteSettlements = (settlements: readonly Settlement[]) => Promise<N
 @Injectable()
 export class SettlementTransactions {
   private readonly logger = new PaymentLogger('PaymentSettlement');
-  private readonly unconsumed: RateLimitedLog;
+  private readonly unconsumed = new RateLimitedLog(this.logger, this.clock, UNCONSUMED_LOG_INTERVAL_MS);
   /** When a payment last succeeded that no consumer hears of. */
   private unconsumedAt = -Infinity;
 
@@ -39,9 +39,7 @@ export class SettlementTransactions {
     private readonly clock: PaymentClock,
     private readonly wakeUps: WakeUps,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
-  ) {
-    this.unconsumed = new RateLimitedLog(this.logger, clock, UNCONSUMED_LOG_INTERVAL_MS);
-  }
+  ) {}
 
   /** Whether a payment has succeeded here within the last hour that no consumer hears of. */
   get hasUnconsumed(): boolean {

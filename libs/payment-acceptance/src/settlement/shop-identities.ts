@@ -25,27 +25,22 @@ export class ShopIdentities {
   ) {}
 
   /**
-   * Compares the shops in the options. Stores nothing, for a program that does no work: a mistake in its options must
-   * not affect the application.
-   * @throws PaymentConfigurationError if a name belongs to another shop, or a shop has had another name
-   */
-  async compare(): Promise<void> {
-    await this.unstored();
-  }
-
-  /**
    * Compares the shops in the options, and stores new ones.
    * @throws PaymentConfigurationError as {@link compare}
    */
   async verify(): Promise<void> {
-    const unstored = await this.unstored();
+    const unstored = await this.compare();
     for (const shop of unstored) await this.keep(shop);
     // Another instance may have stored other shops meanwhile.
     if (unstored.length > 0) await this.compare();
   }
 
-  /** The shops in the options that are not stored as they are. */
-  private async unstored(): Promise<Shop[]> {
+  /**
+   * Compares the shops in the options, and returns those that are not stored as they are. Stores nothing, for a program
+   * that does no work: a mistake in its options must not affect the application.
+   * @throws PaymentConfigurationError if a name belongs to another shop, or a shop has had another name
+   */
+  async compare(): Promise<Shop[]> {
     const identities = await this.store.identities();
     const problems: string[] = [];
     const unstored: Shop[] = [];

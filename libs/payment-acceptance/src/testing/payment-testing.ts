@@ -42,17 +42,14 @@ export class PaymentTesting {
   private readonly refused: INestApplication[] = [];
   /** The application to which callbacks go. */
   private taker: AttachedHost | undefined;
-  private readonly shops: TestedShops;
-  private readonly payer: Payer;
+  private readonly shops = new TestedShops(this.running.sandbox, this.running.url);
+  private readonly payer = new Payer(this.running.sandbox);
 
   /** @internal Use {@link startPaymentTesting}. */
   constructor(
     private readonly running: RunningSandbox,
     private readonly shared: SharedClock,
-  ) {
-    this.shops = new TestedShops(running.sandbox, running.url);
-    this.payer = new Payer(running.sandbox);
-  }
+  ) {}
 
   /** The sandbox itself, for rarer needs: faults, forged postbacks, late results. There, a shop's id is its name. */
   get sandbox(): PaymentSandbox {
@@ -82,7 +79,7 @@ export class PaymentTesting {
     builder.overrideProvider(PaymentClock).useValue(this.shared);
     // In a test, shops have the sandbox's ids, on a database that other programs may use with the real ids.
     const done = () => Promise.resolve();
-    const none = { verify: done, compare: done, bind: done };
+    const none = { verify: done, compare: () => Promise.resolve([]), bind: done };
     builder
       .overrideProvider(ShopIdentities)
       .useValue(none satisfies Pick<ShopIdentities, 'verify' | 'compare' | 'bind'>);

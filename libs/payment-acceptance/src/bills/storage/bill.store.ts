@@ -80,13 +80,12 @@ export abstract class BillStore<D extends Database = Database> {
     const { database } = this;
     const { oneOf, text } = database.dialect;
     const now = this.database.now();
-    const abandoned = await database.rows<{ id: string }>({})`
+    const abandoned = await database.ids`
       SELECT ${text('intent_id')} AS id FROM payment_acceptance.bill WHERE ${this.isAbandoned(now)} LIMIT ${limit}`;
     if (abandoned.length === 0) return [];
     return this.transaction(async (tx) => {
-      const abandonedIds = abandoned.map(({ id }) => id);
       const isStill = sql`t.state = 'CREATING' AND t.lease_until < ${now}`;
-      const ofThese = sql`WHERE intent_id ${oneOf(await database.lockFree(tx, 'bill', abandonedIds, isStill), 'uuid')}`;
+      const ofThese = sql`WHERE intent_id ${oneOf(await database.lockFree(tx, 'bill', abandoned, isStill), 'uuid')}`;
       await tx.change`
         UPDATE payment_acceptance.bill SET state = 'UNKNOWN', failure = ${ABANDONED_FAILURE}, lease_until = NULL,
         ended_at = ${now} ${ofThese}`;

@@ -1,5 +1,5 @@
 import type { Database } from '../../database/database.js';
-import { flag, integer } from '../../database/reading.js';
+import { flag } from '../../database/reading.js';
 import { sql, toSql, type Expression, type Statement } from '../../database/statement.js';
 import type { IntentId } from '../../domain/ids.js';
 import type { NamedBill } from './named-bill.store.js';
@@ -21,12 +21,13 @@ export interface RecordLimits {
   readonly maxPerBill: number;
 }
 
-/** How long a callback waits for a bill that cannot be checked. */
-export interface WaitingLimits {
-  readonly unmatchedMs: number;
-  /** For a bill without an id at the service. */
-  readonly unnamedMs: number;
-}
+const DAY_MS = 24 * 3_600_000;
+
+/** How long a postback waits for an unknown bill, whose commit may have been lost: it helps to find the bill again. */
+const UNMATCHED_MS = 30 * DAY_MS;
+
+/** How long a callback waits for a bill of ours without an id at the service. */
+const UNNAMED_MS = DAY_MS;
 
 const LINK_BATCH_SIZE = 1_000;
 
@@ -82,17 +83,16 @@ export abstract class CallbackStore<D extends Database = Database> {
 
   /** How many of the bill's callbacks one more would be too many. */
   private async surplusOf(bill: string, maxPerBill: number): Promise<number> {
-    const [row] = await this.database.rows<{ count: number }>({ count: integer })`SELECT count(*) AS count FROM (
+    const count = await this.database.count`SELECT count(*) AS count FROM (
       SELECT 1 FROM payment_acceptance.callback WHERE intent_id = ${bill} LIMIT ${maxPerBill + 1}) kept`;
-    return (row?.count ?? 0) - maxPerBill + 1;
+    return count - maxPerBill + 1;
   }
 
   private async makeRoom(bill: string, surplus: number): Promise<void> {
     await this.database.transaction(async (tx) => {
-      const replaced = await tx.rows<{ id: string }>({})`
+      const ids = await tx.ids`
         SELECT c.id FROM payment_acceptance.callback c WHERE c.intent_id = ${bill} AND c.pending = FALSE
         ORDER BY coalesce(c.outcome, '') = 'confirmed', c.received_at DESC LIMIT ${surplus} FOR UPDATE SKIP LOCKED`;
-      const ids = replaced.map(({ id }) => id);
       await this.database.delete(tx, 'callback', ids);
     });
   }
@@ -126,13 +126,12 @@ export abstract class CallbackStore<D extends Database = Database> {
     for (const { intentId, ...named } of bills) if (intentId !== null) await this.linkWaiting({ ...named, intentId });
     this.lastPosition = (bills.length < LINK_BATCH_SIZE ? undefined : bills.at(-1)) ?? START_POSITION;
     const { text, oneOf } = this.database.dialect;
-    const linked = await this.database.rows<{ id: string }>({})`
+    const linked = await this.database.ids`
       SELECT ${text('c.id')} AS id FROM payment_acceptance.callback c
       WHERE c.pending = TRUE AND c.intent_id IS NOT NULL AND c.due_at >= ${LAST_DUE} LIMIT ${LINK_BATCH_SIZE}`;
     if (linked.length === 0) return;
-    const ids = linked.map(({ id }) => id);
     await this.database.change`
-      UPDATE payment_acceptance.callback SET due_at = ${this.database.now()} WHERE id ${oneOf(ids, 'uuid')}`;
+      UPDATE payment_acceptance.callback SET due_at = ${this.database.now()} WHERE id ${oneOf(linked, 'uuid')}`;
   }
 
   /** The traces of the bills of these callbacks that have one, by the callbacks' ids. */
@@ -149,20 +148,19 @@ export abstract class CallbackStore<D extends Database = Database> {
    * bill never got an id at the service. They stay recorded but no longer count against the limit. A bill that is
    * attached or imported later is checked at once anyway.
    */
-  async retireWaiting({ unmatchedMs, unnamedMs }: WaitingLimits): Promise<void> {
+  async retireWaiting(): Promise<void> {
     const { database } = this;
     const { oneOf, text } = database.dialect;
     const ofNone = sql`payment_acceptance.callback c WHERE c.pending = TRUE AND c.intent_id IS NULL`;
     const ofUnnamed = sql`payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id
       WHERE c.pending = TRUE AND c.intent_id IS NOT NULL AND b.bill_id IS NULL`;
     for (const [waiting, isStill, afterMs] of [
-      [ofNone, sql`t.intent_id IS NULL`, unmatchedMs],
-      [ofUnnamed, sql`t.intent_id IS NOT NULL`, unnamedMs],
+      [ofNone, sql`t.intent_id IS NULL`, UNMATCHED_MS],
+      [ofUnnamed, sql`t.intent_id IS NOT NULL`, UNNAMED_MS],
     ] as const) {
-      const candidates = await database.rows<{ id: string }>({})`
+      const old = await database.ids`
         SELECT ${text('c.id')} AS id FROM ${waiting} AND c.received_at < ${database.now(-afterMs)} LIMIT 1000`;
-      if (candidates.length === 0) continue;
-      const old = candidates.map(({ id }) => id);
+      if (old.length === 0) continue;
       await database.transaction(async (tx) => {
         const ids = await database.lockFree(tx, 'callback', old, sql`t.pending = TRUE AND ${isStill}`);
         await tx.change`UPDATE payment_acceptance.callback SET pending = FALSE, consumed_at = ${database.now()}

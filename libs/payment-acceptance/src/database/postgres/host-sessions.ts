@@ -19,14 +19,6 @@ export class PostgresHostSessions extends HostSessions {
     return session;
   }
 
-  override async end(): Promise<void> {
-    // The layer sends COMMIT.
-  }
-
-  override async undo(): Promise<void> {
-    // The layer sends ROLLBACK.
-  }
-
   protected override async killOn(
     held: OwnTransaction,
     { id, mark, transaction = '' }: SessionId,

@@ -1,4 +1,4 @@
-import { flag, integer } from '../../database/reading.js';
+import { flag } from '../../database/reading.js';
 import { databaseText } from '../../common/text.js';
 import type { BillState } from '../../domain/bill.js';
 import { deliveryId } from '../../domain/event-id.js';
@@ -265,10 +265,10 @@ export abstract class DeliveryStore<D extends Database = Database> {
       WHERE last_seen_at < ${this.database.now(-CONSUMER_ABSENT_MS)} ORDER BY 1, 2`;
     const consumers: AbsentConsumer[] = [];
     for (const { name, event } of absent) {
-      const [row] = await this.database.rows<{ waiting: number }>({ waiting: integer })`
+      const waiting = await this.database.count`
         SELECT ${limitedCount(sql`payment_acceptance.delivery WHERE state = 'PENDING' AND behind IN (FALSE, TRUE)
-        AND consumer = ${name} AND event_name = ${event}`)} AS waiting`;
-      consumers.push({ name, event, waiting: row?.waiting ?? 0 });
+        AND consumer = ${name} AND event_name = ${event}`)} AS count`;
+      consumers.push({ name, event, waiting });
     }
     return consumers;
   }

@@ -6,19 +6,6 @@ import { countWhere, rawSql, sql, type Statement } from '../../database/statemen
 import type { BillId } from '../../domain/ids.js';
 import { isQueryFailure } from '../../database/query-failed.error.js';
 
-/** Digests of postbacks that the service's list has confirmed. */
-export interface DigestEvidence {
-  readonly confirmed: number;
-  readonly matching: number;
-  readonly absent: number;
-}
-
-/** How many of the bills last paid, within a day, had a postback. */
-export interface PostbackCounts {
-  readonly paid: number;
-  readonly announced: number;
-}
-
 const DAY_MS = 24 * 3_600_000;
 
 /** All tables, with a column of each. */
@@ -43,10 +30,15 @@ export class DoctorStore {
     return bill?.billId;
   }
 
-  async digests(shop: string): Promise<DigestEvidence> {
+  /** Digests of postbacks that the service's list has confirmed. */
+  async digests(shop: string) {
     const [evidence] = await this.database
       .withTimeout(LONG_STATEMENT_TIMEOUT_MS)
-      .rows<DigestEvidence>({ confirmed: integer, matching: integer, absent: integer })`
+      .rows<{ confirmed: number; matching: number; absent: number }>({
+        confirmed: integer,
+        matching: integer,
+        absent: integer,
+      })`
       SELECT count(*) AS confirmed, ${countWhere(sql`digest = 'match'`)} AS matching,
         ${countWhere(sql`digest = 'absent'`)} AS absent
       FROM (SELECT digest FROM payment_acceptance.callback
@@ -54,12 +46,13 @@ export class DoctorStore {
     return evidence ?? { confirmed: 0, matching: 0, absent: 0 };
   }
 
-  async postbacks(shop: string): Promise<PostbackCounts> {
+  /** How many of the bills last paid, within a day, had a postback. */
+  async postbacks(shop: string) {
     const announced = sql`EXISTS (SELECT 1 FROM payment_acceptance.callback c
       WHERE c.intent_id = latest.intent_id AND c.kind = 'postback')`;
     const [evidence] = await this.database
       .withTimeout(LONG_STATEMENT_TIMEOUT_MS)
-      .rows<PostbackCounts>({ paid: integer, announced: integer })`
+      .rows<{ paid: number; announced: number }>({ paid: integer, announced: integer })`
       SELECT count(*) AS paid, ${countWhere(announced)} AS announced
       FROM (SELECT intent_id FROM payment_acceptance.bill WHERE shop = ${shop} AND state = 'PAID'
         AND paid_at > ${this.database.now(-DAY_MS)} ORDER BY paid_at DESC LIMIT 100) latest`;

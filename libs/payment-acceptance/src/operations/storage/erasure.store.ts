@@ -18,20 +18,13 @@ export interface OrderKey {
 export class ErasureStore {
   constructor(private readonly database: Database) {}
 
-  transaction<T>(work: (tx: OwnTransaction) => Promise<T>): Promise<T> {
-    return this.database.transaction(work);
-  }
-
   billsOf({ shop, orderId }: OrderKey, tx?: OwnTransaction): Promise<ErasedBill[]> {
     return (tx ?? this.database).rows<ErasedBill>({})`SELECT b.intent_id AS "intentId", b.bill_id AS "billId", b.state
       FROM payment_acceptance.bill b WHERE b.shop = ${shop} AND b.order_id = ${orderId} ORDER BY b.attempt`;
   }
 
-  async openReviews(tx: OwnTransaction, intentIds: readonly IntentId[]): Promise<string[]> {
-    return this.ids(
-      tx,
-      sql`SELECT id FROM payment_acceptance.review WHERE ${this.ofIntents(intentIds)} AND state = 'OPEN'`,
-    );
+  openReviews(tx: OwnTransaction, intentIds: readonly IntentId[]): Promise<string[]> {
+    return tx.ids`SELECT id FROM payment_acceptance.review WHERE ${this.ofIntents(intentIds)} AND state = 'OPEN'`;
   }
 
   /** Returns how many records of each part were changed. */
@@ -82,20 +75,15 @@ export class ErasureStore {
     { shop, orderId }: OrderKey,
   ): Promise<string[]> {
     const { text, oneOf } = this.database.dialect;
-    const reviews = sql`SELECT ${text('id')} AS id FROM payment_acceptance.review WHERE ${this.ofIntents(intentIds)}`;
-    const lost = sql`SELECT ${text('id')} AS id FROM payment_acceptance.lost_bill
+    const reviews =
+      await tx.ids`SELECT ${text('id')} AS id FROM payment_acceptance.review WHERE ${this.ofIntents(intentIds)}`;
+    const lost = await tx.ids`SELECT ${text('id')} AS id FROM payment_acceptance.lost_bill
       WHERE shop = ${shop} AND (order_id = ${maskCards(orderId)} OR bill_id ${oneOf(billIds, 'text')})
       AND state = 'DISMISSED'`;
-    const targetIds: string[] = [];
-    for (const statement of [reviews, lost]) targetIds.push(...(await this.ids(tx, statement)));
-    return targetIds;
+    return [...reviews, ...lost];
   }
 
   private ofIntents(intentIds: readonly IntentId[]): Statement {
     return sql`intent_id ${this.database.dialect.oneOf(intentIds, 'uuid')}`;
-  }
-
-  private async ids(tx: OwnTransaction, statement: Statement): Promise<string[]> {
-    return (await tx.rows<{ id: string }>({})`${statement}`).map(({ id }) => id);
   }
 }

@@ -10,7 +10,6 @@ import { deadLettersOf, isOrderless, orderlessOf } from './dead-letters.js';
 import { LONG_STATEMENT_TIMEOUT_MS } from '../../database/statement-timeout.js';
 import { CONSUMER_ABSENT_MS, type DeliveryQueue } from '../../events/storage/delivery.store.js';
 import { operatorName } from '../operator-options.js';
-import { integer } from '../../database/reading.js';
 import { ofScope, type ShopScope } from '../../database/scope.js';
 import { rawSql, sql, type Statement } from '../../database/statement.js';
 import type { OwnTransaction } from '../../database/own-transaction.js';
@@ -69,17 +68,15 @@ export class OperatorStore {
     const name = databaseText(consumer);
     const forgotten = await tx.change`
       DELETE FROM payment_acceptance.consumer WHERE name = ${name} AND last_seen_at < ${this.database.now(-CONSUMER_ABSENT_MS)}`;
-    const [row] = await tx.rows<{ hosted: number }>({ hosted: integer })`
-      SELECT count(*) AS hosted FROM payment_acceptance.consumer WHERE name = ${name}`;
-    return { forgotten, hosted: row?.hosted ?? 0 };
+    const hosted = await tx.count`SELECT count(*) AS count FROM payment_acceptance.consumer WHERE name = ${name}`;
+    return { forgotten, hosted };
   }
 
   /** Returns at most {@link READ_AT_ONCE} deliveries of events that no instance hosts for the consumer. */
-  async findUntaken(consumer: string, state: 'PENDING' | 'DEAD'): Promise<string[]> {
-    const rows = await this.database.withTimeout(LONG_STATEMENT_TIMEOUT_MS).rows<{ id: string }>({})`
+  findUntaken(consumer: string, state: 'PENDING' | 'DEAD'): Promise<string[]> {
+    return this.database.withTimeout(LONG_STATEMENT_TIMEOUT_MS).ids`
       SELECT ${this.database.dialect.text('d.id')} AS id FROM payment_acceptance.delivery d
       WHERE d.state = ${state} AND ${this.isUntaken(consumer, sql`d`)} LIMIT ${READ_AT_ONCE}`;
-    return rows.map(({ id }) => id);
   }
 
   removeUntaken(tx: OwnTransaction, consumer: string, ids: readonly string[]): Promise<number> {
@@ -159,12 +156,10 @@ export class OperatorStore {
       WHERE id = ${id}`;
   }
 
-  async replayable(filter: DeadLetterFilter, scope: ShopScope): Promise<number> {
+  replayable(filter: DeadLetterFilter, scope: ShopScope): Promise<number> {
     const { dialect } = this.database;
-    const [row] = await this.database.rows<{ dead: number; orderless: number }>({ dead: integer, orderless: integer })`
-      SELECT (SELECT count(*) ${deadLettersOf(dialect, filter, scope)}) AS dead,
-      (SELECT count(*) ${orderlessOf(dialect, filter, scope)}) AS orderless`;
-    return row ? row.dead + row.orderless : 0;
+    return this.database.count`SELECT (SELECT count(*) ${deadLettersOf(dialect, filter, scope)})
+      + (SELECT count(*) ${orderlessOf(dialect, filter, scope)}) AS count`;
   }
 
   /** Returns at most {@link READ_AT_ONCE}, the oldest events first. */

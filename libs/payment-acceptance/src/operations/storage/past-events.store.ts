@@ -4,7 +4,7 @@ import { databaseText } from '../../common/text.js';
 import type { DeliveryQueue } from '../../events/storage/delivery.store.js';
 import type { PastEventFilter } from '../records.js';
 import { Database } from '../../database/database.js';
-import { flag, integer } from '../../database/reading.js';
+import { flag } from '../../database/reading.js';
 import { ofScope, type ShopScope } from '../../database/scope.js';
 import { REPORT_STATEMENT_TIMEOUT_MS } from '../../database/statement-timeout.js';
 import { join, sql, type Statement } from '../../database/statement.js';
@@ -25,12 +25,9 @@ export class PastEventsStore {
     return row?.known === true;
   }
 
-  async count(filter: PastEventFilter, scope: ShopScope): Promise<number> {
-    const [counted] = await this.database
-      .withTimeout(REPORT_STATEMENT_TIMEOUT_MS)
-      .rows<{ missing: number }>({ missing: integer })`
-      SELECT count(*) AS missing FROM payment_acceptance.event e WHERE ${this.isMissing(filter, scope)}`;
-    return counted?.missing ?? 0;
+  count(filter: PastEventFilter, scope: ShopScope): Promise<number> {
+    return this.database.withTimeout(REPORT_STATEMENT_TIMEOUT_MS).count`
+      SELECT count(*) AS count FROM payment_acceptance.event e WHERE ${this.isMissing(filter, scope)}`;
   }
 
   /** Returns at most {@link READ_AT_ONCE} events, oldest first. */

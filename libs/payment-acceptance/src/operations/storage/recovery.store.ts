@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { BillId, IntentId, OrderId } from '../../domain/ids.js';
 import { FIRST_UUID } from '../../domain/uuid.js';
 import { Database } from '../../database/database.js';
-import { instant, integer } from '../../database/reading.js';
+import { instant } from '../../database/reading.js';
 import { REPORT_STATEMENT_TIMEOUT_MS } from '../../database/statement-timeout.js';
 
 export interface BillToRecheck {
@@ -75,9 +75,8 @@ export class RecoveryStore {
       ORDER BY ${receivedAt}, c.id LIMIT ${limit}`;
   }
 
-  async unknownOutcomes(shop: string): Promise<number> {
-    const [row] = await this.database.rows<{ count: number }>({ count: integer })`
+  unknownOutcomes(shop: string): Promise<number> {
+    return this.database.count`
       SELECT count(*) AS count FROM payment_acceptance.bill WHERE shop = ${shop} AND state = 'UNKNOWN'`;
-    return row?.count ?? 0;
   }
 }

@@ -74,12 +74,11 @@ export class RetentionStore {
       const [taken] = await tx.rows<{ mine: boolean }>({ mine: flag })`SELECT ${turn.take} AS mine`;
       if (!taken?.mine) return 0;
       try {
-        const candidates = await tx.withTimeout(LONG_STATEMENT_TIMEOUT_MS).rows<{ id: string }>({})`
+        const candidates = await tx.withTimeout(LONG_STATEMENT_TIMEOUT_MS).ids`
           SELECT ${text(sql`t.${keyOf(table)}`)} AS id FROM payment_acceptance.${rawSql(table)} t
           WHERE ${condition} ORDER BY ${since} LIMIT ${limit}`;
         if (candidates.length === 0) return 0;
-        const candidateIds = candidates.map(({ id }) => id);
-        return await work(await this.database.lockFree(tx, table, candidateIds, condition), tx);
+        return await work(await this.database.lockFree(tx, table, candidates, condition), tx);
       } finally {
         if (turn.end) await tx.change`${turn.end}`;
       }
@@ -89,13 +88,12 @@ export class RetentionStore {
   /** Affects only lost bills that somebody has dealt with: the ledger has them, or they are not ours. */
   async redactLostBills(afterMs: number, limit: number): Promise<number> {
     const { dialect } = this.database;
-    const old = await this.database.rows<{ id: string }>({})`
+    const old = await this.database.ids`
       SELECT l.id FROM payment_acceptance.lost_bill l WHERE l.payments IS NOT NULL
       AND l.found_at < ${this.database.now(-afterMs)} AND NOT (${IS_LOST}) LIMIT ${limit}`;
     if (old.length === 0) return 0;
-    const ids = old.map(({ id }) => id);
     return this.database.change`
-      UPDATE payment_acceptance.lost_bill SET payments = NULL WHERE id ${dialect.oneOf(ids, 'uuid')}`;
+      UPDATE payment_acceptance.lost_bill SET payments = NULL WHERE id ${dialect.oneOf(old, 'uuid')}`;
   }
 }
 

@@ -74,10 +74,9 @@ export abstract class CheckStore<D extends Database = Database> {
     const claimed = await this.database.transaction(async (tx) => {
       // The candidates are looked up without a lock: locking by another index first and then by the key could deadlock
       // with a settlement, which locks the other way round.
-      const candidates = await tx.rows<{ intentId: string }>({})`
-        SELECT intent_id AS "intentId" FROM payment_acceptance.bill WHERE shop = ${shop} AND bill_id IS NOT NULL
+      const ids = await tx.ids`
+        SELECT intent_id AS id FROM payment_acceptance.bill WHERE shop = ${shop} AND bill_id IS NOT NULL
         AND (bill_id = ${bill} OR intent_id = ${isUuid(bill) ? bill : null})`;
-      const ids = candidates.map(({ intentId }) => intentId);
       const [locked] = await tx.rows<{ intentId: string; free: boolean; refused: boolean }>({
         free: flag,
         refused: flag,

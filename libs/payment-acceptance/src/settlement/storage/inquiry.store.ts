@@ -77,10 +77,10 @@ export class InquiryStore {
   }
 
   async hasMoreWaiting(maxWaiting: number, shop: string): Promise<boolean> {
-    const [row] = await this.database.rows<{ waiting: number }>({ waiting: integer })`
-      SELECT count(*) AS waiting FROM (SELECT 1 FROM payment_acceptance.callback c WHERE c.shop = ${shop} AND ${IS_WAITING}
+    const waiting = await this.database.count`
+      SELECT count(*) AS count FROM (SELECT 1 FROM payment_acceptance.callback c WHERE c.shop = ${shop} AND ${IS_WAITING}
       LIMIT ${maxWaiting + 1}) counted`;
-    return (row?.waiting ?? 0) > maxWaiting;
+    return waiting > maxWaiting;
   }
 
   /**
@@ -168,12 +168,11 @@ export class InquiryStore {
 
   /** Deletes unconfirmed bills that were last asked about long ago; returns their number. */
   async forget(afterMs: number): Promise<number> {
-    const expired = await this.database.rows<{ id: string }>({})`
+    const expired = await this.database.ids`
       SELECT id FROM payment_acceptance.lost_bill WHERE state = 'SOUGHT' AND asked_at < ${this.database.now(-afterMs)} LIMIT ${BATCH}`;
     if (expired.length === 0) return 0;
-    const ids = expired.map(({ id }) => id);
     return this.database.change`
-      DELETE FROM payment_acceptance.lost_bill WHERE id ${this.database.dialect.oneOf(ids, 'uuid')} AND state = 'SOUGHT'`;
+      DELETE FROM payment_acceptance.lost_bill WHERE id ${this.database.dialect.oneOf(expired, 'uuid')} AND state = 'SOUGHT'`;
   }
 
   private isOneOf(shop: string, bills: readonly BillToAsk[]): Statement {
@@ -187,21 +186,10 @@ export class InquiryStore {
   }
 }
 
-function toLostBillPayment(payment: ReportedPayment): LostBillPayment {
-  const { paymentId, status, statusText, amount, amountReceived, currency, fromCard, createdAtText, createdAt } =
-    payment;
-  const createdAtIso = createdAt?.toISOString() ?? null;
-  return {
-    paymentId,
-    status,
-    statusText,
-    amount,
-    amountReceived,
-    currency,
-    fromCard,
-    createdAtText,
-    createdAt: createdAtIso,
-  };
+function toLostBillPayment({ createdAt, ...payment }: ReportedPayment): LostBillPayment {
+  const { paymentId, status, statusText, amount, amountReceived, currency, fromCard, createdAtText } = payment;
+  const kept = { paymentId, status, statusText, amount, amountReceived, currency, fromCard, createdAtText };
+  return { ...kept, createdAt: createdAt?.toISOString() ?? null };
 }
 
 /** Whether the row `known` of an unconfirmed bill has used up its requests. */

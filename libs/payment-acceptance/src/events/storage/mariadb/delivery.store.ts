@@ -117,18 +117,13 @@ export class MariaDeliveryStore extends DeliveryStore<MariaDatabase> {
     };
     const maxCandidates = limit * CANDIDATES;
     const next = nextOfEach(hosted, sql`d.id, d.due_at, d.seq, d.consumer, d.intent_id`, eligible('d'), maxCandidates);
-    const due = await this.database.rows<{ id: string }>({})`SELECT CAST(id AS CHAR) AS id FROM (SELECT id, due_at, seq,
+    const due = await this.database.ids`SELECT CAST(id AS CHAR) AS id FROM (SELECT id, due_at, seq,
         ROW_NUMBER() OVER (PARTITION BY consumer ORDER BY due_at, seq) AS turn,
         ROW_NUMBER() OVER (PARTITION BY consumer, intent_id ORDER BY seq) AS place FROM (${next}) due) heads
       WHERE place = 1 ORDER BY turn, due_at, seq LIMIT ${maxCandidates}`;
     if (due.length === 0) return [];
     return this.database.transaction(async (tx) => {
-      const locked = await this.database.lockFree(
-        tx,
-        'delivery',
-        due.map(({ id }) => id),
-        sql`t.state = 'PENDING' AND ${eligible('t')}`,
-      );
+      const locked = await this.database.lockFree(tx, 'delivery', due, sql`t.state = 'PENDING' AND ${eligible('t')}`);
       const ids = locked.slice(0, limit);
       await tx.change`UPDATE payment_acceptance.delivery SET attempts = attempts + 1, lease_token = ${token},
         lease_until = ${this.database.now(leaseMs)} WHERE id ${mariadb.oneOf(ids, 'bigint')}`;
@@ -147,15 +142,14 @@ export class MariaDeliveryStore extends DeliveryStore<MariaDatabase> {
       queues.map(({ intentId, consumer }) => sql`(${intentId}, ${consumer})`),
       ', ',
     );
-    const next = await (tx ?? this.database).rows<{ id: string }>({})`SELECT CAST(d.id AS CHAR) AS id FROM (
+    const ids = await (tx ?? this.database).ids`SELECT CAST(d.id AS CHAR) AS id FROM (
         SELECT n.intent_id, n.consumer, MIN(n.seq) AS seq FROM payment_acceptance.delivery n WHERE ${behind} AND (n.intent_id, n.consumer) IN (${queueKeys})
         GROUP BY n.intent_id, n.consumer) first
       JOIN payment_acceptance.delivery d ON d.intent_id = first.intent_id AND d.consumer = first.consumer AND d.seq = first.seq
       WHERE NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other
         WHERE other.state = 'PENDING' AND other.intent_id = d.intent_id AND other.consumer = d.consumer AND other.seq < d.seq
         AND ${holdsBack(hosted, 'd', this.database.now(-CONSUMER_ABSENT_MS))})`;
-    if (next.length === 0) return;
-    const ids = next.map(({ id }) => id);
+    if (ids.length === 0) return;
     const free = async (within: OwnTransaction): Promise<void> => {
       // A delivery that a handler has locked was freed and claimed meanwhile.
       const locked = await this.database.lockFree(within, 'delivery', ids, sql`t.state = 'PENDING' AND t.behind = 1`);

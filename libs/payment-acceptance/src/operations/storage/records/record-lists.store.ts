@@ -118,10 +118,9 @@ export class RecordListsStore {
     return undefined;
   }
 
-  async deadLetterCount(scope: ShopScope, filter: DeadLetterFilter): Promise<number> {
-    const [row] = await this.database.rows<{ count: number }>({ count: integer })`
+  deadLetterCount(scope: ShopScope, filter: DeadLetterFilter): Promise<number> {
+    return this.database.count`
       SELECT count(*) AS count ${deadLettersOf(this.database.dialect, filter, scope)}`;
-    return row?.count ?? 0;
   }
 
   waitingPostbacks(scope: ShopScope): Promise<WaitingPostback[]> {

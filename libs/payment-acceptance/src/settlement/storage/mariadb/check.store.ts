@@ -57,10 +57,10 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
   }
 
   /** Takes hinted and scheduled bills alternately, at random where both have the same turn. */
-  private async due(tx: OwnTransaction, shop: string, token: string, limit: number): Promise<string[]> {
+  private due(tx: OwnTransaction, shop: string, token: string, limit: number): Promise<string[]> {
     const now = this.database.now();
     const free = isFreeAt(now);
-    const rows = await tx.rows<{ intentId: string }>({})`SELECT intent_id AS "intentId" FROM (
+    return tx.ids`SELECT intent_id AS id FROM (
         (SELECT b.intent_id, ROW_NUMBER() OVER (ORDER BY b.next_check_at) AS turn FROM payment_acceptance.bill b
          WHERE b.shop = ${shop} AND b.next_check_at <= ${now} AND ${free} ORDER BY b.next_check_at LIMIT ${limit})
         UNION ALL
@@ -71,6 +71,5 @@ export class MariaCheckStore extends CheckStore<MariaDatabase> {
            ORDER BY c.due_at LIMIT ${limit * HINTS_PER_CLAIMED_BILL}) earliest
          GROUP BY intent_id ORDER BY MIN(due_at) LIMIT ${limit})) every
       GROUP BY intent_id ORDER BY MIN(turn), MD5(CONCAT(intent_id, ${token}))`;
-    return rows.map(({ intentId }) => intentId);
   }
 }

@@ -16,7 +16,7 @@ import {
   type AddedEvent,
 } from '../settlement.store.js';
 import { inPieces } from '../../../common/pieces.js';
-import { flag, integer } from '../../../database/reading.js';
+import { flag } from '../../../database/reading.js';
 import { join, sql, type Statement } from '../../../database/statement.js';
 import { mariadb } from '../../../database/mariadb/dialect.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
@@ -139,10 +139,9 @@ export class MariaSettlementStore extends SettlementStore<MariaDatabase> {
           commission = VALUES(commission), currency = VALUES(currency), from_card = VALUES(from_card),
           service_status = VALUES(service_status), contradiction = VALUES(contradiction), verdict = VALUES(verdict)`;
       const keys = piece.map(({ shop, paymentId, intentId }) => sql`(${shop}, ${paymentId}, ${intentId})`);
-      const [counted] = await tx.rows<{ count: number }>({ count: integer })`
+      ownCount += await tx.count`
         SELECT count(*) AS count FROM payment_acceptance.payment
         WHERE (shop, payment_id, intent_id) IN (${join(keys, ', ')})`;
-      ownCount += counted?.count ?? 0;
     }
     if (ownCount !== payments.length) {
       throw new ConcurrentChangeError('A payment was concurrently assigned to another bill.');
