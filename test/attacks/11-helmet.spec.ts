@@ -70,6 +70,13 @@ describe.each(ADAPTERS)('11: a host with Helmet, on %s', (adapter) => {
     }
   });
 
+  test('a payer whose page the host never renders is asked to try again', async () => {
+    const never = () => new Promise<string>(() => undefined);
+    harness = await startHarness({ adapter, options: { resultPage: never, callbacks: { storeTimeoutMs: 1_000 } } });
+    const { page } = await payerReturns('A-5');
+    expect([page.status, await page.text()]).toEqual([503, expect.stringContaining('Please try again')]);
+  });
+
   test('a host can redirect the payer to an address with letters of any script', async () => {
     const redirectTo = 'https://магазин.рф/заказ/1?a=%20';
     harness = await startHarness({ adapter, options: { resultPage: () => ({ redirectTo }) } });

@@ -130,6 +130,27 @@ describe('creating a bill while things fail', () => {
     expect(Number(left.n)).toBe(0);
   });
 
+  test('an unknown outcome is logged although the answer to its commit was lost', async () => {
+    const logged = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+    const store = harness.host.app.get(BillStore, { strict: false });
+    const hold = harness.sandbox.holdAnswers('create');
+    const creating = create(harness.host, 'unheard');
+    await hold.reached();
+    harness.clock.advance(600_000);
+    const { transaction } = store;
+    store.transaction = async (work) => {
+      await transaction.call(store, work);
+      throw new Error('Connection terminated');
+    };
+    const { closeAbandoned } = BillService.prototype;
+    await expect(closeAbandoned.call(harness.host.app.get(BillService, { strict: false }))).rejects.toThrow();
+    store.transaction = transaction;
+    expect(JSON.stringify(logged.mock.calls)).toContain('unheard');
+    logged.mockRestore();
+    hold.release();
+    await creating;
+  });
+
   test('an answer that arrives after an operator has voided the intent opens the bill', async () => {
     const hold = harness.sandbox.holdAnswers('create');
     const creating = create(harness.host, 'voided');
@@ -158,7 +179,7 @@ describe('creating a bill while things fail', () => {
     const creating = failing(harness.host, 'late-refusal');
     await hold.reached();
     harness.clock.advance(600_000);
-    expect(await store.closeAbandoned(9)).toMatchObject([{ orderId: 'late-refusal' }]);
+    expect(await store.closeAbandoned(9, () => undefined)).toMatchObject([{ orderId: 'late-refusal' }]);
     hold.release();
     expect(await creating).toMatchObject({ code: 'unauthenticated' });
     await harness.sandbox.clearFaults();

@@ -9,6 +9,8 @@ import {
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
 import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
+import { DeliveryWorker } from '../../libs/payment-acceptance/src/events/delivery.worker.js';
+import { DeliveryStore } from '../../libs/payment-acceptance/src/events/storage/delivery.store.js';
 import { Effect, startHarness, type Harness } from '../support/harness.js';
 import { onPostgres } from '../support/database.js';
 import type { EntityManager } from 'typeorm';
@@ -41,6 +43,20 @@ class OnlySuccess {
 
 describe('deliveries during changes and failures', () => {
   afterEach(() => harness.close());
+
+  test('queues are freed although abandoned attempts cannot be ended', async () => {
+    harness = await startHarness({ providers: [OnlySuccess] });
+    const { app, deliveries } = harness.host;
+    const store = app.get(DeliveryStore, { strict: false });
+    await deliveries.runOnce();
+    jest.spyOn(store, 'deadLetterExhausted').mockRejectedValue(new Error('statement timeout'));
+    const freeing = jest.spyOn(store, 'queuesBehind');
+    harness.clock.advance(60_000);
+    const worker = app.get(DeliveryWorker, { strict: false });
+    await expect(worker.maintain()).rejects.toThrow('statement timeout');
+    await worker.maintain();
+    expect(freeing).toHaveBeenCalled();
+  });
 
   test('a delivery for a handler removed by a release holds back the later ones for an hour, not for ever', async () => {
     harness = await startHarness({ providers: [Both] });

@@ -126,6 +126,18 @@ function testFailures(given: () => DataSource, done: Done): void {
     expect(await done()).toEqual(['whole']);
   });
 
+  test('a transaction can be rolled back as ever after work in processOnce that threw at once', async () => {
+    const runner = given().createQueryRunner();
+    await runner.startTransaction();
+    const throwing = (): never => {
+      throw new Error('no stock');
+    };
+    await expect(processOnce(runner.manager, { id: 'e-1' }, throwing)).rejects.toThrow('no stock');
+    await expect(runner.query('SELECT nothing FROM nowhere')).rejects.toThrow(/nowhere/);
+    await runner.rollbackTransaction();
+    await runner.release();
+  });
+
   test('processOnce fails if the work swallows a failed statement', async () => {
     const { manager } = given();
     const swallowing = async (inner: EntityManager): Promise<void> => {

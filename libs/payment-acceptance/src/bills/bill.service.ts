@@ -143,11 +143,11 @@ export class BillService implements BeforeApplicationShutdown {
   async closeAbandoned(): Promise<void> {
     let closed: readonly BillRecord[];
     do {
-      closed = await this.store.closeAbandoned(CLOSE_BATCH_SIZE);
-      closed.forEach((bill) => this.reportUnknown(bill));
+      closed = await this.store.closeAbandoned(CLOSE_BATCH_SIZE, (bill) => this.reportUnknown(bill));
     } while (closed.length === CLOSE_BATCH_SIZE);
   }
 
+  /** Before the commit, since nobody would hear of it if that were stored and its answer lost. */
   private reportUnknown({ shop, orderId, intentId }: BillRecord): void {
     this.logger.write(
       'creation-unknown',
@@ -216,16 +216,14 @@ export class BillService implements BeforeApplicationShutdown {
     const { shop, orderId, amount, currency } = intent;
     const { creationMs: leaseMs } = this.options.leases;
     if (await this.store.insertFirst(intent, leaseMs)) return 'stored';
-    let abandoned: BillRecord[] = [];
-    const begun = await this.store.transaction(async (tx) => {
-      abandoned = [];
+    return this.store.transaction(async (tx) => {
       const { cancelled, bills } = await this.lockUnpaid(tx, shop, orderId, orderedAt);
       if (cancelled) throw new PaymentOrderCancelledError(shop, orderId);
       for (const other of bills.filter(({ state }) => state === 'CREATING')) {
         // If its own answer arrives at this moment, the next poll finds the bill open.
         if (!other.leaseEnded || !(await this.store.close(other.intentId, 'UNKNOWN', ABANDONED_FAILURE, tx)))
           return 'busy';
-        abandoned.push(other);
+        this.reportUnknown(other);
       }
       // A bill that is no longer checked must not be paid: if its postback were lost, nobody would notice. Nor must a
       // bill that was created for another `shopId` under this shop's name.
@@ -246,8 +244,6 @@ export class BillService implements BeforeApplicationShutdown {
       await this.store.insert(tx, { ...intent, attempt: (bills.at(-1)?.attempt ?? 0) + 1 }, leaseMs);
       return 'stored';
     });
-    abandoned.forEach((bill) => this.reportUnknown(bill));
-    return begun;
   }
 
   private async lockUnpaid(tx: OwnTransaction, shop: string, orderId: OrderId, orderedAt?: Date) {

@@ -53,6 +53,11 @@ describe('broker link', () => {
     expect(listeners).toBe(before);
   });
 
+  test('an application that ends does not report a lost broker', async () => {
+    await link.close();
+    expect(JSON.stringify(jest.mocked(Logger.prototype.warn).mock.calls)).not.toContain('broker-lost');
+  });
+
   test('losing the connection rejects every event that is still unacknowledged', async () => {
     publish = () => new Promise(() => undefined);
     const sent = [1, 2, 3].map(() => link.publish(EVENT, new AbortController().signal));

@@ -145,7 +145,8 @@ export class BrokerLink {
         if (this.connection && this.inFlight.size > 0) this.unanswered += 1;
         this.connection = undefined;
         for (const lose of this.inFlight) lose(reason);
-        this.logger.write('broker-lost', `"${consumer}" lost its connection: ${reason}`, { consumer });
+        if (!this.isClosing())
+          this.logger.write('broker-lost', `"${consumer}" lost its connection: ${reason}`, { consumer });
         await this.end(connection);
         failures = this.unanswered;
       }

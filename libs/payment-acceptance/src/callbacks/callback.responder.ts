@@ -5,6 +5,7 @@ import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { RateLimitedLog } from '../common/rate-limited-log.js';
+import { withTimeout } from '../common/timeout.js';
 import type { PaymentResult } from '../config/hooks.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import type { NotStoredAnswer } from './callback.answers.js';
@@ -122,7 +123,8 @@ export class CallbackResponder {
 
   private async show(result: PaymentResult, exchange: Exchange): Promise<void> {
     try {
-      const rendered = await (this.options.resultPage ?? resultPage)(result);
+      const rendering = Promise.resolve((this.options.resultPage ?? resultPage)(result));
+      const rendered = await withTimeout(this.options.callbacks.storeTimeoutMs, rendering, 'resultPage');
       if (typeof rendered !== 'string') {
         exchange.adapter.setHeader(exchange.response, 'Location', headerText(rendered.redirectTo));
         return sendPage(exchange, 303, '');

@@ -1,6 +1,6 @@
 import { isRecord } from '../common/objects.js';
 import { parse } from 'lossless-json';
-import { maskCards } from '../common/redact.js';
+import { maskCards, maskedLine } from '../common/redact.js';
 import { cleanLine } from '../common/text.js';
 import { parseAmount, type DecimalAmount } from '../domain/money.js';
 import { isServiceId, type BillId, type PaymentId } from '../domain/ids.js';
@@ -202,7 +202,7 @@ function readId(value: unknown): string | null {
 
 /** Masks before it cuts, and before anything can store the text. */
 function readText(value: unknown, limit = 64): string | null {
-  return typeof value === 'string' && value !== '' ? maskCards(cleanLine(value)).slice(0, limit).toWellFormed() : null;
+  return typeof value === 'string' && value !== '' ? maskedLine(value, limit).toWellFormed() : null;
 }
 
 /** Masks whatever is as long as a card number, whatever its check digit. */

@@ -20,6 +20,13 @@ describe('anything that can be thrown is described', () => {
     expect(isMarked(thrown, Symbol('mark'))).toBe(false);
   });
 
+  test('describing an error never throws, however long its message is, and masks a card at the cut', () => {
+    const error = new Error(`mail failed: ${'255,'.repeat(2_000_000)}`);
+    expect(describeError(error)).toMatch(/^Error: mail failed: 255,.*…$/);
+    const cut = new Error(`${'x'.repeat(480)} 4111 1111 1111 1111 ${'y'.repeat(2_000)}`);
+    expect(describeError(cut)).not.toMatch(/4111 1111 11/);
+  });
+
   test.each([
     [null, 'null', 'unknown'],
     [undefined, 'undefined', 'unknown'],

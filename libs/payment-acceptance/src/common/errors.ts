@@ -1,5 +1,5 @@
 import { isObject } from './objects.js';
-import { maskCards } from './redact.js';
+import { maskedLine } from './redact.js';
 import { cleanLine } from './text.js';
 
 /**
@@ -19,7 +19,7 @@ export abstract class PaymentAcceptanceError extends Error {
 }
 
 /** Anything can be thrown: an object without a prototype, a revoked proxy, an error whose getters throw. */
-function readable<T>(read: () => T, otherwise: T): T {
+export function readable<T>(read: () => T, otherwise: T): T {
   try {
     return read();
   } catch {
@@ -72,10 +72,8 @@ function textWithCause(thrown: Thrown): string {
 
 /** The message of any thrown value, fit for a log line or a column: one line, limited length, card numbers masked. */
 export function describeError(error: unknown, limit = 500): string {
-  const text = readable(
-    () => (isObject(error) && textWithCause(error)) || String(error),
-    'A value that cannot be described was thrown.',
-  );
-  const line = maskCards(cleanLine(text));
-  return line.length > limit ? `${cleanLine(line.slice(0, limit - 1))}…` : line;
+  return readable(() => {
+    const line = maskedLine((isObject(error) && textWithCause(error)) || String(error), limit + 1);
+    return line.length > limit ? `${cleanLine(line.slice(0, limit - 1))}…` : line;
+  }, 'A value that cannot be described was thrown.');
 }

@@ -1,6 +1,6 @@
 import { memoize } from './memoize.js';
 import { isObject } from './objects.js';
-import { databaseText } from './text.js';
+import { cleanLine, databaseText } from './text.js';
 
 const MAX_DEPTH = 4;
 const MAX_FIELDS = 64;
@@ -64,6 +64,11 @@ const MAX_CARD_TEXT_LENGTH = 19 * 4 * 10;
 /** Masks before it cuts, so that no card number is cut in two. */
 function cleanText(text: string, limit: number): string {
   return databaseText(maskCards(databaseText(text.slice(0, limit + MAX_CARD_TEXT_LENGTH))).slice(0, limit));
+}
+
+/** One line of at most `limit` characters. To mask a text of megabytes would hold up everything else. */
+export function maskedLine(text: string, limit: number): string {
+  return maskCards(cleanLine(text).slice(0, limit + MAX_CARD_TEXT_LENGTH)).slice(0, limit);
 }
 
 /** Other things made of digits and separators: a date, with or without a time, and a UUID that has a letter. */

@@ -32,7 +32,9 @@ export function mayConcernOneRow(error: unknown): boolean {
   // Repeating the work did not help, so the cause is not another transaction.
   if (error instanceof ConcurrentChangeError) return true;
   const { code, errno, sqlState = errno === undefined ? code : undefined } = driverCodes(error);
-  return typeof sqlState === 'string' && !GLOBAL_ERROR_CLASSES.has(sqlState.slice(0, 2));
+  // Drivers have codes of their own, such as PROTOCOL_CONNECTION_LOST.
+  const [, sqlClass] = /^([0-9A-Z]{2})[0-9A-Z]{3}$/.exec(String(sqlState)) ?? [];
+  return sqlClass !== undefined && !GLOBAL_ERROR_CLASSES.has(sqlClass);
 }
 
 /** Errors of a standby, of a server with `read_only` or `innodb_read_only`, or of a read-only session. */

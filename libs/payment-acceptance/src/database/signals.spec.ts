@@ -114,9 +114,11 @@ describe('signals', () => {
       }
     }
 
-    const heldSignals = (clients: HeldClient[]): Signals => {
+    const heldSignals = (clients: (HeldClient | undefined)[]): Signals => {
       const Client = function () {
-        return clients.shift();
+        const client = clients.shift();
+        if (!client) throw new Error("ENOENT: no such file or directory, open 'ca.crt'");
+        return client;
       };
       const database = { schema: 'payment_acceptance', source: { pg: { Client } } } as unknown as PostgresDatabase;
       return new Signals(database, new PaymentRandom());
@@ -134,6 +136,20 @@ describe('signals', () => {
       await jest.advanceTimersByTimeAsync(SHORT_MS);
       expect([silent.sent, next.sent]).toEqual([['hint'], ['event']]);
       expect(warned.mock.calls.map(([code]) => code)).toEqual(['wake-ups-lost', 'wake-ups-restored']);
+      next.ends.shift()!();
+      await own.stop();
+    });
+
+    test('a connection that cannot even be prepared, for a certificate that is gone, is tried again', async () => {
+      const [first, next] = [new HeldClient(), new HeldClient()];
+      const own = heldSignals([first, undefined, next]);
+      await new Promise<void>((heard) => own.start(() => heard()));
+      jest.useFakeTimers(FAKE);
+      first.emit('end');
+      await jest.advanceTimersByTimeAsync(2 * LONG_MS);
+      own.notify('event');
+      await jest.advanceTimersByTimeAsync(SHORT_MS);
+      expect(next.sent).toEqual(['event']);
       next.ends.shift()!();
       await own.stop();
     });

@@ -116,13 +116,12 @@ export class Signals {
   private async connect(): Promise<void> {
     const { pg } = this.database.source;
     if (this.stopped || !pg?.Client) return;
-    const client = new pg.Client(pg.options) as PgClient;
-    this.candidate = client;
-    const lost = new Promise<void>((resolve) => {
-      client.on('error', () => resolve());
-      client.on('end', () => resolve());
-    });
+    let client: PgClient | undefined;
+    let lost: Promise<void>;
     try {
+      // It may read a file of the TLS set-up, which may be gone by now.
+      client = this.candidate = new pg.Client(pg.options) as PgClient;
+      lost = lossOf(client);
       await withTimeout(ANSWER_TIMEOUT_MS, client.connect());
       client.connection?.stream?.setKeepAlive?.(true, 30_000);
       if (!(await this.listen(client, lost))) {
@@ -135,7 +134,7 @@ export class Signals {
         return;
       }
     } catch (error) {
-      void closeClient(client);
+      if (client) void closeClient(client);
       this.scheduleReconnect(`Cannot listen to other instances. ${describeError(error)}`);
       return;
     }
@@ -197,6 +196,13 @@ export class Signals {
       this.connecting = this.connect();
     }, pauseMs);
   }
+}
+
+function lossOf(client: PgClient): Promise<void> {
+  return new Promise((resolve) => {
+    client.on('error', () => resolve());
+    client.on('end', () => resolve());
+  });
 }
 
 /** With a timeout, since a server that is gone never answers. */

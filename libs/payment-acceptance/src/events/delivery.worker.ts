@@ -118,12 +118,12 @@ export class DeliveryWorker extends WorkingService<ClaimedDelivery> implements L
     this.ended = [];
     if (ended.length > 0) await this.store.free(ended, this.consumers);
     if (this.housekeeping.tryTake()) {
+      this.sweepPosition ??= null;
       const { maxAttempts } = this.options.deliveries;
       for (const { deliveryId, consumer } of await this.store.deadLetterExhausted(this.consumers, maxAttempts)) {
         const line = `Delivery ${deliveryId} to "${consumer}" is a dead letter: no attempt ended within its lease.`;
         this.logger.write('delivery-dead', line, { consumer, deliveryId });
       }
-      this.sweepPosition ??= null;
     }
     if (this.sweepPosition !== undefined) await this.sweep(this.sweepPosition);
     for (const each of this.consumers) if (each.kind === 'broker') each.connect();

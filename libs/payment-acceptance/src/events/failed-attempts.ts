@@ -1,5 +1,5 @@
 import { backoff } from '../common/retry.js';
-import { describeError, errorType } from '../common/errors.js';
+import { describeError, errorType, readable } from '../common/errors.js';
 import type { LogFields, PaymentLogger } from '../common/payment-logger.js';
 import type { PaymentRandom } from '../common/random.js';
 import type { ResolvedOptions } from '../config/resolved-options.js';
@@ -44,7 +44,8 @@ export class FailedAttempts {
   ) {}
 
   conclude(consumer: EventConsumer, delivery: ClaimedDelivery, error: unknown): Promise<Failure> {
-    if (error instanceof NoConnectionError) return this.releaseUncounted(delivery, error, 'no-connection');
+    if (readable(() => error instanceof NoConnectionError, false))
+      return this.releaseUncounted(delivery, error, 'no-connection');
     if (consumer.kind === 'broker' && consumer.isUnanswered(error))
       return this.releaseUncounted(delivery, error, 'unanswered');
     this.resetUncounted(consumer);
@@ -65,8 +66,8 @@ export class FailedAttempts {
     const reason = describeError(error);
     const fields = { ...fieldsOf(delivery), error: errorType(error) };
     const what = `Delivery ${delivery.deliveryId} of ${delivery.eventName} to "${delivery.consumer}" ${UNCOUNTED_OUTCOMES[why]}`;
-    if (!(await this.store.releaseUncounted(delivery, reason, why, pauseMs)))
-      return this.logTakenOver(what, reason, fields);
+    const released = this.store.releaseUncounted(delivery, reason, why, pauseMs);
+    if (!(await this.stored(released, what, reason, fields))) return 'taken-over';
     const logLine = `${what}, which does not count as an attempt; retrying in ${pauseMs} ms. ${reason}`;
     this.logger.write('delivery-not-begun', logLine, { ...fields, againInMs: pauseMs });
     return why;
@@ -80,8 +81,8 @@ export class FailedAttempts {
     const pauseMs = last ? null : backoff(delivery.attempt - 1, retryBaseMs, retryCapMs, this.random.fraction());
     const what = `Attempt ${delivery.attempt} to deliver ${delivery.eventName} to "${delivery.consumer}" (delivery ${delivery.deliveryId}) failed`;
     const fields = { ...fieldsOf(delivery), error: errorType(error) };
-    if (!(await this.store.fail(delivery, reason, errorType(error), pauseMs)))
-      return this.logTakenOver(what, reason, fields);
+    const failed = this.store.fail(delivery, reason, errorType(error), pauseMs);
+    if (!(await this.stored(failed, what, reason, fields))) return 'taken-over';
     if (pauseMs === null) {
       this.logger.write('delivery-dead', `${what}; it is now a dead letter. ${reason}`, fields);
       return 'dead';
@@ -91,9 +92,16 @@ export class FailedAttempts {
     return 'retried';
   }
 
-  private logTakenOver(what: string, reason: string, fields: LogFields): Failure {
+  /** Logs the reason also where it is stored nowhere. */
+  private async stored(storing: Promise<boolean>, what: string, reason: string, fields: LogFields): Promise<boolean> {
+    try {
+      if (await storing) return true;
+    } catch (error) {
+      this.logger.write('delivery-failed', `${what}, and that could not be stored. ${reason}`, fields);
+      throw error;
+    }
     const line = `${what}, but the delivery was completed or taken over in the meantime. ${reason}`;
     this.logger.write('delivery-taken-over', line, fields);
-    return 'taken-over';
+    return false;
   }
 }

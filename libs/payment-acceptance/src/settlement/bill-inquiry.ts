@@ -133,27 +133,29 @@ export class BillInquiry extends WorkingService<Inquiries> implements LeasedWork
     const unknown: BillToAsk[] = [];
     const askOneByOne = async (): Promise<void> => {
       for (let bill = remaining.shift(); bill && !stopping.aborted; bill = remaining.shift()) {
-        const answer = await this.ask(shop, bill.billId, stopping);
-        if (answer === 'none' || answer === 'failed') remaining.length = 0;
+        let answer: InquiryAnswer = 'failed';
+        try {
+          answer = await this.ask(shop, bill.billId, stopping);
+        } finally {
+          if (answer === 'none' || answer === 'failed') remaining.length = 0;
+        }
         (answer === 'none' ? unanswered : asked).push(bill);
         if (answer === 'unknown') unknown.push(bill);
       }
     };
-    try {
-      await Promise.all(Array.from({ length: atOnce }, askOneByOne));
-    } finally {
-      this.asking.delete(shop.name);
-      // An outage uses up none of a bill's requests: the service is asked again once the lease ends. Unanswered bills
-      // count only if others were answered.
-      if (asked.length > 0 && !stopping.aborted) asked.push(...unanswered);
-      const { creationMs: leaseMs } = this.options.leases;
-      if (isCrowded && unknown.length > 0) await this.store.forgetBills(shop.name, unknown, leaseMs);
-      const billsToNote = isCrowded ? asked.filter((bill) => !unknown.includes(bill)) : asked;
-      for (const asks of new Set(billsToNote.map((bill) => bill.asks))) {
-        const sameAsks = billsToNote.filter((bill) => bill.asks === asks);
-        await this.store.noteAsked(shop.name, sameAsks, PAUSES_MS[asks] ?? null);
-      }
+    const ends = await Promise.allSettled(Array.from({ length: atOnce }, askOneByOne));
+    this.asking.delete(shop.name);
+    // An outage uses up none of a bill's requests: the service is asked again once the lease ends. Unanswered bills
+    // count only if others were answered.
+    if (asked.length > 0 && !stopping.aborted) asked.push(...unanswered);
+    const { creationMs: leaseMs } = this.options.leases;
+    if (isCrowded && unknown.length > 0) await this.store.forgetBills(shop.name, unknown, leaseMs);
+    const billsToNote = isCrowded ? asked.filter((bill) => !unknown.includes(bill)) : asked;
+    for (const asks of new Set(billsToNote.map((bill) => bill.asks))) {
+      const sameAsks = billsToNote.filter((bill) => bill.asks === asks);
+      await this.store.noteAsked(shop.name, sameAsks, PAUSES_MS[asks] ?? null);
     }
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
     return true;
   }
 

@@ -19,9 +19,8 @@ import { Telemetry, type ActiveSpan } from '../telemetry/telemetry.js';
 import { BillChecks } from './bill-checks.js';
 import { CheckClaims } from './check-claims.js';
 import { isWithoutAnswer } from './check-errors.js';
-import { fieldsOf } from './check-log.js';
 import { CheckRequests, retryAfter } from '../client/check-requests.js';
-import { SettlementService } from './settlement.service.js';
+import { fieldsOf, SettlementService } from './settlement.service.js';
 
 const HOUSEKEEPING_MS = 30_000;
 /**

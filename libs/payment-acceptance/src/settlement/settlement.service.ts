@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { setImmediate } from 'node:timers/promises';
 import { GroupCommit, type ItemOutcome } from '../common/group-commit.js';
-import { PaymentLogger } from '../common/payment-logger.js';
+import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import type { BillState, LockedBill, LockedOrder } from '../domain/bill.js';
@@ -25,7 +25,6 @@ import { SettlementStore } from './storage/settlement.store.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
 import { PaymentJudgeError } from './judge.error.js';
-import { fieldsOf } from './check-log.js';
 import { SettlementTransactions, type NewEvents } from './settlement.transactions.js';
 import { SettlementBatch, type CheckAnswer, type BatchDecision } from './settlement.batch.js';
 import type { IntentId, OrderId } from '../domain/ids.js';
@@ -270,4 +269,9 @@ function newEventsOf({ events }: Decision, added: NewEvents): readonly NewEvent[
 
 function claimKey({ intentId, token }: Pick<ClaimedBill, 'intentId' | 'token'>): string {
   return `${intentId} ${token}`;
+}
+
+/** What log lines say about a check. */
+export function fieldsOf({ shop, orderId, billId, intentId, token: check }: ClaimedBill): LogFields {
+  return { shop, orderId, billId, intentId, check };
 }

@@ -44,6 +44,23 @@ describe('telemetry', () => {
   });
 
   describe('with an SDK', () => {
+    test.each([
+      ['before the work', () => undefined],
+      ['after the work', (work: () => void) => work()],
+    ])('work is done once beside a context manager that throws %s', async (_when, first) => {
+      register();
+      api.context.disable();
+      const broken = (_context: unknown, work: () => void): never => {
+        first(work);
+        throw new Error('no context');
+      };
+      const manager = new AsyncLocalStorageContextManager();
+      api.context.setGlobalContextManager(Object.assign(manager, { with: broken }));
+      let times = 0;
+      await new Telemetry().span('work', {}, () => Promise.resolve((times += 1)));
+      expect(times).toBe(1);
+    });
+
     test('a span is active during its work, continues a stored parent, and records an error without its message', async () => {
       register();
       const telemetry = new Telemetry();

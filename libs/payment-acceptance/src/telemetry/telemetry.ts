@@ -85,8 +85,12 @@ export class Telemetry {
   }
 
   private async within<T>({ span, base }: StartedSpan, work: (span: ActiveSpan) => Promise<T>): Promise<T> {
+    const begun: { work?: Promise<T> } = {};
+    const begin = () => (begun.work = (async () => work(this.active(span)))());
+    this.safely(() => void context.with(trace.setSpan(base, span), begin));
     try {
-      return await context.with(trace.setSpan(base, span), work, undefined, this.active(span));
+      // Whatever the host's context manager does, the work is done, and done once.
+      return await (begun.work ?? work(NO_SPAN));
     } catch (error) {
       this.fail(span, error);
       throw error;

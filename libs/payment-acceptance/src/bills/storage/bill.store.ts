@@ -76,7 +76,8 @@ export abstract class BillStore<D extends Database = Database> {
   /** Selects creations whose lease has expired, by a condition that can use an index. */
   protected abstract isAbandoned(now: Statement): Statement;
 
-  async closeAbandoned(limit: number): Promise<BillRecord[]> {
+  /** @param report called for each bill before the commit */
+  async closeAbandoned(limit: number, report: (bill: BillRecord) => void): Promise<BillRecord[]> {
     const { database } = this;
     const { oneOf, text } = database.dialect;
     const now = this.database.now();
@@ -89,7 +90,9 @@ export abstract class BillStore<D extends Database = Database> {
       await tx.change`
         UPDATE payment_acceptance.bill SET state = 'UNKNOWN', failure = ${ABANDONED_FAILURE}, lease_until = NULL,
         ended_at = ${now} ${ofThese}`;
-      return this.read(sql`SELECT ${this.columns()} FROM payment_acceptance.bill ${ofThese}`, tx);
+      const closed = await this.read(sql`SELECT ${this.columns()} FROM payment_acceptance.bill ${ofThese}`, tx);
+      closed.forEach(report);
+      return closed;
     });
   }
 

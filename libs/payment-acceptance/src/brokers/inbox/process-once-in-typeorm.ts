@@ -51,7 +51,8 @@ async function untilFailed(runner: QueryRunner, work: () => Promise<unknown>): P
       throw error;
     }
   }) as typeof runner.query;
-  await work().finally(() => (runner.query = query as typeof runner.query));
+  const working = Promise.resolve().then(work);
+  await working.finally(() => (runner.query = query as typeof runner.query));
   refuseFailure(hasFailed);
 }
 

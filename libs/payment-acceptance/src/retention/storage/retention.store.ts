@@ -80,7 +80,8 @@ export class RetentionStore {
         if (candidates.length === 0) return 0;
         return await work(await this.database.lockFree(tx, table, candidates, condition), tx);
       } finally {
-        if (turn.end) await tx.change`${turn.end}`;
+        // A connection that is lost has lost the lock, too: the error that matters is that of the work, or of COMMIT.
+        if (turn.end) await tx.change`${turn.end}`.catch(() => undefined);
       }
     });
   }
