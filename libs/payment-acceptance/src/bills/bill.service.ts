@@ -40,7 +40,7 @@ import {
 import { creationLine, creationRecord } from './creation-log.js';
 import { IntentEnds, type Intent } from './intent-ends.js';
 import { toPaymentBill, type PaymentBill } from './payment-bill.js';
-import type { IntentId, OrderId } from '../domain/ids.js';
+import type { OrderId } from '../domain/ids.js';
 import type { OwnTransaction } from '../database/own-transaction.js';
 
 export interface CreateBillOptions {
@@ -273,7 +273,9 @@ export class BillService implements BeforeApplicationShutdown {
       }
       throw new PaymentUnknownOutcomeError(shop.name, fields.orderId, intent.intentId, error);
     }
-    this.recordInLog(shop, fields, intent.intentId, answer);
+    // A second record in case the database loses its own, so it is written before the bill is stored.
+    const record = creationRecord(shop.name, fields, intent.intentId, answer, this.clock.now());
+    this.logger.writePlain('bill-created', creationLine(record, shop.token));
     return this.ends.open(intent, answer);
   }
 
@@ -281,11 +283,5 @@ export class BillService implements BeforeApplicationShutdown {
     const line = (): string => `The service refused to create a bill for shop_id "${shop.shopId}". ${error.message}`;
     const fields = { shop: shop.name, orderId, intentId, error: errorType(error) };
     this.refusals.write('creation-refused', shop.name, line, fields);
-  }
-
-  /** Writes a second record in case the database loses its own. It therefore precedes the storing of the bill. */
-  private recordInLog(shop: Shop, fields: BillFields, intentId: IntentId, answer: CreatedBill): void {
-    const record = creationRecord(shop.name, fields, intentId, answer, this.clock.now());
-    this.logger.writePlain('bill-created', creationLine(record, shop.token));
   }
 }

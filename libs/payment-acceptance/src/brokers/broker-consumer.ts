@@ -4,7 +4,7 @@ import type { PaymentRandom } from '../common/random.js';
 import type { AddedConsumers } from '../events/added-consumers.js';
 import { cloudEvent } from './cloud-event.js';
 import type { DeliveryWorker } from '../events/delivery.worker.js';
-import { BrokerLink, type BrokerConnection } from './broker-link.js';
+import { BrokerLink, type BrokerLinkOptions } from './broker-link.js';
 import { isUnavailable } from './broker.errors.js';
 import type { ResolvedBrokerOptions } from './resolved-options.js';
 
@@ -12,14 +12,7 @@ export interface Broker {
   /** Name of the broker's module, for messages. */
   readonly origin: string;
   readonly options: ResolvedBrokerOptions;
-  /** `resumed` is called when a connection that was not ready is ready again. */
-  readonly connect: (resumed: () => void) => Promise<BrokerConnection>;
-}
-
-export interface BrokerHost {
-  readonly addedConsumers: AddedConsumers;
-  readonly worker: DeliveryWorker;
-  readonly random: PaymentRandom;
+  readonly connect: BrokerLinkOptions['connect'];
 }
 
 /** Sends events to one broker under a lease, outside any transaction, so at least once. */
@@ -27,7 +20,7 @@ export class BrokerConsumer implements OnApplicationShutdown {
   // Hidden from `util.inspect`, too: the connection settings contain passwords.
   readonly #link: BrokerLink;
 
-  constructor(broker: Broker, { addedConsumers: added, worker, random }: BrokerHost) {
+  constructor(broker: Broker, added: AddedConsumers, worker: DeliveryWorker, random: PaymentRandom) {
     const { consumer: name, events, shops, source, ...limits } = broker.options;
     const onReady = (): void => worker.wake();
     const logger = new PaymentLogger('PaymentBrokers');

@@ -25,7 +25,7 @@ export function brokerModule<Options>(
       worker: DeliveryWorker,
       random: PaymentRandom,
       ...dependencies: unknown[]
-    ) => new BrokerConsumer(brokerOf(await useFactory(...dependencies)), { addedConsumers: added, worker, random }),
+    ) => new BrokerConsumer(brokerOf(await useFactory(...dependencies)), added, worker, random),
   };
   return { module, imports, providers: [provider, registration()] };
 }

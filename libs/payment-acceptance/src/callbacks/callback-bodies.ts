@@ -6,6 +6,7 @@ import { parseBytes, readBytes, UnreadableBody } from './read-body.js';
 /** The parts of requests of Express and Fastify that are used here. */
 export interface ReceivedRequest {
   readonly headers: IncomingHttpHeaders;
+  readonly url?: string;
   /** The message, on Fastify. */
   readonly raw?: IncomingMessage;
   body?: unknown;

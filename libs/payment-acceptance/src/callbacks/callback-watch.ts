@@ -28,22 +28,16 @@ export class CallbackWatch {
     this.traceOf = sharedLookUps('PaymentTraces', LINK_TIMEOUT_MS, (ids) => callbacks.tracesOf(ids));
   }
 
-  /** @param failed makes the answer if receiving throws */
-  run<Answer extends { readonly kind: string }, Failed extends { readonly kind: string }>(
+  /** @param receive makes an answer of its failures, too */
+  run<Answer extends { readonly kind: string }>(
     shop: string,
     kind: CallbackKind,
     receive: (seen: CallbackNotes) => Promise<Answer>,
-    failed: (error: unknown) => Failed,
-  ): Promise<Answer | Failed> {
+  ): Promise<Answer> {
     const attributes = { 'payment.shop': shop, 'payment.callback.kind': kind };
     return this.telemetry.span('payment.callback', { attributes }, async (span) => {
       const seen: CallbackNotes = { digest: 'absent' };
-      let answer: Answer | Failed;
-      try {
-        answer = await receive(seen);
-      } catch (error) {
-        answer = failed(error);
-      }
+      const answer = await receive(seen);
       const outcome = seen.outcome ?? answer.kind;
       this.metrics.callback(shop, kind, seen.digest, outcome);
       span.set({ 'payment.callback.digest': seen.digest, 'payment.outcome': outcome });

@@ -1,4 +1,5 @@
 import {
+  applyDecorators,
   Controller,
   Get,
   HttpCode,
@@ -12,7 +13,8 @@ import {
   type Type,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { CallbackResponder, type AnyRequest, type AnyResponse, type Exchange } from './callback.responder.js';
+import type { ReceivedRequest } from './callback-bodies.js';
+import { CallbackResponder, type Exchange } from './callback.responder.js';
 import { relativePath, type CallbackRoutes } from './routes.js';
 
 /**
@@ -22,8 +24,8 @@ import { relativePath, type CallbackRoutes } from './routes.js';
  */
 export function createCallbackControllers({ redirect, postback }: CallbackRoutes): Type[] {
   return [
-    ...(redirect ? [decorate(createRedirectController(redirect), redirect.classDecorators)] : []),
-    ...(postback ? [decorate(createPostbackController(postback), postback.classDecorators)] : []),
+    ...(redirect ? [createRedirectController(redirect)] : []),
+    ...(postback ? [createPostbackController(postback)] : []),
   ];
 }
 
@@ -49,7 +51,7 @@ class CallbackController {
   ) {}
 
   protected exchange(request: unknown, response: unknown): Exchange {
-    return { adapter: this.host.httpAdapter, request: request as AnyRequest, response: response as AnyResponse };
+    return { adapter: this.host.httpAdapter, request: request as ReceivedRequest, response: response as object };
   }
 }
 
@@ -58,34 +60,36 @@ function createRedirectController({
   fail,
   result,
   decorators,
+  classDecorators,
 }: NonNullable<CallbackRoutes['redirect']>): Type {
+  @applyDecorators(...classDecorators)
   @LeftOutOfOpenApi()
   @Controller({ version: VERSION_NEUTRAL })
   class PaymentRedirectController extends CallbackController {
     @Post(ofAnyShop(success))
     @HttpCode(303)
-    @HostDecorators(decorators)
+    @applyDecorators(...decorators)
     success(@Param('shop') shop: string | undefined, @Req() request: unknown, @Res() response: unknown): Promise<void> {
       return this.take('success', shop, this.exchange(request, response));
     }
 
     @Post(ofAnyShop(fail))
     @HttpCode(303)
-    @HostDecorators(decorators)
+    @applyDecorators(...decorators)
     fail(@Param('shop') shop: string | undefined, @Req() request: unknown, @Res() response: unknown): Promise<void> {
       return this.take('fail', shop, this.exchange(request, response));
     }
 
     @Get([...ofAnyShop(success), ...ofAnyShop(fail)])
     @NeverCached()
-    @HostDecorators(decorators)
+    @applyDecorators(...decorators)
     visited(@Req() request: unknown, @Res() response: unknown): void {
       this.responder.neutral(this.exchange(request, response));
     }
 
     @Get(`${result}/:ticket`)
     @NeverCached()
-    @HostDecorators(decorators)
+    @applyDecorators(...decorators)
     result(@Param('ticket') ticket: string, @Req() request: unknown, @Res() response: unknown): Promise<void> {
       return this.responder.result(ticket, this.exchange(request, response));
     }
@@ -98,13 +102,18 @@ function createRedirectController({
   return PaymentRedirectController;
 }
 
-function createPostbackController({ path, decorators }: NonNullable<CallbackRoutes['postback']>): Type {
+function createPostbackController({
+  path,
+  decorators,
+  classDecorators,
+}: NonNullable<CallbackRoutes['postback']>): Type {
+  @applyDecorators(...classDecorators)
   @LeftOutOfOpenApi()
   @Controller({ version: VERSION_NEUTRAL })
   class PaymentPostbackController extends CallbackController {
     @Post(ofAnyShop(path))
     @HttpCode(200)
-    @HostDecorators(decorators)
+    @applyDecorators(...decorators)
     postback(
       @Param('shop') shop: string | undefined,
       @Req() request: unknown,
@@ -114,16 +123,4 @@ function createPostbackController({ path, decorators }: NonNullable<CallbackRout
     }
   }
   return PaymentPostbackController;
-}
-
-/** Some guards read only the metadata of the method. */
-function HostDecorators(decorators: readonly MethodDecorator[]): MethodDecorator {
-  return (target, key, descriptor) => {
-    for (const decorator of decorators) decorator(target, key, descriptor);
-  };
-}
-
-function decorate(controller: Type, decorators: readonly ClassDecorator[]): Type {
-  for (const decorator of decorators) decorator(controller);
-  return controller;
 }

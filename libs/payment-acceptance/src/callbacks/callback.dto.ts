@@ -1,3 +1,4 @@
+import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
 import { IsOptional, IsString, Length, Matches, MaxLength } from 'class-validator';
 
@@ -61,11 +62,7 @@ const readAnything: Reader = (value) => (isTooDeep(value) ? '[nested too deeply]
  * Accepts any text, in fields that decide nothing: a genuine postback must not be rejected for their type or length.
  * Code that compares or stores them applies its own limits.
  */
-function AnyText(): PropertyDecorator {
-  return (target, field) => {
-    for (const decorate of [readBy(readAnything), IsOptional(), IsString()]) decorate(target, field);
-  };
-}
+const AnyText = (): PropertyDecorator => applyDecorators(readBy(readAnything), IsOptional(), IsString());
 
 export interface CallbackType<T extends object = object> {
   new (): T;

@@ -14,16 +14,10 @@ import { PaymentCallbacks } from './callback.service.js';
 import { PAGE_POLICY, messagePage, neutralPage, resultPage } from './pages.js';
 import type { FieldError } from './parse-body.js';
 
-/** The parts of requests and responses of Express and Fastify that are used here. */
-export interface AnyRequest extends ReceivedRequest {
-  readonly url?: string;
-}
-export type AnyResponse = object;
-
 export interface Exchange {
   readonly adapter: AbstractHttpAdapter;
-  readonly request: AnyRequest;
-  readonly response: AnyResponse;
+  readonly request: ReceivedRequest;
+  readonly response: object;
 }
 
 const REFRESH_SECONDS = 2;

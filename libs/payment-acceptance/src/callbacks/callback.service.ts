@@ -231,7 +231,7 @@ export class PaymentCallbacks {
       const shop = await this.shops.findRequested(name);
       // Watched only from here on: made-up shop names must not become metric attributes.
       if (!shop) return UNKNOWN_SHOP_ANSWER;
-      return await this.watch.run(shop.name, kind, (seen) => take(shop, seen), failed);
+      return await this.watch.run(shop.name, kind, (seen) => take(shop, seen).catch(failed));
     } catch (error) {
       return failed(error);
     }

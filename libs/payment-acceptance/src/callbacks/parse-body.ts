@@ -1,4 +1,4 @@
-import { isObject } from '../common/objects.js';
+import { isObject, isRecord } from '../common/objects.js';
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import { UnreadableBody } from './read-body.js';
@@ -27,7 +27,7 @@ const TOO_DEEP_VALUE = Array.from({ length: MAX_DEPTH + 1 }).reduce(
  * members takes longer the more there are.
  */
 export function readableFields({ fields, acceptingAnything }: CallbackType, body: unknown, bytes = 0): unknown {
-  if (bytes <= MAX_BYTES || !isObject(body) || Array.isArray(body) || body instanceof UnreadableBody) return body;
+  if (bytes <= MAX_BYTES || !isRecord(body) || body instanceof UnreadableBody) return body;
   const entries = fields.map((field) => [field, ownValueOf(body, field)] as const);
   const present = entries.filter(([, value]) => value !== undefined);
   return Object.fromEntries(
@@ -46,9 +46,7 @@ export function readableFields({ fields, acceptingAnything }: CallbackType, body
  */
 export function parseBody<T extends object>(type: CallbackType<T>, body: unknown): ParseResult<T> {
   if (body instanceof UnreadableBody) return { errors: [{ field: 'body', errors: [`body ${body.problem}`] }] };
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    return { errors: [{ field: 'body', errors: ['must be a form or a JSON object'] }] };
-  }
+  if (!isRecord(body)) return { errors: [{ field: 'body', errors: ['must be a form or a JSON object'] }] };
   const fields = Object.fromEntries(type.fields.map((field) => [field, ownValueOf(body, field)]));
   const deep = Object.keys(fields).filter(
     (field) => isTooDeep(fields[field]) && !type.acceptingAnything.includes(field),

@@ -117,14 +117,12 @@ function withNumbersAsText(json: string): string {
 
 type Expansion = (content: Buffer, limit: { readonly maxOutputLength: number }) => Promise<Buffer>;
 const gunzip: Expansion = promisify(zlib.gunzip);
-const inflate: Expansion = promisify(zlib.inflate);
-const brotli: Expansion = promisify(zlib.brotliDecompress);
 /** A body with any other encoding is read unchanged. */
 const EXPANSIONS: Readonly<Record<string, Expansion | undefined>> = {
   gzip: gunzip,
   'x-gzip': gunzip,
-  deflate: inflate,
-  br: brotli,
+  deflate: promisify(zlib.inflate),
+  br: promisify(zlib.brotliDecompress),
 };
 
 /** Uses UTF-8 if there is no charset or an unknown one. */

@@ -152,17 +152,14 @@ export class AdaptiveLimiter {
     }
     const seconds = Math.max(0, now - this.rateRaisedAt) / 1_000;
     this.rateRaisedAt = now;
-    const raised = this.rate < this.rateThreshold ? this.rate * 2 ** seconds : this.rate + seconds * this.step();
+    const step = Math.max(1, this.rate / 20);
+    const raised = this.rate < this.rateThreshold ? this.rate * 2 ** seconds : this.rate + seconds * step;
     this.rate = Math.min(this.ceiling, raised);
     // A limit that is not reached must not grow.
     const isUsed = 2 * Math.max(this.peak, this.previousPeak) >= this.limit;
     if (isUsed && !this.frozen) this.limit += this.limit < this.threshold ? 1 : 1 / this.limit;
     this.limit = Math.min(this.limit, this.concurrency);
     if (since >= this.measuredFrom) this.recordLatency(now, now - since);
-  }
-
-  private step(): number {
-    return Math.max(1, this.rate / 20);
   }
 
   private recordLatency(now: number, latencyMs: number): void {

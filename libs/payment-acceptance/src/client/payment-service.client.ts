@@ -9,7 +9,7 @@ import { ShopRegistry, type Credential } from '../config/shop-registry.js';
 import type { DecimalAmount } from '../domain/money.js';
 import type { PaymentList, ReportedPayment } from '../domain/payment.js';
 import { listOf, nextPage, readCreatedBill, readPaymentList, readPayments, type CreatedBill } from './answers.js';
-import { errorOf, isUnavailable, readAnswer, type Fields } from './service-answer.js';
+import { errorOf, readAnswer, type Fields } from './service-answer.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { ServiceContacts } from './service-contacts.js';
 import {
@@ -130,10 +130,7 @@ export class PaymentServiceClient implements OnApplicationShutdown {
     return this.list(shop, billId, control, readPaymentList, beginWithinMs);
   }
 
-  /**
-   * Reads the list page by page, if it has several pages (assumed).
-   * @param beginWithinMs how long after the start a further page may be requested
-   */
+  /** Reads the list page by page, if it has several pages (assumed). */
   private async list(
     shop: Shop,
     billId: string,
@@ -237,13 +234,14 @@ export class PaymentServiceClient implements OnApplicationShutdown {
       this.metrics.request(shop.name, operation, outcome, performance.now() - begun);
     try {
       const answer = await this.send(shop, operation, { ...request, token: token.reveal(), signal });
-      const result = this.noteAnswer(shop, () =>
-        readAnswer(shop, operation, answer, (read) => exchange.read(read, shop)),
-      );
+      const result = readAnswer(shop, operation, answer, (read) => exchange.read(read, shop));
       measure('ok');
+      this.contacts.note(shop.apiBaseUrl, true, this.clock.now());
       return result;
     } catch (error) {
       measure(error instanceof PaymentServiceError ? error.code : 'unexpected');
+      if (error instanceof PaymentServiceError && !(error instanceof PaymentRequestAbortedError))
+        this.contacts.note(shop.apiBaseUrl, !UNANSWERED.some((kind) => error instanceof kind), this.clock.now());
       throw error;
     }
   }
@@ -258,38 +256,23 @@ export class PaymentServiceClient implements OnApplicationShutdown {
     } catch (failure) {
       if (!(failure instanceof TransportFailure)) throw failure;
       if (failure.aborted) throw new PaymentRequestAbortedError(details, failure.mayHaveLeft);
-      this.contacts.note(shop.apiBaseUrl, false, this.clock.now());
       throw new PaymentServiceNetworkError(details, failure.reason, failure.mayHaveLeft);
     }
     const isSuccess = answer.status >= 200 && answer.status < 300;
     if (answer.isCut) {
       // A page from a proxy in front of the service is not a list, whatever its content type says.
       const isList = operation === 'listPayments' && isSuccess && /^\uFEFF?\s*\{/.test(answer.text);
-      this.contacts.note(shop.apiBaseUrl, isList, this.clock.now());
       if (isList)
         throw new PaymentTooManyPaymentsError(details, 'the list of payments is larger than http.maxAnswerBytes');
       throw new PaymentServiceNetworkError(details, 'the answer is larger than http.maxAnswerBytes', true);
     }
     if (isSuccess) return answer;
-    const error = errorOf(shop, operation, answer, this.clock.now());
-    const isUnderstood = !isUnavailable(answer.status) && !(error instanceof PaymentAnswerNotUnderstoodError);
-    this.contacts.note(shop.apiBaseUrl, isUnderstood, this.clock.now());
-    throw error;
-  }
-
-  /** Counts only understood answers: a service whose answers have changed is as useless as an unreachable one. */
-  private noteAnswer<T>(shop: Shop, read: () => T): T {
-    const note = (answered: boolean): void => this.contacts.note(shop.apiBaseUrl, answered, this.clock.now());
-    try {
-      const result = read();
-      note(true);
-      return result;
-    } catch (error) {
-      note(!(error instanceof PaymentAnswerNotUnderstoodError));
-      throw error;
-    }
+    throw errorOf(shop, operation, answer, this.clock.now());
   }
 }
+
+/** Errors without a usable answer: a service whose answers have changed is as useless as an unreachable one. */
+const UNANSWERED = [PaymentServiceNetworkError, PaymentServiceUnavailableError, PaymentAnswerNotUnderstoodError];
 
 /** A payment that arrives while a list is read moves the last payment of each page to the next page. */
 function dropRepeatedPages(pages: readonly (readonly ReportedPayment[])[]): readonly ReportedPayment[] {

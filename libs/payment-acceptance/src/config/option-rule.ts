@@ -54,8 +54,8 @@ export function wholeNumber(otherwise: number, { min = 1, max = MAX_INTEGER, uni
 const DAY = 86_400_000;
 
 /** At most a day by default: several together must not exceed what Node's timers can wait, some 24 days. */
-export function milliseconds(otherwise: number, { max = DAY, ...range }: Range = {}): OptionRule<number> {
-  return wholeNumber(otherwise, { ...range, max, unit: 'milliseconds' });
+export function milliseconds(otherwise: number, max = DAY): OptionRule<number> {
+  return wholeNumber(otherwise, { max, unit: 'milliseconds' });
 }
 
 /** Like {@link milliseconds}; `null` means forever. */

@@ -52,8 +52,6 @@ const MIB = 1024 * 1024;
 const TEN_YEARS = 10 * 366 * DAY;
 const MEDIA_TYPE_PATTERN = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+( *; *[\w-]+=[\w-]+)*$/;
 
-const scheduleDuration = (otherwise: number) => milliseconds(otherwise, { max: TEN_YEARS });
-
 export const SHOP_RULES: OptionRules<PaymentShopOptions> = {
   shopId: { takes: 'text', required: ADVICE.shopId, problem: shopIdProblem, fromText: String },
   apiToken: { takes: 'text', required: ADVICE.apiToken, secret: true, problem: tokenProblem, fromText: String },
@@ -79,11 +77,11 @@ export const SHOP_RULES: OptionRules<PaymentShopOptions> = {
 
 const SCHEDULE: OptionRules<CheckScheduleOptions> = {
   openMs: listOfMilliseconds([MINUTE, 2 * MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 3 * HOUR, 6 * HOUR], TEN_YEARS),
-  lifetimeMs: scheduleDuration(3 * DAY),
-  paidEveryMs: scheduleDuration(6 * HOUR),
-  paidForMs: scheduleDuration(7 * DAY),
-  expiredForMs: scheduleDuration(30 * DAY),
-  retryCapMs: scheduleDuration(10 * MINUTE),
+  lifetimeMs: milliseconds(3 * DAY, TEN_YEARS),
+  paidEveryMs: milliseconds(6 * HOUR, TEN_YEARS),
+  paidForMs: milliseconds(7 * DAY, TEN_YEARS),
+  expiredForMs: milliseconds(30 * DAY, TEN_YEARS),
+  retryCapMs: milliseconds(10 * MINUTE, TEN_YEARS),
   lagMs: listOfMilliseconds([3 * SECOND, 10 * SECOND, 30 * SECOND], TEN_YEARS),
 };
 

@@ -131,7 +131,7 @@ export interface PaymentAcceptanceOptions {
    * there. Default `once`.
    */
   handlers?: 'once' | 'at-least-once';
-  /** Renders, within 10 s, the page that the payer sees after the redirect, or redirects them on. Default: a plain page. */
+  /** Renders, within 10 s, what the payer sees after the redirect, or redirects them. Default: a plain page. */
   resultPage?: PaymentResultRenderer;
   /**
    * Whether the module updates its tables at start (`run`), or refuses to start when they are behind (`verify`).

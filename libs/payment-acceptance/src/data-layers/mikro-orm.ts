@@ -56,7 +56,6 @@ interface Connection {
  * flushed when they return. A statement that a handler does not await may commit even if the handler throws: await
  * every statement.
  * @param em the host's entity manager
- * @param options.connections maximum connections of the host's pool. Default 10
  */
 export function mikroOrmTransactions<Em extends MikroOrmManager<Em>>(
   em: Em,

@@ -1,4 +1,4 @@
-import type { PaymentTransactions, PaymentTransactionsPool } from '../database/payment-transactions.js';
+import type { PaymentTransactions } from '../database/payment-transactions.js';
 import { DEFAULT_POOL_SIZE } from '../database/pool.js';
 
 /** The part of a Prisma client's transaction that is used. */
@@ -21,17 +21,14 @@ const MARGIN_MS = 5_000;
 /**
  * Transactions of Prisma: handlers get its transaction, as `PaymentEventContext<Prisma.TransactionClient>`.
  * @param prisma the host's client, or the host's service that extends the client
- * @param options.provider the `provider` of the client's data source. Default `postgresql`
- * @param options.connections maximum connections of the client's pool. Default 10
  */
 export function prismaTransactions<Tx extends PrismaTransaction>(
   prisma: PrismaClientLike<Tx>,
   { provider = 'postgresql', connections = DEFAULT_POOL_SIZE }: PrismaTransactionsOptions = {},
 ): PaymentTransactions<Tx> {
-  const pool: PaymentTransactionsPool = { size: connections, free: () => connections };
   return {
     placeholders: provider === 'postgresql' ? '$1' : '?',
-    pool,
+    pool: { size: connections, free: () => connections },
     run: (work, { timeoutMs }) =>
       prisma.$transaction(work, {
         isolationLevel: 'ReadCommitted',

@@ -21,7 +21,7 @@ export function answerHints(
   const oldestFirst = [...payments].sort((a, b) => a.knownAt.getTime() - b.knownAt.getTime());
   const answered = new Set<ComparablePayment>();
   // A postback may lag behind the list by as much as the list may lag behind a postback.
-  const patienceMs = maxLagMs(lagMs);
+  const patienceMs = lagMs.reduce((sum, pauseMs) => sum + pauseMs, 0);
   // Match the earliest hints with the oldest payments; later hints have more pauses left to wait for a match.
   for (const hint of [...hints].sort((a, b) => a.receivedAt.getTime() - b.receivedAt.getTime())) {
     const { id, asserts, asks, due } = hint;
@@ -36,7 +36,9 @@ export function answerHints(
     const candidates = oldestFirst.filter(
       ({ status, knownAt }) => status === asserts && knownAt.getTime() >= knownFrom,
     );
-    const free = candidates.slice(usedUpCount(candidates, asserts)).find((payment) => !answered.has(payment));
+    // Earlier assertions may have used up as many candidates as were confirmed since the first was known.
+    const usedUp = candidates[0]?.confirmedSince[asserts] ?? 0;
+    const free = candidates.slice(usedUp).find((payment) => !answered.has(payment));
     if (free) {
       answered.add(free);
       consumed.push({ id, outcome: 'confirmed' });
@@ -46,18 +48,9 @@ export function answerHints(
   return { consumed, postponed };
 }
 
-function maxLagMs(pausesMs: readonly number[]): number {
-  return pausesMs.reduce((sum, pauseMs) => sum + pauseMs, 0);
-}
-
 export function firstAssertion(hints: readonly Hint[]): Date | null {
   const times = hints.filter(({ asserts }) => asserts !== null).map(({ receivedAt }) => receivedAt.getTime());
   return times.length === 0 ? null : new Date(Math.min(...times));
-}
-
-/** How many candidates earlier assertions may have used up: as many as were confirmed since the first was known. */
-function usedUpCount([first]: readonly ComparablePayment[], asserts: Assertion): number {
-  return first?.confirmedSince[asserts] ?? 0;
 }
 
 /** A payment that failed may have advanced to SUCCESS since. */

@@ -5,13 +5,6 @@ import type { ReviewReason } from './payment.js';
 /** The domain events, by the name under which listeners subscribe. */
 export type PaymentEventName = 'payment.succeeded' | 'payment.failed' | 'payment.review' | 'bill.expired';
 
-export const PAYMENT_EVENT_NAMES: readonly PaymentEventName[] = [
-  'payment.succeeded',
-  'payment.failed',
-  'payment.review',
-  'bill.expired',
-];
-
 /** The fields of every event. Plain data: stored as JSON, and the same for every consumer. */
 export abstract class PaymentEvent {
   /** Name of the event. */
@@ -123,6 +116,8 @@ const CLASSES: { readonly [Name in PaymentEventName]: new () => PaymentEventMap[
   'payment.review': PaymentReviewEvent,
   'bill.expired': BillExpiredEvent,
 };
+
+export const PAYMENT_EVENT_NAMES: readonly PaymentEventName[] = Object.keys(CLASSES) as PaymentEventName[];
 
 /** The fields of an event except those that its class sets. */
 export type EventData<Name extends PaymentEventName> = Omit<PaymentEventMap[Name], 'name'>;

@@ -23,18 +23,16 @@ export function nextCheck(
   const spread = (pauseMs: number): number => Math.round(pauseMs * (1 + (fraction * options.jitterPercent) / 100));
   const now = bill.now.getTime();
   if (state === bill.state && !scheduled) return bill.nextCheckAt;
-  if (state === 'PAID') {
-    const paidAt = (bill.paidAt ?? bill.now).getTime();
-    return nextFollowUp(now, spread(options.paidEveryMs), paidAt, paidOf(options));
+  const followUp = followUpOf({ ...bill, state }, bill.now, options);
+  const { since, everyMs, forMs } = followUp;
+  if (state !== 'PAID' && state !== 'EXPIRED' && now < since) {
+    const step = Math.min(bill.checks + 1, options.openMs.length - 1);
+    return new Date(Math.min(now + spread(options.openMs[step] ?? everyMs), since));
   }
-  if (state === 'EXPIRED') {
-    const endedAt = (bill.endedAt ?? bill.now).getTime();
-    return nextFollowUp(now, spread(options.expiredEveryMs), endedAt, expiredOf(options));
-  }
-  const end = endOfLife(bill, options);
-  if (now >= end) return nextFollowUp(now, spread(options.expiredEveryMs), end, expiredOf(options));
-  const step = Math.min(bill.checks + 1, options.openMs.length - 1);
-  return new Date(Math.min(now + spread(options.openMs[step] ?? options.expiredEveryMs), end));
+  const until = since + forMs;
+  const next = now + spread(everyMs);
+  // However rare the checks of a followed bill are, one comes after the horizon.
+  return dateIfBy(now < horizonOf(followUp) ? Math.min(next, until) : next, until);
 }
 
 /** Refusals before a bill may be given up: as many as it takes for the default pauses to reach their cap. */
@@ -61,22 +59,15 @@ export function scheduleAfterFailure(
   options: CheckSchedule,
 ): FailureSchedule {
   const now = claim.now.getTime();
-  const end = endOfLife(claim, options);
+  const { since, everyMs, forMs } = followUpOf(claim, claim.openedAt, options);
+  const until = since + forMs;
   // A brief outage just when a bill ends is no reason to open a review.
-  const overdue = now >= end + options.expiredEveryMs;
-  const { every, until } = {
-    OPEN: { every: overdue ? options.expiredEveryMs : 0, until: end + options.expiredForMs },
-    PAID: { every: options.paidEveryMs, until: (claim.paidAt ?? claim.openedAt).getTime() + options.paidForMs },
-    EXPIRED: {
-      every: options.expiredEveryMs,
-      until: (claim.endedAt ?? claim.openedAt).getTime() + options.expiredForMs,
-    },
-  }[claim.state];
-  const next = now + Math.max(pauseMs, every);
+  const isYoung = claim.state === 'OPEN' && now < since + everyMs;
+  const next = now + (isYoung ? pauseMs : Math.max(pauseMs, everyMs));
   const giveUp = billRefused && now > until && claim.failedChecks >= FAILURES_BEFORE_GIVING_UP;
   return {
     nextCheckAt: claim.scheduled ? dateIfBy(next, billRefused ? until : next) : undefined,
-    review: claim.state === 'OPEN' && overdue,
+    review: claim.state === 'OPEN' && !isYoung,
     giveUp,
   };
 }
@@ -88,35 +79,32 @@ export function endOfLife(bill: Pick<LockedBill, 'openedAt'>, options: CheckSche
 
 /** When a payment in progress needs a person: two checks before the last one, or half-way to it if that is later. */
 export function horizon(bill: LockedBill, options: CheckSchedule): number {
-  if (bill.state === 'PAID') return horizonOf((bill.paidAt ?? bill.now).getTime(), paidOf(options));
-  const ended = bill.state === 'EXPIRED' ? (bill.endedAt ?? bill.now).getTime() : endOfLife(bill, options);
-  return horizonOf(ended, expiredOf(options));
+  return horizonOf(followUpOf(bill, bill.now, options));
 }
 
-/** How long a paid or expired bill is followed, and how often it is checked. */
-interface FollowSchedule {
+/** From when on a bill is followed, how often it is then checked, and for how long. In milliseconds. */
+interface FollowUp {
+  readonly since: number;
   readonly everyMs: number;
   readonly forMs: number;
 }
 
-const paidOf = ({ paidEveryMs, paidForMs }: CheckSchedule): FollowSchedule => ({
-  everyMs: paidEveryMs,
-  forMs: paidForMs,
-});
-
-const expiredOf = ({ expiredEveryMs, expiredForMs }: CheckSchedule): FollowSchedule => ({
-  everyMs: expiredEveryMs,
-  forMs: expiredForMs,
-});
-
-function horizonOf(since: number, { everyMs, forMs }: FollowSchedule): number {
-  return since + forMs - Math.min(2 * everyMs, forMs / 2);
+/** @param otherwise when a bill was paid or has expired that does not say so */
+function followUpOf(
+  bill: Pick<LockedBill, 'state' | 'openedAt' | 'paidAt' | 'endedAt'>,
+  otherwise: Date,
+  options: CheckSchedule,
+): FollowUp {
+  const { paidEveryMs, paidForMs, expiredEveryMs, expiredForMs } = options;
+  if (bill.state === 'PAID') {
+    return { since: (bill.paidAt ?? otherwise).getTime(), everyMs: paidEveryMs, forMs: paidForMs };
+  }
+  const since = bill.state === 'EXPIRED' ? (bill.endedAt ?? otherwise).getTime() : endOfLife(bill, options);
+  return { since, everyMs: expiredEveryMs, forMs: expiredForMs };
 }
 
-/** However rare the checks of a followed bill are, one comes after the horizon. */
-function nextFollowUp(now: number, pauseMs: number, since: number, follow: FollowSchedule): Date | null {
-  const until = since + follow.forMs;
-  return dateIfBy(now < horizonOf(since, follow) ? Math.min(now + pauseMs, until) : now + pauseMs, until);
+function horizonOf({ since, everyMs, forMs }: FollowUp): number {
+  return since + forMs - Math.min(2 * everyMs, forMs / 2);
 }
 
 function dateIfBy(epochMs: number, end: number): Date | null {

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { WakeUps } from '../common/wake-ups.js';
+import { WakeUps, type WakeUp } from '../common/wake-ups.js';
 import { PAYMENT_ROLE, type PaymentAcceptanceExtras } from '../config/extras.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { Signals } from '../database/signals.js';
@@ -46,7 +46,7 @@ export class PaymentWorkers {
     inquiry: BillInquiry,
     retention: RetentionWorker,
     private readonly signals: Signals,
-    private readonly wakeUps: WakeUps,
+    wakeUps: WakeUps,
     @Inject(PAYMENT_ROLE) private readonly role: NonNullable<PaymentAcceptanceExtras['role']>,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
@@ -54,9 +54,10 @@ export class PaymentWorkers {
     this.deliveries = deliverer;
     this.inquiries = inquiry;
     this.retention = retention;
-    // Here, so that deliveries which the application starts alone are woken, too.
+    // Here, so that workers which the application starts alone are woken, too.
     wakeUps.listen((wakeUp) => {
-      if (wakeUp === 'event' && role !== 'callbacks') deliverer.wake();
+      this.wake(wakeUp);
+      signals.notify(wakeUp);
     });
   }
 
@@ -67,7 +68,8 @@ export class PaymentWorkers {
   start(): void {
     if (this.started) return;
     this.started = true;
-    this.connectSignals();
+    // Without a signal, instances find each other's work by polling.
+    if (this.options.wakeUps === 'listen') this.signals.start((wakeUp) => this.wake(wakeUp));
     if (this.role !== 'callbacks') for (const worker of this.all()) worker.start();
   }
 
@@ -76,15 +78,10 @@ export class PaymentWorkers {
     await Promise.all([...this.all(), this.signals].map((part) => part.stop()));
   }
 
-  /** Signals new work to this instance's workers and to other instances; without a signal they find it by polling. */
-  private connectSignals(): void {
-    const hasWorkers = this.role !== 'callbacks';
-    const wake = { hint: () => this.confirmer.wake(), event: () => this.deliverer.wake() };
-    this.wakeUps.listen((wakeUp) => {
-      if (hasWorkers && wakeUp === 'hint') wake.hint();
-      this.signals.notify(wakeUp);
-    });
-    if (this.options.wakeUps === 'listen') this.signals.start((wakeUp) => hasWorkers && wake[wakeUp]());
+  private wake(wakeUp: WakeUp): void {
+    if (this.role === 'callbacks') return;
+    if (wakeUp === 'hint') this.confirmer.wake();
+    else this.deliverer.wake();
   }
 
   private all(): PaymentWorker[] {

@@ -11,8 +11,6 @@ import type { SharedClock } from './shared-clock.js';
 import type { CallbackUrls } from './tested-shops.js';
 import { PaymentTestingError } from './testing.errors.js';
 
-export type { CallbackUrls };
-
 export interface AttachOptions {
   /** Path prefix of the callback routes. Default: the application's global prefix. */
   readonly prefix?: string;

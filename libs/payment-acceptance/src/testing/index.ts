@@ -4,7 +4,8 @@ export {
   type ModuleBuilder,
   type PaymentTestingOptions,
 } from './payment-testing.js';
-export type { AttachOptions, CallbackUrls } from './attached-host.js';
+export type { AttachOptions } from './attached-host.js';
+export type { CallbackUrls } from './tested-shops.js';
 export type { PaidPage, PayOptions, PayOutcome } from './payer.js';
 export { PaymentTestingError } from './testing.errors.js';
 

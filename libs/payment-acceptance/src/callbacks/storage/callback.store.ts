@@ -68,7 +68,11 @@ export abstract class CallbackStore<D extends Database = Database> {
       insertCallbacks(tx ?? this.database, sql`SELECT ${row} FROM (SELECT 1) one WHERE NOT (${refused})`),
     );
     if (stored === 0) return bill ? 'repeated' : 'full';
-    return bill || (await this.linkLate(callback)) ? 'matched' : 'unmatched';
+    if (bill) return 'matched';
+    // The bill may have been opened between our read and our commit; see `linkWaiting`.
+    const [opened] = await readOwnBills(this.database, named);
+    if (opened) await this.linkWaiting(opened);
+    return opened ? 'matched' : 'unmatched';
   }
 
   /** Whether the bill has enough callbacks, one of which requests the same check as this one. */
@@ -167,19 +171,6 @@ export abstract class CallbackStore<D extends Database = Database> {
           WHERE id ${oneOf(ids, 'uuid')}`;
       });
     }
-  }
-
-  /** The bill may have been opened between our read and our commit; see {@link linkWaiting}. */
-  private async linkLate({ id, shop, intentId, billId }: NewCallback): Promise<boolean> {
-    if (intentId !== null || billId === null) return false;
-    const [bill] = await this.database.rows<{ intentId: string }>({})`
-      SELECT ${this.database.dialect.text('intent_id')} AS "intentId" FROM payment_acceptance.bill
-      WHERE shop = ${shop} AND bill_id = ${billId}`;
-    if (!bill) return false;
-    const linked = await this.database.change`
-      UPDATE payment_acceptance.callback SET intent_id = ${bill.intentId}, due_at = ${this.database.now()}
-      WHERE id = ${id} AND intent_id IS NULL`;
-    return linked > 0;
   }
 }
 

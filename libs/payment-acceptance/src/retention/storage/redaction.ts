@@ -19,7 +19,7 @@ export function redactableParts(dialect: Dialect, intentIds: readonly IntentId[]
   return {
     bills: {
       table: sql`payment_acceptance.bill`,
-      condition: sql`intent_id ${dialect.oneOf(intentIds, 'uuid')} AND (description IS NOT NULL OR name IS NOT NULL
+      condition: sql`${ofBill} AND (description IS NOT NULL OR name IS NOT NULL
         OR custom_given AND custom <> '' OR failure IS NOT NULL OR last_check_error IS NOT NULL)`,
       change: sql`description = NULL, name = NULL, custom = CASE WHEN custom_given THEN '' ELSE custom END,
         failure = NULL, last_check_error = NULL`,

@@ -3,12 +3,12 @@ import { callbackRow, insertCallbacks, readOwnBills, type NewCallback } from '..
 import { integer } from '../../../database/reading.js';
 import { sql, join } from '../../../database/statement.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
-import type { BillId } from '../../../domain/ids.js';
 
 export class MariaCallbackStore extends CallbackStore<MariaDatabase> {
   override recordMany(callbacks: readonly NewCallback[], maxPerBill: number): Promise<ReadonlySet<string>> {
     const hasIntentIds = callbacks.some(({ intentId }) => intentId !== null);
-    const keyOf = hasIntentIds ? keyByIntentId : keyByServiceId;
+    const keyOf = ({ intentId, shop, billId }: Pick<NewCallback, 'intentId' | 'shop' | 'billId'>): string =>
+      hasIntentIds ? String(intentId) : `${shop} ${billId}`;
     const named = hasIntentIds
       ? sql`b.intent_id IN (${callbacks.flatMap(({ intentId }) => intentId ?? [])})`
       : sql`(b.shop, b.bill_id) IN (${join(
@@ -20,9 +20,7 @@ export class MariaCallbackStore extends CallbackStore<MariaDatabase> {
       const counts = await tx.rows<{ intentId: string; count: number }>({ count: integer })`
         SELECT intent_id AS "intentId", count(*) AS count FROM payment_acceptance.callback
         WHERE intent_id IN (${bills.map(({ intentId }) => intentId)}) GROUP BY intent_id`;
-      const billsByKey = new Map(
-        bills.map((bill) => [hasIntentIds ? bill.intentId : key(bill.shop, bill.billId), bill]),
-      );
+      const billsByKey = new Map(bills.map((bill) => [keyOf(bill), bill]));
       const countByBill = new Map(counts.map(({ intentId, count }) => [intentId, count]));
       const now = this.database.now();
       const stored = callbacks.flatMap((callback, nr) => {
@@ -48,16 +46,4 @@ export class MariaCallbackStore extends CallbackStore<MariaDatabase> {
         WHERE pending = 1 AND shop = ${bill.shop} AND bill_id = ${bill.billId} AND intent_id IS NULL`,
     );
   }
-}
-
-function keyByIntentId({ intentId }: NewCallback): string {
-  return intentId ?? '';
-}
-
-function keyByServiceId({ shop, billId }: NewCallback): string {
-  return key(shop, billId);
-}
-
-function key(shop: string, billId: BillId | null): string {
-  return `${shop} ${billId ?? ''}`;
 }
