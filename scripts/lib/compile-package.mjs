@@ -103,7 +103,8 @@ const exports = {};
 function fileOf(/** @type {string} */ id, /** @type {string} */ compiled, /** @type {GetModuleInfo} */ getModuleInfo) {
   if (id.includes('/node_modules/tslib/')) return 'tslib';
   const [folder, ...rest] = path.relative(compiled, id).split(path.sep);
-  if (folder === 'common' && needsNoPackage(id, getModuleInfo)) return 'payment-plain';
+  const isPlain = folder === 'common' || /\.errors?\.js$/.test(id);
+  if (isPlain && needsNoPackage(id, getModuleInfo)) return 'payment-plain';
   return rest.length > 0 && below(path.join(compiled, 'index.js'), getModuleInfo).has(id)
     ? `payment-${folder}`
     : undefined;

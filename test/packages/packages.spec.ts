@@ -3,7 +3,7 @@ import { VERSION } from '../../libs/payment-acceptance/src/common/version.js';
 import { VERSION as SANDBOX_VERSION } from '../../libs/payment-sandbox/src/common/version.js';
 import * as acceptance from 'nestjs-payment-acceptance';
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -271,6 +271,22 @@ describe('packages', () => {
       await expect(run(process.execPath, args, app)).rejects.toThrow(
         'typeorm is installed twice, for the application in',
       );
+    }
+  });
+
+  test('the program helps where no package that it needs is installed yet', async () => {
+    const lone = mkdtempSync(join(tmpdir(), 'lone-'));
+    try {
+      const copy = join(lone, 'node_modules/nestjs-payment-acceptance');
+      cpSync(installed('nestjs-payment-acceptance'), copy, { recursive: true });
+      writeFileSync(join(lone, 'package.json'), '{"dependencies":{"@nestjs/common":"^12"}}');
+      const program = join(copy, 'dist/esm/cli/main.js');
+      expect(await run(process.execPath, [program, 'init'], lone)).toContain('npm install');
+      await expect(run(process.execPath, [program, 'statu'], lone)).rejects.toThrow('Unknown command "statu"');
+      const missing = 'Run payment-acceptance init.';
+      await expect(run(process.execPath, [program, 'status'], lone)).rejects.toThrow(missing);
+    } finally {
+      rmSync(lone, { recursive: true });
     }
   });
 

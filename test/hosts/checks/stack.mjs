@@ -39,7 +39,7 @@ function assertThrows(text, { file, line }) {
   const statement = text.split('\n')[line - 1].trim();
   assert.match(
     statement,
-    /^(if .*)?throw new PaymentUnsupportedDataSourceError\(.*\);$/,
+    /^(if .*)?throw new (\w+\.)?PaymentUnsupportedDataSourceError\(.*\);$/,
     `${file}:${line}: ${statement}`,
   );
 }
