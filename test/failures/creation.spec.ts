@@ -151,6 +151,21 @@ describe('creating a bill while things fail', () => {
     await creating;
   });
 
+  test('a call that is refused says nothing about an abandoned creation, which it leaves as it is', async () => {
+    await create(harness.host, 'left');
+    const hold = harness.sandbox.holdAnswers('create');
+    const abandoned = harness.host.payments.createBill({ orderId: 'left', amount: '10' }, { newAttempt: true });
+    await hold.reached();
+    harness.clock.advance(600_000);
+    const logged = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+    const refused = create(await harness.start(), 'left', '12');
+    await expect(refused).rejects.toMatchObject({ code: 'bill-mismatch' });
+    expect(JSON.stringify(logged.mock.calls)).not.toContain('creation-unknown');
+    logged.mockRestore();
+    hold.release();
+    await abandoned;
+  });
+
   test('an answer that arrives after an operator has voided the intent opens the bill', async () => {
     const hold = harness.sandbox.holdAnswers('create');
     const creating = create(harness.host, 'voided');

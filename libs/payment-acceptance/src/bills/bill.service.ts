@@ -213,37 +213,49 @@ export class BillService implements BeforeApplicationShutdown {
     orderedAt: Date | undefined,
     newAttempt: boolean,
   ): Promise<'stored' | 'busy' | BillRecord> {
-    const { shop, orderId, amount, currency } = intent;
-    const { creationMs: leaseMs } = this.options.leases;
-    if (await this.store.insertFirst(intent, leaseMs)) return 'stored';
+    const { shop, orderId } = intent;
+    if (await this.store.insertFirst(intent, this.options.leases.creationMs)) return 'stored';
     return this.store.transaction(async (tx) => {
       const { cancelled, bills } = await this.lockUnpaid(tx, shop, orderId, orderedAt);
       if (cancelled) throw new PaymentOrderCancelledError(shop, orderId);
-      for (const other of bills.filter(({ state }) => state === 'CREATING')) {
+      const abandoned: BillRecord[] = [];
+      const creating = bills.filter(({ state }) => state === 'CREATING');
+      for (const other of creating) {
         // If its own answer arrives at this moment, the next poll finds the bill open.
-        if (!other.leaseEnded || !(await this.store.close(other.intentId, 'UNKNOWN', ABANDONED_FAILURE, tx)))
-          return 'busy';
-        this.reportUnknown(other);
+        if (!other.leaseEnded || !(await this.store.close(other.intentId, 'UNKNOWN', ABANDONED_FAILURE, tx))) break;
+        abandoned.push(other);
       }
-      // A bill that is no longer checked must not be paid: if its postback were lost, nobody would notice. Nor must a
-      // bill that was created for another `shopId` under this shop's name.
-      const open = bills.filter((each) => each.state === 'OPEN' && each.isScheduled && each.shopId === intent.shopId);
-      if (!newAttempt && open.length > 0) {
-        const same = open.filter(
-          (each) =>
-            each.amount === amount &&
-            each.currency === currency &&
-            each.payerPaysCommission === intent.payerPaysCommission,
-        );
-        // An imported bill may have no page to send the payer to, and is older than its attempt says.
-        same.sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
-        const payable = same.findLast(({ linkPageUrl }) => linkPageUrl !== null) ?? same.at(-1);
-        if (payable) return payable;
-        throw new PaymentBillMismatchError(shop, orderId, open.at(-1) ?? intent, intent);
-      }
-      await this.store.insert(tx, { ...intent, attempt: (bills.at(-1)?.attempt ?? 0) + 1 }, leaseMs);
-      return 'stored';
+      const isBusy = abandoned.length < creating.length;
+      const begun = isBusy ? 'busy' : await this.findOrInsert(tx, intent, bills, newAttempt);
+      abandoned.forEach((bill) => this.reportUnknown(bill));
+      return begun;
     });
+  }
+
+  private async findOrInsert(
+    tx: OwnTransaction,
+    intent: Intent,
+    bills: readonly BillRecord[],
+    newAttempt: boolean,
+  ): Promise<'stored' | BillRecord> {
+    const { shop, orderId, amount, currency, payerPaysCommission } = intent;
+    // A bill that is no longer checked must not be paid: if its postback were lost, nobody would notice. Nor must a
+    // bill that was created for another `shopId` under this shop's name.
+    const open = bills.filter((each) => each.state === 'OPEN' && each.isScheduled && each.shopId === intent.shopId);
+    if (!newAttempt && open.length > 0) {
+      const same = open.filter(
+        (each) =>
+          each.amount === amount && each.currency === currency && each.payerPaysCommission === payerPaysCommission,
+      );
+      // An imported bill may have no page to send the payer to, and is older than its attempt says.
+      same.sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
+      const payable = same.findLast(({ linkPageUrl }) => linkPageUrl !== null) ?? same.at(-1);
+      if (payable) return payable;
+      throw new PaymentBillMismatchError(shop, orderId, open.at(-1) ?? intent, intent);
+    }
+    const attempt = (bills.at(-1)?.attempt ?? 0) + 1;
+    await this.store.insert(tx, { ...intent, attempt }, this.options.leases.creationMs);
+    return 'stored';
   }
 
   private async lockUnpaid(tx: OwnTransaction, shop: string, orderId: OrderId, orderedAt?: Date) {

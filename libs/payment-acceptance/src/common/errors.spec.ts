@@ -25,6 +25,10 @@ describe('anything that can be thrown is described', () => {
     expect(describeError(error)).toMatch(/^Error: mail failed: 255,.*…$/);
     const cut = new Error(`${'x'.repeat(480)} 4111 1111 1111 1111 ${'y'.repeat(2_000)}`);
     expect(describeError(cut)).not.toMatch(/4111 1111 11/);
+    for (let pad = 0; pad < 60; pad += 1) {
+      const shortened = `card 4111111111111111 ${'&#0000032;'.repeat(120)}${'x'.repeat(pad)} 5555555555554444 of Ann`;
+      expect(describeError(new Error(shortened))).not.toMatch(/5{7}/);
+    }
   });
 
   test.each([

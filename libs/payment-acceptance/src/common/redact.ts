@@ -61,14 +61,22 @@ function maskNumber(value: number | boolean | null): unknown {
 /** 19 digits, each after up to three separators. Each may be an entity of up to ten characters. */
 const MAX_CARD_TEXT_LENGTH = 19 * 4 * 10;
 
-/** Masks before it cuts, so that no card number is cut in two. */
-function cleanText(text: string, limit: number): string {
-  return databaseText(maskCards(databaseText(text.slice(0, limit + MAX_CARD_TEXT_LENGTH))).slice(0, limit));
+/** At most `limit` characters of a text of any length: to mask megabytes would hold up everything else. */
+function maskStart(text: string, limit: number): string {
+  const start = text.slice(0, limit + MAX_CARD_TEXT_LENGTH);
+  const masked = maskCards(start);
+  // A card number that the cut has halved is not masked. It is among the last characters, even if masking has shortened
+  // what comes before.
+  return (start.length < text.length ? masked.slice(0, -MAX_CARD_TEXT_LENGTH) : masked).slice(0, limit);
 }
 
-/** One line of at most `limit` characters. To mask a text of megabytes would hold up everything else. */
+function cleanText(text: string, limit: number): string {
+  return databaseText(maskStart(databaseText(text), limit));
+}
+
+/** One line of at most `limit` characters, card numbers masked. */
 export function maskedLine(text: string, limit: number): string {
-  return maskCards(cleanLine(text).slice(0, limit + MAX_CARD_TEXT_LENGTH)).slice(0, limit);
+  return maskStart(cleanLine(text), limit);
 }
 
 /** Other things made of digits and separators: a date, with or without a time, and a UUID that has a letter. */

@@ -46,7 +46,7 @@ export const DEFAULT_CONSTANTS = {
      * repeats another is answered 200 without a record, and any other replaces the latest one that has been answered.
      */
     maxPerBill: 100,
-    /** How long storing a callback may take before it is answered 503. */
+    /** How long storing a callback, or the host's result page, may take before the answer is 503. */
     storeTimeoutMs: 10 * SECOND,
     /** Maximum callbacks of this instance waiting to be stored, up to 20 kilobytes each; further ones get a 503. */
     maxQueued: 5_000,

@@ -67,7 +67,7 @@ export class FailedAttempts {
     const fields = { ...fieldsOf(delivery), error: errorType(error) };
     const what = `Delivery ${delivery.deliveryId} of ${delivery.eventName} to "${delivery.consumer}" ${UNCOUNTED_OUTCOMES[why]}`;
     const released = this.store.releaseUncounted(delivery, reason, why, pauseMs);
-    if (!(await this.stored(released, what, reason, fields))) return 'taken-over';
+    if (!(await this.stored('delivery-not-begun', released, what, reason, fields))) return 'taken-over';
     const logLine = `${what}, which does not count as an attempt; retrying in ${pauseMs} ms. ${reason}`;
     this.logger.write('delivery-not-begun', logLine, { ...fields, againInMs: pauseMs });
     return why;
@@ -82,7 +82,7 @@ export class FailedAttempts {
     const what = `Attempt ${delivery.attempt} to deliver ${delivery.eventName} to "${delivery.consumer}" (delivery ${delivery.deliveryId}) failed`;
     const fields = { ...fieldsOf(delivery), error: errorType(error) };
     const failed = this.store.fail(delivery, reason, errorType(error), pauseMs);
-    if (!(await this.stored(failed, what, reason, fields))) return 'taken-over';
+    if (!(await this.stored('delivery-failed', failed, what, reason, fields))) return 'taken-over';
     if (pauseMs === null) {
       this.logger.write('delivery-dead', `${what}; it is now a dead letter. ${reason}`, fields);
       return 'dead';
@@ -93,11 +93,17 @@ export class FailedAttempts {
   }
 
   /** Logs the reason also where it is stored nowhere. */
-  private async stored(storing: Promise<boolean>, what: string, reason: string, fields: LogFields): Promise<boolean> {
+  private async stored(
+    code: 'delivery-failed' | 'delivery-not-begun',
+    storing: Promise<boolean>,
+    what: string,
+    reason: string,
+    fields: LogFields,
+  ): Promise<boolean> {
     try {
       if (await storing) return true;
     } catch (error) {
-      this.logger.write('delivery-failed', `${what}, and that could not be stored. ${reason}`, fields);
+      this.logger.write(code, `${what}, and that could not be stored. ${reason}`, fields);
       throw error;
     }
     const line = `${what}, but the delivery was completed or taken over in the meantime. ${reason}`;

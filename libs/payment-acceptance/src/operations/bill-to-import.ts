@@ -30,6 +30,7 @@ export interface BillToImport {
   readonly linkUrl?: string;
   /** The `custom` value that was sent, if any. */
   readonly custom?: string;
+  /** Whether the payer pays the commission on top, so that more than the amount may be paid. Default: the shop's. */
   readonly payerPaysCommission?: boolean;
   readonly description?: string;
   /**

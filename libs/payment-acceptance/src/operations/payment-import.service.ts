@@ -269,9 +269,9 @@ export class PaymentImport {
     const { orderId, billId: serviceBillId, amount } = bill;
     const detail = { shop: shop.name, orderId, serviceBillId, amount, ...note };
     await this.operator.act({ operator, action: 'import-bill', target: bill.intentId, detail }, async (tx) => {
+      await this.bills.lockOrder(tx, shop.name, orderId);
       await this.rows.lockNames(tx, shop.shopId);
       await this.refuseOtherName(shop, serviceBillId, tx);
-      await this.bills.lockOrder(tx, shop.name, orderId);
       await this.store.insert(tx, bill);
     });
   }

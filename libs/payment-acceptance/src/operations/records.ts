@@ -118,6 +118,7 @@ export interface RecordedDelivery {
   /** How often an operator has had it delivered: replayed as a dead letter, or created for a past event. */
   readonly replays: number;
   readonly dueAt: string;
+  /** When it was done or given up, ISO 8601. */
   readonly endedAt: string | null;
   readonly lastError: string | null;
 }

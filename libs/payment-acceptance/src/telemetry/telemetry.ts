@@ -86,11 +86,11 @@ export class Telemetry {
 
   private async within<T>({ span, base }: StartedSpan, work: (span: ActiveSpan) => Promise<T>): Promise<T> {
     const begun: { work?: Promise<T> } = {};
-    const begin = () => (begun.work = (async () => work(this.active(span)))());
+    const begin = () => (begun.work ??= (async () => work(this.active(span)))());
     this.safely(() => void context.with(trace.setSpan(base, span), begin));
     try {
       // Whatever the host's context manager does, the work is done, and done once.
-      return await (begun.work ?? work(NO_SPAN));
+      return await begin();
     } catch (error) {
       this.fail(span, error);
       throw error;

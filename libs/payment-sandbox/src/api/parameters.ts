@@ -59,8 +59,9 @@ async function pairsOf(body: Body, headers: IncomingHttpHeaders): Promise<Pairs>
   if ('parsed' in body) return fromJson(jsonText(body.parsed));
   const { bytes } = body;
   if (bytes.length === 0) return [];
-  const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = headers;
-  if (encoding !== 'identity') throw new SandboxError(400, `A body with Content-Encoding ${encoding} is not supported`);
+  const { 'content-type': type = '', 'content-encoding': encoding = '' } = headers;
+  if (/gzip|deflate|br|zstd/i.test(encoding))
+    throw new SandboxError(400, `A body with Content-Encoding ${encoding} is not supported`);
   const lowerType = type.toLowerCase();
   if (lowerType.startsWith('multipart/')) return fromMultipart(bytes, type);
   const text = bytes.toString('utf8').replace(/^\ufeff/, '');
