@@ -7,6 +7,7 @@ import { RecordListsStore } from '../../libs/payment-acceptance/src/operations/s
 import { DoctorStore } from '../../libs/payment-acceptance/src/operations/storage/doctor.store.js';
 import { ImportStore } from '../../libs/payment-acceptance/src/operations/storage/import.store.js';
 import { OperatorStore } from '../../libs/payment-acceptance/src/operations/storage/operator.store.js';
+import { ShopStore } from '../../libs/payment-acceptance/src/settlement/storage/shop.store.js';
 import { StatisticsStore } from '../../libs/payment-acceptance/src/health/storage/statistics.store.js';
 import { ReconciliationStore } from '../../libs/payment-acceptance/src/operations/storage/reconciliation.store.js';
 import { MariaSettlementStore } from '../../libs/payment-acceptance/src/settlement/storage/mariadb/settlement.store.js';
@@ -236,6 +237,7 @@ describe('stores on both databases', () => {
 
   test('a callback that nobody checks counts as an overdue check', async () => {
     const statistics = statisticsOf(records);
+    await new ShopStore(records.database).register(['main', 'eu']);
     const id = await records.bill('A');
     await records.postback({ intentId: id, pending: true });
     const unnamed = await records.bill('B', { state: 'UNKNOWN', billId: null });

@@ -71,7 +71,9 @@ function paymentOf(values: readonly string[], timeZone: string): StatementPaymen
   if (paymentId === '') problems.push('payment_id is empty.');
   if (status === 'UNKNOWN') problems.push(`status "${shorten(statusText)}" is not one of NEW, PROCESS, SUCCESS, FAIL.`);
   if (amount === null)
-    problems.push(`amount "${shorten(amountText)}" is not a decimal with a point and at most two places.`);
+    problems.push(
+      `amount "${shorten(amountText)}" is not a decimal with a point, at most eight digits before it and two after it.`,
+    );
   if (!/^([A-Z]{3})?$/.test(currency)) problems.push(`currency "${shorten(currency)}" is not three capital letters.`);
   if (!createdAt) problems.push(`created_at "${shorten(createdAtText)}" is not a time such as 2026-11-21 12:00:00.`);
   if (problems.length > 0 || amount === null || !createdAt) return problems.join(' ');

@@ -217,7 +217,7 @@ describe('a created bill', () => {
     'ftp://pay.example',
     '',
     7,
-    `https://a/${'x'.repeat(2048)}`,
+    `https://a/${'x'.repeat(8192)}`,
   ])('a created bill with the address %.40j has no payment page', (address) => {
     const bill = readCreatedBill({ bill_id: 'b-1', link_url: address, link_page_url: address });
     expect(bill).toEqual({ billId: 'b-1', linkUrl: null, linkPageUrl: null });

@@ -158,7 +158,7 @@ export class PaymentServiceClient implements OnApplicationShutdown {
       }
       query = page.next;
       if (query !== undefined && this.clock.elapsed() >= lastBegin) {
-        const problem = `the list continues after page ${pages.length}, but the time for one check is up`;
+        const problem = `the list continues after page ${pages.length}, but the time for one check is up. Raise http.totalTimeoutMs`;
         throw new PaymentAnswerNotUnderstoodError(details, problem);
       }
     }

@@ -1,4 +1,4 @@
-const MAX_ADDRESS_LENGTH = 2_048;
+const MAX_ADDRESS_LENGTH = 8_192;
 
 /** An http or https URL as a browser parses it: ASCII without white space, safe in any header; `null` for others. */
 export function webAddress(value: unknown): string | null {

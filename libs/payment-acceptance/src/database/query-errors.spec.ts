@@ -10,6 +10,7 @@ describe('what one row of a batch may have caused', () => {
     ['an error of ours', new Error('a bug'), false],
     ['a value that does not fit', failed({ code: '22001' }), true],
     ['the same on MariaDB', failed({ code: 'ER_DATA_TOO_LONG', errno: 1406, sqlState: '22001' }), true],
+    ['a statement that is too large for MariaDB', failed({ errno: 1153, sqlState: '08S01' }), true],
     ['a connection that PostgreSQL has ended', failed({ code: '57P01' }), false],
     ['a connection that MariaDB has lost', failed({ code: 'PROTOCOL_CONNECTION_LOST' }), false],
   ])(

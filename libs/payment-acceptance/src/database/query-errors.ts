@@ -27,11 +27,15 @@ export function isConflict(error: unknown): boolean {
 /** SQLSTATE classes of errors of the database or the connection, rather than of the data. */
 const GLOBAL_ERROR_CLASSES = new Set(['08', '25', '40', '53', '57', '58', '70', 'HY']);
 
+/** A statement of MariaDB's that exceeds `max_allowed_packet`; one with a part of its rows need not. */
+const PACKET_TOO_LARGE = 1153;
+
 /** Whether a single row of the statement may have caused the error, so that the others would succeed without it. */
 export function mayConcernOneRow(error: unknown): boolean {
   // Repeating the work did not help, so the cause is not another transaction.
   if (error instanceof ConcurrentChangeError) return true;
   const { code, errno, sqlState = errno === undefined ? code : undefined } = driverCodes(error);
+  if (errno === PACKET_TOO_LARGE) return true;
   // Drivers have codes of their own, such as PROTOCOL_CONNECTION_LOST.
   const [, sqlClass] = /^([0-9A-Z]{2})[0-9A-Z]{3}$/.exec(String(sqlState)) ?? [];
   return sqlClass !== undefined && !GLOBAL_ERROR_CLASSES.has(sqlClass);

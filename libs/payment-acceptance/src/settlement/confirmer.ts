@@ -165,8 +165,9 @@ export class Confirmer extends WorkingService<ClaimedBill> implements LeasedWork
     );
     if (isWithoutAnswer(error)) this.requests.notePostponed(claim);
     if (review) await this.settlement.reviewUncheckable(claim);
-    // The bills of a refused shop keep their place in the schedule until it is accepted again.
-    const place = refused === 'shop' ? undefined : nextCheckAt;
+    // Behind the other due bills of its refused shop, so that each of them is the probe in turn.
+    const probeAt = claim.scheduled ? new Date(claim.now.getTime() + pauseMs) : undefined;
+    const place = refused === 'shop' ? probeAt : nextCheckAt;
     if ((await this.checks.fail(claim, pauseMs, place, reason)) && giveUp) {
       const consumed = claim.hints.map(({ id, asserts }) => ({
         id,

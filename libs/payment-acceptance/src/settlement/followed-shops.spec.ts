@@ -23,3 +23,19 @@ test('while the resolver hangs, a poll starts with the shops of the options and 
   expect(settings).toEqual(['local']);
   expect([asked[0], asked.length]).toEqual(['local', 24]);
 });
+
+test('with a slow resolver, every shop has its turn before the first has its second', async () => {
+  const asked: string[] = [];
+  const shops = {
+    isConfigured: () => false,
+    get: (name: string) => {
+      asked.push(name);
+      return new Promise(() => undefined);
+    },
+  } as unknown as ShopRegistry;
+  const followed = new FollowedShops({} as DueStore, {} as ShopStore, shops, {} as ShopIdentities, new PaymentClock());
+  const names = Array.from({ length: 70 }, (_, index) => `shop-${index}`);
+  for (let poll = 0; poll < 3; poll += 1)
+    for await (const shop of followed.settingsOf(names)) throw new Error(shop.name);
+  expect(new Set(asked).size).toBe(70);
+});

@@ -84,20 +84,23 @@ export class FollowedShops {
 
   /**
    * Yields settings in rotating order, as far as the host's resolver gives them in time; those of the options first. Ends
-   * early if many are late: the others have their turn at the next poll.
+   * early if many are late: the next poll begins with the others.
    */
   async *settingsOf(names: readonly string[]): AsyncGenerator<Shop> {
-    this.rotation += 1;
     const start = this.rotation % Math.max(1, names.length);
+    this.rotation += 1;
     const rotated = [...names.slice(start), ...names.slice(0, start)];
     const ordered = [true, false].flatMap((own) => rotated.filter((name) => this.shops.isConfigured(name) === own));
     let lateBatches = 0;
-    for (let first = 0; first < ordered.length && lateBatches < MAX_LATE_BATCHES; first += LOOKUP_BATCH_SIZE) {
+    let first = 0;
+    for (; first < ordered.length && lateBatches < MAX_LATE_BATCHES; first += LOOKUP_BATCH_SIZE) {
       const batch = ordered.slice(first, first + LOOKUP_BATCH_SIZE);
       const found = await Promise.all(batch.map((name) => withLookupTimeout(this.findUsable(name))));
       if (found.includes('late')) lateBatches += 1;
       for (const shop of found) if (shop && shop !== 'late') yield shop;
     }
+    const next = ordered[first];
+    if (next !== undefined) this.rotation = names.indexOf(next);
   }
 
   private async prepareAgain(): Promise<void> {

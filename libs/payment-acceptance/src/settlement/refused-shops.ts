@@ -35,15 +35,17 @@ export class RefusedBills {
     return recentlyRefused.size >= MIN_REFUSED_BILLS ? 'shop' : 'undecided';
   }
 
-  /** The service has answered for a bill of the shop, so it accepts the shop. */
-  recordAnswer(shop: string, intentId: string): void {
-    if (!this.ofShops.has(shop)) return;
+  /** The service has answered for a bill of the shop, so it accepts the shop. Returns whether that counted as refused. */
+  recordAnswer(shop: string, intentId: string): boolean {
+    if (!this.ofShops.has(shop)) return false;
     const { recentlyRefused, refusedAlone } = this.refusedOf(shop);
+    const wasRefused = recentlyRefused.size >= MIN_REFUSED_BILLS;
     if (refusedAlone.size >= MAX_REFUSED_ALONE) refusedAlone.clear();
     for (const refused of recentlyRefused) refusedAlone.add(refused);
     recentlyRefused.clear();
     refusedAlone.delete(intentId);
     if (refusedAlone.size === 0) this.ofShops.delete(shop);
+    return wasRefused;
   }
 
   private refusedOf(shop: string): ShopRefusals {
@@ -63,8 +65,8 @@ export class RefusedShops {
   ) {}
 
   async accept({ shop, intentId, shopRefused }: ClaimedBill): Promise<void> {
-    this.bills.recordAnswer(shop, intentId);
-    if (!shopRefused) return;
+    const wasRefused = this.bills.recordAnswer(shop, intentId);
+    if (!shopRefused && !wasRefused) return;
     await this.store.accept(shop);
     this.logger.write('shop-accepted', `The service accepts shop "${shop}" again.`, { shop });
   }
@@ -73,7 +75,8 @@ export class RefusedShops {
   async recordFailure(error: unknown, claim: ClaimedBill, reason: string): Promise<'shop' | 'bill' | undefined> {
     if (!isRefusalOfShop(error)) return isRefusalOfBill(error) ? 'bill' : undefined;
     const concerns = this.bills.recordRefusal(claim.shop, claim.intentId);
-    if (concerns !== 'shop' && !claim.shopRefused) return concerns === 'bill' ? 'bill' : undefined;
+    if (concerns === 'bill') return concerns;
+    if (concerns === 'undecided' && !claim.shopRefused) return undefined;
     const { shop } = claim;
     if (await this.store.refuse(shop, reason)) {
       const line = `The service refuses shop "${shop}": its bills wait, and it is probed every minute. ${reason}`;

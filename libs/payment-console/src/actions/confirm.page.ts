@@ -48,7 +48,7 @@ function inputOf({ name, label, hint, required, inputMode }: Field, value: strin
       id="${name}"
       name="${name}"
       value="${value}"
-      maxlength="1000"
+      maxlength="8192"
       autocomplete="off"
       aria-describedby="${name}-hint"
       ${required && html` required`}

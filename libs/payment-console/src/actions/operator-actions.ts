@@ -15,7 +15,7 @@ import { replay } from './replay.actions.js';
 import { acceptReview, dismissReview } from './review.actions.js';
 import { attachBill, voidBill } from './unknown-outcome.actions.js';
 
-const MAX_TEXT_LENGTH = 1_000;
+const MAX_TEXT_LENGTH = 8_192;
 
 export interface ActionAddress {
   readonly action: string;

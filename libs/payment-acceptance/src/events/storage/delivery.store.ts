@@ -84,10 +84,7 @@ export interface CompletedDelivery {
  */
 export const HOLDING_ATTEMPTS = 12;
 
-/**
- * How many of a consumer's due deliveries are searched for those whose last attempt never ended. Those of shops that no
- * instance names any more stay due for ever, and come first.
- */
+/** How many of a consumer's due deliveries that were attempted are searched for those whose last attempt never ended. */
 export const EXHAUSTED_SCAN_LIMIT = 20_000;
 
 /** A consumer that no instance has hosted for this long no longer holds anything back, in milliseconds. */

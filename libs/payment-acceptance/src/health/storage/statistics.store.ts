@@ -64,11 +64,12 @@ export class StatisticsStore {
       ${limitedCount(sql`${deliveries} WHERE state = 'PENDING' AND ${ofShop}`)} AS "pendingDeliveries",
       (SELECT ${dialect.msBetween('min(next_check_at)', this.database.now())} FROM payment_acceptance.bill
        WHERE next_check_at <= ${this.database.now()} AND ${shop}) AS "oldestCheckMs",
-      (SELECT ${dialect.msBetween('min(due_at)', this.database.now())} FROM (SELECT c.due_at FROM payment_acceptance.callback c
+      (SELECT ${dialect.msBetween('min(first)', this.database.now())} FROM (SELECT (SELECT c.due_at FROM payment_acceptance.callback c
          JOIN payment_acceptance.bill b ON b.intent_id = c.intent_id
            AND (${isFreeAt(this.database.now())} OR b.bill_id IS NOT NULL AND b.${KEEPS_FAILING})
-       WHERE c.pending AND c.intent_id IS NOT NULL AND c.due_at <= ${this.database.now()} AND ${ofScope('c.shop', scope)}
-       LIMIT ${COUNT_LIMIT}) due) AS "oldestHintMs",
+         WHERE c.pending AND c.intent_id IS NOT NULL AND c.due_at <= ${this.database.now()} AND c.shop = s.shop
+         ORDER BY c.due_at LIMIT 1) AS first
+       FROM payment_acceptance.shop_state s WHERE ${ofScope('s.shop', scope)}) due) AS "oldestHintMs",
       ${limitedCount(sql`payment_acceptance.callback c WHERE c.pending AND c.intent_id IS NULL
        AND ${ofScope('c.shop', scope)}`)} AS "waitingCallbacks"`;
     if (!read) throw new Error('The counts of the payment tables could not be read.');

@@ -202,7 +202,8 @@ export class MariaDeliveryStore extends DeliveryStore<MariaDatabase> {
     const condition = sql`t.state = 'PENDING' AND t.attempts >= ${attemptLimitOf('t', sql`${maxAttempts}`)} AND t.lease_until < ${this.database.now()}`;
     const ofAllShops = hosted.map((each) => ({ ...each, shops: null }));
     const columns = sql`d.id, d.event_id, d.consumer, d.state, d.attempts, d.last_error_code, d.lease_until`;
-    const due = nextOfEach(ofAllShops, columns, sql`d.due_at <= ${this.database.now()}`, EXHAUSTED_SCAN_LIMIT);
+    const isDue = sql`d.due_at <= ${this.database.now()} AND d.attempts > 0`;
+    const due = nextOfEach(ofAllShops, columns, isDue, EXHAUSTED_SCAN_LIMIT);
     const candidates = await this.database.rows<{ id: string; eventId: string; consumer: string }>({})`
       SELECT CAST(t.id AS CHAR) AS id, CAST(t.event_id AS CHAR) AS "eventId", t.consumer
       FROM (${due}) t WHERE ${condition} LIMIT 100`;

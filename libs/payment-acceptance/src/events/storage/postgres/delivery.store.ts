@@ -228,7 +228,7 @@ export class PostgresDeliveryStore extends DeliveryStore<PostgresDatabase> {
           SELECT next.id FROM ${hostedOf(sql`${consumersJson(hosted)}`)} hosted CROSS JOIN LATERAL (
             SELECT n.id, n.attempts, n.last_error_code, n.lease_until FROM payment_acceptance.delivery n
             WHERE n.consumer = hosted.consumer AND n.event_name = hosted.event_name AND ${isPending('n.state')}
-              AND NOT n.behind AND n.due_at <= ${this.database.now()} ORDER BY n.due_at, n.seq LIMIT ${EXHAUSTED_SCAN_LIMIT}) next
+              AND NOT n.behind AND n.due_at <= ${this.database.now()} AND n.attempts > 0 ORDER BY n.due_at, n.seq LIMIT ${EXHAUSTED_SCAN_LIMIT}) next
           WHERE ${isExhausted('next')} LIMIT 100))
         AND ${isPending('d.state')} AND ${isExhausted('d')} ORDER BY d.id FOR UPDATE SKIP LOCKED)
       RETURNING event_id::text AS "eventId", consumer`;

@@ -53,7 +53,7 @@ export class RecordListsStore {
     return pageOf(rows);
   }
 
-  /** Finds exact matches only. */
+  /** Finds exact matches only: the newest, but paid ones first. */
   async search(scope: ShopScope, text: string): Promise<BillSummary[]> {
     const { dialect } = this.database;
     const ofShops = sql`shop ${dialect.oneOf(scope === null ? await this.shops() : [scope], 'text')}`;
@@ -65,7 +65,8 @@ export class RecordListsStore {
         UNION SELECT intent_id FROM payment_acceptance.bill WHERE ${ofShops} AND bill_id = ${text}
         UNION SELECT intent_id FROM payment_acceptance.payment WHERE ${ofShops} AND payment_id = ${text}
         ${byId}) found
-      JOIN payment_acceptance.bill b ON b.intent_id = found.intent_id ORDER BY b.created_at DESC, b.intent_id DESC LIMIT ${PAGE_SIZE}`;
+      JOIN payment_acceptance.bill b ON b.intent_id = found.intent_id
+      ORDER BY CASE WHEN b.state = 'PAID' THEN 0 ELSE 1 END, b.created_at DESC, b.intent_id DESC LIMIT ${PAGE_SIZE}`;
   }
 
   async shops(): Promise<string[]> {
