@@ -15,7 +15,7 @@ test.each([
   ['httpsx://pay.example', null],
   ['https://', null],
   ['//pay.example', null],
-  [`https://pay.example/${'x'.repeat(2_048)}`, null],
+  [`https://pay.example/${'x'.repeat(8_192)}`, null],
   [['https://pay.example'], null],
   [undefined, null],
 ])('the address %j is read as %j', (value, href) => {
