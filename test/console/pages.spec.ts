@@ -170,7 +170,7 @@ describe.each(ONE_ADAPTER)('the console, on %s', (adapter) => {
     const { status, text } = await operator.open('reviews');
     await dataSource.query(`ALTER TABLE payment_acceptance.review_away RENAME TO review`);
     expect([status, text]).toEqual([503, expect.stringContaining('The records could not be read.')]);
-    expect(text).not.toContain('review_away');
+    expect(text).not.toMatch(/payment_acceptance|relation|does not exist/);
   });
 });
 

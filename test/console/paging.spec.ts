@@ -92,6 +92,7 @@ describe('paging', () => {
     const link = linksOf(first).findLast((each) => each.includes('before='))!;
     const second = await operator.follow(first, link);
     const orders = (page: Answer): string[] => [...(page.html.match(/(?<=">)o-\d+(?=<)/g) ?? [])];
+    expect([orders(first).length, orders(second).length]).toEqual([PAGE, PAGE]);
     expect(orders(second).filter((order) => orders(first).includes(order))).toEqual([]);
     expect(second.text).toContain('Newest');
   });

@@ -82,6 +82,7 @@ const LIMITS = { signal: new AbortController().signal, timeoutMs: 30_000 };
     await read();
     const client = postgres(database.url, { max: 1 });
     const idling = () => client`SELECT 1 FROM pg_stat_activity WHERE application_name = 'idling'`;
+    await until(idling, ({ count }) => count === 1);
     await until(idling, ({ count }) => count === 0);
     await client.end();
     await expect(Promise.all([read(), read(), read()])).resolves.toHaveLength(3);

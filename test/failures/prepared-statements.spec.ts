@@ -15,7 +15,7 @@ import { insertEffect, managerOf } from '../support/transactions.js';
 import type pg from 'pg';
 import { clientsOf } from '../support/beside.js';
 import type { ConnectionSource } from '../../libs/payment-acceptance/src/database/connection-source.js';
-import { Database } from '../../libs/payment-acceptance/src/database/database.js';
+import { Database, type EnclosingTransaction } from '../../libs/payment-acceptance/src/database/database.js';
 import { openBeside } from '../../libs/payment-acceptance/src/database/typeorm-source.js';
 
 let harness: Harness;
@@ -89,13 +89,17 @@ describe('lost prepared statements', () => {
     test("a handler's transaction that meets a lost prepared statement before the handler runs is repeated", async () => {
       harness = await startHarness({});
       const database = other();
-      await database.execute(STATEMENT, { one: 1 }, { sum: integer });
-      await loseAll();
-      let handled = 0;
       const layer = typeOrmTransactions(harness.host.dataSource, () => Promise.resolve('READ COMMITTED'));
-      const sessions = new PostgresHostSessions(database);
-      await new HandlerTransactions(layer, sessions, () => undefined).run(LIMITS, async (within) => {
+      const transactions = new HandlerTransactions(layer, new PostgresHostSessions(database), () => undefined);
+      const look = async (within: EnclosingTransaction): Promise<void> => {
         await database.execute(STATEMENT, { one: 1 }, { sum: integer }, within);
+      };
+      await transactions.run(LIMITS, look);
+      await loseAll();
+      let [begun, handled] = [0, 0];
+      await transactions.run(LIMITS, async (within) => {
+        begun += 1;
+        await look(within);
         handled += 1;
         await managerOf(within).insert(Effect, {
           consumer: `run ${handled}`,
@@ -104,7 +108,7 @@ describe('lost prepared statements', () => {
           orderId: 'o',
         });
       });
-      expect((await harness.effects()).map(({ consumer }) => consumer)).toEqual(['run 1']);
+      expect([begun, (await harness.effects()).map(({ consumer }) => consumer)]).toEqual([2, ['run 1']]);
     });
 
     test('prepared statements are renewed at intervals that grow to 30 s, so that plans follow the growth of tables', async () => {

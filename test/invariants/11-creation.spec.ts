@@ -3,7 +3,7 @@ import {
   PaymentBillMismatchError,
   PaymentCreationInProgressError,
   PaymentOrderAlreadyPaidError,
-  PaymentRequestRefusedError,
+  PaymentUnauthenticatedError,
   PaymentServiceNetworkError,
   PaymentUnknownOutcomeError,
   type PaymentBill,
@@ -74,11 +74,12 @@ describe('invariant 11: creation', () => {
 
   test('a creation that the service refuses is REJECTED, and the next call makes a new attempt', async () => {
     await harness.sandbox.setFaults({ requests: { unauthenticated: 1 } });
-    expect(await failing('refused')).toMatchObject({ code: 'unauthenticated', status: 401 });
+    const error = await failing('refused');
+    expect(error).toBeInstanceOf(PaymentUnauthenticatedError);
+    expect(error).toMatchObject({ code: 'unauthenticated', status: 401 });
     await harness.sandbox.clearFaults();
     expect(await billsOf('refused')).toEqual(['REJECTED']);
     expect((await create('refused')).attempt).toBe(2);
-    expect(PaymentRequestRefusedError).toBeDefined();
   });
 
   test('twenty calls at once at two instances send one request, and all return its bill', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { PaymentImport, PaymentOperations, PaymentReviews } from 'nestjs-payment-acceptance/operations';
+import os from 'node:os';
 import { inspect } from 'node:util';
 import { commandsOf, type Commands } from '../support/commands.js';
 import { startHarness, type Harness } from '../support/harness.js';
@@ -66,7 +67,7 @@ describe('erase', () => {
     expect(done).toMatchObject({ code: 0, document: { removed: { bills: 1, notes: 1, payments: 1 } } });
     const again = await commands.json('erase', '--order', 'A-1', '--operator', 'ann');
     expect(again).toMatchObject({ code: 0, document: { removed: NOTHING } });
-    expect(await actions()).toEqual([expect.anything(), { operator: 'ann' }]);
+    expect(await actions()).toEqual([{ operator: `cli:${os.userInfo().username}` }, { operator: 'ann' }]);
   });
 
   test('erase covers all bills of the order, and a waiting postback that names it', async () => {

@@ -31,7 +31,7 @@ describe('a shop that is refused, or whose settings cannot be read', () => {
     const commands = commandsOf(harness);
     const { code, document } = await commands.json('reconcile', '--day', day);
     commands.close();
-    expect([code, document]).toEqual([1, expect.objectContaining({ failed, rows: expect.arrayContaining([]) })]);
+    expect([code, document]).toEqual([1, expect.objectContaining({ failed })]);
     expect((document as { rows: unknown[] }).rows).toHaveLength(rows.length);
   });
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { type FaultDocument, startPaymentSandbox } from 'nestjs-payment-sandbox';
-import { Fixture, StillClock } from './fixture.js';
+import { type FaultDocument, signatureOf, startPaymentSandbox } from 'nestjs-payment-sandbox';
+import { Fixture, StillClock, TOKEN } from './fixture.js';
 
 describe('faults', () => {
   let fixture: Fixture;
@@ -153,7 +153,9 @@ describe('faults', () => {
       await pay();
       const [changed, resigned] = fixture.shopServer.bodies;
       expect([changed!['OutSum'], resigned!['OutSum']]).toEqual(['1.00', '1.00']);
-      expect(changed!['SignatureValue']).not.toBe(resigned!['SignatureValue']);
+      const signed = (sum: string, { InvId }: Record<string, unknown>) => signatureOf(sum, String(InvId), TOKEN);
+      expect(changed!['SignatureValue']).toBe(signed('100.05', changed!));
+      expect(resigned!['SignatureValue']).toBe(signed('1.00', resigned!));
     });
 
     test("forge sends a forged SUCCESS with the payer's digest beside a genuine FAIL", async () => {

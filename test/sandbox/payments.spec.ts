@@ -130,6 +130,8 @@ describe('payments', () => {
   test('no full card number is kept', async () => {
     const billId = await fixture.bill();
     await fixture.sandbox.pay(billId);
-    expect(JSON.stringify(fixture.sandbox.bill(billId))).not.toContain('4111111111111111');
+    const kept = JSON.stringify(fixture.sandbox.bill(billId));
+    expect(kept).toContain('411111');
+    expect(kept.replace(/\s/g, '')).not.toContain('4111111111111111');
   });
 });

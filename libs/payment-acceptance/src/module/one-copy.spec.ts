@@ -34,7 +34,8 @@ describe('one copy of what is shared with the application', () => {
   });
 
   test('no second copy is reported for an application elsewhere, another copy of the package, or a bundle', () => {
-    make('linked/node_modules/typeorm', 'app/node_modules/nestjs-payment-acceptance');
+    make('linked/node_modules/typeorm', 'app/node_modules/typeorm');
+    make('app/node_modules/nestjs-payment-acceptance/node_modules/typeorm');
     expect(duplicateCopyProblem(code('linked'), root)).toBeUndefined();
     expect(duplicateCopyProblem(code('linked'), join(root, 'app'))).toBeUndefined();
     expect(duplicateCopyProblem(undefined, join(root, 'app'))).toBeUndefined();
