@@ -68,6 +68,7 @@ function createRedirectController({
   class PaymentRedirectController extends CallbackController {
     @Post(ofAnyShop(success))
     @HttpCode(303)
+    // Also on each method: some guards read only the metadata of the method.
     @applyDecorators(...decorators)
     success(@Param('shop') shop: string | undefined, @Req() request: unknown, @Res() response: unknown): Promise<void> {
       return this.take('success', shop, this.exchange(request, response));

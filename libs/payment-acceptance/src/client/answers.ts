@@ -202,7 +202,7 @@ function readId(value: unknown): string | null {
 
 /** Masks before it cuts, and before anything can store the text. */
 function readText(value: unknown, limit = 64): string | null {
-  return typeof value === 'string' && value !== '' ? maskedLine(value, limit).toWellFormed() : null;
+  return typeof value === 'string' && value !== '' ? maskedLine(value, limit) : null;
 }
 
 /** Masks whatever is as long as a card number, whatever its check digit. */

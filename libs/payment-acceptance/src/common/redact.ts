@@ -76,7 +76,7 @@ function cleanText(text: string, limit: number): string {
 
 /** One line of at most `limit` characters, card numbers masked. */
 export function maskedLine(text: string, limit: number): string {
-  return maskStart(cleanLine(text), limit);
+  return maskStart(cleanLine(text), limit).toWellFormed();
 }
 
 /** Other things made of digits and separators: a date, with or without a time, and a UUID that has a letter. */

@@ -18,7 +18,7 @@ export interface ShopIdentity {
 
 /**
  * One row per shop: whether the service refuses it, and which shop of the service its name stands for. Claims of bills
- * and inquiries also write the rows: each takes the shop's turn in the statement that claims.
+ * and inquiries also write the rows: each takes the shop's turn in the statement that claims. Imports lock them.
  */
 @Injectable()
 export class ShopStore {
@@ -65,8 +65,8 @@ export class ShopStore {
   }
 
   /**
-   * If a shop has several names, the second of two transactions that take in bills of it waits for the first. Claims skip
-   * the rows meanwhile, so call it last.
+   * If a shop has several names, the second of two transactions that take in bills of it waits for the first. Take this
+   * lock after all others: claims skip the shop's row meanwhile.
    */
   async lockNames(tx: OwnTransaction, shopId: string): Promise<void> {
     const names = await tx.ids`SELECT shop AS id FROM payment_acceptance.shop_state WHERE shop_id = ${shopId}`;
